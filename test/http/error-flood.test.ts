@@ -1,6 +1,7 @@
 /** Many requests that fail at once: others are not kept waiting behind them, and each of them has its page or a link to its profile. */
 import { expect } from 'chai';
 import express from 'express';
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -141,15 +142,20 @@ describe('a flood of requests that the parser refuses', () => {
 });
 
 describe('a client that ends its side with its request', () => {
-  it('gets the page of an error, and that of a request that the parser refuses', async () => {
+  it('gets the page of an error and of a refused request, also while connections come in', async () => {
     const profiler = createProfiler({ enabled: true, warn: () => undefined });
+    // Another connection comes in with each request.
+    const accept = (): void => {
+      channel('net.server.socket').publish({});
+    };
     const app = express();
     app.use(profiler.watch, profiler.pages);
     app.use(() => {
+      accept();
       throw new Error('broken');
     });
     app.use(profiler.errors);
-    const server = createServer(app).listen(0, '127.0.0.1');
+    const server = createServer(app).on('clientError', accept).listen(0, '127.0.0.1');
     profiler.refuse(server, { resolver: createOriginResolver(readConfig({})) });
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
