@@ -15,6 +15,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { SpansData } from '../panels/spans/index.ts';
 import { labelOf, labelOfStatement } from '../panels/shared/statements.ts';
 import type { KeptViews } from '../panels/views/data.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 import type { Json } from '../profiler/json.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
 import { SPAN_KIND } from './otlp-model.ts';
@@ -117,8 +118,8 @@ function knownLabel(sql: string): string {
   if (sql.length > LONGEST_KNOWN) return labelOf(sql);
   let label = labels.get(sql);
   if (label === undefined) {
-    if (labels.size >= MOST_LABELS) labels.clear();
     labels.set(sql, (label = labelOf(sql)));
+    dropOldest(labels, MOST_LABELS);
   }
   return label;
 }

@@ -38,14 +38,15 @@ export function createProfileController(
       const name = wanted ?? defaultPanel(profile, panels);
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-      const around = await readTraceAround(services, profile);
-      const [children, routePercentiles, redirects, csrf, beside, called] = await Promise.all([
+      const around = readTraceAround(services, profile);
+      const [children, routePercentiles, redirects, csrf, beside, { caller }, called] = await Promise.all([
         childrenOf(services, profile),
         profiles.routePercentiles(profile),
         findRedirects(profiles, profile),
         forms.sign(),
         panel.name === OVERVIEW ? readBeside(services, { profile, amendments }) : undefined,
-        panel.showsCalled ? readCalled(services, profile, around) : undefined,
+        around,
+        panel.showsCalled ? around.then((trace) => readCalled(services, profile, trace)) : undefined,
       ]);
       const model = createProfileModel({
         profile,
@@ -61,7 +62,7 @@ export function createProfileController(
         mayReplay: services.replay !== 'off',
         rules,
         beside,
-        caller: around.caller,
+        caller,
         called,
         cpuForm: cpuFormOf(profile, cpu),
       });

@@ -18,8 +18,12 @@ function startWithin(call: Span, { startedAt }: Profile, called: Profile, durati
 function spansBelow(call: Span, at: number, profile: Profile, called: Profile): Span[] {
   const { spans = [], totalMs = 0 } = (called.panels.timeline?.data ?? {}) as Partial<TimelineData>;
   const startMs = startWithin(call, profile, called, totalMs);
-  const own = spans.filter(({ panel }) => panel !== 'runtime');
-  const indexes = new Map(own.map((span, index) => [spans.indexOf(span), at + 1 + index]));
+  const indexes = new Map<number, number>();
+  const own = spans.filter(({ panel }, index) => {
+    if (panel === 'runtime') return false;
+    indexes.set(index, at + 1 + indexes.size);
+    return true;
+  });
   return own.map((span): Span => ({
     ...span,
     startMs: startMs + span.startMs,
