@@ -159,6 +159,8 @@ describe('a client that ends its side with its request', () => {
     profiler.refuse(server, { resolver: createOriginResolver(readConfig({})) });
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
+    // The first error page loads what makes them.
+    await fetch(`http://127.0.0.1:${port}/first`).then((response) => response.text());
     try {
       for (const [request, status] of [
         ['GET / HTTP/1.1\r\nHost: localhost\r\n\r\n', 500],
