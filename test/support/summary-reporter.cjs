@@ -1,5 +1,5 @@
 /**
- * Mocha's usual report, closed by the ten slowest files of many and by one plain line that a script can read:
+ * Mocha's usual report, closed by the tests that needed a second try, the ten slowest files of many and one plain line that a script can read:
  * `12 passed, 0 failed, 1 skipped`.
  */
 const { relative } = require('node:path');
@@ -11,6 +11,10 @@ module.exports = class SummaryReporter extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
     const spent = new Map();
+    const retried = [];
+    runner.on('retry', (test, { message }) => {
+      retried.push(`    ${relative('', test.file)}: ${test.fullTitle()}: ${message}`);
+    });
     const add = ({ file, duration }) => spent.set(file, (spent.get(file) ?? 0) + (duration ?? 0));
     runner.on('test end', add);
     runner.on('hook end', add);
@@ -20,6 +24,8 @@ module.exports = class SummaryReporter extends reporters.Spec {
       const lines = slowest.map(
         ([file, ms]) => `${(ms / 1000).toFixed(1).padStart(8)} s  ${relative('', file)}`,
       );
+      if (retried.length > 0)
+        process.stdout.write(`  Failed, and tried once more:\n${retried.join('\n')}\n\n`);
       if (spent.size > SLOWEST) process.stdout.write(`  The slowest files:\n${lines.join('\n')}\n\n`);
       process.stdout.write(`${passes} passed, ${failures} failed, ${pending} skipped\n`);
     });
