@@ -66,6 +66,8 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     schema,
     schema,
   ]);
+  // What an earlier release stored; the writer moves the rows of a partition's time into it.
+  await knex.raw('insert into ??.?? select * from ??.hindsight_profiles_first', [schema, NET, schema]);
   // Moves long documents out of the row (TOAST), so that a search reads little.
   await knex.raw('alter table ??.?? set (toast_tuple_target = 128)', [schema, NET]);
   await createIndexes(knex, schema);

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
+import { up as createFirstTable } from '../../migrations/profiler/20261120000000_profiles.ts';
 import { createPool } from '../../app/storage/pool.ts';
 import type { StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { gapAround, listPartitions, type Partition } from '../../app/storage/partitions.ts';
@@ -72,6 +73,39 @@ describe('partitions of profiles', () => {
     await storage.write([profileOf(2, at(0))]);
     expect(await partitions()).to.have.length(1);
     expect(await tokens()).to.have.members(['000001', '000002']);
+  });
+
+  it('take over what a release without partitions has stored', async () => {
+    const profiles = [profileOf(1, at(0)), profileOf(2, at(500)), profileOf(3, { parent: '000002' })];
+    await storage.write(profiles);
+    const current = schema;
+    schema = `${current} first`;
+    await knex.raw('create schema ??', [schema]);
+    await createFirstTable(knex, { schema });
+    const columns = Object.keys(await knex.withSchema(schema).from('hindsight_profiles').columnInfo());
+    await knex.raw(
+      `insert into ??.hindsight_profiles (${columns.join(', ')}) select ${columns.join(', ')} from ??.hindsight_profiles`,
+      [schema, current],
+    );
+    await knex.raw('create table ??.hindsight_migrations (like ??.hindsight_migrations including all)', [
+      schema,
+      current,
+    ]);
+    const names: string[] = await knex
+      .withSchema(current)
+      .from('hindsight_migrations')
+      .orderBy('id')
+      .pluck('name');
+    await knex.withSchema(schema).from('hindsight_migrations').insert({ name: names[0], batch: 1 });
+
+    expect((await runProfilerMigrations({ knex, schema })).executed).to.deep.equal(names.slice(1));
+    const migrated = open();
+    await migrated.write([profileOf(4, at(0))]);
+    const { rows } = await migrated.find({ limit: 100, offset: 0 });
+    expect(rows.map(({ token }) => token)).to.have.members(['000001', '000002', '000003', '000004']);
+    for (const { index, document } of profiles)
+      expect((await migrated.read(index.token))?.document).to.equal(document);
+    expect((await partitions()).map(({ from }) => from)).to.deep.equal([thisHour]);
   });
 
   it('fill gaps without overlapping', () => {
