@@ -14,6 +14,7 @@ import { createConnectionPerRequest } from './connection-per-request.ts';
 import { cookieRejected } from './cookie-rejected.ts';
 import { cutOff } from './cut-off.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
+import { errorDropped } from './error-dropped.ts';
 import { errorHandlerArguments } from './error-handler-arguments.ts';
 import { errorThrown } from './error-thrown.ts';
 import { createEtagChanges } from './etag-changes.ts';
@@ -102,6 +103,7 @@ export function createFindingRules(): FindingRule[] {
     unknownMigrations,
     errorThrown,
     errorHandlerArguments,
+    errorDropped,
     failureSent,
     rootCause,
     unhandledRejection,

@@ -11,6 +11,7 @@ export interface RoutedRequest extends IncomingMessage {
   baseUrl?: unknown;
   params?: unknown;
   route?: { path?: unknown };
+  res?: { headersSent?: unknown };
 }
 
 /** What kind of call it is. */

@@ -65,6 +65,8 @@ interface RequestTrace {
   /** The error on its way to its handler; it is attributed already. */
   error: unknown;
   failure: ErrorFact | null;
+  /** The error handler that it reached last. */
+  handler: Layer | null;
   /** The router of an application is done, and no layer ran since. */
   isUnanswered: boolean;
 }
@@ -151,6 +153,7 @@ function createLayerTrace(
       route: null,
       error: undefined,
       failure: null,
+      handler: null,
       isUnanswered: false,
     };
     traces.set(context, trace);
@@ -211,6 +214,24 @@ function createLayerTrace(
     context.onLateFact?.(context);
   }
 
+  /**
+   * Whether a router went on behind the error handler to this layer; otherwise the handler itself called a router to respond. `at`: the
+   * mount that contains the layer.
+   */
+  function isBehindHandler({ mounts, handler }: RequestTrace, at: number, layer: Layer): boolean {
+    const stack = stackOf(mounts[at]?.owner);
+    const reached = mounts[at + 1]?.layer ?? handler;
+    if (stack === null || reached === null) return false;
+    const positionOf = (one: Layer): number => stack.indexOf(routeLayers.get(one) ?? one);
+    return positionOf(reached) !== -1 && positionOf(layer) >= positionOf(reached);
+  }
+
+  /** The error handler called `next()` without the error; it may do so once it has responded. */
+  function noteDropped(trace: RequestTrace, { res }: RoutedRequest): void {
+    const { failure } = trace;
+    if (failure !== null && res?.headersSent !== true) failure.dropped = true;
+  }
+
   function noteRoute(trace: RequestTrace, { req, route, params }: LayerCall, fact: LayerFact): void {
     const handler = fact.name === '<anonymous>' ? null : fact.name;
     if (trace.route?.key === route && trace.route?.fact.pattern === fact.pattern) {
@@ -261,7 +282,8 @@ function createLayerTrace(
     const context = tracker.of(req);
     if (context === undefined) return null;
     if (context.ended) {
-      markNextAfterEnd(context);
+      // A middleware may be there for what is left to do; a handler means to respond.
+      if ('method' in layer) markNextAfterEnd(context);
       return null;
     }
     const call = new LayerCall(req, layer, context, kind);
@@ -304,6 +326,12 @@ function createLayerTrace(
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
     const trace = traceOf(context, meta.owner, base ?? call);
+    if (trace.handler !== null && !call.isErrorHandler) {
+      const at = trace.mounts.findLastIndex(({ owner }) => owner !== null && owner === meta.owner);
+      if (isBehindHandler(trace, at, layer)) noteDropped(trace, req);
+      trace.failure = null;
+      trace.handler = null;
+    }
     const mount = enter(trace, meta.owner, call);
     const depth = trace.mounts.length - 1;
     const kind = kindOf(call, meta);
@@ -326,7 +354,10 @@ function createLayerTrace(
     trace.facts.push(fact);
     trace.open.push(fact);
     if (!call.isErrorHandler) trace.error = undefined;
-    else if (trace.failure !== null) trace.failure.handler = fact;
+    else if (trace.failure !== null) {
+      trace.failure.handler = fact;
+      trace.handler = layer;
+    }
     call.fact = fact;
     context.add('layer', fact, 200);
     if (kind === 'handler') noteRoute(trace, call, fact);
@@ -383,9 +414,12 @@ function createLayerTrace(
     if (context.ended) markNextAfterEnd(context);
     trace.isUnanswered = true;
     if (trace.failure === null) return;
+    if (!error || isSignal(error)) {
+      if (trace.handler !== null) noteDropped(trace, req);
+      return;
+    }
     trace.failure.handler = null;
-    const layer =
-      error && !isSignal(error) ? misdeclaredHandler(routerOf((req as RoutedRequest).app)) : undefined;
+    const layer = misdeclaredHandler(routerOf((req as RoutedRequest).app));
     if (layer === undefined) return;
     const { name } = metaOf(layer, req);
     const parameters = (layer.handle as { length: number }).length;

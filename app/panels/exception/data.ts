@@ -21,6 +21,8 @@ export interface ThrownRecord {
   /** The middleware it came from, and the error handler that responded; absent if unknown. */
   from?: LayerPlace;
   handler?: LayerPlace;
+  /** The handler called `next()` without the error instead of responding. */
+  dropped?: true;
   /** No error handler responded, and this function was meant to be one. */
   misdeclared?: LayerPlace & { parameters: number };
   /** The frame shown first: the deepest of the developer's own. */

@@ -44,9 +44,9 @@ function misdeclaredPlace({ name, source, parameters }: NonNullable<ErrorFact['m
 
 /** How an error was handled: if the application responded to it, with the status of the response. */
 function answerOf(
-  { origin, status, atMs, layer, handler, misdeclared }: ErrorFact,
+  { origin, status, atMs, layer, handler, dropped, misdeclared }: ErrorFact,
   context: Context,
-): Pick<ThrownRecord, 'origin' | 'status' | 'from' | 'handler' | 'misdeclared'> {
+): Pick<ThrownRecord, 'origin' | 'status' | 'from' | 'handler' | 'dropped' | 'misdeclared'> {
   const response = context.first('response');
   const headersAtMs = response?.headersAtMs ?? null;
   const isPassedOn = origin === 'passed on';
@@ -57,7 +57,7 @@ function answerOf(
     origin: isLate ? 'late' : origin,
     status: isPassedOn && !isLate && headersAtMs !== null ? (response?.status ?? null) : status,
     ...(from === undefined ? {} : { from }),
-    ...(by === undefined ? {} : { handler: by }),
+    ...(by === undefined ? {} : { handler: by, ...(dropped === true ? { dropped } : {}) }),
     ...(misdeclared === undefined ? {} : { misdeclared: misdeclaredPlace(misdeclared) }),
   };
 }

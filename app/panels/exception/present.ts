@@ -24,7 +24,7 @@ function titleOf({ class: name, message }: ThrownLink): string {
 }
 
 /** The message if it has several lines, and where it was thrown. */
-function whereRows({ thrown, place, from, handler }: ThrownRecord): Row[] {
+function whereRows({ thrown, place, from, handler, dropped }: ThrownRecord): Row[] {
   const [top] = thrown.chain;
   const rows: Row[] = [];
   if (top !== undefined && top.message !== frameHelpers.headline(top.message))
@@ -32,7 +32,16 @@ function whereRows({ thrown, place, from, handler }: ThrownRecord): Row[] {
   const name = place === null ? null : nameOfPlace(place);
   const layers = [
     ...(from === undefined ? [] : [{ label: 'Middleware', text: from.name, place: from.place }]),
-    ...(handler === undefined ? [] : [{ label: 'Error handler', text: handler.name, place: handler.place }]),
+    ...(handler === undefined
+      ? []
+      : [
+          {
+            label: 'Error handler',
+            text: handler.name,
+            place: handler.place,
+            ...(dropped === true ? { note: 'called next() without the error' } : {}),
+          },
+        ]),
   ];
   if (place === null || name === null) return [...rows, ...layers];
   const { function: inside, ranFrom, excerpt, line } = place.frame;
