@@ -13,12 +13,15 @@ export const nextAfterResponse: FindingRule<{ request: KeptRequest; routing: Kep
   why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
   fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called where there is none.',
   find({ request, routing }, _head, shared) {
-    const { headersAtMs = null } = request.response ?? {};
+    const { headersAtMs = null, endedAtMs = headersAtMs, refused } = request.response ?? {};
     const last = routing.layers.at(-1);
-    if (headersAtMs === null || last === undefined) return [];
-    const after = routing.layers
+    if (headersAtMs === null || endedAtMs === null || last === undefined) return [];
+    const sent = routing.layers
       .map(fromLayerRow)
       .filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
+    // One middleware may write the body and another one end the response, unless that one fails.
+    const failed = refused !== undefined || sent.some(({ outcome }) => outcome === 'threw');
+    const after = failed ? sent : sent.filter(({ startMs }) => startMs > endedAtMs);
     // After the end of the response no layer is recorded, but that the last one called `next()`.
     if (after.length === 0 && (fromLayerRow(last).nextMs ?? 0) === 0) return [];
     const type = sentHeader(request, shared, 'content-type') ?? sentHeader(request, shared, 'content-length');

@@ -34,6 +34,7 @@ export class WatchedResponse implements ResponseFact {
   status = 0;
   statusMessage = '';
   headersAtMs: number | null = null;
+  endedAtMs: number | null = null;
   bodyBytes = 0;
   truncated = false;
   isSent = false;

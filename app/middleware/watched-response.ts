@@ -82,10 +82,13 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
         return result;
       } as ServerResponse['write'],
       end: function observedEnd(this: Observed, ...args: unknown[]): unknown {
-        const { writableEnded } = this;
+        const { writableEnded, headersSent } = this;
         const result: unknown = Reflect.apply(methods.end, this, args);
-        if (!writableEnded) findBody(this)?.noteChunk(args[0], args[1]);
-        else if (isChunk(args[0])) {
+        if (!writableEnded) {
+          findBody(this)?.noteChunk(args[0], args[1]);
+          const known = headersSent ? find(this) : undefined;
+          if (known !== undefined) known.fact.endedAtMs = known.context.elapsedMs();
+        } else if (isChunk(args[0])) {
           const notes = find(this)?.fact.headerNotes ?? null;
           if (notes !== null) noteRefused(notes, 'end', null);
         }

@@ -99,6 +99,8 @@ export interface ResponseFact {
   rawHeaders: readonly string[];
   /** When the headers were sent; null before. */
   headersAtMs: number | null;
+  /** When `end()` was called, if the headers had been sent before; null otherwise. */
+  endedAtMs?: number | null;
   bodyBytes: number;
   preview: Buffer;
   /** The preview as text if it was written as ASCII text, so that it need not be decoded; else null. */
@@ -151,6 +153,8 @@ export interface ErrorFact {
   layer?: ErrorLayer | null;
   /** The error handler that it reached last; null: Express's own. */
   handler?: ErrorLayer | null;
+  /** That handler called `next()` without the error, and had not responded. */
+  dropped?: true;
   /** If that is Express's own: a function that was meant to be one, but has too few parameters. */
   misdeclared?: { name: string; source: string | null; parameters: number };
 }

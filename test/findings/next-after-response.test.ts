@@ -1,8 +1,11 @@
 import { expect } from 'chai';
+import type { Express } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 describe('finding next-after-response', () => {
+  let application: Express;
   const ask = withFindingsApp((app) => {
+    application = app;
     app.use('/closed', function guard(_req, res, next) {
       res.status(403).json({ error: 'closed' });
       next();
@@ -15,6 +18,25 @@ describe('finding next-after-response', () => {
       res.status(403).json({ error: 'closed' });
       await new Promise((done) => setTimeout(done, 30));
       next();
+    });
+    app.use(['/written', '/broken'], function serialize(_req, res, next) {
+      res.type('text').write('all');
+      next();
+    });
+    app.use('/written', (_req, res) => res.end());
+    app.use('/broken', (_req, res) => {
+      try {
+        res.set('x-checked', 'yes');
+      } finally {
+        res.end();
+      }
+    });
+    app.use('/piped', function serialize(_req, res, next) {
+      res.type('text').once('close', next).end('all');
+    });
+    app.use('/piped', (req, res) => {
+      res.end();
+      req.app.emit('ended');
     });
     app.use('/refused', (_req, res) => res.sendStatus(403));
     app.get(['/closed', '/open', '/refused'], (_req, res) => {
@@ -36,6 +58,23 @@ describe('finding next-after-response', () => {
     expect(of('next-after-response')[0]?.sentence).to.equal(
       'guard responded and called next() after the response had ended',
     );
+  });
+
+  it('lets another middleware end the response, unless that one fails', async () => {
+    expect((await ask('/written')).of('next-after-response')).to.deep.equal([]);
+    const { of } = await ask.later('/broken', 'next-after-response');
+    expect(of('next-after-response')[0]?.sentence).to.equal(
+      'serialize responded and called next(): 1 more function ran after the headers were sent',
+    );
+  });
+
+  it('ignores a middleware for what is left to do after the end', async () => {
+    const ended = new Promise((done) => application.once('ended', done));
+    const { profile } = await ask('/piped');
+    await ended;
+    await ask('/refused');
+    const page = await ask.page(`/_profiler/${profile.token}.md`);
+    expect(page).to.contain('/piped').and.not.contain('responded and called next()');
   });
 
   it('ignores middleware that only does one of the two', async () => {

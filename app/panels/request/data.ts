@@ -84,6 +84,8 @@ export interface KeptRequest {
         headers: OwnHeaders;
         setBy: string | undefined;
         refused: KeptRefusal[] | undefined;
+        /** When `end()` was called, if that was after the headers were sent. */
+        endedAtMs: number | undefined;
         toolbarAbsent: string | undefined;
         toolbarBytes: number | undefined;
       })

@@ -150,6 +150,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
         })),
       ),
       headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
+      endedAtMs: typeof response.endedAtMs === 'number' ? round(response.endedAtMs) : undefined,
       contentType,
       bytes: response.bodyBytes,
       text: body.text,
