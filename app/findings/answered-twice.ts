@@ -2,26 +2,21 @@
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
-import type { Finding } from '../profiler/finding.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
 import { layerAt, nameOfLayer } from './shared/http.ts';
-import { duration, placed } from './shared/wording.ts';
+import { duration } from './shared/wording.ts';
 
 /** After the end of the response nothing of it is observed any more, but the error that Node.js throws. */
-function afterEnd(exception: ExceptionData | undefined): Finding[] {
+function afterEnd(exception: ExceptionData | undefined): FindingDraft[] {
   const index = exception?.errors.findIndex(isAnsweredTwice) ?? -1;
   const error = exception?.errors[index];
   if (error === undefined) return [];
-  const finding = {
-    label: 'answered twice',
-    broke: 'unseen' as const,
-    severity: 'bad' as const,
-    sentence: `${error.from?.name ?? 'The application'} set headers after the headers were sent`,
-    panel: 'exception',
-    anchor: `error-${index + 1}`,
-  };
-  return [placed(finding, lineOf(error) ?? error.from?.place)];
+  const sentence = `${error.from?.name ?? 'The application'} set headers after the headers were sent`;
+  const place = lineOf(error) ?? error.from?.place;
+  return [
+    { broke: 'unseen', severity: 'bad', sentence, panel: 'exception', anchor: `error-${index + 1}`, place },
+  ];
 }
 
 export const answeredTwice: FindingRule<
@@ -43,15 +38,16 @@ export const answeredTwice: FindingRule<
       first.name === null
         ? 'passed a body to end() after the response had ended'
         : `set ${first.name} ${delay}after the headers were sent`;
-    const finding = {
-      label: 'answered twice',
-      broke: 'unseen' as const,
-      severity: 'bad' as const,
-      sentence: `${nameOfLayer(layer)} ${what}`,
-      panel: 'request',
-      anchor: 'late-1',
-    };
     const thrown = exception?.errors.find(isAnsweredTwice);
-    return [placed(finding, (thrown === undefined ? null : lineOf(thrown)) ?? layer?.source)];
+    const place = (thrown === undefined ? null : lineOf(thrown)) ?? layer?.source;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'bad',
+        sentence: `${nameOfLayer(layer)} ${what}`,
+        anchor: 'late-1',
+        place,
+      },
+    ];
   },
 };

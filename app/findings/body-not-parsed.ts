@@ -4,7 +4,6 @@ import type { KeptRouting } from '../panels/routing/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { mediaType, receivedHeader } from './shared/http.ts';
-import { placed } from './shared/wording.ts';
 
 /** Clients that have nothing to send post `{}`. */
 const EMPTY_BYTES = 2;
@@ -42,14 +41,15 @@ export const bodyNotParsed: FindingRule<{ request: KeptRequest; routing: KeptRou
     if (bytes <= EMPTY_BYTES) return [];
     const type = mediaType(body.contentType);
     const parser = PARSERS[type];
-    const finding = {
-      label: 'unparsed body',
-      broke: status >= 400 ? ('response' as const) : ('unseen' as const),
-      severity: 'warn' as const,
-      sentence: `Nothing read the request body (${numberHelpers.bytesText(bytes)}, ${type === '' ? 'no content type' : type.slice(0, 60)})${parser === undefined ? '' : `; ${parser} parses this type`}`,
-      panel: 'request',
-      anchor: 'unread',
-    };
-    return [placed(finding, routing.route.source)];
+    const sentence = `Nothing read the request body (${numberHelpers.bytesText(bytes)}, ${type === '' ? 'no content type' : type.slice(0, 60)})${parser === undefined ? '' : `; ${parser} parses this type`}`;
+    return [
+      {
+        broke: status >= 400 ? 'response' : 'unseen',
+        severity: 'warn',
+        sentence,
+        anchor: 'unread',
+        place: routing.route.source,
+      },
+    ];
   },
 };

@@ -2,7 +2,6 @@
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
-import { placed } from './shared/wording.ts';
 
 /** As body-parser and raw-body name their errors. */
 const REFUSALS: Readonly<Record<string, string>> = {
@@ -32,15 +31,10 @@ export const bodyRefused: FindingRule<{ exception: ExceptionData }> = {
       const limit = bytes(properties.limit);
       const length = bytes(properties.length) ?? bytes(properties.expected) ?? bytes(properties.received);
       const size = limit === null ? '' : ` of ${limit}${length === null ? '' : ` (${length} were sent)`}`;
-      const finding = {
-        label: 'body refused',
-        broke: 'response' as const,
-        severity: 'warn' as const,
-        sentence: `${from?.name ?? 'A parser'} refused the request body: ${what}${size}`,
-        panel: 'exception',
-        anchor: `error-${index + 1}`,
-      };
-      return [placed(finding, from?.place)];
+      const sentence = `${from?.name ?? 'A parser'} refused the request body: ${what}${size}`;
+      return [
+        { broke: 'response', severity: 'warn', sentence, anchor: `error-${index + 1}`, place: from?.place },
+      ];
     });
   },
 };

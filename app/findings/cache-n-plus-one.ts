@@ -1,8 +1,7 @@
 /** One read of Redis for each key, from one line: one command could fetch them all. */
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { endOf, type Kept } from './shared/kept.ts';
-import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 /** A read of Redis is quick: fewer of them are no matter. */
 const MANY = 5;
@@ -17,27 +16,14 @@ export const cacheNPlusOne: FindingRule<Pick<Kept, 'cache'>> = {
   why: 'At least five reads of this request came from the same line, each for another key, and each waited for the one before it.',
   fix: 'Read all keys with one command (`MGET`, `HMGET`), or send the reads together in a pipeline.',
   find({ cache: { groups, commands } }, { durationMs: wholeMs }) {
-    const found: Finding[] = [];
-    groups.forEach(({ kind, command, members, durationMs, caller }, at) => {
-      if (kind !== 'n+1' || members.length < MANY) return;
+    return groups.flatMap(({ kind, command, members, durationMs, caller: place }, at) => {
+      if (kind !== 'n+1' || members.length < MANY) return [];
       const of = members.flatMap((index) => commands[index] ?? []);
-      if (!of.every((read, index) => index === 0 || read.startMs >= endOf(of[index - 1] ?? read))) return;
+      if (!of.every((read, index) => index === 0 || read.startMs >= endOf(of[index - 1] ?? read))) return [];
       const heavy = members.length >= VERY_MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
       const sentence = `${count(members.length)} × ${command} of Redis, one after the other: ${shareOf(durationMs, wholeMs)}`;
-      found.push(
-        placed(
-          {
-            label: 'N+1',
-            severity: heavy ? 'bad' : 'warn',
-            sentence,
-            panel: 'cache',
-            anchor: `r${at + 1}`,
-            costMs: durationMs,
-          },
-          caller,
-        ),
-      );
+      const severity = heavy ? 'bad' : 'warn';
+      return [{ severity, sentence, anchor: `r${at + 1}`, costMs: durationMs, place }];
     });
-    return costliestFirst(found);
   },
 };

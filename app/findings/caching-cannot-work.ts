@@ -1,7 +1,7 @@
 /** Caching headers that contradict each other, or a full response to a client that already had it. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { Finding } from '../profiler/finding.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { directivesIn, headerAt, headerCode, sentValue } from './shared/header-code.ts';
 import {
@@ -13,7 +13,6 @@ import {
   type Shared,
 } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 const { bytesText, count } = numberHelpers;
 /** For a smaller body, computing an unused ETag costs next to nothing. */
@@ -98,15 +97,10 @@ export const cachingCannotWork: FindingRule<{ request: KeptRequest } & Partial<P
     const { response } = request;
     if (status === null || status < 200 || status >= 300 || response === undefined) return [];
     if (method !== 'GET' && method !== 'HEAD') return [];
-    const found: Finding[] = [];
+    const found: FindingDraft[] = [];
     const say = (sentence: string, severity: Finding['severity'], anchor: string): void => {
       const author = authorOf(request, routing, anchor);
-      found.push(
-        placed(
-          { label: 'caching', severity, sentence, panel: 'request', anchor },
-          author?.source ?? routing?.route?.source,
-        ),
-      );
+      found.push({ severity, sentence, anchor, place: author?.source ?? routing?.route?.source });
     };
     const control = sentHeader(request, shared, 'cache-control');
     if (control !== null) {

@@ -3,7 +3,6 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { callName, outcomeOf } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 /** Between the end of the call and the error, in milliseconds or as a share of the request: parsing takes no time. */
 const SOON_MS = 25;
@@ -33,15 +32,8 @@ export const callNotJson: FindingRule<{ exception: ExceptionData } & Pick<Kept, 
       if (call === undefined) return [];
       const type = call.responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
       const typed = type === undefined ? '' : ` (${type.slice(0, 80)})`;
-      const finding = {
-        label: 'call not JSON',
-        broke: 'response' as const,
-        severity: 'bad' as const,
-        sentence: `The response of ${callName(call)}, ${outcomeOf(call)}${typed}, is probably what could not be parsed as JSON`,
-        panel: 'http_client',
-        anchor: `c${index + 1}`,
-      };
-      return [placed(finding, call.caller)];
+      const sentence = `The response of ${callName(call)}, ${outcomeOf(call)}${typed}, is probably what could not be parsed as JSON`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: `c${index + 1}`, place: call.caller }];
     });
   },
 };

@@ -1,14 +1,13 @@
 /** The client disconnected before the response finished. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { fromLayerRow } from '../panels/shared/layer-rows.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
 import { mediaType, nameOfLayer, receivedHeader } from './shared/http.ts';
 import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { labelOf } from './shared/queries.ts';
-import { duration, placed } from './shared/wording.ts';
+import { duration } from './shared/wording.ts';
 
 type Given = { request: KeptRequest } & Partial<Pick<Kept, 'http_client' | 'database' | 'routing'>>;
 
@@ -65,13 +64,9 @@ export const clientLeft: FindingRule<Given> = {
         ? 'before the headers were sent'
         : `with ${numberHelpers.bytesText(response?.bytes ?? 0)} of the body sent`;
     const awaited = status === null ? awaitedAt(kept, durationMs) : null;
-    const finding: Finding = {
-      label: 'client left',
-      severity: awaited === null ? 'info' : 'warn',
-      sentence: `The client disconnected after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`,
-      panel: 'request',
-      anchor: 'response',
-    };
-    return [placed(finding, awaited?.place)];
+    const sentence = `The client disconnected after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
+    return [
+      { severity: awaited === null ? 'info' : 'warn', sentence, anchor: 'response', place: awaited?.place },
+    ];
   },
 };

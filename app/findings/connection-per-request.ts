@@ -1,10 +1,9 @@
 /** The same line opened a database connection in each of the last requests: a pool or client is created there instead of once. */
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { isInLibrary } from './shared/logged.ts';
 import { labelOf, rowOf } from './shared/queries.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 /** A pool opens its first connections one after the other, too. */
 const REQUESTS = 3;
@@ -50,14 +49,13 @@ export function createConnectionPerRequest(): FindingRule<Pick<Kept, 'database'>
         if (caller === null || isInLibrary(caller)) return;
         if (error === null && !firstOf.has(caller)) firstOf.set(caller, index);
       });
-      return [...firstOf].flatMap(([line, index]): Finding[] => {
+      return [...firstOf].flatMap(([line, index]) => {
         const query = queries[index];
         if (query === undefined) return [];
         const requests = requestsInARow(line, opened.has(query.connection), token);
         if (requests < REQUESTS) return [];
         const sentence = `${labelOf(database, query)} ran on a connection opened for it, as in the last ${count(requests, 'request')} from this line`;
-        const common = { label: 'connection per request', panel: 'database', anchor: rowOf(database, index) };
-        return [placed({ ...common, severity: 'warn', sentence }, line)];
+        return [{ severity: 'warn', sentence, anchor: rowOf(database, index), place: line }];
       });
     },
   };

@@ -22,15 +22,15 @@ export const cookieRejected: FindingRule<{ request: KeptRequest; security: KeptS
     return jar.flatMap(({ name, dropped, secure }, index) => {
       if (dropped === null) return [];
       const proxy = secure && isUntrustedHttps(request) ? '; the proxy says https, but is not trusted' : '';
+      const sentence = `Browsers reject 1 of ${count(jar.length, 'cookie')}, “${name.slice(0, 80)}”: ${dropped}${proxy}`;
       return [
         {
-          label: 'cookie rejected',
-          broke: 'unseen' as const,
-          severity: 'warn' as const,
-          sentence: `Browsers reject 1 of ${count(jar.length, 'cookie')}, “${name.slice(0, 80)}”: ${dropped}${proxy}`,
-          place: 'Set-Cookie',
+          broke: 'unseen',
+          severity: 'warn',
+          sentence,
           panel: 'security',
           anchor: `c-${index + 1}`,
+          place: 'Set-Cookie',
         },
       ];
     });

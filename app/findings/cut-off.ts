@@ -11,13 +11,7 @@ export const cutOff: FindingRule<{ request: KeptRequest }> = {
   fix: 'If a signal ended the process, give it more time to drain, or let the request take less. If an error did, the exception panel of this request or of another one that ran has it.',
   find(_kept, { outcome, durationMs }) {
     if (outcome !== 'cut off' || durationMs === null) return [];
-    return [
-      {
-        label: 'cut off',
-        severity: 'warn',
-        sentence: `The process ended after this had run for ${duration(durationMs)}`,
-        panel: 'timeline',
-      },
-    ];
+    const sentence = `The process ended after this had run for ${duration(durationMs)}`;
+    return [{ severity: 'warn', sentence, panel: 'timeline' }];
   },
 };

@@ -4,7 +4,6 @@ import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, hasThrown } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { nameOfLayer } from './shared/http.ts';
-import { placed } from './shared/wording.ts';
 
 export const errorAnswered2xx: FindingRule<{ routing: KeptRouting; exception?: ExceptionData }> = {
   name: 'error-answered-2xx',
@@ -19,14 +18,7 @@ export const errorAnswered2xx: FindingRule<{ routing: KeptRouting; exception?: E
     const row = routing.layers.find(hasThrown);
     if (row === undefined) return [];
     const layer = fromLayerRow(row);
-    const finding = {
-      label: 'error hidden',
-      broke: 'unseen' as const,
-      severity: 'warn' as const,
-      sentence: `${nameOfLayer(layer)} failed, but the request still answered ${status}`,
-      panel: 'routing',
-      anchor: 'match',
-    };
-    return [placed(finding, layer.source)];
+    const sentence = `${nameOfLayer(layer)} failed, but the request still answered ${status}`;
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'match', place: layer.source }];
   },
 };

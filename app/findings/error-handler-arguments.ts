@@ -1,7 +1,7 @@
 /** An error that nothing handled, although a function is there that was meant to: it has the wrong number of parameters. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 export const errorHandlerArguments: FindingRule<{ exception: ExceptionData }> = {
   name: 'error-handler-arguments',
@@ -14,14 +14,7 @@ export const errorHandlerArguments: FindingRule<{ exception: ExceptionData }> = 
     const { misdeclared, handler } = errors[index] ?? {};
     if (misdeclared === undefined || handler !== undefined) return [];
     const { name, place, parameters } = misdeclared;
-    const finding = {
-      label: 'error handler',
-      broke: 'response' as const,
-      severity: 'bad' as const,
-      sentence: `${name} was not called with the error: it has ${count(parameters, 'parameter')}, and Express takes only functions with 4 parameters as error handlers`,
-      panel: 'exception',
-      anchor: `error-${index + 1}`,
-    };
-    return [placed(finding, place)];
+    const sentence = `${name} was not called with the error: it has ${count(parameters, 'parameter')}, and Express takes only functions with 4 parameters as error handlers`;
+    return [{ broke: 'response', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
   },
 };

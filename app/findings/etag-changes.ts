@@ -4,7 +4,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { createMemory } from '../profiler/redact-memory.ts';
 import { authorOf, receivedHeader, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 /** Responses of this process whose tag a client may send back; the memory has two generations. */
 const MOST = 100;
@@ -63,14 +63,15 @@ export function createEtagChanges(): FindingRule<{ request: KeptRequest } & Part
       if (difference === null || !FLEETING.test(difference.before) || !FLEETING.test(difference.after))
         return [];
       const { after, from } = difference;
-      const finding = {
-        label: 'ETag changes',
-        severity: 'warn' as const,
-        sentence: `The ETag changed since this client’s last request because of ${count(after.length, 'character')} of ${count(text.length)} (from ${count(from)} on) that look like a time or a random value: 304 is never sent`,
-        panel: 'request',
-        anchor: tag.anchor,
-      };
-      return [placed(finding, authorOf(request, routing, tag.anchor)?.source ?? routing?.route?.source)];
+      const sentence = `The ETag changed since this client’s last request because of ${count(after.length, 'character')} of ${count(text.length)} (from ${count(from)} on) that look like a time or a random value: 304 is never sent`;
+      return [
+        {
+          severity: 'warn',
+          sentence,
+          anchor: tag.anchor,
+          place: authorOf(request, routing, tag.anchor)?.source ?? routing?.route?.source,
+        },
+      ];
     },
   };
 }

@@ -10,7 +10,7 @@ import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { labelOf } from './shared/queries.ts';
-import { count, duration, placed } from './shared/wording.ts';
+import { count, duration } from './shared/wording.ts';
 
 type Given = Pick<Kept, 'runtime'> &
   Partial<Pick<Kept, 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>>;
@@ -178,11 +178,6 @@ export const eventLoopBlocked: FindingRule<Given> = {
         ? `The event loop was blocked for ${time}, ${cause.text}${cpu}`
         : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longest.durationMs)}, ${cause.text}${cpu}`;
     const severity = costMs >= BAD_MS ? 'bad' : 'warn';
-    return [
-      placed(
-        { label: 'loop blocked', severity, sentence, panel: 'runtime', anchor: `h${at + 1}`, costMs },
-        cause.place,
-      ),
-    ];
+    return [{ severity, sentence, anchor: `h${at + 1}`, costMs, place: cause.place }];
   },
 };

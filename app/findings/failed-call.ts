@@ -3,7 +3,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { callName, triesOf } from './shared/calls.ts';
 import type { Kept } from './shared/kept.ts';
-import { count, excerpt, placed } from './shared/wording.ts';
+import { count, excerpt, failureOf } from './shared/wording.ts';
 
 export const failedCall: FindingRule<Pick<Kept, 'http_client'>> = {
   name: 'failed-call',
@@ -21,23 +21,17 @@ export const failedCall: FindingRule<Pick<Kept, 'http_client'>> = {
     const [first] = failed;
     if (first === undefined) return [];
     const { call, index } = first;
-    const isIgnored = status !== null && status < 400;
     const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error)})`;
     const more = failed.length > 1 ? `, as did ${count(failed.length - 1, 'other call')}` : '';
     const what = `${callName(call)} ${how}${more}`;
     return [
-      placed(
-        {
-          label: isIgnored ? 'failure ignored' : 'call failed',
-          broke: isIgnored ? 'unseen' : 'response',
-          severity: 'warn',
-          sentence: isIgnored ? `${what}, but this request still answered ${status}` : what,
-          panel: 'http_client',
-          anchor: `c${index + 1}`,
-          costMs: call.durationMs ?? 0,
-        },
-        call.caller,
-      ),
+      {
+        ...failureOf(what, status),
+        severity: 'warn',
+        anchor: `c${index + 1}`,
+        costMs: call.durationMs ?? 0,
+        place: call.caller,
+      },
     ];
   },
 };

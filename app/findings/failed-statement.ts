@@ -2,7 +2,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { labelOf, rowOf } from './shared/queries.ts';
-import { count, excerpt, placed } from './shared/wording.ts';
+import { brokeBy, count, excerpt, failureOf } from './shared/wording.ts';
 
 export const failedStatement: FindingRule<Pick<Kept, 'database'>> = {
   name: 'failed-statement',
@@ -15,33 +15,13 @@ export const failedStatement: FindingRule<Pick<Kept, 'database'>> = {
     if (totals.failed === 0) return [];
     const index = queries.findIndex(({ error }) => error !== null);
     const query = queries[index];
-    const isIgnored = status !== null && status < 400;
     if (query === undefined) {
       const sentence = `${count(totals.failed, 'statement')} failed past the recording limit`;
-      return [
-        {
-          label: 'query failed',
-          broke: isIgnored ? 'unseen' : 'response',
-          severity: 'warn',
-          sentence,
-          panel: 'database',
-        },
-      ];
+      return [{ broke: brokeBy(status), severity: 'warn', sentence }];
     }
     const more = totals.failed > 1 ? `, as did ${count(totals.failed - 1, 'other statement')}` : '';
     const what = `${labelOf(database, query)} failed (${excerpt(query.error ?? '')})${more}`;
-    return [
-      placed(
-        {
-          label: isIgnored ? 'failure ignored' : 'query failed',
-          broke: isIgnored ? 'unseen' : 'response',
-          severity: 'warn',
-          sentence: isIgnored ? `${what}, but this request still answered ${status}` : what,
-          panel: 'database',
-          anchor: rowOf(database, index),
-        },
-        query.caller,
-      ),
-    ];
+    const anchor = rowOf(database, index);
+    return [{ ...failureOf(what, status), severity: 'warn', anchor, place: query.caller }];
   },
 };

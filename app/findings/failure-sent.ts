@@ -6,7 +6,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { nameOfLayer } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
 import { isInLibrary, loggedErrorPlace } from './shared/logged.ts';
-import { excerpt, placed } from './shared/wording.ts';
+import { excerpt } from './shared/wording.ts';
 
 type Given = Partial<Pick<Kept, 'logs' | 'database' | 'http_client'>> & {
   routing: KeptRouting;
@@ -32,18 +32,6 @@ export const failureSent: FindingRule<Given> = {
     const place = loggedErrorPlace(exception) ?? lineAt ?? layer.source;
     const logged = line === undefined ? '' : `; logged before: ${excerpt(line.message)}`;
     const sentence = `${nameOfLayer(layer)} responded ${status}, and nothing was thrown or passed to next()${logged}`;
-    return [
-      placed(
-        {
-          label: '5xx sent',
-          broke: 'response',
-          severity: 'bad',
-          sentence,
-          panel: 'routing',
-          anchor: 'match',
-        },
-        place,
-      ),
-    ];
+    return [{ broke: 'response', severity: 'bad', sentence, anchor: 'match', place }];
   },
 };

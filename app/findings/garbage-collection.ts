@@ -21,8 +21,6 @@ export const garbageCollection: FindingRule<Pick<Kept, 'runtime'>> = {
     const others = count(concurrent - 1, 'other request');
     const shared = concurrent > 1 ? `; ${others} overlapped with this one` : '';
     const sentence = `Garbage collection ran ${count(collections.length, 'time')} and took ${shareOf(costMs, wholeMs)}${shared}`;
-    return [
-      { label: 'garbage collection', severity: 'warn', sentence, panel: 'runtime', anchor: 'gc', costMs },
-    ];
+    return [{ severity: 'warn', sentence, anchor: 'gc', costMs }];
   },
 };

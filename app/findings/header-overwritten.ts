@@ -2,10 +2,8 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
-import type { Finding } from '../profiler/finding.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { layerAt, nameOfLayer, sentNames, type Shared } from './shared/http.ts';
-import { placed } from './shared/wording.ts';
 
 /** Headers that hold lists: a later value must include the earlier ones. */
 const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
@@ -42,20 +40,22 @@ export const headerOverwritten: FindingRule<{ request: KeptRequest; routing: Kep
   find({ request, routing }, { status }, shared) {
     // An error page replaces headers on purpose.
     if (request.response?.setBy?.includes('c') !== true || status === null || status >= 400) return [];
-    return overwrittenIn(request, shared).flatMap(({ name, by, before, index }): Finding[] => {
+    return overwrittenIn(request, shared).flatMap(({ name, by, before, index }): FindingDraft[] => {
       const isList = LISTS.has(name.toLowerCase());
       if (!isList && !POLICIES.has(name.toLowerCase())) return [];
       const [first, second] = [layerAt(routing, before.layer), layerAt(routing, by.layer)];
       // Without knowing who set the header there is nothing to report.
       if (first === undefined || second === undefined || second.kind === 'error') return [];
-      const finding: Finding = {
-        label: isList ? 'lost header' : 'overwritten',
-        severity: isList ? 'warn' : 'info',
-        sentence: `${nameOfLayer(second)} overwrote ${name}, set by ${nameOfLayer(first)}: 1 of 2 values was sent`,
-        panel: 'request',
-        anchor: `rh-${index + 1}`,
-      };
-      return [placed(finding, second.source)];
+      const sentence = `${nameOfLayer(second)} overwrote ${name}, set by ${nameOfLayer(first)}: 1 of 2 values was sent`;
+      return [
+        {
+          label: isList ? 'lost header' : 'overwritten',
+          severity: isList ? 'warn' : 'info',
+          sentence,
+          anchor: `rh-${index + 1}`,
+          place: second.source,
+        },
+      ];
     });
   },
 };

@@ -3,7 +3,6 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { authorOf, mediaType, sentHeaders } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 /** A JSON string that begins like an object or a list of JSON. */
 const TWICE = /^"(?:\{(?:\\"|\})|\[(?:\{|\[|\\"|\]|-?\d))/;
@@ -20,14 +19,15 @@ export const jsonTwice: FindingRule<{ request: KeptRequest } & Partial<Pick<Kept
     if (!/[/+]json$/.test(mediaType(response?.contentType ?? null))) return [];
     const [type] = sentHeaders(request, shared, 'content-type');
     const author = type === undefined ? undefined : authorOf(request, routing, type.anchor);
-    const finding = {
-      label: 'JSON in JSON',
-      broke: 'unseen' as const,
-      severity: 'warn' as const,
-      sentence: 'The response was serialized twice: it is a string that contains JSON',
-      panel: 'request',
-      anchor: 'response',
-    };
-    return [placed(finding, author?.source ?? routing?.route?.source)];
+    const sentence = 'The response was serialized twice: it is a string that contains JSON';
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence,
+        anchor: 'response',
+        place: author?.source ?? routing?.route?.source,
+      },
+    ];
   },
 };

@@ -2,7 +2,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept, Query } from './shared/kept.ts';
 import { isLarge, kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
-import { count, placed, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 /** From here on a read without a limit is reported: it grows with the table. */
 const UNLIMITED_ROWS = 1000;
@@ -31,11 +31,8 @@ export const largeResult: FindingRule<Pick<Kept, 'database'>> = {
         const ms = query.durationMs ?? 0;
         const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
         const anchor = rowOf(database, index);
-        const severity = isLarge(database, query) ? ('warn' as const) : ('info' as const);
-        return placed(
-          { label: 'large result', severity, sentence, panel: 'database', anchor, costMs: ms },
-          query.caller,
-        );
+        const severity = isLarge(database, query) ? 'warn' : 'info';
+        return { severity, sentence, anchor, costMs: ms, place: query.caller };
       });
   },
 };

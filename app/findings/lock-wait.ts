@@ -1,9 +1,8 @@
 /** A statement that took long because another transaction probably held a lock on its rows: its own plan is not the cause. */
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { labelOf, rowOf } from './shared/queries.ts';
-import { costliestFirst, duration, excerpt, placed, shareOf } from './shared/wording.ts';
+import { duration, excerpt, shareOf } from './shared/wording.ts';
 
 /** Reported above both. */
 const LONG_MS = 20;
@@ -17,11 +16,10 @@ export const lockWait: FindingRule<Pick<Kept, 'database'>> = {
   why: 'A transaction of this process on another connection had locked rows of the same table, maybe the same rows, and ended before the statement did. Inferred: the database was not asked.',
   fix: 'Keep the other transaction short: no calls, timers or rendering between its first write and its commit. Lock rows in the same order everywhere.',
   find({ database }, { durationMs: wholeMs, token }) {
-    const found: Finding[] = [];
-    database.queries.forEach((query, index) => {
+    return database.queries.flatMap((query, index) => {
       const { lockedBy, durationMs: ms, caller } = query;
-      if (lockedBy === undefined || ms === null || ms < LONG_MS) return;
-      if (wholeMs !== null && ms < wholeMs * LARGE_SHARE) return;
+      if (lockedBy === undefined || ms === null || ms < LONG_MS) return [];
+      if (wholeMs !== null && ms < wholeMs * LARGE_SHARE) return [];
       const { what, place, table, profile, waitedMs } = lockedBy;
       const who =
         profile === token
@@ -29,14 +27,7 @@ export const lockWait: FindingRule<Pick<Kept, 'database'>> = {
           : `a transaction of ${excerpt(what, LONGEST_NAME)}`;
       const where = place === null ? '' : ` (${place})`;
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)} and may have waited ${duration(waitedMs)} of it for a lock on rows of ${table} that ${who} held${where}`;
-      const anchor = rowOf(database, index);
-      found.push(
-        placed(
-          { label: 'lock wait', severity: 'warn', sentence, panel: 'database', anchor, costMs: ms },
-          caller,
-        ),
-      );
+      return [{ severity: 'warn', sentence, anchor: rowOf(database, index), costMs: ms, place: caller }];
     });
-    return costliestFirst(found);
   },
 };

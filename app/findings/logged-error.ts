@@ -3,7 +3,7 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { isInLibrary, loggedErrorPlace } from './shared/logged.ts';
-import { count, excerpt, placed } from './shared/wording.ts';
+import { count, excerpt } from './shared/wording.ts';
 
 /** Express prints what no error handler took, which is an exception of this profile if it came before the end. */
 const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
@@ -31,8 +31,7 @@ export const loggedError: FindingRule<Given> = {
       errors === 1
         ? `An error was logged${response}: ${message}`
         : `${count(errors)} errors were logged${response}; first: ${message}`;
-    const common = { label: 'logged error', panel: 'logs', anchor: `l${index + 1}` };
     const place = isInLibrary(first.caller) ? (loggedErrorPlace(exception) ?? first.caller) : first.caller;
-    return [placed({ ...common, broke: 'unseen', severity: 'warn', sentence }, place)];
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: `l${index + 1}`, place }];
   },
 };

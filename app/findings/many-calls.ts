@@ -3,7 +3,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { addTo, coveredMs, pick } from '../panels/shared/rows.ts';
 import { callName } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
-import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 /** Fewer calls are a handful, not a loop. */
 const MANY = 5;
@@ -29,25 +29,18 @@ export const manyCalls: FindingRule<Pick<Kept, 'http_client'>> = {
   find({ http_client: { calls } }, { durationMs: wholeMs }) {
     if (calls.length < MANY) return [];
     const byShape = new Map<string, number[]>();
-    calls.forEach((call, index) => {
-      const shape = shapeOf(call);
-      addTo(byShape, shape, index);
+    calls.forEach((call, index) => addTo(byShape, shapeOf(call), index));
+    return [...byShape.values()].flatMap((members) => {
+      const of = pick(calls, members);
+      const [first] = of;
+      const different = new Set(of.map(({ url }) => url)).size;
+      if (first === undefined || of.length < MANY || different < MANY) return [];
+      const costMs = coveredMs(of);
+      const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
+      const how = isSequential ? 'ran one after the other and took' : 'took';
+      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
+      const severity = isSequential ? 'bad' : 'warn';
+      return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place: first.caller }];
     });
-    return costliestFirst(
-      [...byShape.values()].flatMap((members) => {
-        const of = pick(calls, members);
-        const [first] = of;
-        const different = new Set(of.map(({ url }) => url)).size;
-        if (first === undefined || of.length < MANY || different < MANY) return [];
-        const costMs = coveredMs(of);
-        const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
-        const how = isSequential ? 'ran one after the other and took' : 'took';
-        const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
-        const common = { label: 'many calls', panel: 'http_client', anchor: `c${(members[0] ?? 0) + 1}` };
-        return [
-          placed({ ...common, severity: isSequential ? 'bad' : 'warn', sentence, costMs }, first.caller),
-        ];
-      }),
-    );
   },
 };

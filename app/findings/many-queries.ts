@@ -22,6 +22,6 @@ export const manyQueries: FindingRule<Pick<Kept, 'database'>> = {
     const loop = Math.max(0, ...groups.map(timesOf));
     if (total < MANY || loop >= total * LOOP_SHARE) return [];
     const sentence = `${count(total, 'statement')}, ${count(totals.statements)} distinct, took ${shareOf(totals.busyMs, wholeMs)}`;
-    return [{ label: 'many queries', severity: 'warn', sentence, panel: 'database', costMs: totals.busyMs }];
+    return [{ severity: 'warn', sentence, costMs: totals.busyMs }];
   },
 };

@@ -3,7 +3,6 @@ import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { nameOfLayer } from './shared/http.ts';
-import { placed } from './shared/wording.ts';
 
 /** `*`, `/*path`, `/{*path}`, `(.*)`: a route for all that nothing else answers is last on purpose. */
 const CATCH_ALL = /^\/?(?:\*\w*|\{\/?\*\w+\}|\(?\.\*\)?|\/\^?\.\*\$?\/)$/;
@@ -24,14 +23,7 @@ export const middlewareOrder: FindingRule<{ routing: KeptRouting }> = {
     if (missed === undefined || last === undefined) return [];
     const layer = fromLayerRow(last);
     if (layer.kind !== 'middleware' || layer.outcome !== 'running') return [];
-    const finding = {
-      label: 'middleware order',
-      broke: 'response' as const,
-      severity: 'warn' as const,
-      sentence: `${nameOfLayer(layer)} answered 404 at step ${layers.length}; ${missed.methods.join(', ')} ${missed.pattern} matches, but is registered after it`,
-      panel: 'routing',
-      anchor: 'match',
-    };
-    return [placed(finding, layer.source)];
+    const sentence = `${nameOfLayer(layer)} answered 404 at step ${layers.length}; ${missed.methods.join(', ')} ${missed.pattern} matches, but is registered after it`;
+    return [{ broke: 'response', severity: 'warn', sentence, anchor: 'match', place: layer.source }];
   },
 };

@@ -1,11 +1,9 @@
 /** The same read from the same line, again and again with different values: one read could fetch all rows. */
 import { timesOf } from '../panels/shared/query-groups.ts';
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
+import { loopsOf } from './shared/queries.ts';
 import { loopCode } from './shared/loop-code.ts';
-import { labelOf } from './shared/queries.ts';
-import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
 
 /** Bad from this many reads on, or from this share of the request on. */
 const MANY = 10;
@@ -18,23 +16,11 @@ export const nPlusOne: FindingRule<Pick<Kept, 'database'>> = {
   why: 'At least three reads of this request came from the same line and differ only in their values.',
   fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
   find({ database }, { durationMs: wholeMs }) {
-    const found: Finding[] = [];
-    database.groups.forEach((group, at) => {
-      const { kind, durationMs, caller } = group;
-      if (kind !== 'n+1') return;
+    return loopsOf(database, 'n+1', wholeMs).map(({ group, ...loop }) => {
+      const { durationMs } = group;
       const heavy = timesOf(group) >= MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
-      const label = labelOf(database, group);
-      const how = caller === null ? 'that differ only in values' : 'in a loop';
-      const sentence = `${count(timesOf(group))} × ${label} ${how}: ${shareOf(durationMs, wholeMs)}`;
-      const severity = heavy ? 'bad' : 'warn';
-      found.push(
-        placed(
-          { label: 'N+1', severity, sentence, panel: 'database', anchor: `g${at + 1}`, costMs: durationMs },
-          caller,
-        ),
-      );
+      return { ...loop, severity: heavy ? 'bad' : 'warn' };
     });
-    return costliestFirst(found);
   },
   code({ anchor = '' }, { panels }) {
     const data = panels.database?.data as Kept['database'];

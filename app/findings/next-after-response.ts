@@ -4,7 +4,7 @@ import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { authorOf, nameOfLayer, sentHeader } from './shared/http.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 export const nextAfterResponse: FindingRule<{ request: KeptRequest; routing: KeptRouting }> = {
   name: 'next-after-response',
@@ -32,14 +32,16 @@ export const nextAfterResponse: FindingRule<{ request: KeptRequest; routing: Kep
       after.length === 0
         ? 'after the response had ended'
         : `${count(after.length, 'more function')} ran after the headers were sent`;
-    const finding = {
-      label: 'next after response',
-      broke: 'unseen' as const,
-      severity: 'warn' as const,
-      sentence: `${nameOfLayer(author)} responded and called next()${after.length === 0 ? ' ' : ': '}${ran}`,
-      panel: 'routing',
-      anchor: 'match',
-    };
-    return [placed(finding, author.source)];
+    const sentence = `${nameOfLayer(author)} responded and called next()${after.length === 0 ? ' ' : ': '}${ran}`;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence,
+        panel: 'routing',
+        anchor: 'match',
+        place: author.source,
+      },
+    ];
   },
 };

@@ -2,7 +2,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 type Database = Kept['database'];
 
@@ -43,15 +43,10 @@ export const outsideTransaction: FindingRule<Pick<Kept, 'database'>> = {
       const work = count(workOf(database, members), 'statement');
       const end = isUndone ? `: the rollback did not undo it` : '';
       const sentence = `${labelOf(database, query)} ran outside the transaction (${work}) that was open on another connection${end}`;
-      const common = { label: 'outside transaction', panel: 'database', anchor: rowOf(database, index) };
-      return [
-        placed(
-          isUndone
-            ? { ...common, broke: 'unseen', severity: 'warn', sentence }
-            : { ...common, severity: 'info', sentence },
-          query.caller,
-        ),
-      ];
+      const how = isUndone
+        ? ({ broke: 'unseen', severity: 'warn' } as const)
+        : ({ severity: 'info' } as const);
+      return [{ ...how, sentence, anchor: rowOf(database, index), place: query.caller }];
     });
   },
 };

@@ -2,7 +2,6 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { namesOf } from './shared/migrations.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 export const pendingMigrations: FindingRule<Pick<Kept, 'migrations'>> = {
   name: 'pending-migrations',
@@ -14,7 +13,6 @@ export const pendingMigrations: FindingRule<Pick<Kept, 'migrations'>> = {
     if (pending.length === 0) return [];
     const verb = pending.length === 1 ? '1 migration is' : `${pending.length} migrations are`;
     const sentence = `${verb} pending: ${namesOf(pending)}`;
-    const common = { label: 'pending migration', panel: 'migrations', anchor: 'pending' };
-    return [placed({ ...common, severity: 'warn', sentence }, table.slice(0, 100))];
+    return [{ severity: 'warn', sentence, anchor: 'pending', place: table.slice(0, 100) }];
   },
 };

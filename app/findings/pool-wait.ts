@@ -2,7 +2,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { rowOf, sqlOf, transactionsOf } from './shared/queries.ts';
-import { count, duration, excerpt, placed, shareOf } from './shared/wording.ts';
+import { brokeBy, count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 type Database = Kept['database'];
 type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>;
@@ -94,25 +94,19 @@ export const poolWait: FindingRule<Given> = {
       undefined,
     );
     if (longest === undefined) return [];
-    const index = queries.indexOf(longest);
     const isRefused = sqlOf(database, longest) === '';
     const who = whoIn(kept, longest, token);
     const sentence = isRefused
       ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
       : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection, ${count(waiting.length, 'time')}; ${who}`;
     return [
-      placed(
-        {
-          label: 'pool wait',
-          ...(isRefused ? { broke: status !== null && status < 400 ? 'unseen' : 'response' } : {}),
-          severity: isRefused ? 'bad' : 'warn',
-          sentence,
-          panel: 'database',
-          anchor: rowOf(database, index),
-          costMs: totals.waitMs,
-        },
-        longest.caller,
-      ),
+      {
+        ...(isRefused ? { broke: brokeBy(status), severity: 'bad' } : { severity: 'warn' }),
+        sentence,
+        anchor: rowOf(database, queries.indexOf(longest)),
+        costMs: totals.waitMs,
+        place: longest.caller,
+      },
     ];
   },
 };

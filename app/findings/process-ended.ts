@@ -12,7 +12,6 @@ export const processEnded: FindingRule<{ request: KeptRequest }> = {
     if (endedProcess === undefined) return [];
     return [
       {
-        label: 'process ended',
         severity: 'bad',
         broke: 'response',
         sentence: `This request ended its process by ${endedProcess}`,

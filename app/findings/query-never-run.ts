@@ -1,7 +1,6 @@
 /** A write that was built with Knex and never run: `await` is missing. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 export const queryNeverRun: FindingRule<Pick<Kept, 'database'>> = {
   name: 'query-never-run',
@@ -10,18 +9,12 @@ export const queryNeverRun: FindingRule<Pick<Kept, 'database'>> = {
   why: 'A Knex query became an insert, update or delete during this request, and it was neither run nor made part of another query.',
   fix: 'Await it (`await knex(…).update(…)`), or return it to whoever does: a Knex query is sent when its `then` is called.',
   find({ database }) {
-    return (database.unrun ?? []).map(({ label, caller }, index) =>
-      placed(
-        {
-          label: 'query not run',
-          broke: 'unseen',
-          severity: 'bad',
-          sentence: `${label} was built and never run: nothing awaited it`,
-          panel: 'database',
-          anchor: `u${index + 1}`,
-        },
-        caller,
-      ),
-    );
+    return (database.unrun ?? []).map(({ label, caller }, index) => ({
+      broke: 'unseen',
+      severity: 'bad',
+      sentence: `${label} was built and never run: nothing awaited it`,
+      anchor: `u${index + 1}`,
+      place: caller,
+    }));
   },
 };

@@ -3,7 +3,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
-import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 /** Headers that can change the response of the same address. */
 const SIGNIFICANT_HEADERS = new Set([
@@ -58,19 +58,18 @@ export const repeatedCall: FindingRule<Pick<Kept, 'http_client'>> = {
   fix: 'Call once and pass the result on. If several places ask at the same time, share the promise or cache the result briefly.',
   find({ http_client: { calls } }, { durationMs: wholeMs }) {
     if (calls.length < 2) return [];
-    return costliestFirst(
-      repeatedIn(calls).flatMap((members) => {
-        const of = pick(calls, members);
-        const [first, second] = of;
-        const responses = responsesOf(of);
-        // It was asked again for what had changed.
-        if (first === undefined || second === undefined || responses === 'other') return [];
-        const costMs = coveredMs(of.slice(1));
-        const isConcurrent = of.every((call) => call === first || call.startMs < endOf(first));
-        const sentence = `${callName(first)} was called ${count(of.length)} times with the same address${isConcurrent ? ' at the same time' : ''}${responses === 'same' ? ' and got the same response' : ''}; the repeats took ${shareOf(costMs, wholeMs)}`;
-        const common = { label: 'repeated call', panel: 'http_client', anchor: `c${(members[1] ?? 0) + 1}` };
-        return [placed({ ...common, severity: 'warn', sentence, costMs }, second.caller)];
-      }),
-    );
+    return repeatedIn(calls).flatMap((members) => {
+      const of = pick(calls, members);
+      const [first, second] = of;
+      const responses = responsesOf(of);
+      // It was asked again for what had changed.
+      if (first === undefined || second === undefined || responses === 'other') return [];
+      const costMs = coveredMs(of.slice(1));
+      const isConcurrent = of.every((call) => call === first || call.startMs < endOf(first));
+      const sentence = `${callName(first)} was called ${count(of.length)} times with the same address${isConcurrent ? ' at the same time' : ''}${responses === 'same' ? ' and got the same response' : ''}; the repeats took ${shareOf(costMs, wholeMs)}`;
+      return [
+        { severity: 'warn', sentence, anchor: `c${(members[1] ?? 0) + 1}`, costMs, place: second.caller },
+      ];
+    });
   },
 };

@@ -1,10 +1,9 @@
 /** A read that repeats an earlier one with nothing written in between: its result was already known. */
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
-import { count, costliestFirst, placed, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 interface Run {
   members: number[];
@@ -70,11 +69,10 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
   find({ database }, { durationMs: wholeMs }) {
     const { queries } = database;
     if (queries.length < 2 || database.statements.length === queries.length) return [];
-    const found: Finding[] = [];
-    for (const { members } of repeatedIn(database)) {
+    return repeatedIn(database).flatMap(({ members }) => {
       const of = pick(queries, members);
       const [first, second] = of;
-      if (first === undefined || second === undefined) continue;
+      if (first === undefined || second === undefined) return [];
       const costMs = coveredMs(of.slice(1));
       const isConcurrent = of.every(
         (query) => query === first || query.startMs - query.waitMs < endOf(first),
@@ -84,10 +82,7 @@ export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
       const sentence = `${labelOf(database, first)} ran ${count(of.length)} times with the same values${where}; the repeats took ${shareOf(costMs, wholeMs)}`;
       const anchor = rowOf(database, members[1] ?? 0);
       const severity = of.length > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';
-      found.push(
-        placed({ label: 'duplicate', severity, sentence, panel: 'database', anchor, costMs }, second.caller),
-      );
-    }
-    return costliestFirst(found);
+      return [{ severity, sentence, anchor, costMs, place: second.caller }];
+    });
   },
 };

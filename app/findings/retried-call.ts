@@ -3,7 +3,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { callName, isReading, isRetryable, outcomeOf, triesOf } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
-import { count, costliestFirst, duration, placed, shareOf } from './shared/wording.ts';
+import { brokeBy, count, duration, shareOf } from './shared/wording.ts';
 import { pick } from '../panels/shared/rows.ts';
 
 const LISTED_ATTEMPTS = 6;
@@ -40,29 +40,25 @@ export const retriedCall: FindingRule<Pick<Kept, 'http_client'>> = {
   fix: 'Find out why the first attempt fails. Limit retries, pause longer between them, and decide what to respond when they run out.',
   find({ http_client: { calls } }, { durationMs: wholeMs, status }) {
     if (calls.length < 2) return [];
-    return costliestFirst(
-      triesOf(calls).flatMap((attempts) => {
-        const of = pick(calls, attempts);
-        const [first, last] = [of[0], of.at(-1)];
-        if (first === undefined || last === undefined) return [];
-        const costMs = last.startMs - first.startMs;
-        const outcomes = of.slice(0, LISTED_ATTEMPTS).map(outcomeOf).join(', ');
-        const more = of.length > LISTED_ATTEMPTS ? ', …' : '';
-        const isFailed = hasFailed(last) || (last.status ?? 0) >= 400;
-        const spentMs = isFailed ? endOf(last) - first.startMs : costMs;
-        const time = shareOf(Number.isFinite(spentMs) ? spentMs : costMs, wholeMs);
-        const ignored = status !== null && status < 400 ? `, but this request still answered ${status}` : '';
-        const listed = `${count(of.length)} attempts (${outcomes}${more})`;
-        const what = isFailed
-          ? `${callName(first)} failed after ${listed} in ${time}${pausesText(of)}${ignored}`
-          : `${callName(first)} needed ${listed}: the failed ones took ${time}${pausesText(of)}`;
-        const sentence = `${what}${remarkOn(of)}`;
-        const common = { label: 'retried', panel: 'http_client', anchor: `c${(attempts[0] ?? 0) + 1}` };
-        const broke = isFailed
-          ? { broke: status !== null && status < 400 ? ('unseen' as const) : ('response' as const) }
-          : {};
-        return [placed({ ...common, ...broke, severity: 'warn', sentence, costMs }, first.caller)];
-      }),
-    );
+    return triesOf(calls).flatMap((attempts) => {
+      const of = pick(calls, attempts);
+      const [first, last] = [of[0], of.at(-1)];
+      if (first === undefined || last === undefined) return [];
+      const costMs = last.startMs - first.startMs;
+      const outcomes = of.slice(0, LISTED_ATTEMPTS).map(outcomeOf).join(', ');
+      const more = of.length > LISTED_ATTEMPTS ? ', …' : '';
+      const isFailed = hasFailed(last) || (last.status ?? 0) >= 400;
+      const spentMs = isFailed ? endOf(last) - first.startMs : costMs;
+      const time = shareOf(Number.isFinite(spentMs) ? spentMs : costMs, wholeMs);
+      const ignored = status !== null && status < 400 ? `, but this request still answered ${status}` : '';
+      const listed = `${count(of.length)} attempts (${outcomes}${more})`;
+      const what = isFailed
+        ? `${callName(first)} failed after ${listed} in ${time}${pausesText(of)}${ignored}`
+        : `${callName(first)} needed ${listed}: the failed ones took ${time}${pausesText(of)}`;
+      const sentence = `${what}${remarkOn(of)}`;
+      const broke = isFailed ? { broke: brokeBy(status) } : {};
+      const anchor = `c${(attempts[0] ?? 0) + 1}`;
+      return [{ ...broke, severity: 'warn', sentence, anchor, costMs, place: first.caller }];
+    });
   },
 };

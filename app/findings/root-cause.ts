@@ -1,9 +1,8 @@
 /** The error was caused by another one: names the line in the application's code where that one was thrown. */
 import type { ExceptionData } from '../panels/exception/data.ts';
-import type { Finding } from '../profiler/finding.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
-import { count, excerpt, placed } from './shared/wording.ts';
+import { count, excerpt } from './shared/wording.ts';
 
 function ownFrame(frames: readonly ThrownFrame[] | undefined): ThrownFrame | undefined {
   return frames?.find(({ kind }) => kind === 'own');
@@ -14,21 +13,22 @@ function lineOf(frame: ThrownFrame | undefined): string | null {
   return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
 }
 
-function findingOf({ chain, chainEnd }: Thrown, index: number): Finding[] {
+function findingOf({ chain, chainEnd }: Thrown, index: number): FindingDraft[] {
   const [first] = chain;
   const root = chain.at(-1);
   if (first === undefined || root === undefined || chain.length < 2 || chainEnd === 'circular') return [];
   const frame = ownFrame(root.frames);
   const where = frame?.function === null || frame === undefined ? '' : `, thrown in ${frame.function},`;
-  const finding: Finding = {
-    label: 'root cause',
-    broke: 'response',
-    severity: 'bad',
-    sentence: `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${count(chain.length - 1, 'level')} down)`,
-    panel: 'exception',
-    anchor: `error-${index + 1}`,
-  };
-  return [placed(finding, lineOf(frame) ?? lineOf(ownFrame(first.frames)))];
+  const sentence = `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${count(chain.length - 1, 'level')} down)`;
+  return [
+    {
+      broke: 'response',
+      severity: 'bad',
+      sentence,
+      anchor: `error-${index + 1}`,
+      place: lineOf(frame) ?? lineOf(ownFrame(first.frames)),
+    },
+  ];
 }
 
 export const rootCause: FindingRule<{ exception: ExceptionData }> = {

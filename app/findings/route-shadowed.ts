@@ -2,7 +2,6 @@
 import type { KeptRouting, SharedRoutes } from '../panels/routing/data.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { placed } from './shared/wording.ts';
 
 function isSamePath(pattern: string, path: string): boolean {
   return pattern.toLowerCase().replace(/\/$/, '') === path.toLowerCase().replace(/\/$/, '');
@@ -27,14 +26,9 @@ export const routeShadowed: FindingRule<{ routing: KeptRouting }> = {
           isSamePath(pattern, path) && methods.some((one) => one === method || one === '*'),
       );
     if (at === -1 || later === undefined) return [];
-    const finding = {
-      label: 'shadowed route',
-      broke: 'response' as const,
-      severity: 'warn' as const,
-      sentence: `${route.method} ${route.pattern} answered ${status}; ${method} ${later.pattern} also matches, but is registered after it`,
-      panel: 'routing',
-      anchor: 'match',
-    };
-    return [placed(finding, later.source ?? route.source)];
+    const sentence = `${route.method} ${route.pattern} answered ${status}; ${method} ${later.pattern} also matches, but is registered after it`;
+    return [
+      { broke: 'response', severity: 'warn', sentence, anchor: 'match', place: later.source ?? route.source },
+    ];
   },
 };

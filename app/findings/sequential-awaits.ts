@@ -2,12 +2,11 @@
  * Reads that ran one after the other although they may be independent. Only their values are visible, not what the code
  * needed, so the conditions are strict (docs/findings/sequential-awaits.md) and the sentence says "may".
  */
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
-import { count, costliestFirst, duration, placed } from './shared/wording.ts';
+import { count, duration } from './shared/wording.ts';
 import { pick } from '../panels/shared/rows.ts';
 
 type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'routing'>>;
@@ -107,27 +106,21 @@ export const sequentialAwaits: FindingRule<Given> = {
     if (database.queries.length < 2) return [];
     const wholeMs = head.durationMs ?? Infinity;
     if (database.totals.busyMs < SAVED_MS || database.totals.busyMs < wholeMs * SAVED_SHARE) return [];
-    const found: Finding[] = [];
-    for (const chain of chainsIn(kept, head)) {
+    return chainsIn(kept, head).flatMap((chain) => {
       const reads = pick(database.queries, chain);
       const [first] = reads;
-      if (first === undefined) continue;
+      if (first === undefined) return [];
       const times = reads.map(({ durationMs }) => durationMs ?? 0);
       const sum = times.reduce((total, ms) => total + ms, 0);
       const longest = Math.max(...times);
       const costMs = sum - longest;
-      if (costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) continue;
+      if (costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
       const from = labelOf(database, first);
       const to = labelOf(database, reads.at(-1) ?? first);
       const sentence = `${count(reads.length, 'read')}, from ${from} to ${to}, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(longest)}`;
-      const anchor = rowOf(database, chain[0] ?? 0);
-      found.push(
-        placed(
-          { label: 'sequential awaits', severity: 'info', sentence, panel: 'database', anchor, costMs },
-          first.caller,
-        ),
-      );
-    }
-    return costliestFirst(found);
+      return [
+        { severity: 'info', sentence, anchor: rowOf(database, chain[0] ?? 0), costMs, place: first.caller },
+      ];
+    });
   },
 };

@@ -2,13 +2,12 @@
  * Outgoing calls, and reads between them, that ran one after the other although they may be independent. Reads alone are
  * reported by `sequential-awaits`.
  */
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
-import { count, costliestFirst, duration, placed } from './shared/wording.ts';
+import { count, duration } from './shared/wording.ts';
 
 /** With a longer pause between two, in milliseconds and as a share of the longer one, the code awaited something else. */
 const GAP_MS = 10;
@@ -111,23 +110,17 @@ export const sequentialCalls: FindingRule<Given> = {
   find(kept, { durationMs: wholeMs, url }) {
     if (wholeMs === null || kept.http_client.calls.length === 0) return [];
     const { calls } = kept.http_client;
-    const found: Finding[] = [];
-    for (const chain of chainsIn(kept, url)) {
+    return chainsIn(kept, url).flatMap((chain) => {
       const times = chain.map(({ durationMs }) => durationMs);
       const sum = times.reduce((total, ms) => total + ms, 0);
       const costMs = sum - Math.max(...times);
       const first = chain.find(({ call }) => call !== null);
       const call = calls[first?.call ?? -1];
-      if (call === undefined || costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) continue;
+      if (call === undefined || costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
       const sentence = `${countsText(chain)}, from ${callName(call)} on, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(sum - costMs)}`;
-      const anchor = `c${(first?.call ?? 0) + 1}`;
-      found.push(
-        placed(
-          { label: 'sequential calls', severity: 'info', sentence, panel: 'http_client', anchor, costMs },
-          call.caller,
-        ),
-      );
-    }
-    return costliestFirst(found);
+      return [
+        { severity: 'info', sentence, anchor: `c${(first?.call ?? 0) + 1}`, costMs, place: call.caller },
+      ];
+    });
   },
 };

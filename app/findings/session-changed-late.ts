@@ -2,7 +2,6 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 const NAMED = 3;
 
@@ -17,14 +16,9 @@ export const sessionChangedLate: FindingRule<{ request: KeptRequest } & Partial<
     if (late.length === 0) return [];
     const named = late.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
     const more = late.length > NAMED ? ` and ${late.length - NAMED} more` : '';
-    const finding = {
-      label: 'session lost',
-      broke: 'unseen' as const,
-      severity: 'warn' as const,
-      sentence: `${named.join(', ')}${more} changed after the headers were sent, so this may not be saved`,
-      panel: 'request',
-      anchor: 'session',
-    };
-    return [placed(finding, routing?.route?.source)];
+    const sentence = `${named.join(', ')}${more} changed after the headers were sent, so this may not be saved`;
+    return [
+      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
+    ];
   },
 };

@@ -3,7 +3,6 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { receivedHeader, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 import { isRecord } from '../profiler/json.ts';
 
 const NAMED = 3;
@@ -27,14 +26,9 @@ export const sessionWithoutCookie: FindingRule<{ request: KeptRequest } & Partia
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
     const plain =
       request.client.scheme === 'http' ? ' over http, where a secure session cookie is not set' : '';
-    const finding = {
-      label: 'session without cookie',
-      broke: 'unseen' as const,
-      severity: 'warn' as const,
-      sentence: `The new session has ${named.join(', ')}${more}, but no session cookie was sent${plain}: the next request may not find it`,
-      panel: 'request',
-      anchor: 'session',
-    };
-    return [placed(finding, routing?.route?.source)];
+    const sentence = `The new session has ${named.join(', ')}${more}, but no session cookie was sent${plain}: the next request may not find it`;
+    return [
+      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
+    ];
   },
 };

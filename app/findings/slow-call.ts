@@ -5,7 +5,7 @@ import { callName } from './shared/calls.ts';
 import type { Call, Kept } from './shared/kept.ts';
 import { lengthOf, usualText } from './shared/long.ts';
 import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
-import { count, duration, placed, shareOf } from './shared/wording.ts';
+import { count, duration, shareOf } from './shared/wording.ts';
 
 /** A call is slow above both. */
 const SLOW_MS = 100;
@@ -72,8 +72,8 @@ export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept
       const part = slowPart(call);
       const isUnusual = ms < SLOW_MS;
       const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}${isUnusual ? usualText(usual) : ''}`;
-      const common = { label: 'slow call', panel: 'http_client', anchor: `c${index + 1}` };
-      return placed({ ...common, severity: isUnusual ? 'info' : 'warn', sentence, costMs: ms }, call.caller);
+      const severity = isUnusual ? 'info' : 'warn';
+      return { severity, sentence, anchor: `c${index + 1}`, costMs: ms, place: call.caller };
     });
   },
 };

@@ -7,7 +7,7 @@ import { lengthOf, usualText } from './shared/long.ts';
 import { describePlan, indexCode } from './shared/plans.ts';
 import { isLarge, labelOf, rowOf } from './shared/queries.ts';
 import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
-import { count, placed, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 const SLOW_MS = 100;
 
@@ -40,10 +40,7 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}`;
       const anchor = rowOf(database, index);
       const severity = isUnusual ? 'info' : 'warn';
-      return placed(
-        { label: 'slow query', severity, sentence, panel: 'database', anchor, costMs: ms },
-        query.caller,
-      );
+      return { severity, sentence, anchor, costMs: ms, place: query.caller };
     });
   },
   amend(finding, { panels }, { plan }) {

@@ -2,7 +2,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { lengthOf, usualText } from './shared/long.ts';
-import { count, costliestFirst, duration, placed, shareOf } from './shared/wording.ts';
+import { count, duration, shareOf } from './shared/wording.ts';
 
 const SLOW_MS = 100;
 
@@ -31,21 +31,18 @@ export const slowView: FindingRule<Pick<Kept, 'views'>> = {
   why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS, Handlebars and Eta each partial is timed too.',
   fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
   find({ views: { views } }, { durationMs: wholeMs }, _shared, usual) {
-    return costliestFirst(
-      views.flatMap(({ name, depth, durationMs, caller }, index) => {
-        if (depth !== 0 || durationMs === null) return [];
-        if (lengthOf(durationMs, wholeMs, { longMs: SLOW_MS, usual }) === null) return [];
-        const isUnusual = durationMs < SLOW_MS;
-        const part = heaviest(views, index, durationMs);
-        const most =
-          part === null
-            ? ''
-            : `, ${duration(part.ms)} of it in ${part.count === 1 ? '' : `${count(part.count)} × `}${part.name.slice(0, 120)}`;
-        const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}${isUnusual ? usualText(usual) : ''}`;
-        const common = { label: 'slow view', panel: 'views', anchor: `v${index + 1}` };
-        const severity = isUnusual ? 'info' : 'warn';
-        return [placed({ ...common, severity, sentence, costMs: durationMs }, caller)];
-      }),
-    );
+    return views.flatMap(({ name, depth, durationMs, caller }, index) => {
+      if (depth !== 0 || durationMs === null) return [];
+      if (lengthOf(durationMs, wholeMs, { longMs: SLOW_MS, usual }) === null) return [];
+      const isUnusual = durationMs < SLOW_MS;
+      const part = heaviest(views, index, durationMs);
+      const most =
+        part === null
+          ? ''
+          : `, ${duration(part.ms)} of it in ${part.count === 1 ? '' : `${count(part.count)} × `}${part.name.slice(0, 120)}`;
+      const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}${isUnusual ? usualText(usual) : ''}`;
+      const severity = isUnusual ? 'info' : 'warn';
+      return [{ severity, sentence, anchor: `v${index + 1}`, costMs: durationMs, place: caller }];
+    });
   },
 };

@@ -16,15 +16,8 @@ export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
     if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
     const encoding = sentHeader(request, shared, 'content-encoding');
     if (encoding === null || /^\s*(?:identity)?\s*$/i.test(encoding.value)) return [];
-    return [
-      {
-        label: 'buffered stream',
-        severity: 'warn',
-        sentence: `The event stream is compressed, so events may wait in a buffer; ${numberHelpers.bytesText(response.bytes)} were sent so far`,
-        panel: 'request',
-        anchor: encoding.anchor,
-      },
-    ];
+    const sentence = `The event stream is compressed, so events may wait in a buffer; ${numberHelpers.bytesText(response.bytes)} were sent so far`;
+    return [{ severity: 'warn', sentence, anchor: encoding.anchor }];
   },
   code(_finding, profile) {
     const directives = directivesIn(sentValue(profile, 'cache-control'));

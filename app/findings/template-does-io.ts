@@ -1,10 +1,9 @@
 /** Queries or calls that start while a page is rendering. A template should get everything it shows beforehand. */
-import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { callName } from './shared/calls.ts';
 import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { labelOf, rowOf } from './shared/queries.ts';
-import { count, placed, shareOf } from './shared/wording.ts';
+import { count, shareOf } from './shared/wording.ts';
 
 type Given = Pick<Kept, 'views'> & Partial<Pick<Kept, 'database' | 'http_client'>>;
 
@@ -42,21 +41,19 @@ export const templateDoesIo: FindingRule<Given> = {
   fix: 'Load everything the page shows in the handler, and pass values to the view, not functions or promises.',
   find(kept, { durationMs: wholeMs }) {
     if (kept.database === undefined && kept.http_client === undefined) return [];
-    const found: Finding[] = [];
-    for (const view of kept.views.views) {
-      if (view.depth !== 0) continue;
+    return kept.views.views.flatMap((view) => {
+      if (view.depth !== 0) return [];
       const work = workWithin(kept, view);
       const [first] = work;
-      if (first === undefined) continue;
+      if (first === undefined) return [];
       const costMs = view.durationMs ?? 0;
       const more = work.length === 1 ? '' : ` and ${count(work.length - 1, 'other')}`;
       const sentence = `${first.what}${more} started while ${view.name.slice(0, 120)} was rendering, which took ${shareOf(costMs, wholeMs)}`;
       const { panel, anchor } = first;
       const label = panel === 'database' ? 'query in view' : 'call in view';
-      found.push(
-        placed({ label, severity: 'warn', sentence, panel, anchor, costMs }, first.caller ?? view.caller),
-      );
-    }
-    return found;
+      return [
+        { label, severity: 'warn', sentence, panel, anchor, costMs, place: first.caller ?? view.caller },
+      ];
+    });
   },
 };

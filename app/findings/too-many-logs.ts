@@ -1,7 +1,7 @@
 /** So many log lines that nobody reads them, and that writing them takes time. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 const MANY = 200;
 
@@ -29,7 +29,6 @@ export const tooManyLogs: FindingRule<Pick<Kept, 'logs'>> = {
     const share = most === null ? '' : `, ${count(most.count)} ${of} from one line of code`;
     const first = most === null ? 0 : lines.findIndex(({ caller }) => caller === most.place);
     const sentence = `This request logged ${count(total, 'line')}${share}`;
-    const common = { label: 'too many logs', panel: 'logs', anchor: `l${first + 1}` };
-    return [placed({ ...common, severity: 'info', sentence }, most?.place)];
+    return [{ severity: 'info', sentence, anchor: `l${first + 1}`, place: most?.place }];
   },
 };

@@ -1,10 +1,9 @@
 /** An outgoing call inside a transaction, which holds its connection and its locks meanwhile. */
-import type { Finding } from '../profiler/finding.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { callName } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
 import { transactionsOf, workOf } from './shared/queries.ts';
-import { count, costliestFirst, duration, placed } from './shared/wording.ts';
+import { count, duration } from './shared/wording.ts';
 import { pick } from '../panels/shared/rows.ts';
 
 export const transactionAcrossCall: FindingRule<Pick<Kept, 'database' | 'http_client'>> = {
@@ -16,7 +15,7 @@ export const transactionAcrossCall: FindingRule<Pick<Kept, 'database' | 'http_cl
   find({ database, http_client: { calls } }) {
     const { queries } = database;
     if (!queries.some(({ transaction }) => transaction !== null)) return [];
-    const found: Finding[] = [];
+    const found: FindingDraft[] = [];
     for (const { members } of transactionsOf(database)) {
       const ran = pick(queries, members);
       const first = ran[0];
@@ -27,11 +26,17 @@ export const transactionAcrossCall: FindingRule<Pick<Kept, 'database' | 'http_cl
         const costMs = call.durationMs ?? 0;
         const open = duration(endOf(last) - first.startMs);
         const sentence = `A transaction (${count(workOf(database, members), 'statement')}, ${open}) stayed open during the call to ${callName(call)} (${duration(costMs)})`;
-        const common = { label: 'call in transaction', panel: 'http_client', anchor: `c${index + 1}` };
         const place = call.caller ?? ran.map(({ caller }) => caller).find((caller) => caller !== null);
-        found.push(placed({ ...common, severity: 'warn', sentence, costMs }, place));
+        found.push({
+          severity: 'warn',
+          sentence,
+          panel: 'http_client',
+          anchor: `c${index + 1}`,
+          costMs,
+          place,
+        });
       });
     }
-    return costliestFirst(found);
+    return found;
   },
 };

@@ -2,7 +2,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 const ENDS =
   /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
@@ -29,18 +29,13 @@ export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
         const caller = members.map((index) => queries[index]?.caller ?? null).find((place) => place !== null);
         const work = workOf(database, members);
         const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished`;
-        const anchor = rowOf(database, members[0] ?? 0);
-        return placed(
-          {
-            label: 'open transaction',
-            broke: 'unseen',
-            severity: 'bad',
-            sentence,
-            panel: 'database',
-            anchor,
-          },
-          caller,
-        );
+        return {
+          broke: 'unseen',
+          severity: 'bad',
+          sentence,
+          anchor: rowOf(database, members[0] ?? 0),
+          place: caller,
+        };
       });
   },
 };

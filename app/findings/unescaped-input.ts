@@ -3,7 +3,6 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { authorOf, mediaType, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 /** The beginning of a tag. Shorter texts are found by chance. */
 const MARKUP = /<[a-z!/][^]{2,}/i;
@@ -37,14 +36,15 @@ export const unescapedInput: FindingRule<{ request: KeptRequest } & Partial<Pick
     if (found === undefined) return [];
     const type = sentHeader(request, shared, 'content-type');
     const author = type === null ? undefined : authorOf(request, routing, type.anchor);
-    const finding = {
-      label: 'unescaped input',
-      broke: 'unseen' as const,
-      severity: 'bad' as const,
-      sentence: `The HTML of the response contains ${found[0]} as it was sent, not escaped: its markup runs in the page`,
-      panel: 'request',
-      anchor: 'response',
-    };
-    return [placed(finding, author?.source ?? routing?.route?.source)];
+    const sentence = `The HTML of the response contains ${found[0]} as it was sent, not escaped: its markup runs in the page`;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'bad',
+        sentence,
+        anchor: 'response',
+        place: author?.source ?? routing?.route?.source,
+      },
+    ];
   },
 };

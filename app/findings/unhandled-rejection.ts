@@ -2,7 +2,7 @@
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { lineOf } from './shared/errors.ts';
-import { duration, placed } from './shared/wording.ts';
+import { duration } from './shared/wording.ts';
 
 export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
   name: 'unhandled-rejection',
@@ -20,17 +20,14 @@ export const unhandledRejection: FindingRule<{ exception: ExceptionData }> = {
           ? `${duration(atMs - durationMs)} after the response`
           : `${duration(atMs)} after the request started`;
       return [
-        placed(
-          {
-            label: isRejection ? 'unhandled rejection' : 'uncaught exception',
-            broke: durationMs !== null && atMs > durationMs ? 'unseen' : 'response',
-            severity: 'bad',
-            sentence: `${isRejection ? 'Unhandled rejection' : 'Uncaught exception'}: ${name}, ${when}`,
-            panel: 'exception',
-            anchor: `error-${index + 1}`,
-          },
-          lineOf({ place }),
-        ),
+        {
+          label: isRejection ? 'unhandled rejection' : 'uncaught exception',
+          broke: durationMs !== null && atMs > durationMs ? 'unseen' : 'response',
+          severity: 'bad',
+          sentence: `${isRejection ? 'Unhandled rejection' : 'Uncaught exception'}: ${name}, ${when}`,
+          anchor: `error-${index + 1}`,
+          place: lineOf({ place }),
+        },
       ];
     });
   },

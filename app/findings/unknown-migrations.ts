@@ -2,7 +2,6 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { namesOf } from './shared/migrations.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed } from './shared/wording.ts';
 
 export const unknownMigrations: FindingRule<Pick<Kept, 'migrations'>> = {
   name: 'unknown-migrations',
@@ -14,7 +13,6 @@ export const unknownMigrations: FindingRule<Pick<Kept, 'migrations'>> = {
     if (unknown.length === 0) return [];
     const noun = unknown.length === 1 ? '1 migration' : `${unknown.length} migrations`;
     const sentence = `The database has ${noun} that this code does not have: ${namesOf(unknown)}`;
-    const common = { label: 'unknown migration', panel: 'migrations', anchor: 'unknown' };
-    return [placed({ ...common, severity: 'info', sentence }, table.slice(0, 100))];
+    return [{ severity: 'info', sentence, anchor: 'unknown', place: table.slice(0, 100) }];
   },
 };

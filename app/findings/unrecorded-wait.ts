@@ -6,7 +6,7 @@ import { callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
-import { placed, shareOf } from './shared/wording.ts';
+import { shareOf } from './shared/wording.ts';
 
 type Given = { request: KeptRequest; routing: Kept['routing']; cpu?: KeptCpu } & Record<string, unknown>;
 
@@ -89,7 +89,6 @@ export const unrecordedWait: FindingRule<Given> = {
     const layer = waitingAt(layers, gap);
     if (layer === undefined || layer.kind === 'error') return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(gap.durationMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;
-    const common = { label: 'unrecorded wait', panel: 'timeline', costMs: gap.durationMs };
-    return [placed({ ...common, severity: 'info', sentence }, layer.source)];
+    return [{ severity: 'info', sentence, panel: 'timeline', costMs: gap.durationMs, place: layer.source }];
   },
 };

@@ -17,15 +17,7 @@ export const uploadCutOff: FindingRule<{ request: KeptRequest }> = {
     const announced = Number(receivedHeader(request, 'content-length') ?? 0);
     const received = request.body?.bytes ?? 0;
     if (!Number.isFinite(announced) || announced <= received) return [];
-    return [
-      {
-        label: 'incomplete upload',
-        broke: 'response',
-        severity: 'warn',
-        sentence: `The upload ended after ${bytesText(received)} of ${bytesText(announced)} (${percentText(received, announced)})`,
-        panel: 'request',
-        anchor: 'body',
-      },
-    ];
+    const sentence = `The upload ended after ${bytesText(received)} of ${bytesText(announced)} (${percentText(received, announced)})`;
+    return [{ broke: 'response', severity: 'warn', sentence, anchor: 'body' }];
   },
 };

@@ -1,8 +1,7 @@
 /** Queries and outgoing calls that the response did not wait for: nothing reports their errors. */
-import type { Finding } from '../profiler/finding.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { endOf } from './shared/kept.ts';
-import { count, duration, placed } from './shared/wording.ts';
+import { count, duration } from './shared/wording.ts';
 
 interface Started {
   startMs: number;
@@ -51,21 +50,21 @@ export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
   find({ database, http_client }, { durationMs, outcome }) {
     if (durationMs === null || outcome !== 'finished') return [];
     const panelOf = (queries: readonly Started[]) => (queries.length > 0 ? 'database' : 'http_client');
-    const common = { label: 'after the response', severity: 'info' as const };
-    const found: Finding[] = [];
+    const severity = 'info';
+    const found: FindingDraft[] = [];
     const endMs = durationMs + GRACE_MS;
     const queries = after(database?.queries, endMs);
     const calls = after(http_client?.calls, endMs);
     const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
     if (last > 0) {
       const sentence = `${textOf(queries, calls)} started after the response, the last one ${duration(last - durationMs)} later`;
-      found.push(placed({ ...common, sentence, panel: panelOf(queries) }, callerOf([...queries, ...calls])));
+      found.push({ severity, sentence, panel: panelOf(queries), place: callerOf([...queries, ...calls]) });
     }
     const open = unfinished(database?.queries, durationMs);
     const openCalls = unfinished(http_client?.calls, durationMs);
     if (open.length + openCalls.length > 0) {
       const sentence = `${textOf(open, openCalls)} had not finished when the response was sent`;
-      found.push(placed({ ...common, sentence, panel: panelOf(open) }, callerOf([...open, ...openCalls])));
+      found.push({ severity, sentence, panel: panelOf(open), place: callerOf([...open, ...openCalls]) });
     }
     return found;
   },

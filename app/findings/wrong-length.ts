@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { authorOf, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
-import { count, placed } from './shared/wording.ts';
+import { count } from './shared/wording.ts';
 
 export const wrongLength: FindingRule<{ request: KeptRequest } & Partial<Pick<Kept, 'routing'>>> = {
   name: 'wrong-length',
@@ -17,14 +17,15 @@ export const wrongLength: FindingRule<{ request: KeptRequest } & Partial<Pick<Ke
     if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return [];
     const length = sentHeader(request, shared, 'content-length');
     if (length === null || !/^\d+$/.test(length.value) || Number(length.value) === response.bytes) return [];
-    const finding = {
-      label: 'wrong length',
-      broke: 'unseen' as const,
-      severity: 'bad' as const,
-      sentence: `Content-Length is ${count(Number(length.value))}, but the body has ${count(response.bytes, 'byte')}: clients cut it off or wait for the rest`,
-      panel: 'request',
-      anchor: length.anchor,
-    };
-    return [placed(finding, authorOf(request, routing, length.anchor)?.source ?? routing?.route?.source)];
+    const sentence = `Content-Length is ${count(Number(length.value))}, but the body has ${count(response.bytes, 'byte')}: clients cut it off or wait for the rest`;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'bad',
+        sentence,
+        anchor: length.anchor,
+        place: authorOf(request, routing, length.anchor)?.source ?? routing?.route?.source,
+      },
+    ];
   },
 };

@@ -8,6 +8,13 @@ export interface RouteUsual {
   usualMs(): number | null;
 }
 
+/** What a rule finds. Absent, `label` is the first of the rule's labels and `panel` the first that it needs. */
+export interface FindingDraft extends Omit<Finding, 'label' | 'panel' | 'place' | 'rule'> {
+  label?: string;
+  panel?: string;
+  place?: string | null;
+}
+
 /** `Kept`: stored data of the panels in `needs`, by their names. */
 export interface FindingRule<Kept extends object = Record<string, unknown>> {
   /** `[a-z0-9-]+`; also the name of its page in docs/findings. */
@@ -23,15 +30,14 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   /** How to fix it, in a sentence or two. */
   readonly fix: string;
   /**
-   * Called for every profile once all panels have collected, so it should return early. Worst findings first: only a few are
-   * stored. `kept` is not masked yet. `shared` holds what panels returned from `shared`. `usual` tells how the route usually is.
+   * Called for every profile once all panels have collected, so it should return early. Only the worst few are stored. `kept` is not masked yet. `shared` holds what panels returned from `shared`. `usual` tells how the route usually is.
    */
   find(
     kept: Kept,
     profile: ProfileHead,
     shared: Readonly<Record<string, object>>,
     usual?: RouteUsual,
-  ): Finding[];
+  ): FindingDraft[];
   /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */
   amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
   /** The fix as code; called when a page is read. null if the profile does not have enough for it. */

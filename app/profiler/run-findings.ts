@@ -3,7 +3,7 @@
  * severity and time; limited, and the others counted. Never throws.
  */
 import type { Finding, Severity } from './finding.ts';
-import type { FindingRule, RouteUsual } from './finding-rule.ts';
+import type { FindingDraft, FindingRule, RouteUsual } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import type { ProfileHead } from './profile.ts';
 import { createRouteTimes } from './route-times.ts';
@@ -39,27 +39,27 @@ function worstFirst(a: Finding, b: Finding): number {
   );
 }
 
-/** As stored: with the name of its rule, and its cost rounded to microseconds. */
-function named(finding: Finding, rule: string): Finding {
-  const { costMs } = finding;
-  return costMs === undefined
-    ? { ...finding, rule }
-    : { ...finding, rule, costMs: Math.round(costMs * 1000) / 1000 };
-}
-
 /** Panels about work: without a line of its own, that of the route it was done for is better than none. */
 const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes']);
 
-function withPlace(finding: Finding, { kept }: SeenPanels): Finding {
-  if (finding.place !== undefined || !OF_WORK.has(finding.panel)) return finding;
-  const place = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route?.source;
-  return typeof place === 'string' ? { ...finding, place } : finding;
+/** As stored: with the name of its rule, what the rule left to it, and its cost rounded to microseconds. */
+function findingOf(
+  { place, costMs, ...draft }: FindingDraft,
+  rule: FindingRule,
+  { kept }: SeenPanels,
+): Finding {
+  const [label = ''] = rule.labels;
+  const [panel = ''] = rule.needs;
+  const finding: Finding = { label, panel, ...draft, rule: rule.name };
+  if (costMs !== undefined) finding.costMs = Math.round(costMs * 1000) / 1000;
+  const route = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route;
+  const known = place ?? (OF_WORK.has(finding.panel) ? route?.source : null);
+  if (typeof known === 'string' && known !== '') finding.place = known;
+  return finding;
 }
 
 interface Finder {
   needs: readonly string[];
-  /** Absent for a panel's own findings. */
-  rule?: string;
   find: (seen: SeenPanels, head: ProfileHead, usual: RouteUsual) => readonly Finding[];
 }
 
@@ -78,8 +78,11 @@ function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): 
     add({ needs: [name], find: ({ kept }, head) => panel.findings?.(kept[name], head) ?? [] });
   }
   for (const rule of rules) {
-    const find: Finder['find'] = ({ kept, shared }, head, usual) => rule.find(kept, head, shared, usual);
-    add({ needs: rule.needs, rule: rule.name, find });
+    const find: Finder['find'] = (seen, head, usual) => {
+      const found = rule.find(seen.kept, head, seen.shared, usual);
+      return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, seen));
+    };
+    add({ needs: rule.needs, find });
   }
   return groups;
 }
@@ -94,16 +97,9 @@ export function createFindingRunner(panels: readonly Panel[], rules: readonly Fi
       times.add(route, token, durationMs);
   }
 
-  function findBy(
-    { find, rule }: Finder,
-    seen: SeenPanels,
-    head: ProfileHead,
-    usual: RouteUsual,
-  ): readonly Finding[] {
+  function findBy({ find }: Finder, ...given: Parameters<Finder['find']>): readonly Finding[] {
     try {
-      const found = find(seen, head, usual);
-      if (found.length === 0 || rule === undefined) return found;
-      return found.map((finding) => named(withPlace(finding, seen), rule));
+      return find(...given);
     } catch {
       // A rule that throws finds nothing; the panels still show the facts.
       return NONE;
@@ -122,7 +118,8 @@ export function createFindingRunner(panels: readonly Panel[], rules: readonly Fi
         if (finder.needs.length > 1 && !finder.needs.every((need) => seen.kept[need] !== undefined)) continue;
         const found = findBy(finder, seen, head, usual);
         if (found.length === 0) continue;
-        all.push(...found.slice(0, MOST_OF_ONE));
+        if (found.length <= MOST_OF_ONE) all.push(...found);
+        else all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
       }
     }

@@ -12,7 +12,6 @@ describe('finding process-ended', () => {
     const error = { name: 'TypeError', message: 'no total' };
     expect(find({ endedProcess: 'an uncaught exception', error })).to.deep.equal([
       {
-        label: 'process ended',
         severity: 'bad',
         broke: 'response',
         sentence: 'This request ended its process by an uncaught exception',

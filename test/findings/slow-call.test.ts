@@ -64,16 +64,16 @@ describe('finding slow-call', () => {
 
   it('does not accuse the other service where the event loop was blocked throughout', () => {
     const call = { ...CALL, durationMs: 200, headersMs: 199 };
-    const labels = (blockedMs: number): string[] => {
+    const severities = (blockedMs: number): string[] => {
       const blocks = [{ startMs: 0, durationMs: blockedMs }];
       const kept = {
         http_client: { calls: [call] } as unknown as HttpClientData,
         runtime: { blocks } as unknown as RuntimeData,
       };
-      return slowCall.find(kept, { durationMs: 250 } as ProfileHead, {}).map(({ label }) => label);
+      return slowCall.find(kept, { durationMs: 250 } as ProfileHead, {}).map(({ severity }) => severity);
     };
-    expect(labels(180)).to.deep.equal([]);
-    expect(labels(120)).to.deep.equal(['slow call']);
+    expect(severities(180)).to.deep.equal([]);
+    expect(severities(120)).to.deep.equal(['warn']);
   });
 
   it('names the step that opening the connection took', () => {

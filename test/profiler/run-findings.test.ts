@@ -41,6 +41,17 @@ describe('findings of a profile', () => {
     expect(findings.map(({ rule: name }) => name)).to.deep.equal(['b', 'b', 'a', 'a']);
   });
 
+  it('have the first label and the first panel of their rule where it names no other, and a place where one is known', () => {
+    const found = run([
+      rule({ labels: ['y', 'z'], find: () => [{ severity: 'bad', sentence: 'a', place: 'a.ts:1' }] }),
+      rule({ find: () => [{ severity: 'info', sentence: 'b', label: 'z', panel: 'timeline', place: null }] }),
+    ]);
+    expect(found.findings).to.deep.equal([
+      { label: 'y', panel: 'request', severity: 'bad', sentence: 'a', place: 'a.ts:1', rule: 'some-rule' },
+      { label: 'z', panel: 'timeline', severity: 'info', sentence: 'b', rule: 'some-rule' },
+    ]);
+  });
+
   it('can be about what is usual for the route: of successful requests before this one', () => {
     const seen: (number | null | undefined)[] = [];
     const find = createFindingRunner(

@@ -1,7 +1,9 @@
 /** Helpers of rules that read the database panel. */
+import { timesOf } from '../../panels/shared/query-groups.ts';
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
 import { addTo } from '../../panels/shared/rows.ts';
+import { count, shareOf } from './wording.ts';
 
 type Database = Kept['database'];
 
@@ -19,6 +21,21 @@ export function labelOf({ statements }: Database, { statement }: Pick<Query, 'st
 export function rowOf({ queries }: Database, index: number): string {
   const group = queries[index]?.group ?? null;
   return group === null ? `q${index + 1}` : `r${group + 1}`;
+}
+
+/** The loops of one kind, each with the sentence that says so. */
+export function loopsOf(
+  database: Database,
+  kind: Database['groups'][number]['kind'],
+  wholeMs: number | null,
+) {
+  return database.groups.flatMap((group, at) => {
+    const { durationMs: costMs, caller: place } = group;
+    if (group.kind !== kind) return [];
+    const how = place === null ? 'that differ only in values' : 'in a loop';
+    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}: ${shareOf(costMs, wholeMs)}`;
+    return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
+  });
 }
 
 /** A `with` can also write. */
@@ -57,8 +74,7 @@ export function transactionsOf({ queries }: Database): Transaction[] {
   const byName = new Map<string, number[]>();
   queries.forEach(({ transaction, connection }, index) => {
     if (transaction === null) return;
-    const name = `${connection ?? ''} ${transaction}`;
-    addTo(byName, name, index);
+    addTo(byName, `${connection ?? ''} ${transaction}`, index);
   });
   return [...byName].map(([name, members]) => ({ name, members }));
 }

@@ -1,5 +1,5 @@
 /** Parts of the sentences of several rules, with numbers formatted as on the pages. */
-import type { Finding } from '../../profiler/finding.ts';
+import type { FindingDraft } from '../../profiler/finding-rule.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 export const duration = numberHelpers.durationText;
@@ -13,13 +13,24 @@ export function shareOf(partMs: number, wholeMs: number | null): string {
   return `${duration(partMs)} (${numberHelpers.percentText(partMs, wholeMs)} of the request)`;
 }
 
-/** Adds the place if it is known. */
-export function placed(finding: Finding, place: string | null | undefined): Finding {
-  return place === null || place === undefined || place === '' ? finding : { ...finding, place };
+/** What a failure broke: a response that reports success hides it. */
+export function brokeBy(status: number | null): NonNullable<FindingDraft['broke']> {
+  return status !== null && status < 400 ? 'unseen' : 'response';
 }
 
-export function costliestFirst(findings: Finding[]): Finding[] {
-  return findings.length < 2 ? findings : findings.sort((a, b) => (b.costMs ?? 0) - (a.costMs ?? 0));
+/** A failure of what the request used, by whether its response reports it. */
+export function failureOf(
+  what: string,
+  status: number | null,
+): Pick<FindingDraft, 'broke' | 'sentence' | 'label'> {
+  const broke = brokeBy(status);
+  return broke === 'response'
+    ? { broke, sentence: what }
+    : {
+        broke,
+        sentence: `${what}, but this request still answered ${status ?? ''}`,
+        label: 'failure ignored',
+      };
 }
 
 /** Recorded text as part of a sentence: on one line, truncated. */
