@@ -2,53 +2,11 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import type { Comparison, FigureRow, ValueRow, WorkRow, WorkSection } from './compare-profiles.ts';
+import type { Comparison, FigureRow, WorkRow, WorkSection } from './compare-profiles.ts';
 import { NEWEST } from './compare-query.ts';
 import { type ReplayMark, replayMarkOf } from './replay-profile.ts';
 import { summarizeComparison } from './compare-summary.ts';
-import { scaleOf, TIMELINE_BOX, type TimelineDrawing, timelineDrawing } from './compare-timeline.ts';
-
-interface ShownSection extends Omit<WorkSection, 'rows'> {
-  id: string;
-  rows: WorkRow[];
-  /** Rows that are not shown: unchanged ones, and others for lack of space. */
-  unchanged: number;
-  more: number;
-}
-
-interface Side {
-  name: 'A' | 'B';
-  profile: Profile;
-  timeline: TimelineDrawing | null;
-}
-
-interface FigureBar extends FigureRow {
-  /** -1 to 1, from the middle of the bar: the change as a share of the larger value. */
-  bar: number;
-}
-
-export interface CompareModel {
-  title: string;
-  sides: [Side, Side];
-  summary: string;
-  scaleMs: number;
-  timelineBox: string;
-  /** Kinds of work in the drawing. */
-  kinds: string[];
-  figures: FigureBar[];
-  work: ShownSection[];
-  values: ValueRow[];
-  valuesMore: number;
-  comparison: Comparison;
-  /** Set if one of them is the other, sent again. */
-  repeated: (ReplayMark & { by: Side['name'] }) | null;
-  /** Signature of the form that sends the first request once more; null: nothing is sent again. */
-  csrf: string | null;
-  /** Unchanged rows are shown too. */
-  all: boolean;
-  links: { swap: string; all: string; json: string; markdown: string; newest: string | null };
-  foot: readonly string[];
-}
+import { scaleOf, TIMELINE_BOX, timelineDrawing } from './compare-timeline.ts';
 
 /** Rows per section, by default and with `all`. */
 const MOST_ROWS = 16;
@@ -60,7 +18,8 @@ const ALL_VALUES = 50;
 /** Characters of HTML for the rows of all sections, so that the page stays below 60 KB. */
 const ROOM = 24_000;
 
-function figureBar(row: FigureRow): FigureBar {
+/** `bar`: -1 to 1, from the middle of the bar: the change as a share of the larger value. */
+function figureBar(row: FigureRow) {
   const larger = Math.max(row.a ?? 0, row.b ?? 0);
   return { ...row, bar: row.change === null || larger === 0 ? 0 : row.change / larger };
 }
@@ -71,9 +30,9 @@ function costOf({ label, tokens }: WorkRow): number {
 }
 
 /** Sections share the room; what one does not use is left to those after it. */
-function shownSections(sections: readonly WorkSection[], all: boolean): ShownSection[] {
+function shownSections(sections: readonly WorkSection[], all: boolean) {
   let room = ROOM;
-  return sections.map(({ rows, ...section }, index): ShownSection => {
+  return sections.map(({ rows, ...section }, index) => {
     const wanted = all ? rows : rows.filter(({ unchanged }) => !unchanged);
     const share = room / (sections.length - index);
     const shown: WorkRow[] = [];
@@ -88,13 +47,14 @@ function shownSections(sections: readonly WorkSection[], all: boolean): ShownSec
       ...section,
       id: `w${index + 1}`,
       rows: shown,
+      /** Rows that are not shown: unchanged ones, and others for lack of space. */
       unchanged: rows.length - wanted.length,
       more: wanted.length - shown.length,
     };
   });
 }
 
-function repetitionOf(a: FoundProfile, b: FoundProfile): CompareModel['repeated'] {
+function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { by: 'A' | 'B' }) | null {
   for (const [by, one, other] of [
     ['B', b, a],
     ['A', a, b],
@@ -112,17 +72,17 @@ export function createCompareModel(options: {
   all: boolean;
   csrf: string | null;
   foot: readonly string[];
-}): CompareModel {
+}) {
   const { comparison, all, csrf, foot } = options;
   const [a, b] = [options.a.profile, options.b.profile];
   const pair = { a: a.token, b: b.token };
   const scaleMs = scaleOf([a, b]);
-  const side = (name: Side['name'], profile: Profile): Side => ({
+  const side = (name: 'A' | 'B', profile: Profile) => ({
     name,
     profile,
     timeline: timelineDrawing(profile, scaleMs),
   });
-  const sides: [Side, Side] = [side('A', a), side('B', b)];
+  const sides = [side('A', a), side('B', b)];
   const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
   const shown = comparison.values.slice(0, all ? ALL_VALUES : MOST_VALUES);
   return {
@@ -131,14 +91,18 @@ export function createCompareModel(options: {
     summary: summarizeComparison(a, b, comparison.figures),
     scaleMs,
     timelineBox: TIMELINE_BOX,
+    /** Kinds of work in the drawing. */
     kinds: [...kinds],
     figures: comparison.figures.map(figureBar),
     work: shownSections(comparison.work, all),
     values: shown,
     valuesMore: comparison.values.length - shown.length,
     comparison,
+    /** Set if one of them is the other, sent again. */
     repeated: repetitionOf(options.a, options.b),
+    /** Signature of the form that sends the first request once more; null: nothing is sent again. */
     csrf,
+    /** Unchanged rows are shown too. */
     all,
     links: {
       swap: urls.compare({ a: b.token, b: a.token }),

@@ -16,16 +16,6 @@ interface HealthRow {
   counts: readonly number[];
 }
 
-export interface HealthModel {
-  title: string;
-  health: Health;
-  columns: readonly string[];
-  /** The first row is the sum of the others. */
-  rows: readonly HealthRow[];
-  json: string;
-  foot: readonly string[];
-}
-
 function rowsOf(parts: readonly LedgerCounts[]): HealthRow[] {
   const row = (label: string, of: (counts: LedgerCounts) => number, isLost = false): HealthRow => ({
     label,
@@ -93,10 +83,11 @@ export function createHealthController(
   return {
     async health(page) {
       const health = await read();
-      const model: HealthModel = {
+      const model = {
         title: 'Health',
         health,
         columns: COLUMNS,
+        /** The first row is the sum of the others. */
         rows: countsOf(health),
         json: urls.healthJson(),
         foot,

@@ -1,95 +1,17 @@
 /** Found rows -> the view model of the list: visits with folded rows, columns with sort links, pages. */
-import { COLUMN_ENTRIES, type ListCell, type ProfileIndex } from '../../profiler/profile-index.ts';
+import { COLUMN_ENTRIES, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
-import type { CountsAndHistogram, TextSearch } from '../../profiler/storage.ts';
-import type { TextPlace } from '../../profiler/find-text.ts';
+import type { CountsAndHistogram } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Filters, isNewestFirst, isPresentation, type WrongFilter, withFilters } from './filters.ts';
 import type { FilterName, FilterValues } from './filter-names.ts';
 import { writeTypedFilters } from './typed-filters.ts';
-import { createViews, type ListView } from './list-views.ts';
-import type { HistogramModel } from './request-histogram.ts';
+import { createViews } from './list-views.ts';
+import type { createHistogram } from './request-histogram.ts';
 import { MOST_ALIKE, MOST_CALLS, type Visit } from './visits.ts';
 
-export interface ListColumn extends Omit<ListCell, 'sort'> {
-  field: keyof ProfileIndex;
-  /** Address of the list sorted by it; null if it can't be sorted. */
-  href: string | null;
-  direction: 'ascending' | 'descending' | null;
-}
-
-export interface ListRow {
-  profile: ProfileIndex;
-  /** Length of the bar, 0 to 1: the square root of its share of the slowest row. */
-  bar: number;
-  pinned: boolean;
-  /** Where the searched text was found. */
-  place: TextPlace | null;
-}
-
-export interface ListEntry extends ListRow {
-  /** Error pages, redirects, fetches of the page, requests that it made itself, identical requests before it. */
-  folded: readonly ListRow[];
-  /** `1 redirect, 3 fetches`; null if nothing is folded. */
-  label: string | null;
-  /** Requests that it made and that are not listed, and a list of all of its trace; null without any. */
-  callsLeft: { count: number; href: string } | null;
-  /** When the first and the last of identical requests started, and a list of all of them; null without any. */
-  alike: { from: number; until: number; more: number; href: string } | null;
-}
-
-export interface ListModel {
-  title: string;
-  filters: Filters;
-  /** What the form shows: the filters, and what was typed wrong. */
-  shown: FilterValues;
-  wrong: Wrong;
-  /** The filters as the search box takes them. */
-  typed: string;
-  entries: readonly ListEntry[];
-  columns: readonly ListColumn[];
-  total: number;
-  /** False if the total is an estimate. */
-  totalIsExact: boolean;
-  /** Numbers of the first and last row shown. */
-  first: number;
-  last: number;
-  slowestMs: number;
-  pages: {
-    older: string | null;
-    newer?: string | null;
-    newest?: string | null;
-    number?: { current: number; count: number };
-  };
-  /** Beyond the first page. */
-  isLater: boolean;
-  /** Permanent link to this list. */
-  permanent: string;
-  json: string;
-  /** Address of the event stream of new requests; null unless the newest come first. */
-  live: string | null;
-  views: readonly ListView[];
-  /** null: nothing to draw; `too many`: counting took too long. */
-  histogram: HistogramModel | 'too many' | null;
-  /** How many requests a text search read; null without one. */
-  looked: TextSearch | null;
-  /** The same search among the requests that were not searched; null if all were, or if there is a next page of matches. */
-  searchOlder: string | null;
-  /** Names of processes on this page. */
-  processes: readonly string[];
-  /** Panel titles by name. */
-  titles: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970; null: recording is on. */
-  pausedAt: number | null;
-  /** Signature for forms that change state. */
-  csrf: string;
-  filtered: boolean;
-  notice: string | null;
-  foot: readonly string[];
-}
-
-function columnsOf({ values, query }: Filters): ListColumn[] {
+function columnsOf({ values, query }: Filters) {
   const sorted = query.text === undefined ? (values.sort?.toLowerCase() ?? 'at') : 'at';
   const descending = query.text !== undefined || (values.order?.toLowerCase() ?? 'desc') === 'desc';
   return COLUMN_ENTRIES.flatMap(([field, { list }]) => {
@@ -102,6 +24,7 @@ function columnsOf({ values, query }: Filters): ListColumn[] {
     return {
       ...cell,
       field,
+      /** Address of the list sorted by it; null if it can't be sorted. */
       href: canSort ? urls.search(withFilters(values, { sort, order, page: undefined })) : null,
       direction: current ? (descending ? 'descending' : 'ascending') : null,
     };
@@ -123,25 +46,31 @@ export interface ListModelOptions {
   /** Error pages by the token of their request. */
   children: ReadonlyMap<string, readonly ProfileIndex[]>;
   counts: CountsAndHistogram['counts'];
-  histogram: ListModel['histogram'];
-  titles: ListModel['titles'];
+  /** null: nothing to draw; `too many`: counting took too long. */
+  histogram: ReturnType<typeof createHistogram> | 'too many';
+  /** Panel titles by name. */
+  titles: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970; null: recording is on. */
   pausedAt: number | null;
+  /** Signature for forms that change state. */
   csrf: string;
   foot: readonly string[];
 }
 
-function entriesOf({ filters, found, visits, children }: ListModelOptions, slowestMs: number): ListEntry[] {
+function entriesOf({ filters, found, visits, children }: ListModelOptions, slowestMs: number) {
   const pinned = new Set(found.pinned);
-  const rowOf = (profile: ProfileIndex): ListRow => ({
+  const rowOf = (profile: ProfileIndex) => ({
     profile,
+    /** Length of the bar, 0 to 1: the square root of its share of the slowest row. */
     bar: slowestMs === 0 ? 0 : Math.sqrt((profile.durationMs ?? 0) / slowestMs),
     pinned: pinned.has(profile.token),
+    /** Where the searched text was found. */
     place: found.looked?.found[profile.token] ?? null,
   });
   const pagesOf = (profile: ProfileIndex): readonly ProfileIndex[] => children.get(profile.token) ?? [];
   const withPages = (profile: ProfileIndex): ProfileIndex[] => [profile, ...pagesOf(profile)];
 
-  function entryOf({ head, redirects, fetches, calls, alike }: Visit): ListEntry {
+  function entryOf({ head, redirects, fetches, calls, alike }: Visit) {
     const listed = alike.slice(0, MOST_ALIKE);
     const folded = [
       ...pagesOf(head),
@@ -157,8 +86,11 @@ function entriesOf({ filters, found, visits, children }: ListModelOptions, slowe
     ];
     return {
       ...rowOf(head),
+      /** Error pages, redirects, fetches of the page, requests that it made itself, identical requests before it. */
       folded: folded.map(rowOf),
+      /** `1 redirect, 3 fetches`; null if nothing is folded. */
       label: label.length === 0 ? null : label.join(', '),
+      /** Requests that it made and that are not listed, and a list of all of its trace; null without any. */
       callsLeft:
         calls.length <= MOST_CALLS || calls[0]?.traceId === null
           ? null
@@ -166,6 +98,7 @@ function entriesOf({ filters, found, visits, children }: ListModelOptions, slowe
               count: calls.length - MOST_CALLS,
               href: urls.search({ trace: calls[0]?.traceId ?? '', ...ALL_OLDEST_FIRST }),
             },
+      /** When the first and the last of identical requests started, and a list of all of them; null without any. */
       alike:
         oldest === undefined
           ? null
@@ -193,7 +126,12 @@ function liveOf(filters: Filters): string | null {
   return urls.live(withFilters(values, {}));
 }
 
-type Pages = ListModel['pages'];
+interface Pages {
+  older: string | null;
+  newer?: string | null;
+  newest?: string | null;
+  number?: { current: number; count: number };
+}
 
 function numberedPages({ values, query, page }: Filters, { total }: FoundProfiles): Pages {
   const count = Math.max(1, Math.ceil(total / query.limit));
@@ -221,7 +159,7 @@ function visitPages({ values, query }: Filters, last: number, { total, totalIsEx
   };
 }
 
-export function createListModel(options: ListModelOptions): ListModel {
+export function createListModel(options: ListModelOptions) {
   const { filters, wrong = {}, found, counts, histogram, titles, pausedAt, csrf, foot } = options;
   const { values, query } = filters;
   const given = Object.entries(wrong).map(([name, filter]) => [name, filter.given]);
@@ -233,25 +171,35 @@ export function createListModel(options: ListModelOptions): ListModel {
   return {
     title: 'Requests',
     filters,
+    /** What the form shows: the filters, and what was typed wrong. */
     shown,
     wrong,
+    /** The filters as the search box takes them. */
     typed: writeTypedFilters(shown),
     entries: entriesOf(options, slowestMs),
     columns: columnsOf(filters),
     total: found.rows.length === 0 ? found.total : Math.max(found.total, last),
+    /** False if the total is an estimate. */
     totalIsExact: found.totalIsExact,
+    /** Numbers of the first and last row shown. */
     first: found.rows.length === 0 ? 0 : query.offset + 1,
     last,
     slowestMs,
     pages: searchOlder === null ? pages : { ...pages, older: null },
+    /** Beyond the first page. */
     isLater: query.offset > 0,
+    /** Permanent link to this list. */
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
+    /** Address of the event stream of new requests; null unless the newest come first. */
     live: given.length === 0 ? liveOf(filters) : null,
     views: createViews(values, counts),
     histogram,
+    /** How many requests a text search read; null without one. */
     looked: found.looked ?? null,
+    /** The same search among the requests that were not searched; null if all were, or if there is a next page of matches. */
     searchOlder,
+    /** Names of processes on this page. */
     processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),
     titles,
     pausedAt,

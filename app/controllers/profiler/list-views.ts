@@ -5,14 +5,6 @@ import { urls } from '../../urls.ts';
 import type { FilterName, FilterValues } from './filter-names.ts';
 import { isPresentation, readFilters } from './filters.ts';
 
-export interface ListView {
-  title: string;
-  href: string;
-  current: boolean;
-  /** Shown as `2,000+` if there are more; null if it was not counted. */
-  count: { number: number; more: boolean } | null;
-}
-
 interface SavedView {
   title: string;
   values: FilterValues;
@@ -47,7 +39,7 @@ function isCurrent(view: FilterValues, values: FilterValues): boolean {
   );
 }
 
-export function createViews(values: FilterValues, counts: readonly (number | null)[]): ListView[] {
+export function createViews(values: FilterValues, counts: readonly (number | null)[]) {
   const left = [...counts];
   return VIEWS.map((view) => {
     const count = view.counted ? (left.shift() ?? null) : null;
@@ -55,6 +47,7 @@ export function createViews(values: FilterValues, counts: readonly (number | nul
       title: view.title,
       href: Object.keys(view.values).length === 0 ? urls.home() : urls.search(view.values),
       current: isCurrent(view.values, values),
+      /** Shown as `2,000+` if there are more; null if it was not counted. */
       count: count === null ? null : { number: Math.min(count, MOST_COUNTED), more: count > MOST_COUNTED },
     };
   });

@@ -9,58 +9,14 @@ import type { Redirects } from './redirects.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { enoughTimes, OVERVIEW } from './beside-profile.ts';
-import { type PanelShown, panelShown } from './panel-shown.ts';
-import { createFindingsModel, type FindingsModel } from './findings-model.ts';
+import { panelShown } from './panel-shown.ts';
+import { createFindingsModel } from './findings-model.ts';
 import { replayMarkOf } from './replay-profile.ts';
-
-export interface MenuItem {
-  name: string;
-  title: string;
-  summary: PanelSummary | null;
-  /** Key that opens it after `g`. */
-  key: string | null;
-}
-
-export interface ProfileModel {
-  title: string;
-  profile: Profile;
-  /** Amendments by name. */
-  amendments: Readonly<Record<string, unknown>>;
-  /** Signature for forms that change state. */
-  csrf: string;
-  /** A form that sends the request again makes sense. */
-  canReplay: boolean;
-  /** Token of the request that it repeats. */
-  repeats: string | null;
-  /** When it was imported, in milliseconds since 1970; null: it was recorded here. */
-  importedAt: number | null;
-  children: readonly ProfileIndex[];
-  /** The recorded request that made it; null if there is none. */
-  caller: ProfileIndex | null;
-  redirects: Redirects;
-  /** Durations of earlier requests to its route; null if there are too few. */
-  routeTimes: RoutePercentiles | null;
-  panel: Panel;
-  /** Shown above the panel `cpu`; null: nothing can be sampled. */
-  cpuForm: CpuForm | null;
-  shown: PanelShown;
-  /** Facts beyond the recording limit that the shown panel does not mention. */
-  dropped: string[];
-  menu: { main: MenuItem[]; more: MenuItem[]; empty: MenuItem[] };
-  findings: FindingsModel;
-  /** Panel titles by name. */
-  titles: Readonly<Record<string, string>>;
-  /** GET parameters. */
-  query: Readonly<Record<string, string>>;
-  /** Kind of work that stays coloured in the strip; null: all. */
-  kind: string | null;
-  foot: readonly string[];
-}
 
 const TITLE_LENGTH = 160;
 
 /** null: it was recorded here. */
-export function importedAtOf({ [IMPORTED]: at }: ProfileModel['amendments']): number | null {
+export function importedAtOf({ [IMPORTED]: at }: Readonly<Record<string, unknown>>): number | null {
   return typeof at === 'number' ? at : null;
 }
 
@@ -100,15 +56,16 @@ export function defaultPanel(profile: Profile, panels: readonly Panel[]): string
   return profile.kind === 'job' ? 'jobs' : profile.kind === 'command' ? 'timeline' : 'request';
 }
 
-function itemOf(profile: Profile, { name, title, key }: Panel): MenuItem {
+function itemOf(profile: Profile, { name, title, key }: Panel) {
   const record = profile.panels[name];
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };
   const summary = record === undefined ? null : record.error === null ? record.summary : failed;
   return { name, title, summary, key: key ?? null };
 }
 
-export function menuOf(profile: Profile, panels: readonly Panel[]): ProfileModel['menu'] {
-  const menu: ProfileModel['menu'] = { main: [], more: [], empty: [] };
+export function menuOf(profile: Profile, panels: readonly Panel[]) {
+  type Items = ReturnType<typeof itemOf>[];
+  const menu: Record<'main' | 'more' | 'empty', Items> = { main: [], more: [], empty: [] };
   for (const panel of panels) {
     const item = itemOf(profile, panel);
     if (!hasContent(profile, panel.name)) {
@@ -132,7 +89,8 @@ function titleOf(profile: Profile, panel: Panel): string {
 
 export function createProfileModel(options: {
   profile: Profile;
-  amendments: ProfileModel['amendments'];
+  amendments: Readonly<Record<string, unknown>>;
+  /** Signature for forms that change state. */
   csrf: string;
   children: readonly ProfileIndex[];
   redirects: Redirects;
@@ -146,28 +104,38 @@ export function createProfileModel(options: {
   /** Texts of the finding rules. */
   rules: RuleTexts;
   beside: BesideProfile | undefined;
+  /** The recorded request that made it; null if there is none. */
   caller: ProfileIndex | null;
   /** By the id of their call. */
   called: PanelPage['called'];
+  /** Shown above the panel `cpu`; null: nothing can be sampled. */
   cpuForm: CpuForm | null;
-}): ProfileModel {
+}) {
   const { beside, called, mayReplay, panels, query, routePercentiles, rules, ...shown } = options;
   const { profile, amendments, panel } = shown;
   const given = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query));
   return {
     ...shown,
     title: titleOf(profile, panel),
+    /** A form that sends the request again makes sense. */
     canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
+    /** Token of the request that it repeats. */
     repeats: replayMarkOf(amendments)?.of ?? null,
+    /** When it was imported, in milliseconds since 1970; null: it was recorded here. */
     importedAt: importedAtOf(amendments),
+    /** Null if there are too few. */
     routeTimes: enoughTimes(routePercentiles),
     cpuForm: panel.name === 'cpu' ? options.cpuForm : null,
     shown: panelShown(panel, { profile, query: given, amendments, beside, called }),
+    /** Facts beyond the recording limit that the shown panel does not mention. */
     dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),
+    /** Panel titles by name. */
     titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
+    /** GET parameters. */
     query: given,
+    /** Kind of work that stays coloured in the strip; null: all. */
     kind: panel.spanKind ?? null,
   };
 }

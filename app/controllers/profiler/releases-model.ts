@@ -3,13 +3,6 @@ import type { ReleaseSummary } from '../../profiler/release-summary.ts';
 import { urls } from '../../urls.ts';
 import type { ReleaseComparison, WorseRoute } from './release-comparison.ts';
 
-interface WorseRow extends Pick<WorseRoute, 'method' | 'route' | 'before' | 'after'> {
-  changes: readonly string[];
-  page: string;
-  /** The newest request of each release. */
-  compare: string;
-}
-
 interface StoredRelease {
   release: string;
   firstAt: number;
@@ -20,20 +13,7 @@ interface StoredRelease {
   changes: string | null;
 }
 
-export interface ReleasesModel {
-  title: string;
-  comparison: ReleaseComparison;
-  rows: readonly WorseRow[];
-  /** The newest first. */
-  releases: readonly StoredRelease[];
-  /** A sentence if the storage failed. */
-  notice: string | null;
-  json: string;
-  markdown: string;
-  foot: readonly string[];
-}
-
-function rowOf({ method, route, before, after, worse }: WorseRoute): WorseRow {
+function rowOf({ method, route, before, after, worse }: WorseRoute) {
   return {
     method,
     route,
@@ -41,6 +21,7 @@ function rowOf({ method, route, before, after, worse }: WorseRoute): WorseRow {
     after,
     changes: worse.map(({ text }) => text),
     page: urls.routes({ route, method, since: 'all' }),
+    /** The newest request of each release. */
     compare: urls.compare({ a: before.newest, b: after.newest }),
   };
 }
@@ -69,14 +50,16 @@ export function createReleasesModel(options: {
   summaries: readonly ReleaseSummary[];
   notice: string | null;
   foot: readonly string[];
-}): ReleasesModel {
+}) {
   const { comparison, summaries, notice, foot } = options;
   const query = { since: comparison.before ?? undefined, release: comparison.release ?? undefined };
   return {
     title: 'Releases',
     comparison,
     rows: comparison.routes.map(rowOf),
+    /** The newest first. */
     releases: storedReleases(summaries),
+    /** A sentence if the storage failed. */
     notice,
     json: urls.releasesJson(query),
     markdown: urls.releasesMarkdown(query),

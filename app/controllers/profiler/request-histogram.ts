@@ -2,24 +2,6 @@
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { ProfileQuery, CountsAndHistogram, CountsAndHistogramQuery } from '../../profiler/storage.ts';
 
-export interface HistogramModel {
-  /** Size in the drawing's own units. */
-  width: number;
-  height: number;
-  /** SVG paths of all requests and of the failed ones. */
-  all: string;
-  failed: string;
-  /** Moments for the scale below the drawing, evenly spaced. */
-  moments: number[];
-  count: number;
-  errors: number;
-  /** The largest bar, and the milliseconds that each bar covers. */
-  most: number;
-  stepMs: number;
-  /** Start of the drawing if there are too many requests to draw all; otherwise null. */
-  since: number | null;
-}
-
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -65,7 +47,7 @@ function svgPath(heights: readonly number[]): string {
 export function createHistogram(
   query: NonNullable<CountsAndHistogramQuery['histogram']>,
   counted: CountsAndHistogram['histogram'],
-): HistogramModel | null {
+) {
   if (counted === null) return null;
   const { from, until, parts } = query;
   const most = Math.max(1, ...counted.parts.map(({ count }) => count));
@@ -73,18 +55,23 @@ export function createHistogram(
     count === 0 ? 0 : Math.max(LOWEST, Math.round((count / most) * HEIGHT));
   const sum = (of: 'count' | 'errors'): number => counted.parts.reduce((total, part) => total + part[of], 0);
   return {
+    /** Size in the drawing's own units. */
     width: parts * BAR_WIDTH,
     height: HEIGHT,
+    /** SVG paths of all requests and of the failed ones. */
     all: svgPath(counted.parts.map(({ count }) => heightOf(count))),
     failed: svgPath(counted.parts.map(({ errors }) => heightOf(errors))),
+    /** Moments for the scale below the drawing, evenly spaced. */
     moments: Array.from(
       { length: MOMENTS },
       (_, i) => from + Math.round(((until - from) * i) / (MOMENTS - 1)),
     ),
     count: sum('count'),
     errors: sum('errors'),
+    /** The largest bar, and the milliseconds that each bar covers. */
     most,
     stepMs: Math.ceil((until - from) / parts),
+    /** Start of the drawing if there are too many requests to draw all; otherwise null. */
     since: counted.since > from ? counted.since : null,
   };
 }

@@ -9,50 +9,7 @@ import {
   type RouteSort,
   tableQuery,
 } from './routes-filters.ts';
-import { type Trend, trendOf } from './trend.ts';
-
-interface RouteRow {
-  id: string;
-  summary: RouteSummary;
-  /** Route pattern, or a placeholder. */
-  title: string;
-  /** Page of this route. */
-  href: string;
-  /** List of its requests. */
-  requests: string;
-  trend: Trend;
-}
-
-interface RouteColumn {
-  title: string;
-  /** null: not sortable. */
-  href: string | null;
-  direction: 'ascending' | 'descending' | null;
-  numeric: boolean;
-}
-
-export interface PeriodLink {
-  title: string;
-  href: string;
-  current: boolean;
-}
-
-export interface RoutesModel {
-  title: string;
-  filters: RoutesFilters;
-  periods: PeriodLink[];
-  columns: RouteColumn[];
-  rows: RouteRow[];
-  /** Number of rows on all pages. */
-  routes: number;
-  summaries: RouteSummaries;
-  pages: { back: string | null; on: string | null; current: number; count: number };
-  /** Hidden fields of the filter form. */
-  hiddenFields: [name: string, value: string][];
-  json: string;
-  notice: string | null;
-  foot: readonly string[];
-}
+import { trendOf } from './trend.ts';
 
 const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean][] = [
   ['Route', 'route', false],
@@ -112,10 +69,7 @@ export function requestsOf({ route, method, status }: RouteSummary): string {
   return urls.search(route === null ? { status: status ?? undefined } : { route, method });
 }
 
-export function periodLinks(
-  address: (period: (typeof PERIODS)[number]) => string,
-  current: string,
-): PeriodLink[] {
+export function periodLinks(address: (period: (typeof PERIODS)[number]) => string, current: string) {
   return PERIODS.map((period) => ({
     title: period.title,
     href: address(period),
@@ -123,7 +77,8 @@ export function periodLinks(
   }));
 }
 
-function columnsOf(filters: RoutesFilters): RouteColumn[] {
+/** `href` is null for a column that can’t be sorted. */
+function columnsOf(filters: RoutesFilters) {
   return COLUMNS.map(([title, sort, numeric]) => {
     if (sort === null) return { title, href: null, direction: null, numeric };
     const descending = orderAfterClick(filters, sort);
@@ -142,7 +97,7 @@ export function createRoutesModel(options: {
   summaries: RouteSummaries;
   notice: string | null;
   foot: readonly string[];
-}): RoutesModel {
+}) {
   const { filters, summaries, notice, foot } = options;
   const find = filters.find.toLowerCase();
   const found = sorted(summaries.routes, filters).filter((summary) =>
@@ -165,14 +120,19 @@ export function createRoutesModel(options: {
     rows: found.slice(first, first + ROWS_PER_PAGE).map((summary, index) => ({
       id: `rt${first + index + 1}`,
       summary,
+      /** Route pattern, or a placeholder. */
       title: titleOf(summary),
+      /** Page of this route. */
       href: urls.routes(groupQuery(summary, filters.period)),
+      /** List of its requests. */
       requests: requestsOf(summary),
       trend: trendOf(summary.steps),
     })),
+    /** Number of rows on all pages. */
     routes: found.length,
     summaries,
     pages: { back: pageAddress(current - 1), on: pageAddress(current + 1), current, count },
+    /** Hidden fields of the filter form. */
     hiddenFields: hiddenFields.flatMap(([name, value]): [string, string][] =>
       value === undefined || value === '' ? [] : [[name, String(value)]],
     ),

@@ -1,5 +1,4 @@
 /** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
-import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type DatabaseData, type DatabaseGroup, GROUP_LABELS } from './data.ts';
 import { inOneQuery } from '../shared/one-query.ts';
@@ -7,28 +6,6 @@ import { timesOf } from '../shared/query-groups.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import type { SharedParts } from './list-rows.ts';
-
-export interface GroupCard {
-  id: string;
-  label: string;
-  tone: 'bad' | 'warn';
-  count: number;
-  /** Columns whose values differ. */
-  differs: string[];
-  tokens: SqlToken[];
-  caller: string | null;
-  excerpt: SourceExcerpt | null;
-  durationMs: number;
-  /** In order of execution, each the slowest of `perBar` queries. */
-  bars: number[];
-  perBar: number;
-  firstMs: number;
-  lastMs: number;
-  slowestMs: number;
-  medianMs: number;
-  /** One query instead of all; null if the statement does not suggest one. */
-  instead: { tokens: SqlToken[] }[] | null;
-}
 
 export interface ListedGroup {
   group: DatabaseGroup;
@@ -52,7 +29,7 @@ function barsOf(durations: readonly number[], perBar: number): number[] {
   );
 }
 
-export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: SharedParts): GroupCard {
+export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: SharedParts) {
   const durations = group.members.map((index) => data.queries[index]?.durationMs ?? 0);
   const sorted = [...durations].sort((a, b) => a - b);
   const perBar = Math.ceil(durations.length / BARS_SHOWN);
@@ -64,17 +41,20 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
     label: GROUP_LABELS[group.kind],
     tone: group.kind === 'n+1' ? 'bad' : 'warn',
     count: timesOf(group),
+    /** Columns whose values differ. */
     differs,
     tokens: joinTokens(shared.lineOf(group.statement)),
     caller: group.caller,
     excerpt: shared.excerptOf(group.caller),
     durationMs: group.durationMs,
+    /** In order of execution, each the slowest of `perBar` queries. */
     bars: barsOf(durations, perBar),
     perBar,
     firstMs: durations[0] ?? 0,
     lastMs: durations.at(-1) ?? 0,
     slowestMs: sorted.at(-1) ?? 0,
     medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
+    /** One query instead of all; null if the statement does not suggest one. */
     instead:
       group.kind === 'n+1' && differs.length === 1 && only !== undefined
         ? readInstead(sql, only, timesOf(group))

@@ -8,7 +8,7 @@ import { addressOf } from '../shared/rows.ts';
 import { toTest } from './as-test.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
 import { mediaTypeOf } from '../../profiler/http-text.ts';
-import { type RawHttp, toHttp } from './raw-http.ts';
+import { toHttp } from './raw-http.ts';
 import { absenceSentence } from './toolbar-absence.ts';
 
 /** A formatted body; what is left out is counted. */
@@ -20,36 +20,6 @@ export interface ShownBody {
   text: string;
   /** Characters left out. */
   truncated: number;
-}
-
-export interface HeaderRow extends NamedValue {
-  id: string;
-  /** `helmetMiddleware, changed by showOrder`; null if unknown. */
-  by: string | null;
-  /** Where its last author was registered. */
-  place: string | null;
-}
-
-export interface RequestPage {
-  tabs: { id: string; title: string; count: number | null }[];
-  curl: string[];
-  /** A test that fails while the fault is there; empty if there is none. */
-  test: string[];
-  bodyLeftOut: boolean;
-  http: RawHttp;
-  /** The request body as parsed, or by its type; null if it is shown as sent. */
-  received: ShownBody | null;
-  /** As it was sent. */
-  raw: { text: string; truncated: number } | null;
-  answered: ShownBody | null;
-  headers: HeaderRow[];
-  removed: { name: string; by: string }[];
-  setCookies: NamedValue[];
-  /** Why the page got no toolbar; null if it got one, or is not a page. */
-  toolbarAbsence: string | null;
-  masked: { where: string; rule: string }[];
-  /** The page with whole bodies; null if nothing is truncated, or this is it. */
-  wholeAddress: string | null;
 }
 
 /** Characters of a body, unless the page is requested with whole bodies. */
@@ -100,14 +70,16 @@ function placeOf(steps: readonly NamedStep[]): string | null {
   return steps.at(-1)?.place ?? null;
 }
 
-function headerRows(response: RequestPanelData['response']): HeaderRow[] {
+function headerRows(response: RequestPanelData['response']) {
   return (response?.headers ?? []).map(({ name, value }, index) => {
     const steps = response?.authors?.sent[index] ?? [];
     return {
       name,
       value,
       id: `rh-${index + 1}`,
+      /** `helmetMiddleware, changed by showOrder`; null if unknown. */
       by: steps.length === 0 ? null : authorsText(steps),
+      /** Where its last author was registered. */
       place: placeOf(steps),
     };
   });
@@ -117,7 +89,7 @@ function tabsOf(
   data: RequestPanelData,
   masked: readonly MaskedValue[],
   { cookies, hasTest }: { cookies: number; hasTest: boolean },
-): RequestPage['tabs'] {
+) {
   const tab = (id: string, title: string, count: number | null = null) => ({ id, title, count });
   return [
     tab('request', 'Request'),
@@ -133,7 +105,7 @@ function tabsOf(
   ];
 }
 
-export function drawRequest(data: RequestPanelData, { profile, query }: PanelPage): RequestPage {
+export function drawRequest(data: RequestPanelData, { profile, query }: PanelPage) {
   const whole = query.whole === '1';
   const limit = whole ? Infinity : SHOWN;
   const headers = headerRows(data.response);
@@ -150,10 +122,13 @@ export function drawRequest(data: RequestPanelData, { profile, query }: PanelPag
       hasTest: test.length > 0,
     }),
     curl: toCurl(data),
+    /** A test that fails while the fault is there; empty if there is none. */
     test,
     bodyLeftOut: leavesBodyOut(data),
     http: toHttp(data),
+    /** The request body as parsed, or by its type; null if it is shown as sent. */
     received,
+    /** As it was sent. */
     raw,
     answered,
     headers,
@@ -162,8 +137,10 @@ export function drawRequest(data: RequestPanelData, { profile, query }: PanelPag
       by: authorsText(steps),
     })),
     setCookies,
+    /** Why the page got no toolbar; null if it got one, or is not a page. */
     toolbarAbsence: absenceSentence(data.response?.toolbarAbsent ?? null),
     masked: profile.masked,
+    /** The page with whole bodies; null if nothing is truncated, or this is it. */
     wholeAddress: isTruncated ? addressOf('request', { whole: 1 }) : null,
   };
 }
