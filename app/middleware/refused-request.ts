@@ -1,27 +1,19 @@
 /** What is known of a request that the HTTP parser refused, read from its last packet without trusting a byte. */
 import type { Socket } from 'node:net';
+import type { RequestFact } from '../profiler/facts.ts';
 import type { OriginResolver, ResolvedOrigin } from './origin.ts';
 
 /** Plain facts for the recorder; method and URL are `-` if they did not arrive. */
-export interface RefusedRequest extends ResolvedOrigin {
+export interface RefusedRequest extends ResolvedOrigin, RequestHead {
   error: unknown;
   status: number;
-  method: string;
-  url: string;
-  httpVersion: string;
-  rawHeaders: readonly string[];
   remoteAddress: string;
   remotePort: number;
   /** The refused packet, truncated. */
   received: Buffer;
 }
 
-export interface RequestHead {
-  method: string;
-  url: string;
-  httpVersion: string;
-  rawHeaders: readonly string[];
-}
+export type RequestHead = Pick<RequestFact, 'method' | 'url' | 'httpVersion' | 'rawHeaders'>;
 
 const KEPT_BYTES = 16_384;
 const MOST_HEADERS = 200;

@@ -4,28 +4,15 @@ import type { Unkept } from '../shared/unkept.ts';
 import type { GroupKind } from '../shared/query-groups.ts';
 import type { Binding } from '../shared/sql-values.ts';
 
-export interface DatabaseQuery {
+type QueryFact = Facts['query'];
+
+export interface DatabaseQuery extends Omit<
+  QueryFact,
+  'system' | 'label' | 'sql' | 'bindings' | 'types' | 'method'
+> {
   /** Index in `statements`. */
   statement: number;
   bindings: Binding[];
-  startMs: number;
-  durationMs: number | null;
-  rows: number | null;
-  connection: string | null;
-  transaction: string | null;
-  /** Spent waiting for a connection of the pool. */
-  waitMs: number;
-  /** The connection was opened meanwhile. */
-  opened?: true;
-  /** The first statement on a connection that no known pool gave out. */
-  first?: true;
-  /** Who held the pool's connections when it asked for one. */
-  heldBy?: Facts['query']['heldBy'];
-  /** Whose transaction may have held the lock that it waited for. */
-  lockedBy?: Facts['query']['lockedBy'];
-  error: string | null;
-  caller: string | null;
-  instance: string;
   /** Index in `groups`; null if it is in none. */
   group: number | null;
 }

@@ -1,13 +1,5 @@
-import type { Json } from '../../profiler/json.ts';
-
-export interface DumpEntry {
-  value: Json;
-  label: string | null;
-  type: string;
-  caller: string | null;
-  atMs: number;
-}
+import type { Facts } from '../../profiler/facts.ts';
 
 export interface DumpData {
-  dumps: DumpEntry[];
+  dumps: Facts['dump'][];
 }

@@ -1,7 +1,7 @@
 /** What the page shows besides the rows: a filter, and as many values as fit. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, pageOf } from '../shared/rows.ts';
-import type { DumpData, DumpEntry } from './data.ts';
+import type { DumpData } from './data.ts';
 import { findOf } from '../shared/find-field.ts';
 
 /** Maximum lines of a value's tree, and characters of a text. */
@@ -11,7 +11,7 @@ const TEXT_LENGTH = 6000;
 const LINES_OF_ALL = 400;
 
 interface DumpRow {
-  dump: DumpEntry;
+  dump: DumpData['dumps'][number];
   id: string;
   /** Characters of the value as JSON. */
   length: number;

@@ -10,13 +10,7 @@ function collect(context: Context): DumpData | null {
   const facts = context.all('dump');
   if (facts.length === 0) return null;
   return {
-    dumps: facts.map(({ value, label, type, caller, atMs }) => ({
-      value,
-      label,
-      type,
-      caller,
-      atMs: round(atMs),
-    })),
+    dumps: facts.map((fact) => ({ ...fact, atMs: round(fact.atMs) })),
   };
 }
 

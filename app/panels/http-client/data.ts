@@ -1,9 +1,6 @@
+import type { Facts } from '../../profiler/facts.ts';
+import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { Unkept } from '../shared/unkept.ts';
-
-export interface HeaderRow {
-  name: string;
-  value: string;
-}
 
 export interface CallBodyEntry {
   /** As sent, compressed or not. */
@@ -13,34 +10,19 @@ export interface CallBodyEntry {
   truncated: boolean;
 }
 
-export interface CallEntry {
-  method: string;
-  url: string;
-  client: 'fetch' | 'http';
-  status: number | null;
-  startMs: number;
-  durationMs: number | null;
-  headersMs: number | null;
-  connection: {
-    lookupMs: number | null;
-    connectMs: number | null;
-    tlsMs: number | null;
-    /** The sum, if the client reports no parts. */
-    allMs?: number;
-  } | null;
+type CallFact = Facts['call'];
+
+export interface CallEntry extends Omit<
+  CallFact,
+  'sentMs' | 'requestHeaders' | 'responseHeaders' | 'requestBody' | 'responseBody'
+> {
   /** Until the request was sent; absent if the client does not report it. */
   sentMs?: number;
-  /** Sent over a reused connection; absent if the client does not report it. */
-  reused?: boolean;
-  requestHeaders: HeaderRow[];
-  responseHeaders: HeaderRow[];
+  requestHeaders: NamedValue[];
+  responseHeaders: NamedValue[];
   /** Absent if there was none, it was no text, or the client does not report it. */
   requestBody?: CallBodyEntry;
   responseBody?: CallBodyEntry;
-  error: string | null;
-  /** Address of the profile that the called service recorded. */
-  link: string | null;
-  caller: string | null;
 }
 
 export interface HttpClientData {

@@ -2,22 +2,16 @@
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
+import { pairHeaders } from '../../profiler/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import { bodyOf } from './body.ts';
-import type { CallEntry, HeaderRow, HttpClientData } from './data.ts';
+import type { CallEntry, HttpClientData } from './data.ts';
 import { drawCalls } from './draw.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { presentCalls } from './present.ts';
 import { callSpans } from './spans.ts';
-
-function pairs(headers: readonly string[]): HeaderRow[] {
-  return Array.from({ length: Math.floor(headers.length / 2) }, (_, index) => ({
-    name: headers[2 * index] ?? '',
-    value: headers[2 * index + 1] ?? '',
-  }));
-}
 
 function hostOf(url: string): string {
   return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
@@ -48,8 +42,8 @@ function entryOf(fact: Facts['call']): CallEntry {
     connection: connectionOf(fact.connection),
     ...(typeof fact.sentMs === 'number' ? { sentMs: round(fact.sentMs) } : {}),
     ...(fact.reused === undefined ? {} : { reused: fact.reused }),
-    requestHeaders: pairs(fact.requestHeaders),
-    responseHeaders: pairs(fact.responseHeaders),
+    requestHeaders: pairHeaders(fact.requestHeaders),
+    responseHeaders: pairHeaders(fact.responseHeaders),
     ...(sent === null ? {} : { requestBody: sent }),
     ...(received === null ? {} : { responseBody: received }),
     error: fact.error,

@@ -1,4 +1,7 @@
+import type { Facts } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
+
+type LogFact = Facts['log'];
 
 /** The worst first. */
 export const LEVELS = ['error', 'warn', 'info', 'debug'] as const;
@@ -10,13 +13,7 @@ export const LEVEL_TITLES: Readonly<Record<Level, string>> = {
   debug: 'Debug',
 };
 
-export interface LogEntry {
-  level: Level;
-  channel: string;
-  message: string;
-  context: Json | null;
-  caller: string | null;
-  atMs: number;
+export interface LogEntry extends LogFact {
   /** Written after the response finished. */
   after: boolean;
 }
