@@ -10,6 +10,7 @@ import type { BodyFact } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import { isProfilerTarget } from '../urls.ts';
 import { createBlockReader } from './header-block.ts';
+import { restorePrototype } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import { oncePerServer } from './server-of.ts';
 import { watchUpgradeResponse } from './upgrade-response.ts';
@@ -102,6 +103,8 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   function upgraded(emit: () => boolean, req: IncomingMessage, socket: Counted, head: unknown): boolean {
     let context: Context | null = null;
     try {
+      // Goes with Node 22.
+      restorePrototype(req);
       context = open(req, socket, head);
     } catch {
       // Not recorded; the host gets its connection all the same.

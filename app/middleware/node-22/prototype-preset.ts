@@ -28,7 +28,7 @@ export interface PrototypePreset {
 /** From this version on V8 shares hidden classes after a change of prototype. */
 const SHARES_FROM = 13;
 /** Listeners for these get objects that never pass through the application. */
-const OTHER_EVENTS = ['upgrade', 'connect', 'checkContinue', 'checkExpectation'] as const;
+const OTHER_EVENTS = ['connect', 'checkContinue', 'checkExpectation'] as const;
 
 /** Methods of a response that Node calls before it emits the request. */
 const CALLED_EARLY = ['on', 'assignSocket'];
@@ -41,6 +41,15 @@ const isNeeded = Number.parseInt(process.versions.v8, 10) < SHARES_FROM;
 type Initialiser<Arguments extends unknown[]> = (this: object, ...args: Arguments) => void;
 const initRequest = IncomingMessage as unknown as Initialiser<[Socket]>;
 const initResponse = ServerResponse as unknown as Initialiser<[IncomingMessage, object?]>;
+
+/** Prototypes that requests were created with. */
+const presetRequests = new WeakSet();
+
+/** Gives a request that never passes through the application the prototype that Node gives it. */
+export function restorePrototype(req: IncomingMessage): void {
+  if (presetRequests.has(Object.getPrototypeOf(req) as object))
+    Object.setPrototypeOf(req, IncomingMessage.prototype);
+}
 
 function isApplication(value: unknown): value is Application {
   if (typeof value !== 'function' || !('request' in value) || !('response' in value)) return false;
@@ -94,6 +103,7 @@ function constructorsOf(app: Application, isOnly: () => boolean): ServerConstruc
       return Reflect.construct(ServerResponse, [req, options]) as ServerResponse;
     },
   };
+  presetRequests.add(request);
   made.IncomingMessage.prototype = request;
   made.ServerResponse.prototype = response;
   // V8 estimates from a constructor and those above it how many properties to reserve. Without that, objects with
@@ -141,6 +151,8 @@ function presetPrototypes(
     !((server.maxRequestsPerSocket ?? 0) > 0) &&
     server.listenerCount('request') === 1 &&
     server.listeners('request')[0] === (app as unknown) &&
+    // The profiler's `emit` restores the prototype of an upgraded request first.
+    (server.emit !== NODES_EMIT || server.listenerCount('upgrade') === 0) &&
     OTHER_EVENTS.every((event) => server.listenerCount(event) === 0);
   const made = constructorsOf(app, isOnly);
   const holder = server as unknown as Constructors;
