@@ -1,0 +1,115 @@
+/** What the pages of documentation name is there: files, headings, settings, addresses of the profiler, commands and their options. */
+import { expect } from 'chai';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import {
+  hostSettings,
+  profilerSettings,
+  serviceSettings,
+  type SettingsTable,
+} from '../../app/config/settings.ts';
+import { runProgram } from '../../app/cli/program.ts';
+import { useRecordingHosts } from '../support/recording-host.ts';
+
+const pages = ['.', 'docs', 'examples', 'bench'].filter(existsSync).flatMap((folder) =>
+  readdirSync(folder, { recursive: folder === 'docs', encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name)),
+);
+const textOf = (page: string): string => readFileSync(page, 'utf8');
+const withoutCode = (text: string): string => text.replace(/^ *```[\s\S]*?^ *```/gm, '');
+const matches = (text: string, pattern: RegExp): string[] =>
+  Array.from(text.matchAll(pattern), ([, found]) => found ?? '');
+
+/** Anchors of a page's headings, as GitHub makes them. */
+function anchorsOf(page: string): Set<string> {
+  const titles = matches(withoutCode(textOf(page)), /^#{1,6} (.*)$/gm);
+  return new Set(
+    titles.map((title) =>
+      title
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+function isBroken(page: string, link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? page : join(dirname(page), file);
+  if (!existsSync(target)) return true;
+  return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
+}
+
+describe('the documentation', () => {
+  const start = useRecordingHosts();
+
+  it('has links only to files and headings that exist', () => {
+    const broken = pages.flatMap((page) =>
+      matches(withoutCode(textOf(page)), /\]\((?!https?:)([^)\s]+)\)/g)
+        .filter((link) => isBroken(page, link))
+        .map((link) => `${page}: ${link}`),
+    );
+    expect(pages).to.include.members(['README.md', 'docs/toolbar.md']);
+    expect(broken).to.deep.equal([]);
+  });
+
+  it('names only settings that exist', () => {
+    const tables: SettingsTable[] = [serviceSettings, profilerSettings, hostSettings];
+    const known = new Set(tables.flatMap((table) => Object.values(table).map(({ name }) => name)));
+    known.add('PROFILER_URL'); // Of the command line.
+    const unknown = pages.flatMap((page) =>
+      matches(textOf(page), /\b(PROFILER_[A-Z_]*[A-Z])\b/g)
+        .filter((name) => !known.has(name))
+        .map((name) => `${page}: ${name}`),
+    );
+    expect(unknown).to.deep.equal([]);
+  });
+
+  it('names only addresses that respond', async () => {
+    const host = await start();
+    const tokens = [await host.send('/fine'), await host.send('/broken')];
+    const named = new Set(
+      pages.flatMap((page) => matches(textOf(page), /(\/_profiler\/[^\s`'")|\\…,;*]*)/g)),
+    );
+    const missing: string[] = [];
+    for (const address of named) {
+      let at = 0;
+      const path = address.replace(/<\w+>/g, () => tokens[at++ % 2] ?? '').replace(/[.:>]+$/, '');
+      const response = await fetch(new URL(path, host.url), { redirect: 'manual' });
+      void response.body?.cancel();
+      // Only a sampled request has a CPU profile.
+      if (response.status === 404 && !path.endsWith('.cpuprofile')) missing.push(`${address}: ${path}`);
+    }
+    expect(named.size).to.be.greaterThan(20);
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('names only commands and options that the command line has', async () => {
+    /** What `--help` prints. */
+    async function help(...command: string[]): Promise<string> {
+      let printed = '';
+      const screen = { write: (text: string) => void (printed += text), colours: false, columns: 200 };
+      const unused = (): never => expect.fail('help needs none of this');
+      await runProgram([...command, '--help'], {
+        env: {}, screen, stdin: process.stdin, stdout: process.stdout, version: '', note: unused, confirm: unused, openDatabase: unused,
+      }); // prettier-ignore
+      return printed;
+    }
+    const whole = await help();
+    const wrong: string[] = [];
+    const known = new Map<string, string>();
+    for (const page of pages)
+      for (const line of matches(textOf(page), /npx express-hindsight (.+)$/gm)) {
+        const [name = ''] = line.split(/[ `#;|]/);
+        if (!/^[a-z]+$/.test(name)) continue;
+        if (!known.has(name)) known.set(name, whole.includes(`  ${name} `) ? whole + (await help(name)) : '');
+        const told = line.split(/`|#/)[0]?.match(/--[a-z-]+/g) ?? [];
+        const text = known.get(name) ?? '';
+        if (text === '' || told.some((option) => !text.includes(option))) wrong.push(`${page}: ${line}`);
+      }
+    expect(known.size).to.be.greaterThan(5);
+    expect(wrong).to.deep.equal([]);
+  });
+});
