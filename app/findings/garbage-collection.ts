@@ -20,7 +20,8 @@ export const garbageCollection: FindingRule<Pick<Kept, 'runtime'>> = {
     if (costMs > cpuUserMs + cpuSystemMs) return [];
     const others = count(concurrent - 1, 'other request');
     const shared = concurrent > 1 ? `; ${others} overlapped with this one` : '';
-    const sentence = `Garbage collection ran ${count(collections.length, 'time')} and took ${shareOf(costMs, wholeMs)}${shared}`;
+    const times = collections.length === 1 ? 'once' : count(collections.length, 'time');
+    const sentence = `Garbage collection ran ${times} and took ${shareOf(costMs, wholeMs)}${shared}`;
     return [{ severity: 'warn', sentence, anchor: 'gc', costMs }];
   },
 };

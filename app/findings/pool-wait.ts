@@ -98,7 +98,7 @@ export const poolWait: FindingRule<Given> = {
     const who = whoIn(kept, longest, token);
     const sentence = isRefused
       ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
-      : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection, ${count(waiting.length, 'time')}; ${who}`;
+      : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}; ${who}`;
     return [
       {
         ...(isRefused ? { broke: brokeBy(status), severity: 'bad' } : { severity: 'warn' }),

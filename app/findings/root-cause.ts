@@ -19,7 +19,9 @@ function findingOf({ chain, chainEnd }: Thrown, index: number): FindingDraft[] {
   if (first === undefined || root === undefined || chain.length < 2 || chainEnd === 'circular') return [];
   const frame = ownFrame(root.frames);
   const where = frame?.function === null || frame === undefined ? '' : `, thrown in ${frame.function},`;
-  const sentence = `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${count(chain.length - 1, 'level')} down)`;
+  const levels = `${count(chain.length - 1, 'level')} down`;
+  const depth = chainEnd === 'truncated' ? `${levels}; deeper causes were not recorded` : levels;
+  const sentence = `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${depth})`;
   return [
     {
       broke: 'response',

@@ -49,6 +49,16 @@ function entriesOf(value: object): [string | null, unknown][] {
     : Object.entries(value);
 }
 
+/** Entries of the value, those included that the recorder left out: it counts them in a last entry (`… 400 more`). */
+function entryCount(entries: readonly (readonly [string | null, unknown])[], noun: string): string {
+  const [key, last] = entries.at(-1) ?? [null, null];
+  const left = typeof last === 'string' ? /^(… )?(\d+) more$/.exec(last) : null;
+  if (left === null || (key === null) !== (left[1] !== undefined) || (key !== null && key !== '…'))
+    return numberHelpers.count(entries.length, noun);
+  const kept = entries.length - 1;
+  return `${numberHelpers.count(kept + Number(left[2]), noun)}, ${numberHelpers.count(kept)} recorded`;
+}
+
 function keyHtml(key: string | null): string {
   return key === null ? '' : `<span class="f">${escapeHtml(JSON.stringify(key))}</span>: `;
 }
@@ -82,7 +92,7 @@ export function tree(value: unknown, options: TreeOptions): SafeHtml {
       const empty = isList ? '[]' : '{}';
       return `${keyHtml(key)}${empty}<span class="say"> deeper levels are not shown</span>${comma}`;
     }
-    const count = numberHelpers.count(entries.length, isList ? 'item' : 'field');
+    const count = entryCount(entries, isList ? 'item' : 'field');
     let inside = '';
     let left = 0;
     entries.forEach(([name, held], index) => {

@@ -14,6 +14,11 @@ describe('finding root-cause', () => {
         throw new Error('The order can not be shown', { cause });
       }
     });
+    app.get('/deep', () => {
+      let error = new Error('0');
+      for (let level = 1; level < 15; level++) error = new Error(String(level), { cause: error });
+      throw error;
+    });
     app.get('/plain', () => readPrice());
     app.get('/refused', () => {
       throw Object.assign(new Error('not here', { cause: new Error('why') }), { status: 404 });
@@ -28,6 +33,11 @@ describe('finding root-cause', () => {
       anchor: 'error-1',
     });
     expect(finding?.place).to.equal('test/findings/root-cause.test.ts:5');
+  });
+
+  it('does not call the last recorded cause of a longer chain its root', async () => {
+    const [finding] = (await ask('/deep')).of('root-cause');
+    expect(finding?.sentence).to.match(/^Error: 5 .*\(9 levels down; deeper causes were not recorded\)$/);
   });
 
   it('ignores errors without a cause, and refusals', async () => {

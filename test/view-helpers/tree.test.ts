@@ -1,5 +1,6 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
+import { toPlain } from '../../app/profiler/plain.ts';
 import { tree } from '../../app/view-helpers/tree.ts';
 
 function treeOf(value: unknown, options: { most?: number; open?: number; id?: string } = {}) {
@@ -27,6 +28,17 @@ const ORDER = {
 };
 
 describe('a value as a tree', () => {
+  it('counts the entries that the recorder left out, where it says so', () => {
+    const list = toPlain(Array.from({ length: 500 }, () => 0));
+    const object = toPlain(
+      Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`k${index}`, index])),
+    );
+    expect(treeOf(list)('summary').first().text()).to.include('500 items, 100 recorded');
+    expect(treeOf(object)('summary').first().text()).to.include('500 fields, 100 recorded');
+    const own = Array.from({ length: 20 }, () => '3 more');
+    expect(treeOf(own)('summary').first().text()).to.match(/\b20 items$/);
+  });
+
   it('is JSON as text, folded or not', () => {
     for (const value of [ORDER, [ORDER, ORDER], 'text', 7, null, true, [], {}])
       expect(JSON.parse(copied(treeOf(value)))).to.deep.equal(value);
