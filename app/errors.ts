@@ -32,7 +32,11 @@ const catalogue = {
     message: (panel: string, token: string) => `Panel "${panel}" is not available for token "${token}".`,
   },
   BAD_FILTER: { status: 400, message: (name: string, problem: string) => `The filter "${name}" ${problem}.` },
-  UNAUTHORIZED: { status: 401, message: () => "The profiler's pages require the password of this service." },
+  UNAUTHORIZED: {
+    status: 401,
+    message: () =>
+      "The profiler's pages require a password. Reload the page to sign in: any user name, and the value of PROFILER_PASSWORD.",
+  },
   FORBIDDEN: {
     status: 403,
     message: () => "This application does not allow you to see the profiler's pages.",

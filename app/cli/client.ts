@@ -91,7 +91,9 @@ export function createClient({ url, password }: ClientOptions): Client {
   ): Promise<Response> {
     const sent = { ...init, headers: { ...headers, ...own } };
     const response = await fetch(`${base}${path}`, sent).catch((error: unknown) => {
-      throw new UnreachableError(`${base} can’t be reached: ${reasonOf(error)}.`);
+      throw new UnreachableError(
+        `${base} can’t be reached: ${reasonOf(error)}. Start the application, or name its address: --url, or PROFILER_URL.`,
+      );
     });
     if (!response.ok) throw await refusal(response);
     return response;

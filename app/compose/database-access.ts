@@ -20,7 +20,9 @@ export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAc
   return {
     knex() {
       if (loaded !== null) return loaded.knex();
-      throw new DatabaseUnavailableError("The database can't be used now: it is not opened yet.");
+      throw new DatabaseUnavailableError(
+        "The database can't be used now: it is still being opened, try again in a moment.",
+      );
     },
     async open() {
       if (!closed) await (await load()).open();

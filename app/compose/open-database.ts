@@ -69,7 +69,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
   let database: Database | null = null;
   let reader: MigrationReader | null = null;
   let pool: Knex | null = null;
-  let missing = 'it is not opened yet';
+  let missing = 'it is still being opened, try again in a moment';
   let closing = false;
 
   async function connection(): Promise<ConnectionSettings> {

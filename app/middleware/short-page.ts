@@ -12,5 +12,5 @@ export function shortPage(
   const title = escapeHtml(`${status} ${STATUS_CODES[status] ?? 'Error'}`);
   const text = showMessage && message !== '' ? `<p>${escapeHtml(message)}</p>` : '';
   const more = link === null ? '' : `<p><a href="${escapeHtml(link)}">Profile of this request</a></p>`;
-  return `<!DOCTYPE html><html lang="en"><meta charset="UTF-8"><title>${title}</title><h1>${title}</h1>${text}${more}</html>\n`;
+  return `<!DOCTYPE html><html lang="en"><meta charset="UTF-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${title}</title><h1>${title}</h1>${text}${more}</html>\n`;
 }
