@@ -410,6 +410,11 @@ describe('the pages of the profiler’s own errors', () => {
     expect(links).to.deep.equal(['/_profiler/abcdef?panel=request', '/_profiler/abcdef?panel=exception']);
   });
 
+  it('show the beginning of a long path as the headline', () => {
+    const $ = page(routeMiss(`/${'x'.repeat(2000)}`));
+    expect($('h1').text().length).to.be.within(250, 350);
+  });
+
   for (const [code, status, what] of [
     ['UNAUTHORIZED', 401, 'PROFILER_PASSWORD'],
     ['FORBIDDEN', 403, 'authorize'],
