@@ -149,7 +149,7 @@ function presetPrototypes(
     emitOf(server) === NODES_EMIT &&
     // Above the limit Node itself responds.
     !((server.maxRequestsPerSocket ?? 0) > 0) &&
-    server.listenerCount('request') === 1 &&
+    // Those behind it get what Express has changed already.
     server.listeners('request')[0] === (app as unknown) &&
     // The profiler's `emit` restores the prototype of an upgraded request first.
     (server.emit !== NODES_EMIT || server.listenerCount('upgrade') === 0) &&

@@ -134,6 +134,19 @@ describe('objects of requests', () => {
     });
   });
 
+  it('reach listeners behind the application as Express leaves them', async () => {
+    await serving(app, async (server) => {
+      const seen: unknown[] = [];
+      server.on('request', (req, res) => {
+        seen.push(Object.getPrototypeOf(req), Object.getPrototypeOf(res));
+      });
+      const [first, second] = [await ask(server), await ask(server)];
+      expect(seen).to.deep.equal([app.request, app.response, app.request, app.response]);
+      if (isNeeded) expect(second.born).to.deep.equal(presetOf());
+      expect(second.text).to.equal(first.text);
+    });
+  });
+
   it('are those of Node where a function stands before the application', async () => {
     await serving(
       (req, res) => void app(req, res),
@@ -145,7 +158,10 @@ describe('objects of requests', () => {
   });
 
   const others: [string, (server: Server) => void][] = [
-    ['another listener for requests', (server) => void server.on('request', () => undefined)],
+    [
+      'a listener before the application',
+      (server) => void server.prependListener('request', () => undefined),
+    ],
     ['a listener for upgrades', (server) => void server.on('upgrade', () => undefined)],
     ['a listener for CONNECT', (server) => void server.on('connect', () => undefined)],
     ['a listener for Expect', (server) => void server.on('checkContinue', () => undefined)],
