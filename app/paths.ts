@@ -59,6 +59,31 @@ function runsTypeScript(): boolean {
   return Boolean((process.features as { typescript?: unknown }).typescript);
 }
 
+/** What esbuild makes of modules under `app/`, by name. */
+const bundles = new Map<string, string>();
+
+/** Goes with Node 20, where a thread does not inherit tsx from its process, and would need half a second to load it. */
+function bundleOf(name: string, url: URL): string {
+  const { buildSync } = requirePackage('esbuild') as {
+    buildSync(options: object): { outputFiles: readonly { text: string }[] };
+  };
+  const options = {
+    entryPoints: [fileURLToPath(url)],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    packages: 'external',
+    define: { 'import.meta.url': JSON.stringify(url.href) },
+  };
+  const text =
+    bundles.get(name) ??
+    buildSync(options)
+      .outputFiles.map((file) => file.text)
+      .join('');
+  bundles.set(name, text);
+  return text;
+}
+
 /** A thread that runs a module under `app/`, from source as from `dist`. Its memory is limited, because it has one batch at a time. */
 export function startWorker(name: string, workerData: unknown): Worker {
   const url = moduleUrl(name);
@@ -67,13 +92,7 @@ export function startWorker(name: string, workerData: unknown): Worker {
     resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 },
   };
   if (url.pathname.endsWith('.js') || runsTypeScript()) return new Worker(url, options);
-  // Goes with Node 20, where a thread does not inherit tsx from its process.
-  const tsx = pathToFileURL(requirePackage.resolve('tsx/esm/api').replace(/cjs$/, 'mjs'));
-  const [loader, module] = [tsx.href, url.href].map((text) => JSON.stringify(text));
-  return new Worker(`import(${loader}).then((tsx) => (tsx.register(), import(${module})))`, {
-    ...options,
-    eval: true,
-  });
+  return new Worker(bundleOf(name, url), { ...options, eval: true, execArgv: [] });
 }
 
 /**
