@@ -42,10 +42,7 @@ function describeLayout(connection: TestConnection, layout: keyof typeof citusLa
 
   describeStorageContract({
     create(onClash) {
-      const storage = createStorageInProcess(connection, {
-        schema,
-        ...(onClash === undefined ? {} : { onClash }),
-      });
+      const storage = createStorageInProcess(connection, { schema, onClash });
       opened.push(storage);
       return Promise.resolve(storage);
     },

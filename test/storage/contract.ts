@@ -29,19 +29,24 @@ export function profileOf(number: number, changes: Partial<ProfileIndex> = {}, t
 const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 };
 
 export interface ContractSubject {
+  /** Something else empties it before each test: one is opened for all, because connections cost more than the tests. */
+  isEmptied?: true;
   /** An empty storage. */
-  create(onClash?: (tokens: readonly string[]) => void): Promise<ProfileStorage>;
+  create(onClash: (tokens: readonly string[]) => void): Promise<ProfileStorage>;
 }
 
 export function describeStorageContract(subject: ContractSubject): void {
   let storage: ProfileStorage;
   const clashes: string[] = [];
 
-  beforeEach(async () => {
-    clashes.length = 0;
+  const [first, last] = subject.isEmptied === true ? [before, after] : [beforeEach, afterEach];
+  first(async () => {
     storage = await subject.create((tokens) => clashes.push(...tokens));
   });
-  afterEach(() => storage.close());
+  last(() => storage.close());
+  beforeEach(() => {
+    clashes.length = 0;
+  });
 
   async function tokens(query: Partial<ProfileQuery>): Promise<string[]> {
     const { rows } = await storage.find({ limit: 100, offset: 0, ...query });

@@ -9,12 +9,13 @@ import { runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { type Client, createPool, type Pool } from '../../app/storage/pool.ts';
 import { findProfiles } from '../../app/storage/postgres-find.ts';
+import type { StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { createReader } from '../../app/storage/postgres-read.ts';
 import { citusLayouts } from '../support/citus-layouts.ts';
 import { debianBinaries, type DebianServer, openKnex, startDebianPostgres } from '../support/postgres.ts';
 import { skipOrFail } from '../support/parts.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
-import { createStorageInProcess } from './in-process.ts';
+import { createStorageInProcess, emptyTables } from './in-process.ts';
 
 const SCHEMA = 'spread';
 const ROLE = 'profiler';
@@ -56,21 +57,14 @@ describe('tables distributed by token', () => {
     await knex?.destroy();
     await server?.stop();
   });
-  beforeEach(() =>
-    knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments, ??.hindsight_shared', [
-      SCHEMA,
-      SCHEMA,
-      SCHEMA,
-    ]),
-  );
+  beforeEach(() => emptyTables(knex, SCHEMA));
   afterEach(() => Promise.all(opened.splice(0).map((storage) => storage.close())));
 
-  function open(onClash?: (tokens: readonly string[]) => void): ProfileStorage {
-    const connection = { ...server.connection, user: ROLE };
-    const storage = createStorageInProcess(connection, {
-      schema: SCHEMA,
-      ...(onClash === undefined ? {} : { onClash }),
-    });
+  function create(settings: Partial<StorageSettings> = {}): ProfileStorage {
+    return createStorageInProcess({ ...server.connection, user: ROLE }, { schema: SCHEMA, ...settings });
+  }
+  function open(): ProfileStorage {
+    const storage = create();
     opened.push(storage);
     return storage;
   }
@@ -114,7 +108,7 @@ describe('tables distributed by token', () => {
   });
 
   describe('and their statements', () => {
-    describeStorageContract({ create: (onClash) => Promise.resolve(open(onClash)) });
+    describeStorageContract({ isEmptied: true, create: (onClash) => Promise.resolve(create({ onClash })) });
 
     it('include those of partitions, which come and go', async () => {
       const storage = open();

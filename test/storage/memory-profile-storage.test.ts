@@ -3,9 +3,7 @@ import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts
 import { describeStorageContract, profileOf } from './contract.ts';
 
 describe('storage in memory', () => {
-  describeStorageContract({
-    create: (onClash) => Promise.resolve(createMemoryStorage(onClash === undefined ? {} : { onClash })),
-  });
+  describeStorageContract({ create: (onClash) => Promise.resolve(createMemoryStorage({ onClash })) });
 
   it('drops the oldest beyond its count', async () => {
     const storage = createMemoryStorage({ maxCount: 2 });

@@ -6,12 +6,11 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createMigrationReader } from '../../app/database/migration-state.ts';
 import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/run-migrations.ts';
-import type { ProfileStorage } from '../../app/profiler/storage.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withDebianPostgres } from '../support/postgres.ts';
 import { describeStorageContract } from './contract.ts';
-import { createStorageInProcess } from './in-process.ts';
+import { createStorageInProcess, emptyTables } from './in-process.ts';
 
 const SCHEMA = 'bounced';
 
@@ -36,31 +35,19 @@ describe('storage behind pgbouncer in transaction mode', () => {
     await knex?.destroy();
     await bouncer?.stop();
   });
-  beforeEach(() =>
-    knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments, ??.hindsight_shared', [
-      SCHEMA,
-      SCHEMA,
-      SCHEMA,
-    ]),
-  );
+  beforeEach(() => emptyTables(knex, SCHEMA));
 
-  const opened: ProfileStorage[] = [];
-  afterEach(() => Promise.all(opened.splice(0).map((storage) => storage.close())));
-
-  function open(onClash?: (tokens: readonly string[]) => void): ProfileStorage {
-    const settings = { schema: SCHEMA, ...(onClash === undefined ? {} : { onClash }) };
-    const storage = createStorageInProcess(connection, settings);
-    opened.push(storage);
-    return storage;
-  }
-
-  describeStorageContract({ create: (onClash) => Promise.resolve(open(onClash)) });
+  describeStorageContract({
+    isEmptied: true,
+    create: (onClash) => Promise.resolve(createStorageInProcess(connection, { schema: SCHEMA, onClash })),
+  });
 
   it('leases tokens', async () => {
-    const storage = open();
+    const storage = createStorageInProcess(connection, { schema: SCHEMA });
     const starts = await Promise.all(
       Array.from({ length: 10 }, async () => (await storage.leaseTokens?.())?.start),
     );
+    await storage.close();
     expect(new Set(starts).size).to.equal(10);
   });
 

@@ -9,7 +9,7 @@ import { readFromReplica } from '../../app/storage/read-from-replica.ts';
 import { type DebianServer, openKnex, startReplica, withOwnPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
-import { createStorageInProcess } from './in-process.ts';
+import { createStorageInProcess, emptyTables } from './in-process.ts';
 
 const SCHEMA = 'replicated';
 
@@ -34,11 +34,7 @@ describe('storage with a replica', () => {
   });
   beforeEach(async () => {
     said.length = 0;
-    await knex.raw('truncate ??.hindsight_profiles, ??.hindsight_amendments, ??.hindsight_shared', [
-      SCHEMA,
-      SCHEMA,
-      SCHEMA,
-    ]);
+    await emptyTables(knex, SCHEMA);
   });
   afterEach(() => Promise.all(opened.splice(0).map((storage) => storage.close())));
 
@@ -48,16 +44,20 @@ describe('storage with a replica', () => {
     return storage;
   }
 
-  function open(
+  function create(
     settings: Partial<StorageSettings> & { from?: DebianServer; onlyReplica?: Partial<StorageSettings> } = {},
   ): ProfileStorage {
     const { from = replica, onlyReplica, ...both } = settings;
-    const storage = readFromReplica({
+    return readFromReplica({
       primary: createStorageInProcess(primary().connection, { schema: SCHEMA, ...both }),
       replica: createStorageInProcess(from.connection, { schema: SCHEMA, ...both, ...onlyReplica }),
       say: (sentence) => said.push(sentence),
       askAgainMs: 50,
     });
+  }
+
+  function open(settings: Parameters<typeof create>[0] = {}): ProfileStorage {
+    const storage = create(settings);
     opened.push(storage);
     return storage;
   }
@@ -81,7 +81,8 @@ describe('storage with a replica', () => {
     // A standby refuses a statement that writes: the replica would be set aside.
     afterEach(() => expect(said).to.deep.equal([]));
     describeStorageContract({
-      create: (onClash) => Promise.resolve(open(onClash === undefined ? {} : { onClash })),
+      isEmptied: true,
+      create: (onClash) => Promise.resolve(create({ onClash })),
     });
   });
 
