@@ -84,14 +84,19 @@ describe('pages of the profiler', () => {
     'the error page of a malformed request': () => ['/products/%zz'],
   };
 
-  async function open(address: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
+  async function open(address: string, options: BrowserContextOptions): Promise<OpenPage> {
     const opened = await browser.open({ viewport: { width: 1440, height: 900 }, ...options });
     await opened.page.goto(`${shop.origin}${address}`);
     return opened;
   }
+  async function show(address: string): Promise<Page> {
+    await shared.page.goto(`${shop.origin}${address}`);
+    return shared.page;
+  }
 
   it('are found at fault by axe-core where they are: the tool works here', async () => {
-    const { page } = await open('/_profiler/');
+    const page = await show('/_profiler/');
+    await page.emulateMedia({ colorScheme: 'light' });
     await page.evaluate(
       "document.querySelector('input[name=url]').parentElement.replaceWith(document.querySelector('input[name=url]'))",
     );
@@ -100,7 +105,6 @@ describe('pages of the profiler', () => {
     expect(await violations(page, { only: 'colours' })).to.deep.equal([]);
     await page.evaluate("document.querySelector('main').style.color = '#333'");
     expect((await violations(page, { only: 'colours' })).join()).to.include('color-contrast');
-    await page.context().close();
   });
 
   async function expectQuiet(
@@ -126,13 +130,15 @@ describe('pages of the profiler', () => {
       const full = addressOf(RICHEST[panel] ?? 'orders');
       const empty = addressOf('bare');
       return expectQuiet([full, empty], (page, address) =>
-        address === full ? violationsInBothThemes(page, 'main') : violations(page, { within: 'main' }),
+        address === full
+          ? violationsInBothThemes(page, { within: 'main' })
+          : violations(page, { within: 'main' }),
       );
     });
 
   it('lead by the keyboard through every control once, each in sight with an outline, and out again', async () => {
-    for (const address of ['/_profiler/', `/_profiler/${tokens.orders}`, '/api/quote']) {
-      const { page } = await open(address);
+    for (const address of ['/_profiler/search?url=quote', `/_profiler/${tokens.orders}`, '/api/quote']) {
+      const page = await show(address);
       await page.keyboard.press('Tab');
       expect(await page.evaluate('document.activeElement.className'), address).to.equal('skip');
       const seen: string[] = [];
@@ -160,17 +166,14 @@ describe('pages of the profiler', () => {
         await page.keyboard.press('Tab');
       }
       expect(seen.length, address).to.be.within(10, 399);
-      await page.context().close();
     }
   });
 
   it('list in their keyboard help only keys that do something there', async () => {
     const keysOf = async (address: string): Promise<string> => {
-      const { page } = await open(address);
+      const page = await show(address);
       await page.keyboard.press('?');
-      const text = await page.locator('#keys').innerText();
-      await page.context().close();
-      return text;
+      return page.locator('#keys').innerText();
     };
     const profile = await keysOf(`/_profiler/${tokens.orders}`);
     expect(profile).to.include('Copy as cURL').and.include('Database').and.include('Search');
@@ -181,7 +184,8 @@ describe('pages of the profiler', () => {
 
   it('are whole without script', async () => {
     const { page } = await open('/_profiler/', { javaScriptEnabled: false });
-    const panels = PANELS.map((name) => `/_profiler/${tokens.orders}?panel=${name}`);
+    // Tests of each panel read it as the server sends it.
+    const panels = ['timeline', 'database'].map((name) => `/_profiler/${tokens.orders}?panel=${name}`);
     for (const address of ['/_profiler/', '/api/quote', ...panels]) {
       await page.goto(`${shop.origin}${address}`);
       expect(await page.locator('main').innerText(), address).to.have.length.above(20);
@@ -209,7 +213,7 @@ describe('pages of the profiler', () => {
   });
 
   it('load their assets once: cached for a year, and confirmed by their tag', async () => {
-    const { page } = await open('/_profiler/');
+    const page = await show('/_profiler/');
     const address = await page
       .locator('link[rel=stylesheet]')
       .evaluate((link) => (link as unknown as { href: string }).href);
@@ -217,6 +221,5 @@ describe('pages of the profiler', () => {
     expect(first.headers.get('cache-control')).to.match(/max-age=31536000.*immutable/);
     const again = await fetch(address, { headers: { 'if-none-match': first.headers.get('etag') ?? '' } });
     expect(again.status).to.equal(304);
-    await page.context().close();
   });
 });

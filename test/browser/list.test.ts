@@ -126,46 +126,47 @@ describe('the list in a browser', () => {
     expect(await page.locator('#live').isVisible()).to.equal(false);
   });
 
+  it('pins and unpins a profile', async () => {
+    const { page, problems } = await open();
+    const token = await visit(page, '/products/5');
+    await page.goto(`${shop.origin}/_profiler/${token}`);
+    await page.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('button', { name: 'Pinned' }).waitFor();
+    await list(page, '?has=pin');
+    expect(await page.locator(`#r-${token} .badge.accent`).innerText()).to.equal('pinned');
+    expect(await page.locator('#views [aria-current]').innerText()).to.match(/^Pinned\s+[1-9]$/);
+    await page.locator(`#r-${token} .go`).click();
+    await page.getByRole('button', { name: 'Pinned' }).click();
+    await page.getByRole('button', { name: 'Pin', exact: true }).waitFor();
+    await list(page, '?has=pin');
+    expect(await page.locator(`#r-${token}`).count()).to.equal(0);
+    expect(problems).to.deep.equal([]);
+  });
+
+  it('pauses recording, says so, and resumes', async () => {
+    const { page, problems } = await open();
+    await list(page);
+    await page.getByRole('button', { name: 'Pause recording' }).click();
+    await page.locator('.paused').waitFor();
+    expect(await page.locator('.paused').innerText()).to.contain(
+      'Recording is paused in all processes since',
+    );
+    const token = await visit(page, '/products/6?paused=1');
+    await page.goto(`${shop.origin}/_profiler/${token}`);
+    expect(await page.locator('main').innerText()).to.contain('recording has been paused since');
+    await list(page);
+    expect(await page.locator('#found').innerText()).to.not.contain('paused=');
+    await page.getByRole('button', { name: 'Resume recording' }).click();
+    await page.locator('.paused').waitFor({ state: 'detached' });
+    const resumed = await visit(page, '/products/6');
+    await list(page);
+    expect(await page.locator(`#r-${resumed}`).count()).to.equal(1);
+    expect(problems).to.deep.equal([]);
+  });
+
+  // Without script, all of them are forms: test/controllers/profiler/actions.test.ts.
   for (const script of [true, false]) {
     const how = script ? 'with script' : 'without script';
-
-    it(`pins and unpins a profile, ${how}`, async () => {
-      const { page, problems } = await open(script);
-      const token = await visit(page, '/products/5');
-      await page.goto(`${shop.origin}/_profiler/${token}`);
-      await page.getByRole('button', { name: 'Pin', exact: true }).click();
-      await page.getByRole('button', { name: 'Pinned' }).waitFor();
-      await list(page, '?has=pin');
-      expect(await page.locator(`#r-${token} .badge.accent`).innerText()).to.equal('pinned');
-      expect(await page.locator('#views [aria-current]').innerText()).to.match(/^Pinned\s+[1-9]$/);
-      await page.locator(`#r-${token} .go`).click();
-      await page.getByRole('button', { name: 'Pinned' }).click();
-      await page.getByRole('button', { name: 'Pin', exact: true }).waitFor();
-      await list(page, '?has=pin');
-      expect(await page.locator(`#r-${token}`).count()).to.equal(0);
-      expect(problems).to.deep.equal([]);
-    });
-
-    it(`pauses recording, says so, and resumes, ${how}`, async () => {
-      const { page, problems } = await open(script);
-      await list(page);
-      await page.getByRole('button', { name: 'Pause recording' }).click();
-      await page.locator('.paused').waitFor();
-      expect(await page.locator('.paused').innerText()).to.contain(
-        'Recording is paused in all processes since',
-      );
-      const token = await visit(page, `/products/6?paused=${how}`);
-      await page.goto(`${shop.origin}/_profiler/${token}`);
-      expect(await page.locator('main').innerText()).to.contain('recording has been paused since');
-      await list(page);
-      expect(await page.locator('#found').innerText()).to.not.contain('paused=');
-      await page.getByRole('button', { name: 'Resume recording' }).click();
-      await page.locator('.paused').waitFor({ state: 'detached' });
-      const resumed = await visit(page, '/products/6');
-      await list(page);
-      expect(await page.locator(`#r-${resumed}`).count()).to.equal(1);
-      expect(problems).to.deep.equal([]);
-    });
 
     it(`clears the list but for what is pinned, when somebody is sure, ${how}`, async () => {
       const { page, problems } = await open(script);

@@ -52,11 +52,14 @@ export async function violations(page: Page, { only, within }: Asked = {}): Prom
   return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 140)}`));
 }
 
-/** All rules in light, those of colours in dark, there only `within` a part. Leaves the page dark. */
-export async function violationsInBothThemes(page: Page, within?: string): Promise<string[]> {
+/** All rules in light, those of colours in dark. Leaves the page dark. */
+export async function violationsInBothThemes(
+  page: Page,
+  asked: Pick<Asked, 'within'> = {},
+): Promise<string[]> {
   await page.emulateMedia({ colorScheme: 'light' });
-  const light = await violations(page);
+  const light = await violations(page, asked);
   await page.emulateMedia({ colorScheme: 'dark' });
-  const dark = await violations(page, { only: 'colours', ...(within !== undefined && { within }) });
+  const dark = await violations(page, { ...asked, only: 'colours' });
   return [...light, ...dark.map((sentence) => `dark: ${sentence}`)];
 }

@@ -34,7 +34,8 @@ describe('hostile text', () => {
       let twin: Map<string, string>;
       before(async () => {
         hostile = await pagesOf(text);
-        twin = await pagesOf(twinOf(text));
+        // Endless text is its own twin: its pages are only free of what is forbidden.
+        twin = twinOf(text) === text ? hostile : await pagesOf(twinOf(text));
       });
 
       for (const { name } of everyPage) {
@@ -45,7 +46,7 @@ describe('hostile text', () => {
           expect(html).to.not.match(FORBIDDEN);
           const $ = load(html);
           expect($('img, script:not([src]), [onerror], iframe, [style]')).to.have.length(0);
-          expect(structureOf($)).to.equal(structureOf(load(twin.get(name) ?? '')));
+          if (twin !== hostile) expect(structureOf($)).to.equal(structureOf(load(twin.get(name) ?? '')));
         });
       }
     });
