@@ -18,7 +18,7 @@ import { until } from '../support/waiting.ts';
 
 /** Enough for a request to be answered by another than the one that is asked about it. */
 const WORKERS = 2;
-const REQUESTS = 90;
+const REQUESTS = 45;
 /** Requests at a time. */
 const AT_ONCE = 15;
 

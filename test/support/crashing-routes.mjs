@@ -23,7 +23,6 @@ const KINDS = {
   plain: () => new Error('the cable was pulled'),
   unreadable,
   revoked,
-  symbol: () => Symbol('odd'),
   null: () => null,
 };
 
