@@ -21,7 +21,7 @@ export interface Prober {
 
 const PER_SECOND = 20;
 
-/** Resolves when it asks. */
+/** Resolves when it has asked once, and so does `take`: a busy machine may have given it no time. */
 export async function startProber(port: number): Promise<Prober> {
   const child = fork(fileURLToPath(import.meta.url), [String(port)], { execArgv: ['--import', 'tsx'] });
   async function take(): Promise<Probed> {
@@ -35,20 +35,31 @@ export async function startProber(port: number): Promise<Prober> {
 
 function probe(port: number): void {
   let probed: Probed = { latencies: [], failed: 0 };
+  let isWanted = false;
+  function give(): void {
+    if (!isWanted || probed.latencies.length + probed.failed === 0) return;
+    isWanted = false;
+    process.send?.(probed);
+    probed = { latencies: [], failed: 0 };
+  }
   function ask(): void {
     const askedAt = performance.now();
     const asked = get({ port, host: '127.0.0.1', agent: false }, (response) => {
       response.resume().once('end', () => {
         if (response.statusCode === 200) probed.latencies.push(performance.now() - askedAt);
         else probed.failed++;
+        give();
       });
     });
-    asked.once('error', () => probed.failed++);
+    asked.once('error', () => {
+      probed.failed++;
+      give();
+    });
   }
   setInterval(ask, 1000 / PER_SECOND);
   process.on('message', () => {
-    process.send?.(probed);
-    probed = { latencies: [], failed: 0 };
+    isWanted = true;
+    give();
   });
 }
 

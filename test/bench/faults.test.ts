@@ -5,7 +5,8 @@ import { createReport } from '../../bench/faults/outcome.ts';
 import { sharedPart } from '../support/shared-part.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 
-const SHORT = ['down-at-start', 'crash', 'stall', 'schema-dropped', 'terminated', 'sigterm', 'sigkill-away'];
+/** What else the service goes through: test/service/restarts.test.ts, test/database/connection.test.ts. */
+const SHORT = ['crash', 'stall', 'schema-dropped', 'terminated', 'sigkill-away'];
 const OPTIONS = { seconds: 1, rate: 10, rounds: 1, stored: 100 };
 
 describe('faults of the database and of the process', () => {

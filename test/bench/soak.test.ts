@@ -68,7 +68,7 @@ describe('npm run soak', () => {
   });
 
   it('asks, floods, and finds every token that was given', () => {
-    const given = ['--minutes=0.15', '--round=3', '--flood=1', '--connections=20', '--rate=20'];
+    const given = ['--minutes=0.1', '--round=2', '--flood=0.4', '--connections=20', '--rate=20'];
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       ['--import', 'tsx', 'bench/soak.ts', ...given],

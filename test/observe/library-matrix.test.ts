@@ -16,7 +16,7 @@ import { until } from '../support/waiting.ts';
 import { MongoClient } from 'mongodb';
 import mysql from 'mysql2';
 
-const REQUESTS = 100;
+const REQUESTS = 30;
 /** Ids of four digits, so that none is a part of another number. */
 const FIRST = 1001;
 const ROWS = 1200;
@@ -80,7 +80,7 @@ describe('libraries of databases, in an application', () => {
         server = app.listen(0, '127.0.0.1');
         await once(server, 'listening');
         origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-        // First: few plans are made in a second, and of 100 requests at once some are slow on a busy machine.
+        // First: few plans are made in a second, and of many requests at once some are slow on a busy machine.
         await seenAt('/slow');
       });
       after(async () => {
