@@ -50,7 +50,7 @@ export const clientLeft: FindingRule<Given> = {
   name: 'client-left',
   needs: ['request'],
   labels: ['client left'],
-  why: 'The connection closed before the response finished, and the application had not destroyed it with an error. Named is what had not ended by then.',
+  why: 'The connection closed before the response finished, and the application had not destroyed it with an error. What had not ended by then is named.',
   fix: "Give calls a timeout, and let each middleware respond or call `next()`. Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
   find(kept, { outcome, status, durationMs, error }) {
     if (outcome !== 'aborted' || durationMs === null || error !== null) return [];

@@ -35,7 +35,7 @@ export const headerOverwritten: FindingRule<{ request: KeptRequest; routing: Kep
   name: 'header-overwritten',
   needs: ['request', 'routing'],
   labels: ['lost header', 'overwritten'],
-  why: 'Two middlewares or handlers called `setHeader` for the same header, and the later value does not contain the earlier one.',
+  why: 'Two middleware functions or handlers called `setHeader` for the same header, and the later value does not contain the earlier one.',
   fix: 'Append to list headers (`res.append`, `res.vary`, `res.cookie`) instead of setting them, and set each policy in one place.',
   find({ request, routing }, { status }, shared) {
     // An error page replaces headers on purpose.

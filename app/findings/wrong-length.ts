@@ -9,7 +9,7 @@ export const wrongLength: FindingRule<{ request: KeptRequest } & Partial<Pick<Ke
   name: 'wrong-length',
   needs: ['request'],
   labels: ['wrong length'],
-  why: 'The response finished, and the bytes of its body are not as many as its Content-Length says.',
+  why: 'The response finished, and its body has more or fewer bytes than its Content-Length says.',
   fix: 'Let `res.send` compute it. By hand it is `Buffer.byteLength(text)`: `text.length` counts characters.',
   find({ request, routing }, { method, status, outcome }, shared) {
     const { response } = request;

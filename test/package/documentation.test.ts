@@ -1,5 +1,6 @@
-/** What the pages of documentation name is there: files, headings, settings, addresses of the profiler, commands and their options. */
+/** What the pages of documentation name is there: files, headings, settings, exports, addresses of the profiler, commands and their options. */
 import { expect } from 'chai';
+import { transform, type TransformFailure } from 'esbuild';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import {
@@ -41,6 +42,9 @@ function isBroken(page: string, link: string): boolean {
   if (!existsSync(target)) return true;
   return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
 }
+
+/** Right in an excerpt: the same code before and after, the inside of a function. */
+const EXCERPT = /has already been declared|Top-level return/;
 
 describe('the documentation', () => {
   const start = useRecordingHosts();
@@ -84,6 +88,36 @@ describe('the documentation', () => {
     }
     expect(named.size).to.be.greaterThan(20);
     expect(missing).to.deep.equal([]);
+  });
+
+  it('has code that can be read, and imports and calls only what the package exports', async () => {
+    const doors: Record<string, object> = {
+      'express-hindsight': await import('../../app/index.ts'),
+      'express-hindsight/testing': await import('../../app/testing.ts'),
+      'express-hindsight/service': await import('../../app/service.ts'),
+    };
+    const { profiler } = await start();
+    const wrong: string[] = [];
+    for (const page of pages) {
+      for (const code of matches(textOf(page), /^ *```(?:ts|js)\n([\s\S]*?)^ *```/gm))
+        await transform(code, { loader: 'ts', logLevel: 'silent' }).catch((error: unknown) =>
+          wrong.push(
+            ...(error as TransformFailure).errors
+              .map(({ text }) => `${page}: ${text}`)
+              .filter((text) => !EXCERPT.test(text)),
+          ),
+        );
+      const imports = textOf(page).matchAll(
+        /import (?!type)(?:\w+, )?\{([^}]*)\} from '(express-hindsight[\w/]*)'/g,
+      );
+      for (const [, names = '', door = ''] of imports)
+        for (const name of names.split(',').map((part) => part.trim()))
+          if (!/^(type |$)/.test(name) && !(name in (doors[door] ?? {})))
+            wrong.push(`${page}: ${name} of ${door}`);
+      for (const name of matches(textOf(page), /\bprofiler\.(\w+)(?=[()`\s,;])/g))
+        if (name !== 'ts' && !(name in profiler)) wrong.push(`${page}: profiler.${name}`);
+    }
+    expect(wrong).to.deep.equal([]);
   });
 
   it('names only commands and options that the command line has', async () => {

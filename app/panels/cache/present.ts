@@ -59,7 +59,7 @@ export function presentCommands(
     sections: [
       {
         id: 'groups',
-        title: 'Read again and again',
+        title: 'Repeated reads',
         note: 'one round trip to Redis for each',
         columns: { label: 'Command', text: 'Key', badges: 'Kind', place: 'Called from' },
         card: 'largest',

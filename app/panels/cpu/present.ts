@@ -233,7 +233,7 @@ export function presentCpu(kept: KeptCpu): Presentation {
       {
         id: 'tree',
         title: 'Call tree',
-        note: 'packages and Node by the function that was called in them',
+        note: 'of packages and Node only the functions that were called from outside',
         columns: { text: 'Function', number: 'Total', place: 'Place' },
         left: tree.left,
         rows: tree.rows,

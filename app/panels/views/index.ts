@@ -95,7 +95,7 @@ export const viewsPanel: Panel<ViewsData, KeptViews> = {
   }),
   empty: () => ({
     what: 'This request rendered no view.',
-    why: 'Every view engine of Express is watched. Partials are seen of EJS, Handlebars and Pug, and of Eta where it was passed to the profiler.',
+    why: 'Every view engine of Express is watched. Partials: EJS, Handlebars and Pug, and Eta if it was passed to the profiler.',
   }),
   present: presentViews,
   draw: drawViews,
