@@ -1,5 +1,6 @@
 /** An error that became a 5xx, or came after the response. Errors with a cause are reported by `root-cause`. */
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
 import { duration, excerpt } from './shared/wording.ts';
@@ -12,21 +13,32 @@ function nameOf({ thrown }: Error): string {
   return link === undefined ? 'An error' : `${link.class}: ${excerpt(link.message)}`;
 }
 
-export const errorThrown: FindingRule<{ exception: ExceptionData }> = {
+/**
+ * A framework responded with the error, and then passed it to `next()`: the response is an error that says the message. Such an error is
+ * not late.
+ */
+function isInResponse({ thrown }: Error, text: string | null | undefined): boolean {
+  const message = thrown.chain[0]?.message ?? '';
+  return message !== '' && (text?.includes(JSON.stringify(message).slice(1, -1)) ?? false);
+}
+
+export const errorThrown: FindingRule<{ exception: ExceptionData; request?: KeptRequest }> = {
   name: 'error-thrown',
   needs: ['exception'],
   labels: ['exception', 'late error'],
   why: 'An error that was thrown, rejected or passed to `next()` reached the error handler; the place is the topmost frame in your own code.',
   fix: 'Start with the named line and its inputs: reject invalid input with a 4xx, and check optional values before using them.',
-  find({ exception: { errors } }, { status, durationMs }) {
+  find({ exception: { errors }, request }, { status, durationMs }) {
     const isHidden = status !== null && status < 400;
+    const isError = status !== null && status >= 400;
     return errors.flatMap((record, index): FindingDraft[] => {
       const { origin, late, atMs } = record;
       // Reported by unhandled-rejection, logged-error and answered-twice.
       if (origin === 'uncaughtException' || origin === 'unhandledRejection' || origin === 'logged') return [];
       if (isAnsweredTwice(record)) return [];
       const common = { anchor: `error-${index + 1}`, place: lineOf(record) };
-      if (late || origin === 'late') {
+      const isSent = isError && isInResponse(record, request?.response?.text);
+      if ((late || origin === 'late') && !isSent) {
         const when =
           durationMs === null || atMs <= durationMs
             ? 'after the headers were sent'
@@ -34,9 +46,19 @@ export const errorThrown: FindingRule<{ exception: ExceptionData }> = {
         const sentence = `Thrown ${when}: ${nameOf(record)}`;
         return [{ ...common, label: 'late error', broke: 'unseen', severity: 'warn', sentence }];
       }
-      const isFault = record.status !== null && record.status >= 500;
-      if (isHidden || !isFault || record.thrown.chain.length > 1) return [];
-      return [{ ...common, broke: 'response', severity: 'bad', sentence: `Thrown: ${nameOf(record)}` }];
+      const answered = isSent ? status : record.status;
+      const isFault = answered !== null && answered >= 500;
+      // Of one that has a cause, root-cause tells.
+      if (isHidden || !isFault || (record.thrown.chain.length > 1 && !isSent)) return [];
+      return [
+        {
+          ...common,
+          label: 'exception',
+          broke: 'response',
+          severity: 'bad',
+          sentence: `Thrown: ${nameOf(record)}`,
+        },
+      ];
     });
   },
 };

@@ -1,7 +1,16 @@
 /** A route with parameters answered an error to a path that a later route has literally. */
 import type { KeptRouting, SharedRoutes } from '../panels/routing/data.ts';
+import { fromLayerRow } from '../panels/shared/layer-rows.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+
+/** Its last handler called `next()`, so that something else responded. */
+function passedOn({ layers }: KeptRouting, pattern: string): boolean {
+  return (
+    layers.map(fromLayerRow).findLast((layer) => layer.kind === 'handler' && layer.pattern === pattern)
+      ?.outcome === 'next'
+  );
+}
 
 function isSamePath(pattern: string, path: string): boolean {
   return pattern.toLowerCase().replace(/\/$/, '') === path.toLowerCase().replace(/\/$/, '');
@@ -13,8 +22,9 @@ export const routeShadowed: FindingRule<{ routing: KeptRouting }> = {
   labels: ['shadowed route'],
   why: 'The route that responded has parameters, its status is an error, and a route registered after it has exactly this path and method.',
   fix: 'Register routes with literal paths before those with parameters (`/orders/recent` before `/orders/:id`).',
-  find({ routing: { route } }, { method, status, url }, shared) {
-    if (status === null || status < 400 || route === null) return [];
+  find({ routing }, { method, status, url }, shared) {
+    const { route } = routing;
+    if (status === null || status < 400 || route === null || passedOn(routing, route.pattern)) return [];
     const path = pathOf(url);
     if (isSamePath(route.pattern, path)) return [];
     const { routes = [] } = (shared.routing ?? {}) as Partial<SharedRoutes>;

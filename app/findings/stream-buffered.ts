@@ -15,7 +15,7 @@ export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
     const { response } = request;
     if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
     const encoding = sentHeader(request, shared, 'content-encoding');
-    if (encoding === null || /^\s*(?:identity)?\s*$/i.test(encoding.value)) return [];
+    if (encoding === null || /^\s*(?:identity|none)?\s*$/i.test(encoding.value)) return [];
     const sentence = `The event stream is compressed, so events may wait in a buffer; ${numberHelpers.bytesText(response.bytes)} were sent so far`;
     return [{ severity: 'warn', sentence, anchor: encoding.anchor }];
   },

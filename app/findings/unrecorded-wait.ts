@@ -8,7 +8,12 @@ import { mediaType, nameOfLayer } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
 import { shareOf } from './shared/wording.ts';
 
-type Given = { request: KeptRequest; routing: Kept['routing']; cpu?: KeptCpu } & Record<string, unknown>;
+type Given = {
+  request: KeptRequest;
+  routing: Kept['routing'];
+  cpu?: KeptCpu;
+  runtime?: Kept['runtime'];
+} & Record<string, unknown>;
 
 /** A wait is reported above both. */
 const LONG_MS = 200;
@@ -70,6 +75,11 @@ function isHeld({ cpu }: Given, { startMs, durationMs }: Gap): boolean {
   return callTree(cpu, [startMs, startMs + durationMs]).totalUs > (durationMs * 1000) / 2;
 }
 
+/** The event loop was idle for less than half of it: something ran, or was ready to run and got no CPU. */
+function isBusy({ runtime }: Given, { durationMs }: Gap, wholeMs: number): boolean {
+  return runtime !== undefined && (1 - runtime.loopUtilization) * wholeMs < durationMs / 2;
+}
+
 export const unrecordedWait: FindingRule<Given> = {
   name: 'unrecorded-wait',
   needs: ['request', 'routing'],
@@ -85,7 +95,7 @@ export const unrecordedWait: FindingRule<Given> = {
     const layers = routing.layers.map(fromLayerRow);
     const gap = longestGap(workIn(kept), layers[0]?.startMs ?? 0, endMs);
     if (gap.durationMs < LONG_MS || gap.durationMs < durationMs * LARGE_SHARE) return [];
-    if (isHeld(kept, gap)) return [];
+    if (isHeld(kept, gap) || isBusy(kept, gap, durationMs)) return [];
     const layer = waitingAt(layers, gap);
     if (layer === undefined || layer.kind === 'error') return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(gap.durationMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;

@@ -79,6 +79,14 @@ function unparsedPlace(value: object, stack: string, message: string): RawFrame 
   return place !== null && place.location === field(value, 'path') ? place : null;
 }
 
+/** Its `cause`; for an error that a library made of one of the application, without a frame of its code, what the library kept of it. */
+function causeOf(value: object, link: ThrownLink | undefined): unknown {
+  if (has(value, 'cause')) return field(value, 'cause');
+  if (link?.frames.some(({ kind }) => kind === 'own')) return undefined;
+  const original = has(value, 'original') ? field(value, 'original') : undefined;
+  return isObject(original) && isError(original) ? original : undefined;
+}
+
 function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null {
   if (line < 1 || line > lines.length) return null;
   const from = Math.max(1, line - LINES_AROUND);
@@ -213,7 +221,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       }
       seen.add(next);
       chain.push(describeObject(next, budget, seen));
-      const cause: unknown = has(next, 'cause') ? field(next, 'cause') : undefined;
+      const cause = causeOf(next, chain.at(-1));
       if (cause === undefined || cause === null) return { chain, chainEnd: 'root' };
       if (isObject(cause) && seen.has(cause)) return { chain, chainEnd: 'circular' };
       if (chain.length >= LONGEST_CHAIN || budget.links <= 0) return { chain, chainEnd: 'truncated' };

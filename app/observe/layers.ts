@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
-import type { ErrorFact, RouteFact } from '../profiler/facts.ts';
+import type { ErrorFact, ResponseFact, RouteFact } from '../profiler/facts.ts';
 import { type Layer, patternText, routerOf, stackOf } from '../profiler/express-routers.ts';
 import {
   baseOf,
@@ -83,6 +83,17 @@ const MOST_NOTED = 200;
 /** The router's own failure to decode a path: no layer threw it. */
 function isOfMatching(error: unknown): boolean {
   return error instanceof URIError && error.message.startsWith('Failed to decode param');
+}
+
+function isAfterHeaders(context: Context, { startMs }: LayerFact): boolean {
+  const headersAtMs = context.first('response')?.headersAtMs ?? null;
+  return headersAtMs !== null && startMs > headersAtMs;
+}
+
+/** Express responds to OPTIONS by itself: with the methods of the routes that match. */
+function isOptionsList({ status, rawHeaders }: ResponseFact, method: string): boolean {
+  const isName = (text: string, index: number): boolean => index % 2 === 0 && text.toLowerCase() === 'allow';
+  return method === 'OPTIONS' && status === 200 && rawHeaders.some(isName);
 }
 
 /** What `next` takes as an instruction, not an error. */
@@ -238,6 +249,8 @@ function createLayerTrace(
       trace.route.fact.handler = handler;
       return;
     }
+    // Handlers that a framework still calls when the first one has responded are not the route.
+    if (trace.route !== null && isAfterHeaders(trace.context, fact)) return;
     const made: RouteFact = {
       pattern: fact.pattern,
       method: fact.method ?? req.method ?? '',
@@ -261,9 +274,10 @@ function createLayerTrace(
     const fact = trace.facts[trace.facts.length - 1];
     if (fact?.kind !== 'middleware' || fact.outcome !== 'running') return;
     if (response.status === 404 || response.status === 405) return;
+    const method = context.first('request')?.method ?? '';
+    if (isOptionsList(response, method)) return;
     const handler = fact.name === '<anonymous>' ? null : fact.name;
     const { pattern, source } = fact;
-    const method = context.first('request')?.method ?? '';
     const made = { pattern, method, params: {}, handler, source };
     trace.route = { key: null, fact: made };
     context.add('route', made);

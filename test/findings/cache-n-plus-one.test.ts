@@ -12,6 +12,10 @@ describe('finding cache-n-plus-one', () => {
       for (const id of ids) await redis.get(`stock:${id}`);
       res.send('done');
     });
+    app.get('/lengths', async (_req, res) => {
+      for (const id of ids) await redis.llen(`queue:${id}`);
+      res.send('done');
+    });
     app.get('/at-once', async (_req, res) => {
       await Promise.all(ids.map((id) => redis.get(`stock:${id}`)));
       res.send('done');
@@ -34,6 +38,10 @@ describe('finding cache-n-plus-one', () => {
       /^6 × GET of Redis, one after the other: \d+\.\d+ ms \(<?\d+ % of the request\)$/,
     );
     expect(finding?.place).to.match(/^test\/findings\/cache-n-plus-one\.test\.ts:\d+$/);
+  });
+
+  it('counts a length as a read', async () => {
+    expect((await ask('/lengths')).of('cache-n-plus-one')[0]?.sentence).to.match(/^6 × LLEN of Redis/);
   });
 
   it('ignores reads that are sent together, and a handful of them', async () => {

@@ -15,6 +15,16 @@ describe('finding error-thrown', () => {
       await sleep(20);
       throw new TypeError('too late');
     });
+    // Frameworks respond to an error, and pass it on for what comes after.
+    app.get('/sent/:status', (req, res, next) => {
+      const error = new TypeError('no "price"');
+      res.status(Number(req.params.status)).json({ message: error.message });
+      next(error);
+    });
+    app.get('/other', (_req, res, next) => {
+      res.status(404).json({ message: 'no such order' });
+      next(new TypeError('no price'));
+    });
     app.get('/wrapped', () => {
       throw new Error('no order', { cause: new RangeError('no such price') });
     });
@@ -55,6 +65,14 @@ describe('finding error-thrown', () => {
     expect(finding?.sentence).to.match(
       /^Thrown (?:\d+\.\d+ m?s after the response|after the headers were sent): TypeError: too late$/,
     );
+  });
+
+  it('takes an error that the response says as the one that was responded to', async () => {
+    const [finding, ...more] = (await ask('/sent/500')).of('error-thrown');
+    expect(finding).to.include({ label: 'exception', sentence: 'Thrown: TypeError: no "price"' });
+    expect(more).to.deep.equal([]);
+    expect((await ask('/sent/400')).of('error-thrown')).to.deep.equal([]);
+    expect((await ask('/other')).of('error-thrown')[0]).to.include({ label: 'late error' });
   });
 
   it('ignores refusals, caught errors and errors with a cause', async () => {

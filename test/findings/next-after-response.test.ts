@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Express } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 describe('finding next-after-response', () => {
@@ -38,6 +38,13 @@ describe('finding next-after-response', () => {
       res.end();
       req.app.emit('ended');
     });
+    app.get('/answered', (_req, res, next) => {
+      next(new Error('the first answer'));
+      res.json({});
+    });
+    app.use((error: Error, _req: Request, res: Response, _next: NextFunction) => {
+      res.status(500).json({ message: error.message });
+    });
     app.use('/refused', (_req, res) => res.sendStatus(403));
     app.get(['/closed', '/open', '/refused'], (_req, res) => {
       if (!res.headersSent) res.send('x');
@@ -75,6 +82,12 @@ describe('finding next-after-response', () => {
     await ask('/refused');
     const page = await ask.page(`/_profiler/${profile.token}.md`);
     expect(page).to.contain('/piped').and.not.contain('responded and called next()');
+  });
+
+  it('ignores an error handler that Express calls again for a second response', async () => {
+    const { of } = await ask('/answered');
+    expect(of('answered-twice')).to.have.length(1);
+    expect(of('next-after-response')).to.deep.equal([]);
   });
 
   it('ignores middleware that only does one of the two', async () => {

@@ -9,6 +9,9 @@ describe('finding route-shadowed', () => {
     orders.get('/recent', (_req, res) => res.send('recent'));
     orders.get('/fine', (_req, res) => res.send('fine'));
     orders.post('/other', (_req, res) => res.send('other'));
+    app.all('/passed/*rest', (_req, _res, next) => next());
+    app.use('/passed', express.json());
+    app.post('/passed/on', (_req, res) => res.send('x'));
     app.use('/orders', orders);
   });
 
@@ -20,6 +23,13 @@ describe('finding route-shadowed', () => {
       sentence: 'GET /orders/:id answered 400; GET /orders/recent also matches, but is registered after it',
     });
     expect(finding?.place).to.match(/route-shadowed\.test\.ts:\d+$/);
+  });
+
+  it('ignores a route that called next() to what responded', async () => {
+    const init = { method: 'POST', body: '{x', headers: { 'content-type': 'application/json' } };
+    const { status, of } = await ask('/passed/on', init);
+    expect(status).to.equal(400);
+    expect(of('route-shadowed')).to.deep.equal([]);
   });
 
   it('ignores a success, another method and a path that no other route has', async () => {

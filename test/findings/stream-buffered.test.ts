@@ -16,6 +16,11 @@ describe('finding stream-buffered', () => {
       res.setHeader('Content-Type', 'text/event-stream');
       res.end('data: 1\n\n');
     });
+    app.get('/none', (_req, res) => {
+      res.setHeader('Content-Type', 'text/event-stream');
+      res.setHeader('Content-Encoding', 'none');
+      res.end('data: 1\n\n');
+    });
     app.get('/page', (_req, res) => {
       res.setHeader('Content-Encoding', 'gzip').end(gzipSync('x'));
     });
@@ -33,7 +38,7 @@ describe('finding stream-buffered', () => {
   });
 
   it('ignores an uncompressed stream, and a compressed page', async () => {
-    for (const path of ['/plain', '/page'])
+    for (const path of ['/plain', '/none', '/page'])
       expect((await ask(path)).of('stream-buffered'), path).to.deep.equal([]);
   });
 });

@@ -38,8 +38,15 @@ describe('finding unrecorded-wait', () => {
       expect(found({ database: { queries: [{ startMs: 400, waitMs: 240, durationMs: 9 }] } })).to.deep.equal(
         [],
       );
-      expect(found({ runtime: { blocks: [{ startMs: 100, durationMs: 300 }] } })).to.deep.equal([]);
+      expect(
+        found({ runtime: { blocks: [{ startMs: 100, durationMs: 300 }], loopUtilization: 0 } }),
+      ).to.deep.equal([]);
       expect(found({ http_client: { calls: [{ startMs: 150, durationMs: null }] } })).to.deep.equal([]);
+    });
+
+    it('counts no wait while the event loop had work', () => {
+      expect(found({ runtime: { blocks: [], loopUtilization: 0.9 } })).to.deep.equal([]);
+      expect(found({ runtime: { blocks: [], loopUtilization: 0.1 } })).to.have.length(1);
     });
 
     it('counts a log line in the middle as work', () => {

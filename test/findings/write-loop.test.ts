@@ -9,6 +9,10 @@ describe('finding write-loop', () => {
         for (const sku of ['a', 'b', 'c', 'd']) await knex('items').insert({ sku });
         res.send('written');
       });
+      app.get('/settings', async (_req, res) => {
+        for (const zone of ['UTC', 'CET', 'EET']) await knex.raw(`set time zone '${zone}'`);
+        res.send('set');
+      });
       app.get('/one', async (_req, res) => {
         await knex('items').insert(['a', 'b', 'c', 'd'].map((sku) => ({ sku })));
         await knex('items').where({ sku: 'a' }).update({ sku: 'e' });
@@ -24,6 +28,12 @@ describe('finding write-loop', () => {
     expect(finding).to.include({ label: 'writes in a loop', severity: 'warn', panel: 'database' });
     expect(finding?.sentence).to.match(/^4 × insert into items in a loop: /);
     expect(finding?.place).to.match(/^test\/findings\/write-loop\.test\.ts:\d+$/);
+  });
+
+  it('ignores settings of the connection, which are no queries', async () => {
+    const { of, profile } = await ask('/settings');
+    expect(of('write-loop')).to.deep.equal([]);
+    expect(profile.panels.database?.summary?.count).to.equal(0);
   });
 
   it('ignores one insert of four rows, and writes that differ', async () => {

@@ -176,6 +176,14 @@ describe('describing what was thrown', () => {
     expect(ran).to.equal(false);
   });
 
+  it('takes what a library kept as `original` for the cause, if the error has no frame of own code', () => {
+    const original = new RangeError('inner');
+    const wrapped = Object.assign(withStack(['wrap (/x/node_modules/bolt/index.js:1:1)']), { original });
+    expect(describeThrown(wrapped).chain.map(({ message }) => message)).to.deep.equal(['m', 'inner']);
+    expect(describeThrown(Object.assign(new Error('own'), { original })).chain).to.have.length(1);
+    expect(describeThrown(Object.assign(wrapped, { original: 'text' })).chain).to.have.length(1);
+  });
+
   it('follows causes to the root, of any type', () => {
     const { chain, chainEnd } = describeThrown(
       new Error('a', { cause: new TypeError('b', { cause: 'the beginning' }) }),

@@ -11,14 +11,16 @@ interface Seen {
   labels: string[];
 }
 
-async function see(build: (app: express.Express) => void, path: string): Promise<Seen> {
+async function see(build: (app: express.Express) => void, path: string, method = 'GET'): Promise<Seen> {
   const profiler = createProfiler({ toolbar: false });
   const app = express();
   app.use(profiler.watch, profiler.pages);
   build(app);
   const server = app.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
+    method,
+  });
   await response.text();
   const read = await profiler.profiles.read(response.headers.get('x-debug-token') ?? '');
   server.close();
@@ -51,6 +53,27 @@ describe('the route of a request that a mounted middleware answers', () => {
     expect((await see((app) => app.use(express.static('public')), '/none')).route).to.equal(null);
     const missing = (_req: Request, res: Response): void => void res.status(404).end();
     expect((await see((app) => app.use('/api', missing), '/api/x')).route).to.equal(null);
+  });
+
+  it('is none where Express lists the methods for OPTIONS, and that of a middleware that does', async () => {
+    const build = (app: express.Express): void => {
+      app.use(express.json());
+      app.use('/api', (_req, res) => void res.status(204).set('allow', 'GET').end());
+      app.get('/orders', (_req, res) => void res.end());
+    };
+    expect((await see(build, '/orders', 'OPTIONS')).route).to.equal(null);
+    expect((await see(build, '/api/x', 'OPTIONS')).route).to.equal('/api');
+  });
+
+  it('stays the one that responded where a framework calls the next one, too', async () => {
+    const build = (app: express.Express): void => {
+      app.get('/orders/recent', (_req, res, next) => {
+        res.end();
+        next();
+      });
+      app.get('/orders/:id', () => undefined);
+    };
+    expect((await see(build, '/orders/recent')).route).to.equal('/orders/recent');
   });
 
   for (const [name, make] of [

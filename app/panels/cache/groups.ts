@@ -10,7 +10,7 @@ const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
 type Command = Omit<CacheEntry, 'group'>;
 
 function isRead({ command }: Command): boolean {
-  return /^(?:M?GET|H(?:M?GET|GETALL)|EXISTS|HEXISTS|[SZ]MEMBERS|SISMEMBER|ZRANGE|LRANGE|TTL|JSON\.GET)$/.test(
+  return /^(?:M?GET|H(?:M?GET|GETALL|KEYS|VALS)|H?EXISTS|[SZ]MEMBERS|SISMEMBER|ZRANGE|ZSCORE|LRANGE|LINDEX|P?TTL|(?:STR|H|L)LEN|[SZ]CARD|JSON\.GET)$/.test(
     command,
   );
 }
