@@ -49,7 +49,7 @@ export interface Profiles {
    * same statement, for the call that follows.
    */
   read(token: string, options?: { routePercentiles?: boolean }): Promise<FoundProfile | null>;
-  /** A profile as it is stored, for another storage; null if none that is stored has the token. Rejects with STORAGE_UNAVAILABLE. */
+  /** A profile as it is stored, for another storage; null if none that is stored or queued has the token. Rejects with STORAGE_UNAVAILABLE. */
   readExported(token: string): Promise<ExportedProfile | null>;
   /** Opens lines of exported profiles. Rejects with STORAGE_UNAVAILABLE. */
   importLines(lines: readonly string[], check: CheckProfile): Promise<OpenedLines>;
@@ -224,6 +224,11 @@ export function createProfiles(options: {
     },
     async readExported(token) {
       await writer.flush(FLUSH_BEFORE_LIST);
+      const queued = writer.peek(token);
+      if (queued !== undefined) {
+        const { index, document, shared } = queued;
+        return { index, document, amendments: {}, parts: shared };
+      }
       try {
         return await readExported(storage, token);
       } catch (error) {

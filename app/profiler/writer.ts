@@ -44,7 +44,7 @@ export interface Writer {
   /** Queues a profile and its shared parts; sets the `bytes` of its index. */
   enqueue(profile: StoredProfile, shared?: readonly SharedPart[], fate?: Fate): void;
   /** A queued profile. Read its document immediately: once stored, it is gone. */
-  peek(token: string): QueuedProfile | undefined;
+  peek(token: string): (QueuedProfile & { readonly shared: readonly SharedPart[] }) | undefined;
   pending(): Iterable<QueuedProfile>;
   /** Resolves with true when everything queued now is stored, with false after `timeoutMs`. */
   flush(timeoutMs: number): Promise<boolean>;

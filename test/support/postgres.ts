@@ -117,8 +117,15 @@ export async function makeEmbeddedCluster(): Promise<Part> {
 }
 
 export async function startSharedDebian(): Promise<Part> {
-  const { connection, stop } = await startDebianPostgres(['max_connections=400']);
-  return { value: connection, stop };
+  const { connection, halt, stop } = await startDebianPostgres(['max_connections=400']);
+  return {
+    value: connection,
+    async stop() {
+      // In a run of one process: a pool of pg that has ended may still be connected, and throws where the server says why it ends.
+      await halt('SIGQUIT');
+      await stop();
+    },
+  };
 }
 
 export async function startSharedEmbedded(): Promise<Part> {

@@ -2,6 +2,7 @@
 import { type CheerioAPI, load } from 'cheerio';
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';
+import { createDeferredStorage } from '../../../app/profiler/deferred-storage.ts';
 import { type RecordingHost, useRecordingHosts } from '../../support/recording-host.ts';
 
 const HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(1)>"\'';
@@ -87,6 +88,19 @@ describe('a profile as one file', () => {
       else expect(href).to.match(new RegExp(`^(?:${host.url}/_profiler/|https://)`));
     }
     expect($('.panels a[href="#request"]')).to.have.length(1);
+  });
+
+  it('is there before the storage is, with the values that it shares', async () => {
+    const from = await start({ storage: createDeferredStorage() });
+    const token = await from.send('/broken');
+    for (const ending of ['', '.html', '.jsonl', '.json', '.md', '.har', '.otlp.json']) {
+      const { status } = await fetch(`${from.url}/_profiler/${token}${ending}`);
+      expect(status, ending).to.equal(200);
+    }
+    const to = await start();
+    expect((await upload(to, await get(from, `${token}.jsonl`))).status).to.equal(303);
+    const [own, found] = await Promise.all([from, to].map(({ profiler }) => profiler.profiles.read(token)));
+    expect(found?.profile.panels.configuration).to.deep.equal(own?.profile.panels.configuration);
   });
 
   it('opens again where it is uploaded, as HTML, as JSON and as lines of JSON, marked as imported', async () => {
