@@ -70,25 +70,6 @@ const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
 
-/** Runs the listeners of a request with a body in its context, whoever emits. */
-function createEmitBinding(tracker: ContextTracker): (emitter: object, context: Context) => void {
-  const boundAs = Symbol('bound emitter');
-  interface Bound {
-    [boundAs]: { context: Context; emit: Emit };
-    emit: Emit;
-  }
-  function boundEmit(this: Bound, ...args: Parameters<Emit>): boolean {
-    const { context, emit } = this[boundAs];
-    if (tracker.current() === context) return Reflect.apply(emit, this, args);
-    return tracker.run(context, () => Reflect.apply(emit, this, args));
-  }
-  return (emitter, context) => {
-    const bound = emitter as Bound;
-    bound[boundAs] = { context, emit: bound.emit };
-    bound.emit = boundEmit as Emit;
-  };
-}
-
 /** A file as multer, in its common form, puts it on the request. */
 function uploadedFile(file: unknown): UploadedFile[] {
   if (typeof file !== 'object' || file === null) return [];
@@ -142,7 +123,6 @@ export function createWatch(options: WatchOptions): Watch {
   const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [], onFinish } = options;
   let opened = 0;
   let other = false;
-  const bindEmit = createEmitBinding(tracker);
   const upgrades = createUpgradeWatch({
     recorder,
     tracker,
@@ -247,7 +227,9 @@ export function createWatch(options: WatchOptions): Watch {
       next();
       return;
     }
-    if (context.first('body') !== undefined) bindEmit(req, context);
+    // The listeners of a request with a body run in its context, whoever emits.
+    if (context.first('body') !== undefined)
+      req.emit = tracker.bindTo<Parameters<Emit>, boolean>(context, req.emit.bind(req)) as Emit;
     if (context.kind === 'request') toolbar?.attach(req, res, context);
     tracker.run(context, () => {
       for (const observe of onRequest) observe(context);

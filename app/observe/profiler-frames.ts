@@ -11,6 +11,9 @@ const ALL_FRAMES = 200;
 const FRAME = /^\s+at /;
 /** Of Node.js, called by ours. */
 const RUN = /^\s+at AsyncLocalStorage\.run \(node:/;
+/** What the emitter of a request with a body, which is bound to its context, runs. */
+const EMIT = /^\s+at IncomingMessage\.emit \(node:/;
+const BOUND_EMIT = /\n\s+at IncomingMessage\.emit \(node:.*\n\s+at AsyncLocalStorage\.run \(node:/;
 
 /** Without our frames, but for those at the top: an error that we made began there. */
 function withoutOurs(stack: string): string {
@@ -18,7 +21,8 @@ function withoutOurs(stack: string): string {
   const isOurs = lines.map((line) => FRAME.test(line) && (isProfilerFile(line) || isMountingFrame(line)));
   const top = lines.findIndex((line, index) => FRAME.test(line) && isOurs[index] !== true);
   const isHidden = (index: number): boolean =>
-    isOurs[index] === true || (RUN.test(lines[index] ?? '') && isOurs[index + 1] !== false);
+    isOurs[index] === true ||
+    (RUN.test(lines[index] ?? '') && (isOurs[index + 1] !== false || EMIT.test(lines[index - 1] ?? '')));
   return lines.filter((_line, index) => index < top || !isHidden(index)).join('\n');
 }
 
@@ -50,7 +54,10 @@ export function hideProfilerFrames(error: unknown): void {
   let at = error;
   for (let depth = 0; depth < LONGEST_CHAIN && isObject(at) && isError(at); depth++) {
     const stack = field(at, 'stack');
-    if (typeof stack === 'string' && folders.some((folder) => stack.includes(folder))) {
+    if (
+      typeof stack === 'string' &&
+      (folders.some((folder) => stack.includes(folder)) || BOUND_EMIT.test(stack))
+    ) {
       const cleaned = withoutOurs(stack);
       const removed = stack.split('\n').length - cleaned.split('\n').length;
       try {

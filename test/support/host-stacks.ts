@@ -45,6 +45,12 @@ async function stacksOf(make: typeof express, watched: boolean): Promise<Stacks>
     note('seen in a handler of a request with a body', new Error());
     res.end();
   });
+  inner.post('/caught', (req, res) => {
+    express.json()(req, res, (error: unknown) => {
+      note('caught behind a body parser', error as Error);
+      res.end();
+    });
+  });
   inner.post('/json', express.json(), (_req, res) => void res.end());
   const only = (_error: unknown, _req: Request, _res: Response, next: NextFunction): void => next(_error);
   inner.use(only);
@@ -61,6 +67,7 @@ async function stacksOf(make: typeof express, watched: boolean): Promise<Stacks>
     await (await fetch(url + path)).text();
   const post = { method: 'POST', headers: { 'content-type': 'application/json' } };
   await (await fetch(`${url}/json`, { ...post, body: '{"a":' })).text();
+  await (await fetch(`${url}/caught`, { ...post, body: '{"a":' })).text();
   await (await fetch(`${url}/posted`, { ...post, body: '{"a":1}' })).text();
   server.close();
   server.closeAllConnections();
