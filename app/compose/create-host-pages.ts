@@ -1,39 +1,32 @@
 /** What shows profiles: the guard, the pages with their live list, and the pages of errors. */
 import type { IncomingMessage } from 'node:http';
 import { editorOf } from '../config.ts';
-import type { ProfilerSettings } from '../config/settings.ts';
 import { createLive, type Live } from '../controllers/profiler/live.ts';
 import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import type { CpuSampler } from '../profiler/cpu-samples.ts';
 import type { ExportCounters } from '../profiler/export.ts';
 import { readHealth } from '../profiler/health.ts';
-import type { Panel } from '../profiler/panel.ts';
-import type { ProfileStorage } from '../profiler/storage.ts';
-import type { Core } from './create-core.ts';
+import type { Core, CoreOptions } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createSourceViews, type SourceViewOptions } from './source-views.ts';
 import { createLazyPages, type LazyPages } from './lazy-pages.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 
-interface HostPagesParts {
+interface HostPagesParts extends Pick<
+  CoreOptions,
+  'storage' | 'panels' | 'rules' | 'settings' | 'process' | 'warn'
+> {
   options: ProfilerOptions;
   core: Core;
-  settings: ProfilerSettings;
-  panels: readonly Panel[];
-  rules: readonly FindingRule[];
-  storage: ProfileStorage;
   /** undefined: nothing is exported. */
   exported: (() => ExportCounters) | undefined;
   cpu: CpuSampler;
-  process: string;
   /** What reads source files. */
   source: SourceViewOptions;
   sourceOf: (req: IncomingMessage) => RequestSource;
   redactText: (text: string) => string;
-  warn: (sentence: string) => void;
   /** Prints an error that was thrown. */
   log: (error: unknown) => void;
 }

@@ -2,18 +2,15 @@
  * The life of a profile: opens contexts, takes snapshots of running ones, and passes the final profile to the writer when the
  * response has finished. Nothing here throws: a failure of the profiler is a warning and a counter.
  */
-import { createProfileBuilder } from './build-profile.ts';
+import { createProfileBuilder, type ProfileBuilderOptions } from './build-profile.ts';
 import { completeProfile, type SharedValue } from './complete-profile.ts';
 import type { Context, ProfileKind, WorkKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
-import type { FindingRule } from './finding-rule.ts';
 import { createLedger, type Fate, type Ledger } from './ledger.ts';
 import type { WorkFact } from './facts.ts';
 import { createOpenList } from './open-list.ts';
-import type { Panel } from './panel.ts';
 import type { Profile, ProfileDocument } from './profile.ts';
 import { indexOf, type ProfileIndex } from './profile-index.ts';
-import type { Redactor } from './redact.ts';
 import { createSampler, type Sampler } from './sampling.ts';
 import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart, StoredProfile } from './storage.ts';
@@ -44,11 +41,7 @@ const MOST_UNBUILT = 100;
 const BUILT_TOGETHER = 12;
 const BUILT_WITHIN = 5;
 
-export interface RecorderOptions {
-  panels: readonly Panel[];
-  /** Rules for findings, in addition to those of panels. */
-  rules?: readonly FindingRule[];
-  redactor: Redactor;
+export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sampler' | 'sharedParts'> {
   nextToken: () => string;
   /** Token of a request that is not sampled; default: as of any other. */
   nextSampledOut?: () => string;
@@ -58,12 +51,7 @@ export interface RecorderOptions {
   write: (profile: StoredProfile, shared: readonly SharedPart[], fate?: Fate) => void;
   /** Default: one of its own. */
   ledger?: Ledger;
-  /** Name of this process; shown, and a filter of the list. */
-  process: string;
-  /** Name of the release; default: unknown. */
-  release?: string | null;
   limits?: ContextLimits | undefined;
-  warn: (sentence: string) => void;
 }
 
 export interface Recorder {

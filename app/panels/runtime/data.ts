@@ -1,27 +1,12 @@
-interface Interval {
-  startMs: number;
-  durationMs: number;
-}
+import type { Facts } from '../../profiler/facts.ts';
+
+type RuntimeReading = ReturnType<Facts['runtime']['read']>;
 
 /** A time when the event loop was blocked; `by`: the request that blocked it, if known. */
-export interface BlockedTime extends Interval {
-  /** CPU time of the process meanwhile; absent in profiles of earlier releases. */
-  cpuMs?: number;
-  by?: { profile: string; what: string; where: string; place?: string | null };
-}
+export type BlockedTime = RuntimeReading['blocks'][number];
 
-export interface RuntimeData {
+export interface RuntimeData extends RuntimeReading {
   durationMs: number;
-  cpuUserMs: number;
-  cpuSystemMs: number;
-  /** 0 to 1. */
-  loopUtilization: number;
-  /** When the event loop was blocked. */
-  blocks: BlockedTime[];
-  collections: (Interval & { kind: string })[];
-  memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
-  /** Requests that overlapped with this one, including itself. */
-  concurrent: number;
   totals: { blockedMs: number; collectionMs: number };
 }
 
