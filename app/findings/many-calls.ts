@@ -1,9 +1,10 @@
 /** Calls to one endpoint that differ only in their values: an N+1 over HTTP. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { addTo, coveredMs, pick } from '../panels/shared/rows.ts';
+import { coveredMs, pick } from '../panels/shared/rows.ts';
 import { callName } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, shareOf } from './shared/wording.ts';
+import { addTo } from '../profiler/group-by.ts';
 
 /** Fewer calls are a handful, not a loop. */
 const MANY = 5;

@@ -10,6 +10,7 @@ import type { HindsightError } from '../errors.ts';
 import type { RequestOrigin } from '../profiler/facts.ts';
 import { createTrust, readAddress, readChain } from './client-address.ts';
 import { createHostRule } from './page-hosts.ts';
+import { addTo } from '../profiler/group-by.ts';
 
 /** What the resolver needs to know of a connection and the head of its request. */
 export interface ConnectionFacts {
@@ -79,10 +80,7 @@ function readTable(rawHeaders: readonly string[]): HeaderTable {
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] ?? '').toLowerCase();
     if (!WANTED.has(name)) continue;
-    const value = rawHeaders[i + 1] ?? '';
-    const lines = table.get(name);
-    if (lines === undefined) table.set(name, [value]);
-    else lines.push(value);
+    addTo(table, name, rawHeaders[i + 1] ?? '');
   }
   return table;
 }

@@ -5,6 +5,7 @@
  * libuv accepts one connection in each turn of the event loop, so a turn that accepted one makes no page: others may queue behind it.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { addTo } from '../profiler/group-by.ts';
 
 /** Node publishes each connection that a server of the process accepts. */
 const ACCEPTED = 'net.server.socket';
@@ -116,10 +117,7 @@ export function createPageTurns({
         run(send, true);
         return;
       }
-      const key = connection ?? {};
-      const line = lines.get(key);
-      if (line === undefined) lines.set(key, [send]);
-      else line.push(send);
+      addTo(lines, connection ?? {}, send);
       waiting++;
       schedule();
     },

@@ -4,6 +4,7 @@
  * asking `pg_locks` while the statement waits would take a connection. Called only after a slow statement.
  */
 import type { Context } from '../profiler/context.ts';
+import { groupBy } from '../profiler/group-by.ts';
 import { ENDS } from './queries.ts';
 import type { LockHolder, QueryFact } from './query-fact.ts';
 import { requestName } from './request-name.ts';
@@ -50,15 +51,10 @@ function spanOf(context: Context, members: readonly QueryFact[]): { from: number
 }
 
 function transactionsOf(context: Context): QueryFact[][] {
-  const byName = new Map<string, QueryFact[]>();
-  for (const fact of context.all('query')) {
-    if (fact.transaction === null) continue;
-    const name = `${fact.instance} ${fact.connection ?? ''} ${fact.transaction}`;
-    const known = byName.get(name);
-    if (known === undefined) byName.set(name, [fact]);
-    else known.push(fact);
-  }
-  return [...byName.values()];
+  const inTransactions = context.all('query').filter(({ transaction }) => transaction !== null);
+  const nameOf = ({ instance, connection, transaction }: QueryFact): string =>
+    JSON.stringify([instance, connection, transaction]);
+  return [...groupBy(inTransactions, nameOf).values()];
 }
 
 interface Waiting {

@@ -4,6 +4,7 @@
  */
 import { createHeadScan } from './redact-heads.ts';
 import { MASK } from './redact-rules.ts';
+import { addTo } from './group-by.ts';
 
 interface Kind {
   prefixes: readonly string[];
@@ -50,7 +51,7 @@ const BY_HEAD = new Map<string, { prefix: string; rest: RegExp }[]>();
 for (const { prefixes, rest } of KINDS) {
   for (const prefix of prefixes) {
     const head = prefix.slice(0, 3);
-    BY_HEAD.set(head, [...(BY_HEAD.get(head) ?? []), { prefix, rest }]);
+    addTo(BY_HEAD, head, { prefix, rest });
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { createHeadScan, CUT, type HeadScan, SHORTEST_HEAD } from './redact-heads.ts';
 import { MASK } from './redact-rules.ts';
+import { groupBy } from './group-by.ts';
 
 export type ValueMask = (text: string) => string;
 
@@ -129,14 +130,8 @@ function tolerantOf(values: readonly string[]): RegExp | null {
 
 /** Groups the spellings by their first characters, longest first. */
 function groupByHead(spellings: readonly string[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const spelling of [...spellings].sort((a, b) => b.length - a.length)) {
-    const head = spelling.slice(0, SHORTEST_HEAD);
-    const group = groups.get(head);
-    if (group === undefined) groups.set(head, [spelling]);
-    else group.push(spelling);
-  }
-  return groups;
+  const longestFirst = [...spellings].sort((a, b) => b.length - a.length);
+  return groupBy(longestFirst, (spelling) => spelling.slice(0, SHORTEST_HEAD));
 }
 
 /** Masks the beginning of a spelling at the end of a text. */

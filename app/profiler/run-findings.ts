@@ -7,6 +7,7 @@ import type { FindingDraft, FindingRule, RouteUsual } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import type { ProfileHead } from './profile.ts';
 import { createRouteTimes } from './route-times.ts';
+import { addTo } from './group-by.ts';
 
 /** Stored and shared data by panel, for rules; absent if there is none. */
 export interface SeenPanels {
@@ -66,12 +67,7 @@ interface Finder {
 /** By the first panel that they need: for most requests few panels have data. */
 function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): Map<string, Finder[]> {
   const groups = new Map<string, Finder[]>();
-  function add(finder: Finder): void {
-    const [first = ''] = finder.needs;
-    const group = groups.get(first);
-    if (group === undefined) groups.set(first, [finder]);
-    else group.push(finder);
-  }
+  const add = (finder: Finder): void => addTo(groups, finder.needs[0] ?? '', finder);
   for (const panel of panels) {
     if (panel.findings === undefined) continue;
     const { name } = panel;

@@ -8,6 +8,7 @@ import {
 } from '../profiler/release-summary.ts';
 import { compareNewest } from './memory-find.ts';
 import { durationsOf, failed, percentile } from './memory-summarize.ts';
+import { groupBy } from '../profiler/group-by.ts';
 
 type Released = ProfileIndex & { route: string; release: string };
 
@@ -46,18 +47,12 @@ export function summarizeReleaseRows(
     .filter(({ route, method }) => of === undefined || (route === of.route && method === of.method))
     .sort(compareNewest)
     .slice(0, Math.min(most, MOST_OF_RELEASES));
-  const groups = new Map<string, Released[]>();
-  for (const row of newest) {
-    const key = JSON.stringify([row.release, row.method, row.route]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
+  const groups = groupBy(newest, keyOf);
   return Array.from(groups.values(), summaryOf)
     .sort((a, b) => b.lastAt - a.lastAt || (keyOf(a) < keyOf(b) ? -1 : 1))
     .slice(0, MOST_RELEASE_SUMMARIES);
 }
 
-function keyOf({ release, method, route }: ReleaseSummary): string {
+function keyOf({ release, method, route }: Pick<Released, 'release' | 'method' | 'route'>): string {
   return JSON.stringify([release, method, route]);
 }

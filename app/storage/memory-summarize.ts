@@ -17,6 +17,7 @@ import {
   type SummaryQuery,
   type SummaryStep,
 } from '../profiler/route-summary.ts';
+import { groupBy } from '../profiler/group-by.ts';
 
 function groupOf({ route, method, status }: ProfileIndex): RouteGroup {
   return route === null ? { route, method: '', status } : { route, method, status: null };
@@ -127,13 +128,7 @@ export function summarizeRows(
     .slice(0, limit);
   const newestOnly = newest.length >= limit;
   const first = newest.at(-1)?.startedAt ?? from;
-  const groups = new Map<string, ProfileIndex[]>();
-  for (const row of newest) {
-    const key = keyOf(groupOf(row));
-    const members = groups.get(key);
-    if (members === undefined) groups.set(key, [row]);
-    else members.push(row);
-  }
+  const groups = groupBy(newest, (row) => keyOf(groupOf(row)));
   const routes = Array.from(groups.values(), (members) => summaryOf(members, first, until))
     .sort((a, b) => b.totalMs - a.totalMs || b.count - a.count)
     .slice(0, MOST_ROUTES);

@@ -2,8 +2,8 @@
 import { timesOf } from '../../panels/shared/query-groups.ts';
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
-import { addTo } from '../../panels/shared/rows.ts';
 import { count, shareOf } from './wording.ts';
+import { addTo } from '../../profiler/group-by.ts';
 
 type Database = Kept['database'];
 

@@ -1,6 +1,7 @@
 /** Groups of commands: a loop that reads one key at a time, and a key that is read twice. */
-import { addTo, round, totalMs } from '../shared/rows.ts';
+import { round, totalMs } from '../shared/rows.ts';
 import type { CacheEntry, CacheGroup, CacheGroupKind } from './data.ts';
+import { addTo } from '../../profiler/group-by.ts';
 
 /** From this many runs on, the same read from the same line is a loop. */
 const LOOP_FROM = 3;
@@ -35,9 +36,7 @@ function collect(
 ): number[][] {
   const byKey = new Map<string, number[]>();
   commands.forEach((command, index) => {
-    if (!takes(command)) return;
-    const key = keyOf(command);
-    addTo(byKey, key, index);
+    if (takes(command)) addTo(byKey, keyOf(command), index);
   });
   return [...byKey.values()];
 }

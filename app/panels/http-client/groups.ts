@@ -1,7 +1,7 @@
 /** Calls that belong together: retries, repeats, loops; and which call followed whose redirect. */
 import type { CallEntry } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
-import { addTo } from '../shared/rows.ts';
+import { addTo } from '../../profiler/group-by.ts';
 
 /** `retry`: the same call after a failure. `repeated`: the same call after a success. `loop`: one line calls URLs of one shape. */
 export type CallGroupKind = 'retry' | 'repeated' | 'loop';
@@ -34,10 +34,7 @@ function kindOf(calls: readonly CallEntry[], members: readonly number[]): CallGr
 
 function collect(calls: readonly CallEntry[], keyOf: (call: CallEntry) => string): number[][] {
   const byKey = new Map<string, number[]>();
-  calls.forEach((call, index) => {
-    const key = keyOf(call);
-    addTo(byKey, key, index);
-  });
+  calls.forEach((call, index) => addTo(byKey, keyOf(call), index));
   return [...byKey.values()].filter((members) => members.length > 1);
 }
 

@@ -2,7 +2,7 @@
 import type { Facts } from '../../profiler/facts.ts';
 import type { StatementBook } from './statement-book.ts';
 import { isControl, isRead } from './statements.ts';
-import { addTo } from './rows.ts';
+import { addTo } from '../../profiler/group-by.ts';
 
 type Query = Facts['query'];
 
@@ -27,8 +27,7 @@ export function groupQueries(queries: readonly Query[], book: StatementBook): Qu
   const byShape = new Map<string, number[]>();
   queries.forEach(({ sql, caller }, index) => {
     if (sql === '' || isControl(sql)) return;
-    const key = `${caller ?? ''}\n${book.about(sql).shape}`;
-    addTo(byShape, key, index);
+    addTo(byShape, `${caller ?? ''}\n${book.about(sql).shape}`, index);
   });
   const groups: QueryGroup[] = [];
   for (const members of byShape.values()) {

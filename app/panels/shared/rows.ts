@@ -92,13 +92,6 @@ export function withRoundedTimes<T extends Timed>(fact: T): T {
   return { ...fact, startMs: round(fact.startMs), durationMs: roundOrNull(fact.durationMs) };
 }
 
-/** Adds to the list of a key, which begins with it. */
-export function addTo<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
-}
-
 /** Members of a list by their indexes. */
 export function pick<Item extends object>(list: readonly Item[], indexes: readonly number[]): Item[] {
   return indexes.flatMap((index) => list[index] ?? []);

@@ -1,7 +1,8 @@
 /** Spans -> rows of the waterfall: a loop is one row; if a page has too many, the children of one parent fold by kind. */
 import type { SpanPart } from '../../profiler/span.ts';
 import { endOf, type Span } from './timeline-data.ts';
-import { addTo, coveredMs } from './rows.ts';
+import { coveredMs } from './rows.ts';
+import { addTo, groupBy } from '../../profiler/group-by.ts';
 
 export interface ListedSpan {
   span: Span;
@@ -103,11 +104,10 @@ function leaves(rows: readonly TimelineRow[]): Set<TimelineRow> {
 export function foldByParent(rows: readonly TimelineRow[], lengthMs: number): TimelineRow[] {
   const foldable = leaves(rows);
   const keyOf = ({ span }: TimelineRow): string => `${String(span.parent)}-${span.kind}`;
-  const groups = new Map<string, TimelineRow[]>();
-  for (const row of rows) {
-    if (!foldable.has(row) || row.span.parent === null) continue;
-    addTo(groups, keyOf(row), row);
-  }
+  const groups = groupBy(
+    rows.filter((row) => foldable.has(row) && row.span.parent !== null),
+    keyOf,
+  );
   return rows.flatMap((row) => {
     const group = foldable.has(row) ? groups.get(keyOf(row)) : undefined;
     if (group === undefined || group.length < FOLDED_FROM) return [row];

@@ -1,7 +1,8 @@
 /** Drafts -> spans in reading order: children follow their parent, in the order of their start. */
 import type { SpanDraft } from '../../profiler/span.ts';
 import { endOf, type Span } from '../shared/timeline-data.ts';
-import { addTo, round } from '../shared/rows.ts';
+import { round } from '../shared/rows.ts';
+import { addTo } from '../../profiler/group-by.ts';
 
 export interface TreeOptions {
   root: SpanDraft;
