@@ -38,21 +38,6 @@ export interface ErrorPageOptions {
 
 export type RenderError = (input: ErrorPageInput) => string;
 
-/** The head of every error page. */
-export interface ErrorFrame {
-  title: string;
-  status: number;
-  phrase: string;
-  method: string;
-  /** Origin and target. */
-  address: string;
-  token: string;
-  /** Panel that the link to the profile opens. */
-  panel: string;
-  facts: { label: string; value: string | SafeHtml; link?: string }[];
-  foot: readonly string[];
-}
-
 const LONGEST_TITLE = 400;
 /** Bytes; no page may exceed 60 KB. */
 const LONGEST_PAGE = 58_000;
@@ -72,8 +57,8 @@ function commentText(text: string): string {
     .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ');
 }
 
-function factsOf({ profile, child }: ErrorPageInput): ErrorFrame['facts'] {
-  const facts: ErrorFrame['facts'] = [];
+function factsOf({ profile, child }: ErrorPageInput) {
+  const facts: { label: string; value: string | SafeHtml; link?: string }[] = [];
   if (profile.route !== null) facts.push({ label: 'Route', value: truncate(profile.route, 200) });
   const queries = profile.panels.database?.summary;
   if (queries) facts.push({ label: 'Queries', value: queries.text });
@@ -101,7 +86,8 @@ export function createErrorPage({
   foot,
   unknownTokenModel,
 }: ErrorPageOptions): RenderError {
-  function frameOf(input: ErrorPageInput, message: string, panel: string): ErrorFrame {
+  /** The head of every error page; `panel`: what the link to the profile opens. */
+  function frameOf(input: ErrorPageInput, message: string, panel: string) {
     const { profile, status } = input;
     const phrase = STATUS_CODES[status] ?? 'Error';
     const target = profile.url.startsWith('/') ? `${profile.origin ?? ''}${profile.url}` : profile.url;

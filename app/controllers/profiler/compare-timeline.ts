@@ -2,14 +2,6 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { type StripBar, stripBars } from '../../view-helpers/strip.ts';
 
-export interface TimelineDrawing {
-  /** One path per kind of work. */
-  paths: { kind: string; d: string }[];
-  /** Own code, as long as the whole request. */
-  ground: string;
-  totalMs: number;
-}
-
 /** The drawing's coordinates; the page stretches it. */
 const WIDTH = 1000;
 export const TIMELINE_BOX = `0 0 ${WIDTH} 10`;
@@ -33,7 +25,7 @@ function round(value: number): number {
 }
 
 /** null if its duration is unknown. */
-export function timelineDrawing(profile: Profile, scaleMs: number): TimelineDrawing | null {
+export function timelineDrawing(profile: Profile, scaleMs: number) {
   const timeline = timelineOf(profile);
   const totalMs = profile.durationMs ?? timeline?.totalMs ?? null;
   if (totalMs === null || scaleMs <= 0) return null;
@@ -45,7 +37,9 @@ export function timelineDrawing(profile: Profile, scaleMs: number): TimelineDraw
     paths.set(kind, `${paths.get(kind) ?? ''}M${at(startMs)} 1h${width}v8h-${width}z`);
   }
   return {
+    /** One path per kind of work. */
     paths: Array.from(paths, ([kind, d]) => ({ kind, d })),
+    /** Own code, as long as the whole request. */
     ground: `M0 4.6h${Math.max(LEAST, at(totalMs))}v.8h-${Math.max(LEAST, at(totalMs))}z`,
     totalMs,
   };

@@ -7,14 +7,6 @@ const WIDTH = 0.8;
 /** Even the smallest value stays visible. */
 const LEAST = 1;
 
-export interface Trend {
-  /** `viewBox`; the page stretches it. */
-  box: string;
-  /** Steps without errors; empty if there are none. */
-  plain: string;
-  failed: string;
-}
-
 /** `shares`: 0 to 1, by step; null: no column. */
 export function columnPath(shares: readonly (number | null)[]): string {
   return shares
@@ -31,13 +23,15 @@ export function boxOf(steps: readonly SummaryStep[]): string {
 }
 
 /** The 95th percentile of each step, against the highest of them. */
-export function trendOf(steps: readonly SummaryStep[]): Trend {
+export function trendOf(steps: readonly SummaryStep[]) {
   const highest = Math.max(0, ...steps.map(({ p95Ms }) => p95Ms ?? 0));
   const share = ({ p95Ms }: SummaryStep): number => (highest === 0 ? 0 : (p95Ms ?? 0) / highest);
   const draw = (isDrawn: (step: SummaryStep) => boolean): string =>
     columnPath(steps.map((step) => (step.count > 0 && isDrawn(step) ? share(step) : null)));
   return {
+    /** `viewBox`; the page stretches it. */
     box: boxOf(steps),
+    /** Steps without errors; empty if there are none. */
     plain: draw(({ errors }) => errors === 0),
     failed: draw(({ errors }) => errors > 0),
   };

@@ -19,58 +19,6 @@ import {
 import type { ShownPlan } from './plans.ts';
 import type { TransactionMark } from './transactions.ts';
 
-export interface QueryRow {
-  id: string;
-  /** Its place in the order of execution: `5`, or `5–22` for a group. */
-  number: string;
-  tokens: SqlToken[];
-  query: DatabaseQuery;
-  badges: Badge[];
-  /** The statement with its values, truncated. */
-  lines: { tokens: SqlToken[] }[];
-  /** The statement can be run as shown. */
-  isWhole: boolean;
-  /** Characters of the statement that are not shown. */
-  truncated: number;
-  bindings: { name: string; value: unknown; type: string }[];
-  /** The values that differ within its group: `id = 311`. */
-  differs: string;
-  excerpt: SourceExcerpt | null;
-  plan: ShownPlan | null;
-  /** Number of another query whose plan is that of the same statement; null if it has its own, or there is none. */
-  planAt: number | null;
-  transaction: TransactionMark | null;
-  /** The page that shows its statement and values; null if this one does. */
-  openHref: string | null;
-  /** The address opens it. */
-  open: boolean;
-}
-
-export interface GroupRow {
-  id: string;
-  /** Id that findings and the timeline link to; null if a card above has it. */
-  anchor: string | null;
-  failed: number;
-  /** That of its first failed member. */
-  error: string | null;
-  number: string;
-  tokens: SqlToken[];
-  badge: Badge | null;
-  count: number;
-  durationMs: number;
-  rows: number | null;
-  caller: string | null;
-  transaction: TransactionMark | null;
-  members: QueryRow[];
-  /** Members after those shown, and before them. */
-  more: number;
-  earlier: number;
-  /** The page that opens it at its first member, and at the next one that is not shown. */
-  openHref: string;
-  nextHref: string;
-  open: boolean;
-}
-
 export type DatabaseRow = { query: QueryRow; group?: undefined } | { group: GroupRow; query?: undefined };
 
 /** Characters of a value in the line of a row. */
@@ -169,8 +117,19 @@ function badgesOf({ data, slowMs, plans }: Building, index: number, query: Datab
   return badges;
 }
 
-type Body = Pick<QueryRow, 'lines' | 'isWhole' | 'truncated' | 'bindings' | 'excerpt' | 'plan' | 'planAt'>;
-
+interface Body {
+  /** The statement with its values, truncated. */
+  lines: { tokens: SqlToken[] }[];
+  /** The statement can be run as shown. */
+  isWhole: boolean;
+  /** Characters of the statement that are not shown. */
+  truncated: number;
+  bindings: { name: string; value: unknown; type: string }[];
+  excerpt: SourceExcerpt | null;
+  plan: ShownPlan | null;
+  /** Number of another query whose plan is that of the same statement; null if it has its own, or there is none. */
+  planAt: number | null;
+}
 const NO_BODY: Body = {
   lines: [],
   isWhole: true,
@@ -203,7 +162,10 @@ function bodyOf(building: Building, index: number, query: DatabaseQuery, open: b
   };
 }
 
-function queryRow(building: Building, index: number): QueryRow {
+export type QueryRow = ReturnType<typeof queryRow>;
+type GroupRow = ReturnType<typeof groupRow>;
+
+function queryRow(building: Building, index: number) {
   const { data, hrefOf, lineOf, differingIn } = building;
   const query = data.queries[index];
   if (query === undefined) throw new RangeError(`There is no query ${index}.`);
@@ -213,17 +175,21 @@ function queryRow(building: Building, index: number): QueryRow {
   const whole = open || !building.brief;
   return {
     id,
+    /** Its place in the order of execution: `5`, or `5–22` for a group. */
     number: String(index + 1),
     tokens: joinTokens(valuesInPlace(lineOf(query.statement), query.bindings, VALUE_LENGTH).tokens),
     query,
     badges: badgesOf(building, index, query),
     ...(whole ? bodyOf(building, index, query, open) : NO_BODY),
+    /** The values that differ within its group: `id = 311`. */
     differs: query.bindings
       .filter(({ name }) => names.includes(name))
       .map(({ name, value }) => `${name} = ${textOf(value)}`)
       .join(', '),
     transaction: building.transactions.get(index) ?? null,
+    /** The page that shows its statement and values; null if this one does. */
     openHref: whole ? null : hrefOf(id),
+    /** The address opens it. */
     open,
   };
 }
@@ -236,12 +202,7 @@ function numbersOf(members: readonly number[]): string {
   return last - first + 1 === members.length ? `${first + 1}–${last + 1}` : `${first + 1} … ${last + 1}`;
 }
 
-function groupRow(
-  building: Building,
-  id: string,
-  members: readonly number[],
-  badge: GroupRow['badge'],
-): GroupRow {
+function groupRow(building: Building, id: string, members: readonly number[], badge: Badge | null) {
   const { data, hrefOf, lineOf, transactions } = building;
   const queries = members.map((index) => data.queries[index]).filter((query) => query !== undefined);
   const rows = queries.map((query) => query.rows).filter((count) => count !== null);
@@ -256,8 +217,10 @@ function groupRow(
   const anchor = id.startsWith('r') ? `g${id.slice(1)}` : null;
   return {
     id,
+    /** Id that findings and the timeline link to; null if a card above has it. */
     anchor: anchor === null || building.explained.has(anchor) ? null : anchor,
     failed: failed.length,
+    /** That of its first failed member. */
     error: failed[0]?.error ?? null,
     number: numbersOf(members),
     tokens: joinTokens(lineOf(queries[0]?.statement ?? 0)),
@@ -268,8 +231,10 @@ function groupRow(
     caller: callers.size === 1 ? ([...callers][0] ?? null) : null,
     transaction: marks.size === 1 ? (transactions.get(members[0] ?? 0) ?? null) : null,
     members: shown.map((index) => queryRow(memberOf, index)),
+    /** Members after those shown, and before them. */
     more: Math.max(0, members.length - to),
     earlier: from,
+    /** The page that opens it at its first member, and at the next one that is not shown. */
     openHref: hrefOf(id),
     nextHref: hrefOf(id, open ? to : 0),
     open,

@@ -2,59 +2,12 @@
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { addressOf, PAGE_BUDGET, pageOf, totalMs } from '../shared/rows.ts';
-import { type CurlCommand, curlOf } from './curl.ts';
+import { curlOf } from './curl.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
-import { compareResponses, indented, type ResponsesRow } from './responses.ts';
+import { compareResponses, indented } from './responses.ts';
 import { hasFailed } from '../shared/failed-call.ts';
-import { type CallPart, errorName, partsOf } from './outcome.ts';
-
-interface BodyRow {
-  title: string;
-  bytes: number;
-  /** null if it can't be shown. JSON is indented. */
-  text: string | null;
-  isJson: boolean;
-  isCut: boolean;
-}
-
-export interface CallRow {
-  id: string;
-  number: number;
-  call: CallEntry;
-  /** How it failed; null if it did not. */
-  failure: string | null;
-  parts: CallPart[];
-  curl: CurlCommand;
-  bodies: BodyRow[];
-  /** The profile of the called service: its token where it is one of ours, else its address. */
-  profile: { token: string } | { href: string } | null;
-  /** Content-Type and Content-Length of the response. */
-  type: string | null;
-  bytes: number | null;
-  /** Number of the call whose redirect this one followed. */
-  redirectOf: number | null;
-  /** The page that shows it in full; null if this one does. */
-  openHref: string | null;
-  open: boolean;
-}
-
-export interface CallGroupRow {
-  id: string;
-  badge: string;
-  method: string;
-  url: string;
-  count: number;
-  durationMs: number;
-  failed: number;
-  /** null if they differ. */
-  status: number | null;
-  caller: string | null;
-  /** null if they have nothing to compare. */
-  responses: ResponsesRow | null;
-  members: CallRow[];
-  open: boolean;
-}
+import { errorName, partsOf } from './outcome.ts';
 
 interface Plan {
   members: readonly number[];
@@ -73,7 +26,7 @@ function safeLink(link: string | null, base: string): string | null {
 function profileLink(
   { link, url }: CallEntry,
   { origin, called }: { origin: string | null; called: Profile | undefined },
-): CallRow['profile'] {
+): { token: string } | { href: string } | null {
   if (called !== undefined) return { token: called.token };
   const href = safeLink(link, url);
   if (href === null) return null;
@@ -81,7 +34,6 @@ function profileLink(
   return token !== null && token[1] === origin ? { token: token[2] ?? '' } : { href };
 }
 
-/** Estimated characters of HTML: the line of a call, and unless `brief` its details. */
 /** Characters of a body on the page. */
 const MOST_BODY = 6000;
 
@@ -89,7 +41,7 @@ function bodyCost(body: CallEntry['requestBody']): number {
   return body === undefined ? 0 : 400 + 2 * Math.min(MOST_BODY, body.text?.length ?? 0);
 }
 
-function bodyRow(title: string, body: CallEntry['requestBody']): BodyRow[] {
+function bodyRow(title: string, body: CallEntry['requestBody']) {
   if (body === undefined) return [];
   const { bytes, text, truncated } = body;
   const json = text === null ? null : indented(text);
@@ -98,6 +50,7 @@ function bodyRow(title: string, body: CallEntry['requestBody']): BodyRow[] {
     {
       title,
       bytes,
+      /** null if it can't be shown. JSON is indented. */
       text: whole?.slice(0, MOST_BODY) ?? null,
       isJson: json !== null,
       isCut: truncated || (whole?.length ?? 0) > MOST_BODY,
@@ -105,6 +58,7 @@ function bodyRow(title: string, body: CallEntry['requestBody']): BodyRow[] {
   ];
 }
 
+/** Estimated characters of HTML: the line of a call, and unless `brief` its details. */
 function costOf(call: CallEntry, brief: boolean): number {
   const { url, requestHeaders, responseHeaders } = call;
   const line = 620 + Math.min(url.length, 400);
@@ -144,6 +98,10 @@ function fromOf(plans: readonly Plan[], open: string, cost: (plan: Plan, brief: 
   return before > PAGE_BUDGET - 6000 ? String(at) : '0';
 }
 
+type DrawnRow = ReturnType<typeof drawCalls>['page']['rows'][number];
+export type CallRow = NonNullable<DrawnRow['row']>;
+export type CallGroupRow = NonNullable<DrawnRow['group']>;
+
 export function drawCalls(data: HttpClientData, { profile, query, called }: PanelPage) {
   const { calls } = data;
   const find = (query.find ?? '').slice(0, 200);
@@ -167,7 +125,7 @@ export function drawCalls(data: HttpClientData, { profile, query, called }: Pane
   const hrefOf = (id: string): string =>
     `${link({ from: page.from === 0 ? null : page.from, open: id })}#${id}`;
 
-  function rowOf(index: number): CallRow[] {
+  function rowOf(index: number) {
     const call = calls[index];
     if (call === undefined) return [];
     const length = Number(headerOf(call, 'content-length') ?? NaN);
@@ -177,9 +135,11 @@ export function drawCalls(data: HttpClientData, { profile, query, called }: Pane
       {
         id,
         open: open === id,
+        /** The page that shows it in full; null if this one does. */
         openHref: brief && open !== id ? hrefOf(id) : null,
         number: index + 1,
         call,
+        /** How it failed; null if it did not. */
         failure: call.error !== null ? errorName(call.error) : hasFailed(call) ? 'failed' : null,
         parts: partsOf(call),
         curl: curlOf(call),
@@ -187,15 +147,18 @@ export function drawCalls(data: HttpClientData, { profile, query, called }: Pane
           ...bodyRow('Request body', call.requestBody),
           ...bodyRow('Response body', call.responseBody),
         ],
+        /** The profile of the called service: its token where it is one of ours, else its address. */
         profile: profileLink(call, { origin: profile.origin, called: called?.get(id) }),
+        /** Content-Type and Content-Length of the response. */
         type: headerOf(call, 'content-type'),
         bytes: Number.isInteger(length) && length >= 0 ? length : null,
+        /** Number of the call whose redirect this one followed. */
         redirectOf: source === undefined ? null : source + 1,
       },
     ];
   }
 
-  function groupRow({ members, at }: Plan, group: CallGroup): CallGroupRow {
+  function groupRow({ members, at }: Plan, group: CallGroup) {
     const entries = members.flatMap((index) => calls[index] ?? []);
     const [first] = entries;
     const callers = new Set(entries.map(({ caller }) => caller));
@@ -207,8 +170,10 @@ export function drawCalls(data: HttpClientData, { profile, query, called }: Pane
       count: members.length,
       durationMs: totalMs(entries),
       failed: entries.filter(hasFailed).length,
+      /** null if they differ. */
       status: new Set(entries.map(({ status }) => status)).size === 1 ? (first?.status ?? null) : null,
       caller: callers.size === 1 ? (first?.caller ?? null) : null,
+      /** null if they have nothing to compare. */
       responses: compareResponses(calls, members),
       members: members.flatMap(rowOf),
       open: members.some((index) => open === `c${index + 1}`),

@@ -9,28 +9,19 @@ const MOST_ROWS = 60;
 /** A request that began so long before may still have run. */
 const BEFORE_MS = 2000;
 
-interface RuntimeRow {
-  startMs: number;
-  durationMs: number;
-  id: string;
-  kind: 'blocked' | 'collection';
-  what: string;
-  /** The request that blocked the event loop, if it was another one. */
-  other: string | null;
-}
-
 export function drawRuntime(data: RuntimeData, { profile }: PanelPage) {
   const { blocks, collections, durationMs } = data;
   const all = [
-    ...blocks.map(({ startMs, durationMs: ms, by }, index): RuntimeRow => ({
+    ...blocks.map(({ startMs, durationMs: ms, by }, index) => ({
       id: `h${index + 1}`,
       kind: 'blocked',
       what: blockedLabel({ by }, profile.token),
+      /** The request that blocked the event loop, if it was another one. */
       other: by !== undefined && by.profile !== profile.token ? by.profile : null,
       startMs,
       durationMs: ms,
     })),
-    ...collections.map(({ kind, ...interval }, index): RuntimeRow => ({
+    ...collections.map(({ kind, ...interval }, index) => ({
       ...interval,
       id: `gc${index + 1}`,
       kind: 'collection',
