@@ -1,7 +1,6 @@
 /** What the figures of the benchmark rest on: quantiles, verdicts, the accounting of CPU, the load generator. */
 import { expect } from 'chai';
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { cpuOf, memoryOf } from '../../bench/harness/cpu.ts';
 import { tableOf, verdictOf } from '../../bench/harness/figure.ts';
@@ -9,15 +8,14 @@ import { closedLoop, openLoop } from '../../bench/harness/load.ts';
 import { sampleProfile } from '../../bench/harness/sample-profiles.ts';
 import { columnsOf, linesOf } from '../../bench/harness/copy.ts';
 import { spreadOf } from '../../bench/harness/statistics.ts';
+import { close, listen } from '../support/listen.ts';
 
 async function serving<T>(listener: RequestListener, work: (port: number) => Promise<T>): Promise<T> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { server } = await listen(listener);
   try {
     return await work((server.address() as AddressInfo).port);
   } finally {
-    server.close();
-    server.closeAllConnections();
+    await close(server);
   }
 }
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { violations, violationsInBothThemes } from '../support/axe.ts';
-import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { useBrowser, type OpenPage } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
 const PANELS = [
@@ -34,14 +34,13 @@ const RICHEST: Record<string, string> = {
 };
 
 describe('pages of the profiler', () => {
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let shop: RunningShop;
   /** For tests that only look: a page costs a third of a second. */
   let shared: OpenPage;
   const tokens: Record<string, string> = {};
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     shop = await startShop();
     shared = await browser.open({ viewport: { width: 1440, height: 900 } });
     for (const [name, { path, init }] of Object.entries(REQUESTS)) {
@@ -52,7 +51,6 @@ describe('pages of the profiler', () => {
   });
 
   after(async () => {
-    await browser?.close();
     await shop?.close();
   });
 

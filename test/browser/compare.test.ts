@@ -2,22 +2,20 @@
 import { expect } from 'chai';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Context } from '../../app/profiler/context.ts';
-import { launchBrowser, type OpenPage, overflowsAt, type TestBrowser } from '../support/browser.ts';
+import { useBrowser, type OpenPage, overflowsAt } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { addBusyPage, addCrowd, lasting } from '../support/observed-samples.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
+import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
 describe('routes and comparisons in a browser', () => {
-  let browser: TestBrowser | undefined;
-  let server: PageServer;
+  const browser = useBrowser();
+  const fixture = createPageFixture(everyPanel());
+  const server = usePages(fixture);
   /** Newest first: plain, busy, crowded. */
   const tokens: string[] = [];
 
-  before(async function () {
-    browser = await launchBrowser(this);
-    const fixture = createPageFixture(everyPanel());
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  before(async () => {
     const work: ((context: Context) => void)[] = [
       (context) => {
         addCrowd(context, { queries: 200, lines: 500 });
@@ -38,13 +36,8 @@ describe('routes and comparisons in a browser', () => {
     while ((await fixture.profiles.read(tokens[0] ?? ''))?.source !== 'stored')
       await new Promise((resolve) => setTimeout(resolve, 5));
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
 
   async function open(path: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
-    if (browser === undefined) throw new Error('no browser');
     const opened = await browser.open(options);
     await opened.page.goto(`${server.address}/_profiler/${path}`);
     return opened;

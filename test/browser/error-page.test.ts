@@ -6,7 +6,7 @@ import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createError } from '../../app/errors.ts';
 import { setSecurityHeaders } from '../../app/middleware/security-headers.ts';
 import { packageRoot } from '../../app/paths.ts';
-import { launchBrowser, overflowsAt, type TestBrowser, watchCopies } from '../support/browser.ts';
+import { useBrowser, overflowsAt, watchCopies } from '../support/browser.ts';
 import { renderErrorPage } from '../support/error-page.ts';
 
 const long = 'a'.repeat(5000);
@@ -35,12 +35,11 @@ const pages: Record<string, () => string> = {
 };
 
 describe('error pages in a browser', () => {
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let server: Server;
   let address: string;
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
     server = createServer((req, res) => {
       setSecurityHeaders(res);
@@ -58,7 +57,6 @@ describe('error pages in a browser', () => {
   });
 
   after(async () => {
-    await browser.close();
     server.close();
   });
 

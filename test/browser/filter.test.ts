@@ -1,21 +1,19 @@
 /** The filter box in a real browser: with script at once, without it by the same form on the server. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { launchBrowser, type TestBrowser, watchCopies } from '../support/browser.ts';
+import { useBrowser, watchCopies } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { addCrowd } from '../support/observed-samples.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
+import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
 describe('the filter box', () => {
-  let browser: TestBrowser | undefined;
-  let server: PageServer;
+  const browser = useBrowser();
+  const fixture = createPageFixture(everyPanel());
+  const server = usePages(fixture);
   let address: string;
 
-  before(async function () {
-    browser = await launchBrowser(this);
-    const fixture = createPageFixture(everyPanel());
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  before(async () => {
     const { token } = await fixture.record({
       more: (context) => {
         addCrowd(context, { queries: 40, lines: 300 });
@@ -23,15 +21,11 @@ describe('the filter box', () => {
     });
     address = `${server.address}/_profiler/${token}`;
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
 
   const rows = (page: Page): Promise<number> => page.locator('#lg > tbody > tr:visible').count();
 
   it('narrows the rows at once, counts them beside the box and says so', async () => {
-    const { page, problems } = await browser!.open();
+    const { page, problems } = await browser.open();
     await page.goto(`${address}?panel=logs&rows=single`);
     const all = await rows(page);
     expect(all).to.be.greaterThan(20);
@@ -49,7 +43,7 @@ describe('the filter box', () => {
 
   for (const javaScriptEnabled of [true, false]) {
     it(`looks through all rows on the server, ${javaScriptEnabled ? 'with' : 'without'} script, and survives a reload`, async () => {
-      const { page } = await browser!.open({ javaScriptEnabled });
+      const { page } = await browser.open({ javaScriptEnabled });
       await page.goto(`${address}?panel=logs&rows=single`);
       await page.locator('[data-filter=lg]').fill('order by aed');
       await page.locator('[name=debug]').uncheck();
@@ -67,7 +61,7 @@ describe('the filter box', () => {
   }
 
   it('copies the message of a log line, and nothing else', async () => {
-    const { page } = await browser!.open();
+    const { page } = await browser.open();
     await page.goto(`${address}?panel=logs&rows=single`);
     const copied = await watchCopies(page);
     await page.locator('#l1').hover();

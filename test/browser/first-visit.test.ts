@@ -1,6 +1,6 @@
 /** What a browser loads when it opens a page for the first time, counted on the wire. */
 import { expect } from 'chai';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
 const MOST_REQUESTS = 6;
@@ -8,14 +8,12 @@ const MOST_BYTES = 40_000;
 
 describe('the first visit of a page', () => {
   let shop: RunningShop;
-  let browser: TestBrowser;
+  const browser = useBrowser();
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     shop = await startShop();
   });
   after(async () => {
-    await browser?.close();
     await shop?.close();
   });
 

@@ -1,15 +1,14 @@
 /** A HAR of the profiler in Chromium: what a page and its outgoing call answered is replayed from the file, without a server. */
 import { expect } from 'chai';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
 import { useBrowser } from '../support/browser.ts';
+import { close, listen } from '../support/listen.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { until } from '../support/waiting.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 const PAGE = '<!doctype html><html lang="en"><title>Orders</title><h1>Order 7 – größer</h1></html>';
 
@@ -34,19 +33,12 @@ describe('a HAR in Chromium', () => {
       await (await fetch(`${upstream()}/rates`)).text();
       response.status(201).type('html').send(PAGE);
     });
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { server, origin } = await listen(app);
     const url = `${origin}/orders/7?page=2`;
-    const sent = await fetch(url);
-    await sent.text();
-    const token = sent.headers.get('x-debug-token') ?? '';
-    await until(async () => (await profiler.profiles.read(token))?.profile.state === 'final', 'the profile');
+    const { token } = await finalProfile(profiler, await fetch(url));
     const file = join(folder, `${token}.har`);
     writeFileSync(file, await (await fetch(`${origin}/_profiler/${token}.har`)).text());
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
+    await close(server, profiler);
     return { url, file };
   }
 

@@ -1,7 +1,7 @@
 /** Every page over hostile text in a real browser: nothing is wider than the window, nothing runs. */
 import { expect } from 'chai';
 import { violations } from '../support/axe.ts';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 import { everyPage, openWorld } from '../support/every-page.ts';
 import { HOSTILE } from '../support/page-samples.ts';
 
@@ -18,12 +18,7 @@ const ASKED_HERE =
   /^(panel (overview|cpu|graphql|cache|mail|jobs|processes|spans)|timeline, a part of it|logs, .*|health|releases)$/;
 
 describe('pages over hostile text in a browser', () => {
-  let browser: TestBrowser | undefined;
-
-  before(async function () {
-    browser = await launchBrowser(this);
-  });
-  after(() => browser?.close());
+  const browser = useBrowser();
 
   /** Text of each kind; what is not endless is looked at together. */
   const texts = {
@@ -34,7 +29,7 @@ describe('pages over hostile text in a browser', () => {
   for (const [kind, text] of Object.entries(texts))
     it(`are no wider than 390 px, and give axe-core nothing to say, with text of ${kind} kind`, async () => {
       const world = await openWorld(text);
-      const { page, problems } = await browser!.open();
+      const { page, problems } = await browser.open();
       const wide: string[] = [];
       const found: string[] = [];
       try {

@@ -2,32 +2,25 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { violationsInBothThemes } from '../support/axe.ts';
-import { launchBrowser, type TestBrowser, watchCopies } from '../support/browser.ts';
+import { useBrowser, watchCopies } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
+import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
 describe('the keyboard', () => {
-  let browser: TestBrowser | undefined;
-  let server: PageServer;
+  const browser = useBrowser();
+  const fixture = createPageFixture(everyPanel());
+  const server = usePages(fixture);
   const tokens: string[] = [];
 
-  before(async function () {
-    browser = await launchBrowser(this);
-    const fixture = createPageFixture(everyPanel());
+  before(async () => {
     for (const url of ['/first', '/second', '/third']) {
       tokens.push((await fixture.record({ url })).token);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
   });
 
   async function open(path: string): Promise<Page> {
-    if (browser === undefined) throw new Error('no browser');
     const { page } = await browser.open();
     await page.goto(server.address + path);
     return page;

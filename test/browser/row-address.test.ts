@@ -4,20 +4,18 @@ import type { Page } from 'playwright-core';
 import { useBrowser } from '../support/browser.ts';
 import { addBusyPage } from '../support/observed-samples.ts';
 import { everyPanel } from '../support/every-page.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
+import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
 describe('the address of an opened row', () => {
   const browser = useBrowser();
-  let server: PageServer;
+  const fixture = createPageFixture(everyPanel());
+  const server = usePages(fixture);
   let token = '';
 
   before(async () => {
-    const fixture = createPageFixture(everyPanel());
     ({ token } = await fixture.record({ more: addBusyPage }));
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
   });
-  after(() => server.close());
 
   async function open(path: string, javaScriptEnabled = true): Promise<Page> {
     const { page } = await browser.open({ javaScriptEnabled });

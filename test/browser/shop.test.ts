@@ -1,7 +1,7 @@
 /** The example shop behind a real TLS proxy in a real browser, and the profiles of what it did. */
 import { expect } from 'chai';
 import type { Response as PageResponse } from 'playwright-core';
-import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { type OpenPage, useBrowser } from '../support/browser.ts';
 import { startTlsProxy, type TlsProxy } from '../support/nginx.ts';
 import { sign } from '../../examples/webhook/router.ts';
 import { type RunningShop, startShop, WEBHOOK_SECRET } from '../support/shop.ts';
@@ -16,16 +16,14 @@ const isForm = (response: PageResponse): boolean =>
 describe('the example shop in a browser', () => {
   let shop: RunningShop;
   let proxy: TlsProxy;
-  let browser: TestBrowser;
+  const browser = useBrowser();
 
   before(async function () {
-    browser = await launchBrowser(this);
     shop = await startShop();
     proxy = await startTlsProxy(this, shop.port);
   });
 
   after(async () => {
-    await browser?.close();
     await proxy?.close();
     await shop?.close();
   });

@@ -1,30 +1,28 @@
 /** A place in a real browser: its source opens where one is, the editor by a key; without script it is a page. */
 import { expect } from 'chai';
 import { violationsInBothThemes } from '../support/axe.ts';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
+import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
 /** An editor that a browser without one can show to have opened. */
 const EDITOR = { url: 'http://127.0.0.1:9/open?file=%f&line=%l', root: '/srv/shop' };
 
 describe('the source of a place in a browser', () => {
-  let browser: TestBrowser | undefined;
-  let server: PageServer;
+  const browser = useBrowser();
+  const excerpt = {
+    from: 20,
+    lines: Array.from({ length: 31 }, (_value, index) => `line(${index + 20});`),
+  };
+  const fixture = createPageFixture(everyPanel(), {
+    editor: EDITOR,
+    sourceAt: () => ({ excerpt, changedAt: null }),
+  });
+  const server = usePages(fixture);
   let address: string;
 
-  before(async function () {
-    browser = await launchBrowser(this);
-    const excerpt = {
-      from: 20,
-      lines: Array.from({ length: 31 }, (_value, index) => `line(${index + 20});`),
-    };
-    const fixture = createPageFixture(everyPanel(), {
-      editor: EDITOR,
-      sourceAt: () => ({ excerpt, changedAt: null }),
-    });
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  before(async () => {
     const { token } = await fixture.record({
       more: (context) => {
         const line = { level: 'info', channel: 'shop', context: null, atMs: 1 } as const;
@@ -33,14 +31,10 @@ describe('the source of a place in a browser', () => {
     });
     address = `${server.address}/_profiler/${token}?panel=logs`;
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
 
   it('opens on the page, with the line in view and what ran there, and closes to where one was', async () => {
     for (const width of [390, 1440]) {
-      const { page, problems } = await browser!.open({ viewport: { width, height: 800 } });
+      const { page, problems } = await browser.open({ viewport: { width, height: 800 } });
       await page.goto(address);
       const place = page.locator('main a[data-source]').first();
       await place.focus();
@@ -66,7 +60,7 @@ describe('the source of a place in a browser', () => {
 
   for (const where of ['the place that has the focus', 'the dialog'])
     it(`e opens the editor: ${where}`, async () => {
-      const { page } = await browser!.open();
+      const { page } = await browser.open();
       await page.goto(address);
       const place = page.locator('main a[data-source]').first();
       await place.focus();
@@ -81,7 +75,7 @@ describe('the source of a place in a browser', () => {
     });
 
   it('is a page without script, which leads to the editor and back', async () => {
-    const { page } = await browser!.open({ javaScriptEnabled: false });
+    const { page } = await browser.open({ javaScriptEnabled: false });
     await page.goto(address);
     await page.locator('main a[data-source]').first().click();
     expect(page.url()).to.match(/\/source\/[0-9a-f]{12}$/);

@@ -3,14 +3,14 @@ import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 import { startTlsProxy, type TlsProxy } from '../support/nginx.ts';
 
 const FAULTY = `<!doctype html><title>faulty</title><script>document.title = 'ran'</script><script src="/throws.js"></script>`;
 
 describe('the tools of browser tests', () => {
   let server: Server;
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let proxy: TlsProxy;
   let seen: IncomingHttpHeaders = {};
 
@@ -31,12 +31,10 @@ describe('the tools of browser tests', () => {
       }
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    browser = await launchBrowser(this);
     proxy = await startTlsProxy(this, (server.address() as AddressInfo).port);
   });
 
   after(async () => {
-    await browser?.close();
     await proxy?.close();
     server.close();
     server.closeAllConnections();

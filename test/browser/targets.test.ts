@@ -1,7 +1,7 @@
 /** What is touched on a narrow page is at least 24 px high and wide (WCAG 2.5.8) and lies beside its neighbours; a wide page has two columns. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 import { everyPage, openWorld, type PageWorld } from '../support/every-page.ts';
 import { urls } from '../../app/urls.ts';
 
@@ -39,14 +39,13 @@ const MEASURE = `(() => {
 })()`;
 
 describe('what is touched', () => {
-  let browser: TestBrowser | undefined;
+  const browser = useBrowser();
   let world: PageWorld;
   /** Shared: to start a page costs more than to look at one. */
   let narrow: Page;
   let body = '';
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     // A text that is a place wherever one may stand.
     world = await openWorld('src/orders.ts:7');
     ({ page: narrow } = await browser.open({ viewport: { width: 390, height: 844 } }));
@@ -54,7 +53,6 @@ describe('what is touched', () => {
     await narrow.route('**/looked-at', (route) => route.fulfill({ body, contentType: 'text/html' }));
   });
   after(async () => {
-    await browser?.close();
     await world?.close();
   });
 
@@ -76,7 +74,7 @@ describe('what is touched', () => {
       });
 
   it('stands in two columns at 2560 px where a panel has names and values', async () => {
-    const { page } = await browser!.open({ viewport: { width: 2560, height: 1440 } });
+    const { page } = await browser.open({ viewport: { width: 2560, height: 1440 } });
     await page.goto(world.server.address + urls.profile(world.token, 'request'));
     const lefts = await page.evaluate<number[]>(
       `[...document.querySelectorAll('main > .section')].map((section) => Math.round(section.getBoundingClientRect().left))`,

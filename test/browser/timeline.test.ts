@@ -1,21 +1,19 @@
 /** The timeline in a real browser: whole without script, closer by link, folds opened, rows reached by keyboard. */
 import { expect } from 'chai';
-import { launchBrowser, type TestBrowser } from '../support/browser.ts';
+import { useBrowser } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { addBusyPage, lasting, layer, query } from '../support/observed-samples.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
+import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
 describe('the timeline in a browser', () => {
-  let browser: TestBrowser | undefined;
-  let server: PageServer;
+  const browser = useBrowser();
+  const fixture = createPageFixture(everyPanel());
+  const server = usePages(fixture);
   let busy: string;
   let crowd: string;
 
-  before(async function () {
-    browser = await launchBrowser(this);
-    const fixture = createPageFixture(everyPanel());
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
+  before(async () => {
     busy = (await fixture.record({ more: addBusyPage })).token;
     const many = await fixture.record({
       more: (context) => {
@@ -27,16 +25,12 @@ describe('the timeline in a browser', () => {
     });
     crowd = many.token;
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
 
   const timeline = (token: string, query_ = ''): string =>
     `${server.address}/_profiler/${token}?panel=timeline${query_}`;
 
   it('is whole without script: drawn, leading closer and back, folds opened', async () => {
-    const { page } = await browser!.open({ javaScriptEnabled: false });
+    const { page } = await browser.open({ javaScriptEnabled: false });
     await page.goto(timeline(busy));
     expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(20);
     const bar = await page.locator('#wf rect.k-out').first().boundingBox();
@@ -60,7 +54,7 @@ describe('the timeline in a browser', () => {
   });
 
   it('leads by keyboard from a row to what proves it', async () => {
-    const { page, problems } = await browser!.open();
+    const { page, problems } = await browser.open();
     await page.goto(timeline(busy));
     for (let step = 0; step < 5; step++) await page.keyboard.press('j');
     expect(await page.evaluate("document.activeElement.closest('tr').id")).to.equal('s4');

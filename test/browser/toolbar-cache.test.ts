@@ -32,8 +32,7 @@ describe('the toolbar in a page from the cache', () => {
       else res.status(304).end();
     });
     app.use('/_profiler/toolbar.js', (_req, _res, next) => void setTimeout(next, 200));
-    app.use(profiler.watch);
-    app.use(profiler.pages);
+    app.use(profiler.watch, profiler.pages);
     app.get('/small', (_req, res) => void res.type('html').send(document('<h1>Small</h1>')));
     app.get('/large', (_req, res) => void res.type('html').send(document('<h1>Large</h1>'.repeat(900))));
     app.get('/kept', (_req, res) => {

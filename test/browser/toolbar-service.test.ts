@@ -1,23 +1,17 @@
 /** The toolbar and the service together, in a real browser: what the bar asks is answered, also to a front end of another origin. */
 import { expect } from 'chai';
 import express from 'express';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type RequestListener } from 'node:http';
 import type { Page } from 'playwright-core';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import { violations } from '../support/axe.ts';
 import { useBrowser } from '../support/browser.ts';
+import { close, listen } from '../support/listen.ts';
 
 /** Runs in the page. */
 const ROOT = `document.querySelector('hindsight-toolbar')?.shadowRoot`;
 const HREFS = `[...(${ROOT}?.querySelectorAll('a[href]') ?? [])].map((link) => link.href)`;
 const POINT_AT_CALLS = `[...${ROOT}.querySelectorAll('.item')].find((item) => item.innerText.includes('calls'))?.focus()`;
-
-async function listen(handler: RequestListener): Promise<{ server: Server; origin: string }> {
-  const server = createServer(handler);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
 
 describe('the toolbar of a service', () => {
   const browser = useBrowser();
@@ -35,8 +29,7 @@ describe('the toolbar of a service', () => {
     });
     profiler = createProfiler({ toolbarOrigins: [frontEnd.origin], warn: () => undefined });
     const app = express();
-    app.use(profiler.watch);
-    app.use(profiler.pages);
+    app.use(profiler.watch, profiler.pages);
     app.get('/old', (_req, res) => {
       res.redirect('/page');
     });
@@ -55,10 +48,7 @@ describe('the toolbar of a service', () => {
     script = `${service.origin}/_profiler/toolbar.js`;
   });
   afterEach(async () => {
-    for (const { server } of [frontEnd, service]) {
-      server.closeAllConnections();
-      server.close();
-    }
+    for (const { server } of [frontEnd, service]) await close(server);
     await profiler.close();
   });
 
@@ -130,7 +120,6 @@ describe('the toolbar of a service', () => {
     await page.goto(other.origin);
     const read = `fetch('${service.origin}/_profiler/calls.json', { headers: { 'x-hindsight-toolbar': '1' } }).then(() => 'read', () => 'refused')`;
     expect(await page.evaluate(read)).to.equal('refused');
-    other.server.closeAllConnections();
-    other.server.close();
+    await close(other.server);
   });
 });

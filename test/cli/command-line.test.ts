@@ -8,6 +8,7 @@ import type { Server } from 'node:http';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
 import { runCli } from '../support/cli.ts';
+import { close, listen } from '../support/listen.ts';
 import { openReleasesHost } from '../support/releases-host.ts';
 
 interface Ended {
@@ -47,18 +48,13 @@ describe('the command line', () => {
     });
     app.use(profiler.errors);
     app.use(((_error, _req, res, _next) => void res.sendStatus(500)) as express.ErrorRequestHandler);
-    server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    ({ server } = await listen(app));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     env = { PROFILER_URL: url, PROFILER_PASSWORD };
     for (const path of ['/fine', '/broken']) await (await fetch(`${url}${path}`)).text();
   });
 
-  after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
-  });
+  after(() => close(server, profiler));
 
   it('lists requests as an aligned table, without control characters or colours outside a terminal', async () => {
     const { code, stdout } = await spawnCli(['list'], env);

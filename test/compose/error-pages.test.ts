@@ -1,12 +1,11 @@
 /** What is stored of a failed request and of its error page: nothing twice, and nothing that only the page's own rendering knows. */
 import { expect } from 'chai';
 import express from 'express';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type Server } from 'node:http';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { until } from '../support/waiting.ts';
+import { close, listen } from '../support/listen.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 interface StoredResponse {
   bytes: number;
@@ -37,15 +36,9 @@ describe('a failed request', () => {
       throw new Error('broken');
     });
     app.use(profiler.errors);
-    server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    ({ server, origin } = await listen(app));
   });
-  after(async () => {
-    server.close();
-    server.closeAllConnections();
-    await profiler.close();
-  });
+  after(() => close(server, profiler));
 
   async function ask(path: string): Promise<{ response: Response; text: string; profile: Profile }> {
     const response = await fetch(`${origin}${path}`);
@@ -54,13 +47,7 @@ describe('a failed request', () => {
   }
 
   async function profileOf(token: string | null): Promise<Profile> {
-    await until(
-      async () => (await profiler.profiles.read(token ?? ''))?.profile.state === 'final',
-      'its profile is final',
-    );
-    const found = await profiler.profiles.read(token ?? '');
-    if (found === null) throw new Error(`No profile has the token ${token ?? ''}.`);
-    return found.profile;
+    return finalProfile(profiler, token ?? '');
   }
 
   function responseOf({ panels }: Profile): StoredResponse {

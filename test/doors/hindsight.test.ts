@@ -5,11 +5,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { createRequire } from 'node:module';
 import request from 'supertest';
 import hindsight, { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import { EXPRESS_VERSIONS } from '../support/express-versions.ts';
 
-const express4 = createRequire(import.meta.url)('express-4') as typeof express;
 const TOKEN = /^[0-9a-f]{6}$/;
 describe('hindsight(app)', () => {
   const open: Profiler[] = [];
@@ -40,10 +39,7 @@ describe('hindsight(app)', () => {
     said.length = 0;
   });
 
-  for (const [name, make] of [
-    ['Express 5', express],
-    ['Express 4', express4],
-  ] as const) {
+  for (const [name, make] of EXPRESS_VERSIONS) {
     it(`records ${name} behind one line, whatever was registered before it`, async () => {
       const app = make();
       app.get('/before', (_request, response) => void response.send('before'));

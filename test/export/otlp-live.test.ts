@@ -1,15 +1,16 @@
 /** A host that exports what it records: from its request to the collector, with memory and with PostgreSQL. */
 import { expect } from 'chai';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { ProfilerOptions } from '../../app/index.ts';
 import type { Health } from '../../app/profiler/health.ts';
+import { close, listen } from '../support/listen.ts';
 import { attributeOf, withCollector } from '../support/otlp-collector.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { until } from '../support/waiting.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 const SECRET = 'hunter2-9f8e7d6c5b4a';
 const API_KEY = 'Bearer 0123456789abcdef';
@@ -28,14 +29,11 @@ async function withHost(options: ProfilerOptions, use: (host: Host) => Promise<v
     console.error('no stock', { password: SECRET });
     response.status(Number(request.query.status ?? 200)).send(API_KEY.slice(7));
   });
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { server } = await listen(app);
   try {
     await use({ origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, profiler });
   } finally {
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
+    await close(server, profiler);
   }
 }
 
@@ -137,10 +135,7 @@ describe('a host that exports to OpenTelemetry', () => {
   it('sends nothing unless it is asked to, whatever is set for another exporter', async () => {
     await withHost({ ...options(), otlp: false, otlpProtocol: 'grpc' }, async ({ origin, profiler }) => {
       const token = await tokenOf(`${origin}/orders/7`);
-      await until(
-        async () => (await profiler.profiles.read(token))?.profile.state === 'final',
-        'the profile',
-      );
+      await finalProfile(profiler, token);
       const health = (await (await fetch(`${origin}/_profiler/health.json`)).json()) as { exported: unknown };
       expect(health.exported).to.equal(null);
     });

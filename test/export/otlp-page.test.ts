@@ -1,14 +1,14 @@
 /** `/_profiler/<token>.otlp.json` of a real request: spans in OpenTelemetry's names, log records, nothing that was masked. */
 import { expect } from 'chai';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
 import express from 'express';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts';
+import { close, listen } from '../support/listen.ts';
 import { attributeOf, plainValue } from '../support/otlp-collector.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { until } from '../support/waiting.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 type Otlp = TracesData & LogsData;
 
@@ -45,7 +45,7 @@ describe('a profile in OTLP/JSON', () => {
   withQuietConsole();
   let profiler: Profiler;
   let origin = '';
-  let close: () => void;
+  let server: Server;
 
   before(async () => {
     profiler = createProfiler({
@@ -74,28 +74,17 @@ describe('a profile in OTLP/JSON', () => {
       throw new TypeError('no price', { cause: new RangeError('no rate') });
     });
     app.use(profiler.errors);
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    close = () => {
-      server.closeAllConnections();
-      server.close();
-    };
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    ({ server, origin } = await listen(app));
   });
 
-  after(async () => {
-    close();
-    await profiler.close();
-  });
+  after(() => close(server, profiler));
 
   async function otlpOf(
     path: string,
     method = 'GET',
   ): Promise<{ response: Response; otlp: Otlp; token: string }> {
     const sent = await fetch(`${origin}${path}`, { method, headers: { 'user-agent': 'curl/8' } });
-    await sent.text();
-    const token = sent.headers.get('x-debug-token') ?? '';
-    await until(async () => (await profiler.profiles.read(token))?.profile.state === 'final', 'the profile');
+    const { token } = await finalProfile(profiler, sent);
     const response = await fetch(`${origin}/_profiler/${token}.otlp.json`);
     return { response, otlp: (await response.json()) as Otlp, token };
   }

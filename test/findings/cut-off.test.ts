@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { once } from 'node:events';
 import express from 'express';
 import { get } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createMemoryStorage, createProfiler } from '../../app/index.ts';
+import { listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
 
 describe('finding cut-off', () => {
@@ -18,9 +17,7 @@ describe('finding cut-off', () => {
       hangs = true;
     });
     app.get('/done', (_req, res) => res.send('done'));
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { server, origin } = await listen(app);
     await fetch(`${origin}/done`).then((response) => response.text());
     const request = get(`${origin}/hangs`).on('error', () => undefined);
     await until(() => hangs, 'the request runs');

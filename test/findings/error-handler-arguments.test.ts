@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import express from 'express';
-import type { AddressInfo } from 'node:net';
 import hindsight from '../../app/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { until } from '../support/waiting.ts';
+import { close, listen } from '../support/listen.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 type Handler = express.RequestHandler | express.ErrorRequestHandler;
 
@@ -17,19 +17,10 @@ describe('finding error-handler-arguments', () => {
       throw new Error('no');
     });
     app.use(onError);
-    const server = app.listen(0, '127.0.0.1');
-    await new Promise((done) => server.once('listening', done));
-    const { port } = server.address() as AddressInfo;
-    const { headers } = await fetch(`http://127.0.0.1:${port}/fails`);
-    let profile: Profile | undefined;
-    await until(async () => {
-      profile = (await profiler.profiles.read(headers.get('x-debug-token') ?? ''))?.profile;
-      return profile?.state === 'final';
-    }, 'the profile is final');
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
-    return profile?.findings.filter(({ rule }) => rule === 'error-handler-arguments') ?? [];
+    const { server, origin } = await listen(app);
+    const { findings } = await finalProfile(profiler, await fetch(`${origin}/fails`));
+    await close(server, profiler);
+    return findings.filter(({ rule }) => rule === 'error-handler-arguments');
   }
 
   it('names the function, its number of parameters and where it was registered', async () => {

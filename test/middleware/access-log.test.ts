@@ -1,9 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
 import { createAccessLog } from '../../app/middleware/access-log.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
+import { close, listen } from '../support/listen.ts';
 import { exchange, head } from '../support/raw-http.ts';
 import { until } from '../support/waiting.ts';
 
@@ -13,13 +12,10 @@ async function log(requests: readonly string[]): Promise<string[]> {
   const app = express();
   app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: (line) => lines.push(line) }));
   app.use((_req, res) => res.status(204).end());
-  const server = createServer(app);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { server, port } = await listen(app);
   for (const request of requests) await exchange(port, [request], { count: 1 });
   await until(() => lines.length >= requests.length, 'each answer has its line');
-  server.closeAllConnections();
-  server.close();
+  await close(server);
   return lines;
 }
 

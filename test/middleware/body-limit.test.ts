@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import express from 'express';
 import { createBodyLimit, printLimit } from '../../app/middleware/body-limit.ts';
+import { close, listen } from '../support/listen.ts';
 import { exchange, head } from '../support/raw-http.ts';
 
 describe('the limit on bodies', () => {
@@ -20,13 +19,10 @@ describe('the limit on bodies', () => {
     };
     app.use(createBodyLimit({ limitBytes: 10, respond }));
     app.use((req) => req.resume());
-    const server = createServer(app);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const { server, port } = await listen(app);
     const start = head('POST /chunked', { 'transfer-encoding': 'chunked' });
     await exchange(port, [start, '5\r\nabcde\r\n', 'a\r\nabcdefghij\r\n'], { count: 1, pauseMs: 20 });
-    server.closeAllConnections();
-    server.close();
+    await close(server);
     expect(seen).to.deep.equal(['/chunked']);
   });
 

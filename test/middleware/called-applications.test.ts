@@ -3,14 +3,13 @@
  * whose methods are others than those of the one in which it was watched.
  */
 import { expect } from 'chai';
-import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
-import express from 'express';
+import type express from 'express';
 import { createProfiler, type Json, type ProfilerOptions } from '../../app/index.ts';
+import { close, listen } from '../support/listen.ts';
+import { EXPRESS_VERSIONS } from '../support/express-versions.ts';
 
 const load = createRequire(import.meta.url);
-const express4 = load('express-4') as typeof express;
 const compression = load('compression') as (options: { threshold: number }) => express.Handler;
 
 interface Recorded {
@@ -31,9 +30,7 @@ async function recorded(
     inner(req, res, next);
   });
   app.get('/own', (_req, res) => void res.send('own'));
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { server, origin } = await listen(app);
   const profiles: Recorded[] = [];
   for (const path of ['/', '/own', '/']) {
     const answer = await fetch(origin + path);
@@ -41,18 +38,13 @@ async function recorded(
     const read = await profiler.profiles.read(answer.headers.get('x-debug-token') ?? '');
     if (path === '/') profiles.push(read?.profile as unknown as Recorded);
   }
-  server.close();
-  server.closeAllConnections();
-  await profiler.close();
+  await close(server, profiler);
   return profiles;
 }
 
 const responseOf = ({ panels }: Recorded): Record<string, Json> => panels.request.data.response;
 
-for (const [name, make] of [
-  ['Express 5', express],
-  ['Express 4', express4],
-] as const)
+for (const [name, make] of EXPRESS_VERSIONS)
   describe(`an application of ${name} that is called by another`, () => {
     it('is recorded from its first answer on', async () => {
       const inner = make();

@@ -1,10 +1,11 @@
 /** What a front end may read of the host's own answers: two names more, and nothing else of them changes. */
 import { expect } from 'chai';
 import express from 'express';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createTokenExposure } from '../../app/middleware/expose-token.ts';
 import { createProfiler } from '../../app/compose/create-profiler.ts';
+import { close, listen } from '../support/listen.ts';
 
 const FRONT_END = 'http://localhost:5173';
 const LIST = 'access-control-expose-headers';
@@ -25,14 +26,11 @@ async function ask(
       answer(req, res);
     });
   };
-  const server = createServer(isExpress ? app : plain);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { server } = await listen(isExpress ? app : plain);
   const { headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api`, {
     headers: { origin },
   });
-  server.closeAllConnections();
-  server.close();
-  await profiler.close();
+  await close(server, profiler);
   return headers;
 }
 

@@ -1,12 +1,9 @@
 /** What the profiler knows of the routers of Express 4, where nothing says what a host's copy is. */
 import { expect } from 'chai';
-import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type Json } from '../../app/index.ts';
-
-const express4 = createRequire(import.meta.url)('express-4') as typeof express;
+import { close, listen } from '../support/listen.ts';
+import { EXPRESS_VERSIONS, express4 } from '../support/express-versions.ts';
 
 interface Row {
   label: string;
@@ -37,9 +34,7 @@ async function withHost(
   const app = make();
   app.use(profiler.watch, profiler.pages);
   build(app);
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { server, origin } = await listen(app);
   try {
     await use({
       app,
@@ -54,9 +49,7 @@ async function withHost(
       },
     });
   } finally {
-    server.close();
-    server.closeAllConnections();
-    await profiler.close();
+    await close(server, profiler);
   }
 }
 
@@ -66,10 +59,7 @@ function answer(_req: express.Request, res: express.Response): void {
 
 const HERE = /^test\/middleware\/express-4-routing\.test\.ts:\d+$/;
 
-for (const [name, make] of [
-  ['Express 5', express],
-  ['Express 4', express4],
-] as const)
+for (const [name, make] of EXPRESS_VERSIONS)
   describe(`the routing of ${name}`, () => {
     it('lets a host add to its application after a 404', async () => {
       await withHost(

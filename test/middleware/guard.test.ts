@@ -1,13 +1,12 @@
 /** Who sees what was recorded: the same guard stands before the profiler's pages and before what an error page shows. */
 import { expect } from 'chai';
-import { once } from 'node:events';
-import type { IncomingMessage, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import { createGuard } from '../../app/middleware/guard.ts';
 import { createPasswordGuesses } from '../../app/middleware/password-guesses.ts';
 import { createService, readConfig } from '../../app/service.ts';
+import { close, listen } from '../support/listen.ts';
 import { exchange } from '../support/raw-http.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -27,12 +26,6 @@ interface Host {
 
 const open: (() => Promise<unknown>)[] = [];
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
 async function startHost(options: ProfilerOptions): Promise<Host> {
   const warnings: string[] = [];
   const profiler = createProfiler({ observe: false, warn: (line) => warnings.push(line), ...options });
@@ -41,16 +34,9 @@ async function startHost(options: ProfilerOptions): Promise<Host> {
   app.get('/err', () => {
     throw new Error('the message inside', { cause: new Error('cause of it') });
   });
-  app.use(profiler.notFound);
-  app.use(profiler.errors);
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  open.push(async () => {
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
-  });
+  app.use(profiler.notFound, profiler.errors);
+  const { server, port } = await listen(app);
+  open.push(() => close(server, profiler));
   return {
     profiler,
     port,
@@ -76,7 +62,7 @@ async function expectFull(answer: Response): Promise<void> {
 }
 
 describe('the error page behind a guard', () => {
-  afterEach(() => Promise.all(open.splice(0).map((close) => close())));
+  afterEach(() => Promise.all(open.splice(0).map((end) => end())));
 
   it('is short without the password, and full with it; the owner opens its token', async () => {
     const { get } = await startHost({ password: PASSWORD });
@@ -142,7 +128,7 @@ describe('the error page behind a guard', () => {
       routes: [],
       log: () => undefined,
     });
-    const port = await listen(service.server);
+    const { port } = await listen(service.server);
     open.push(() => service.close());
     await expectShort(await fetch(`http://127.0.0.1:${port}/nope`), 404);
     const { responses } = await exchange(port, ['GET /x HTTP/1.1\r\nbad header\r\n\r\n']);

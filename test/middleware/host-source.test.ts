@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import express from 'express';
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createHostSource } from '../../app/middleware/host-source.ts';
 import type { RequestSource } from '../../app/middleware/request-fact.ts';
+import { listen } from '../support/listen.ts';
 
 interface Told {
   source: RequestSource;
@@ -30,9 +30,7 @@ describe('the source of a request in a host', () => {
   }
 
   async function ask(handler: Handler, headers: Record<string, string>): Promise<Told> {
-    const server = createServer(handler).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
+    const { server, port } = await listen(handler);
     const text = await new Promise<string>((resolve, reject) => {
       httpRequest({ port, host: '127.0.0.1', headers, agent: false }, (res) => {
         let body = '';

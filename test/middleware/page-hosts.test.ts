@@ -1,13 +1,13 @@
 /** For which hosts a profiler without a password serves its pages: a page of another site may have changed its DNS record to ours. */
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { type IncomingMessage, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
 import { createGuard } from '../../app/middleware/guard.ts';
 import { createService, readConfig } from '../../app/service.ts';
+import { close, listen } from '../support/listen.ts';
 
 const ATTACKER = 'attacker.test';
 
@@ -29,12 +29,6 @@ async function ask(
   return { status: answer.statusCode ?? 0, token, body: await text(answer) };
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
-}
-
 const open: (() => Promise<unknown>)[] = [];
 
 async function startService(env: Record<string, string>): Promise<number> {
@@ -44,7 +38,7 @@ async function startService(env: Record<string, string>): Promise<number> {
     log: () => undefined,
   });
   open.push(() => service.close());
-  return listen(service.server);
+  return (await listen(service.server)).port;
 }
 
 async function startHost(hosts: readonly string[]): Promise<number> {
@@ -54,18 +48,13 @@ async function startHost(hosts: readonly string[]): Promise<number> {
   app.use(profiler.watch, profiler.pages);
   app.get('/page', (_req, res) => void res.send('the page'));
   app.use(profiler.notFound, profiler.errors);
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  open.push(async () => {
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
-  });
-  return (server.address() as AddressInfo).port;
+  const { server, port } = await listen(app);
+  open.push(() => close(server, profiler));
+  return port;
 }
 
 describe('the hosts of the profiler’s pages', () => {
-  after(() => Promise.all(open.splice(0).map((close) => close())));
+  after(() => Promise.all(open.splice(0).map((end) => end())));
 
   const asked: [host: string, isServed: boolean][] = [
     ['localhost:3000', true],

@@ -6,13 +6,14 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { expect } from 'chai';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
+import { close, listen } from '../support/listen.ts';
 
 const run = promisify(execFile);
 const HOST = 'test/support/answering-host.mjs';
@@ -49,16 +50,12 @@ describe('an application that is watched', () => {
     Object.freeze(app.response);
     app.use(profiler.watch, profiler.pages);
     app.get('/', (_req, res) => void res.send('frozen'));
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { server, origin } = await listen(app);
     const answer = await fetch(origin);
     expect([answer.status, await answer.text()]).to.deep.equal([200, 'frozen']);
     const json = await fetch(`${origin}/_profiler/${answer.headers.get('x-debug-token')}.json`);
     expect(await json.text()).to.include('frozen');
-    server.close();
-    server.closeAllConnections();
-    await profiler.close();
+    await close(server, profiler);
   });
 
   it('answers also what was made by hand, and has no socket', async () => {

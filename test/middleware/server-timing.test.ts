@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { createProfiler } from '../../app/compose/create-profiler.ts';
 import type { Profiler, ProfilerOptions } from '../../app/compose/profiler-options.ts';
 import { createService, readConfig } from '../../app/service.ts';
+import { close } from '../support/listen.ts';
 
 type Respond = (req: IncomingMessage, res: ServerResponse, profiler: Profiler) => void;
 
@@ -48,9 +49,7 @@ async function respondWith(
   try {
     return await ask(server);
   } finally {
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
+    await close(server, profiler);
   }
 }
 
@@ -148,8 +147,7 @@ describe('the header server-timing', () => {
         });
     };
     const [, ...kinds] = await timing(calling);
-    upstream.closeAllConnections();
-    upstream.close();
+    await close(upstream);
     const [, callMs = '', cacheMs = ''] =
       /^http;desc="1 outgoing call";dur=(\d+\.\d), cache;desc="2 cache commands";dur=(\d+\.\d)$/.exec(
         kinds.join(', '),

@@ -1,16 +1,15 @@
 /** Bodies of outgoing calls: their first bytes are recorded as they pass, and the application gets every one. */
 import { expect } from 'chai';
 import express from 'express';
-import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
+import { close, listen } from '../support/listen.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
-import { until } from '../support/waiting.ts';
 import { withUpstream } from '../support/upstream.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 const LONG = 'x'.repeat(60_000);
 
@@ -62,23 +61,13 @@ describe('bodies of outgoing calls', () => {
         res.send('done');
       }, next);
     });
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    const { server, origin } = await listen(app);
     try {
-      const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-      await response.text();
-      const token = response.headers.get('x-debug-token') ?? '';
-      await until(
-        async () => (await profiler.profiles.read(token))?.profile.state === 'final',
-        'the profile',
-      );
-      const { profile } = (await profiler.profiles.read(token))!;
+      const profile = await finalProfile(profiler, await fetch(origin));
       const data = profile.panels.http_client?.data as HttpClientData;
       return { calls: data.calls, returned: returned as T, text: JSON.stringify(profile) };
     } finally {
-      server.closeAllConnections();
-      server.close();
-      await profiler.close();
+      await close(server, profiler);
     }
   }
 

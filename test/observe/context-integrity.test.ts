@@ -17,6 +17,7 @@ import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { observeKnex } from '../../app/observe/knex.ts';
 import { observeRuntime } from '../../app/observe/runtime.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { close, listen } from '../support/listen.ts';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
 
 const REQUESTS = 50;
@@ -89,13 +90,11 @@ describe('facts of fifty concurrent requests', () => {
       quiet.log('end', id);
       res.render('page', { id });
     });
-    server = app.listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
+    ({ server } = await listen(app));
   });
   after(async () => {
     for (const observation of closing.toReversed()) observation.close();
-    server.closeAllConnections();
-    server.close();
+    await close(server);
     await knex.destroy();
     await rm(folder, { recursive: true });
   });

@@ -3,17 +3,17 @@ import { load } from 'cheerio';
 import { expect } from 'chai';
 import express from 'express';
 import { pbkdf2Sync } from 'node:crypto';
-import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { Session } from 'node:inspector';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import type { CpuSamples, KeptCpu } from '../../app/profiler/cpu-samples.ts';
 import { callTree, type CallNode } from '../../app/profiler/cpu-tree.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { CpuProfileFile } from '../../app/render/cpuprofile.ts';
+import { close, listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 const HEADER = { 'x-debug-profile': 'cpu' };
 const HERE = /test\/observe\/cpu\.test\.ts:\d+$/;
@@ -96,29 +96,14 @@ describe('CPU profiles of requests', () => {
       res.end();
     });
     app.use(profiler.errors);
-    server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    ({ server, origin: url } = await listen(app));
     await fetch(`${url}/quick`);
   }
 
-  afterEach(async () => {
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
-  });
+  afterEach(() => close(server, profiler));
 
   async function send(path: string, headers: Record<string, string> = {}): Promise<Profile> {
-    const response = await fetch(url + path, { headers });
-    await response.text();
-    const token = response.headers.get('x-debug-token') ?? '';
-    let profile: Profile | undefined;
-    await until(async () => {
-      const found = await profiler.profiles.read(token);
-      if (found?.profile.state === 'final' && found.source !== 'running') profile = found.profile;
-      return profile !== undefined;
-    }, `the profile of ${path}`);
-    return profile!;
+    return finalProfile(profiler, await fetch(url + path, { headers }));
   }
   const cpuOf = (profile: Profile): KeptCpu | null => (profile.panels.cpu?.data ?? null) as KeptCpu | null;
   function samplesOf(profile: Profile): CpuSamples {

@@ -3,11 +3,10 @@ import * as cheerio from 'cheerio';
 import { expect } from 'chai';
 import express from 'express';
 import type { Knex } from 'knex';
-import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { KeptPlans } from '../../app/profiler/query-plan.ts';
+import { close, listen } from '../support/listen.ts';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
 
 describe('the plan of a slow statement, in a host', () => {
@@ -25,8 +24,7 @@ describe('the plan of a slow statement, in a host', () => {
     profiler = createProfiler({ explainMs: 40 });
     profiler.watchKnex(knex);
     const app = express();
-    app.use(profiler.watch);
-    app.use(profiler.pages);
+    app.use(profiler.watch, profiler.pages);
     app.get('/slow', async (req, res) => {
       const given = new URL(req.url, 'http://host').searchParams.get('password') ?? '';
       const text =
@@ -37,14 +35,10 @@ describe('the plan of a slow statement, in a host', () => {
     app.get('/fast', async (_req, res) => {
       res.json(await knex('members').where({ id: 1 }));
     });
-    listening = app.listen(0, '127.0.0.1');
-    await once(listening, 'listening');
-    origin = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`;
+    ({ server: listening, origin } = await listen(app));
   });
   after(async () => {
-    listening.close();
-    listening.closeAllConnections();
-    await profiler.close();
+    await close(listening, profiler);
     await knex.destroy();
   });
 

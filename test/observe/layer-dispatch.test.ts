@@ -1,7 +1,6 @@
 /** What the profiler does to routers, seen from the host: nothing it can tell, on Express 4 and 5. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -10,8 +9,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import { createLayerObserver } from '../../app/observe/layers.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
-
-const express4 = createRequire(import.meta.url)('express-4') as typeof express;
+import { EXPRESS_VERSIONS, express4 } from '../support/express-versions.ts';
 
 interface Layer {
   handle: unknown;
@@ -103,10 +101,7 @@ function caught(error: Error, _req: Request, res: Response, _next: NextFunction)
   res.end(`caught ${error.message}`);
 }
 
-for (const [name, make] of [
-  ['Express 5', express],
-  ['Express 4', express4],
-] as const) {
+for (const [name, make] of EXPRESS_VERSIONS) {
   describe(`the layers of ${name}`, () => {
     it('are given the request, the response and the next that they would have been given', async () => {
       const { text } = await trace(make, (app) => {

@@ -11,6 +11,7 @@ import {
   type RegistrationObserver,
 } from '../../app/observe/registrations.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { listen } from '../support/listen.ts';
 
 /** Serves one request and returns its context; `build` adds what the application runs. */
 async function traceOf(
@@ -211,9 +212,7 @@ describe('the trace of layers', () => {
     });
     app.use((_req, _res, next) => setTimeout(next, 5));
     app.get('/:name', answer);
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const { server, port } = await listen(app);
     await Promise.all(
       ['a', 'b', 'c', 'unwatched'].map(async (name) =>
         (await fetch(`http://127.0.0.1:${port}/${name}`)).text(),

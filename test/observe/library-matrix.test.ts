@@ -1,14 +1,13 @@
 /** The table of docs/libraries.md: what is seen of each library, in its versions, by an application behind `hindsight(app)`. */
 import { expect } from 'chai';
 import express from 'express';
-import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
 import type { KeptPlans } from '../../app/profiler/query-plan.ts';
 import { type LibraryCase, libraryCases, loadFrom, type Servers, type Work } from '../libraries/cases.ts';
 import { documentedRow } from '../support/library-table.ts';
+import { close, listen } from '../support/listen.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import { startMongod } from '../support/mongod.ts';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
@@ -77,17 +76,13 @@ describe('libraries of databases, in an application', () => {
         profiler = hindsight(app, { explainMs: EXPLAIN_MS, enabled: true });
         work = await one.open(load, servers);
         serve(app, work);
-        server = app.listen(0, '127.0.0.1');
-        await once(server, 'listening');
-        origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        ({ server, origin } = await listen(app));
         // First: few plans are made in a second, and of many requests at once some are slow on a busy machine.
         await seenAt('/slow');
       });
       after(async () => {
         if ((server as Server | undefined) === undefined) return;
-        server.closeAllConnections();
-        server.close();
-        await work.close();
+        await close(server, work);
         await profiler.close();
       });
 

@@ -1,8 +1,5 @@
 /** Loggers as they are, the libraries themselves, in a request: each line once, with level, channel, message, context, place. */
 import { Console } from 'node:console';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { PassThrough, Writable } from 'node:stream';
 import { format } from 'node:util';
 import { expect } from 'chai';
@@ -19,6 +16,7 @@ import { observeOutput } from '../../app/observe/output.ts';
 import { observePino } from '../../app/observe/pino.ts';
 import { observeWinston } from '../../app/observe/winston.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
+import { listen } from '../support/listen.ts';
 
 /** A stream that keeps what it is given, as standard output would. */
 class Output extends Writable {
@@ -158,9 +156,7 @@ describe('loggers as they are observed', () => {
     });
     app.use(morgan(':method :url :status', { stream: stdout }));
     app.get('/orders/:id', (_req, res) => void res.send('here'));
-    const server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { server, origin: address } = await listen(app);
     for (const id of [1, 2]) await (await fetch(`${address}/orders/${id}`)).text();
     server.close();
     observer.close();

@@ -1,9 +1,8 @@
 /** The route of what a mounted middleware responds to, and applications that are told from routers. */
 import { expect } from 'chai';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import express, { type Request, type Response } from 'express';
 import { createProfiler } from '../../app/index.ts';
+import { close, listen } from '../support/listen.ts';
 
 interface Seen {
   route: string | null;
@@ -16,16 +15,11 @@ async function see(build: (app: express.Express) => void, path: string, method =
   const app = express();
   app.use(profiler.watch, profiler.pages);
   build(app);
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
-    method,
-  });
+  const { server, origin } = await listen(app);
+  const response = await fetch(origin + path, { method });
   await response.text();
   const read = await profiler.profiles.read(response.headers.get('x-debug-token') ?? '');
-  server.close();
-  server.closeAllConnections();
-  await profiler.close();
+  await close(server, profiler);
   const { route, panels } = read!.profile;
   const { data } = panels.routing as unknown as {
     data: { route: { source: string | null } | null; trace: { label: string }[] };

@@ -3,10 +3,9 @@ import knexLibrary from 'knex';
 import mysql from 'mysql';
 import mysql2 from 'mysql2';
 import { mysqlPatches } from '../../app/observe/channels/mysql.ts';
-import { observeKnex } from '../../app/observe/knex.ts';
 import { observeMysql } from '../../app/observe/mysql.ts';
 import { withMariadb } from '../support/mariadb.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { expectOnceBelow, type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/mysql\.test\.ts:\d+$/;
 
@@ -153,34 +152,7 @@ describe('MySQL drivers as they are observed', () => {
 
   it('is silent below a Knex that records: each statement once', async () => {
     const knex = knexLibrary({ client: 'mysql2', connection: { ...server() }, pool: { min: 0, max: 2 } });
-    const { tracker, queries } = requests;
-    const observation = observeKnex(knex, { tracker, queries });
-    try {
-      const seen = await requests.observed(async () => {
-        await knex('things').where('id', 1).first();
-        await knex.transaction((trx) => trx('things').select('id'));
-        await knex.raw('select 1');
-      });
-      expect(seen.map(({ sql }) => sql.replace(/[;"`]/g, ''))).to.deep.equal([
-        'select * from things where id = ? limit ?',
-        'BEGIN',
-        'select id from things',
-        'COMMIT',
-        'select 1',
-      ]);
-      expect(new Set(seen.map(({ system, instance }) => `${system ?? ''} ${instance}`))).to.deep.equal(
-        new Set(['mysql default']),
-      );
-      observation.close();
-      const below = await requests.observed(async () => {
-        await knex.raw('select 2');
-      });
-      expect(below.map(({ sql, caller }) => [sql, HERE.test(caller ?? '')])).to.deep.equal([
-        ['select 2', true],
-      ]);
-    } finally {
-      await knex.destroy();
-    }
+    await expectOnceBelow(requests, knex, 'mysql');
   });
 
   it('sees promises, prepared statements and named placeholders of mysql2', async () => {

@@ -20,7 +20,7 @@ import { createMemoryStorage, createProfiler, HindsightModule, type Profiler } f
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import type { SpansData } from '../../app/panels/spans/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { until } from '../support/waiting.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 class OrdersController {
   find(id: string): string {
@@ -96,12 +96,7 @@ describe('NestJS as it is observed', () => {
   async function ask(path: string): Promise<{ status: number; text: string; profile: Profile }> {
     const response = await fetch(`${origin}${path}`);
     const text = await response.text();
-    let profile: Profile | undefined;
-    await until(async () => {
-      profile = (await profiler.profiles.read(response.headers.get('x-debug-token') ?? ''))?.profile;
-      return profile?.state === 'final';
-    }, 'the profile is final');
-    return { status: response.status, text, profile: profile! };
+    return { status: response.status, text, profile: await finalProfile(profiler, response) };
   }
 
   function thrownIn({ panels }: Profile): (string | undefined)[] {

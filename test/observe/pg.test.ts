@@ -3,9 +3,8 @@ import knexLibrary from 'knex';
 import pg from 'pg';
 import Cursor from 'pg-cursor';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
-import { observeKnex } from '../../app/observe/knex.ts';
 import { observePg } from '../../app/observe/pg.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { expectOnceBelow, type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
 import { withDebianPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/pg\.test\.ts:\d+$/;
@@ -216,33 +215,6 @@ describe('pg as it is observed', () => {
       connection: { ...server().connection },
       pool: { min: 0, max: 2 },
     });
-    const { tracker, queries } = requests;
-    const observation = observeKnex(knex, { tracker, queries });
-    try {
-      const seen = await requests.observed(async () => {
-        await knex('things').where('id', 1).first();
-        await knex.transaction((trx) => trx('things').select('id'));
-        await knex.raw('select 1');
-      });
-      expect(seen.map(({ sql }) => sql.replace(/[;"`]/g, ''))).to.deep.equal([
-        'select * from things where id = $1 limit $2',
-        'BEGIN',
-        'select id from things',
-        'COMMIT',
-        'select 1',
-      ]);
-      expect(new Set(seen.map(({ system, instance }) => `${system ?? ''} ${instance}`))).to.deep.equal(
-        new Set(['postgresql default']),
-      );
-      observation.close();
-      const below = await requests.observed(async () => {
-        await knex.raw('select 2');
-      });
-      expect(below.map(({ sql, caller }) => [sql, HERE.test(caller ?? '')])).to.deep.equal([
-        ['select 2', true],
-      ]);
-    } finally {
-      await knex.destroy();
-    }
+    await expectOnceBelow(requests, knex, 'postgresql');
   });
 });

@@ -1,15 +1,14 @@
 /** W3C Trace Context: what is taken from `traceparent`, and what is passed on to outgoing calls. */
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { once } from 'node:events';
 import { get, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type ProfilerOptions } from '../../app/index.ts';
 import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts';
 import { parseTraceparent, type TraceContext } from '../../app/profiler/trace-context.ts';
+import { close, listen } from '../support/listen.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { until } from '../support/waiting.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
@@ -75,21 +74,13 @@ describe('the trace of a request', () => {
       await work();
       response.send('ok');
     });
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { server, origin } = await listen(app);
     try {
-      const sent = await fetch(origin, { headers });
-      await sent.text();
-      const token = sent.headers.get('x-debug-token') ?? '';
-      await until(
-        async () => (await profiler.profiles.read(token))?.profile.state === 'final',
-        'the profile',
-      );
+      const profile = await finalProfile(profiler, await fetch(origin, { headers }));
+      const { token } = profile;
       const otlp = await fetch(`${origin}/_profiler/${token}.otlp.json`);
       const { resourceSpans } = (await otlp.json()) as TracesData & LogsData;
       const spans = resourceSpans[0]!.scopeSpans[0]!.spans;
-      const { profile } = (await profiler.profiles.read(token))!;
       const page = load(await (await fetch(`${origin}/_profiler/${token}?panel=request`)).text());
       return {
         shown: page('#trace').text(),
@@ -98,9 +89,7 @@ describe('the trace of a request', () => {
         trace: profile.trace,
       };
     } finally {
-      server.closeAllConnections();
-      server.close();
-      await profiler.close();
+      await close(server, profiler);
     }
   }
 

@@ -1,5 +1,4 @@
 /** Includes and partials of other engines than EJS, with the real ones, in an application behind `hindsight(app)`. */
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,6 +10,7 @@ import express, { type Express } from 'express';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import type { ViewsData } from '../../app/panels/views/data.ts';
 import { loadFrom } from '../libraries/cases.ts';
+import { listen } from '../support/listen.ts';
 
 type Engine = (path: string, options: object, callback: (error: Error | null, html?: string) => void) => void;
 interface Eta {
@@ -64,8 +64,7 @@ describe('views of engines other than EJS', () => {
   });
 
   async function seen(): Promise<{ text: string; views: ViewsData['views']; page: string }> {
-    server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    ({ server } = await listen(app));
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const response = await fetch(origin);
     const text = await response.text();

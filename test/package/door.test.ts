@@ -21,8 +21,7 @@ const HOST = `
 async function main(express, { createProfiler }) {
   const profiler = createProfiler({ warn() {} });
   const app = express();
-  app.use(profiler.watch);
-  app.use(profiler.pages);
+  app.use(profiler.watch, profiler.pages);
   app.get('/fine', (request, response) => response.send('fine'));
   app.get('/fails', () => { throw new Error('The host failed.'); });
   app.use(profiler.errors);
@@ -72,8 +71,7 @@ const cachePanel: Panel<{ hits: number }> = {
 };
 const profiler = createProfiler({ panels: [cachePanel] });
 const app = express();
-app.use(profiler.watch);
-app.use(profiler.pages);
+app.use(profiler.watch, profiler.pages);
 app.use(profiler.errors);
 `;
 

@@ -1,9 +1,8 @@
 /** A host that keeps its profiles in its own PostgreSQL: what one process recorded, the next one shows. */
 import { expect } from 'chai';
 import express from 'express';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { createPostgresStorage, createProfiler, runProfilerMigrations } from '../../app/index.ts';
+import { close, listen } from '../support/listen.ts';
 import { openKnex, withDebianPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
@@ -17,20 +16,15 @@ describe('a host with its own PostgreSQL', () => {
     await runProfilerMigrations({ knex, schema });
     const profiler = createProfiler({ storage: createPostgresStorage({ knex: () => knex, schema }) });
     const app = express();
-    app.use(profiler.watch);
-    app.use(profiler.pages);
+    app.use(profiler.watch, profiler.pages);
     app.get('/hello', (_request, response) => {
       response.send('hello');
     });
-    const listening = app.listen(0, '127.0.0.1');
-    await once(listening, 'listening');
-    const { port } = listening.address() as AddressInfo;
+    const { server: listening, port } = await listen(app);
     try {
       return await ask(`http://127.0.0.1:${port}`);
     } finally {
-      listening.close();
-      listening.closeAllConnections();
-      await profiler.close();
+      await close(listening, profiler);
       await knex.destroy();
     }
   }

@@ -1,11 +1,9 @@
-import { load } from 'cheerio';
 import { expect } from 'chai';
 import type { CacheFact } from '../../app/observe/cache.ts';
 import { cachePanel } from '../../app/panels/cache/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { cacheCommand, lasting } from '../support/observed-samples.ts';
-import { createPageFixture } from '../support/page-fixture.ts';
-import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+import { dataOf, panelPage, profileOf } from '../support/panel-data.ts';
 
 function contextOf(...facts: Partial<CacheFact>[]): Context {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 20);
@@ -81,8 +79,7 @@ describe('the panel of Redis', () => {
 
   it('shows totals, groups and each command, with ids for links', () => {
     const context = contextOf({ key: 'user:1' }, { key: 'user:2' }, { key: 'user:3', hits: 0 });
-    const { services } = createPageFixture([cachePanel]);
-    const $ = load(panelHtml(services.renderPage, cachePanel, { profile: profileOf(context, [cachePanel]) }));
+    const $ = panelPage(cachePanel, context);
     expect($('#r1').text()).to.contain('user:…').and.contain('N+1');
     for (const id of ['k1', 'k2', 'k3']) expect($(`#${id}`)).to.have.length(1);
     expect($('#k3').text()).to.contain('miss');

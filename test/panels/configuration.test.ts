@@ -22,14 +22,11 @@ const facts = {
 async function render(): Promise<{ data: ConfigurationData; html: string; stored: string }> {
   const panel = createConfigurationPanel(facts) as Panel;
   const fixture = createPageFixture([panel]);
-  const { token } = await fixture.record({
+  const profile = await fixture.profileOf({
     request: {
       live: { app: { settings: { 'trust proxy': true, 'etag fn': () => 'x', secret: 'do-not-show' } } },
     },
   });
-  const found = await fixture.profiles.read(token);
-  if (found === null) throw new Error('not stored');
-  const { profile } = found;
   const html = panelHtml(fixture.services.renderPage, panel, { profile });
   return {
     data: profile.panels.configuration?.data as ConfigurationData,

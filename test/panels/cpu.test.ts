@@ -1,14 +1,12 @@
-import { load } from 'cheerio';
 import { expect } from 'chai';
 import { eventLoopBlocked } from '../../app/findings/event-loop-blocked.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import { cpuPanel } from '../../app/panels/cpu/index.ts';
 import { Context } from '../../app/profiler/context.ts';
-import type { CpuSamples, SampledFunction } from '../../app/profiler/cpu-samples.ts';
+import type { CpuSamples, KeptCpu, SampledFunction } from '../../app/profiler/cpu-samples.ts';
 import { callTree, busiestFunctionIn } from '../../app/profiler/cpu-tree.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { createPageFixture } from '../support/page-fixture.ts';
-import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+import { contextWith, dataOf, panelPage } from '../support/panel-data.ts';
 
 function fn(name: string, given: Partial<SampledFunction> = {}): SampledFunction {
   return {
@@ -56,17 +54,8 @@ function samples(given: Partial<CpuSamples> = {}): CpuSamples {
   };
 }
 
-function contextWith(cpu: Parameters<Context['add']>[1]): Context {
-  const context = new Context({ token: '000001', kind: 'request' });
-  context.add('cpu', cpu as CpuSamples);
-  return context;
-}
-
-function pageOf(context: Context) {
-  const { services } = createPageFixture([cpuPanel]);
-  const profile = profileOf(context, [cpuPanel]);
-  return load(panelHtml(services.renderPage, cpuPanel, { profile }));
-}
+const contextOf = (cpu: KeptCpu): Context => contextWith((context) => context.add('cpu', cpu));
+const pageOf = (cpu: KeptCpu) => panelPage(cpuPanel, contextOf(cpu));
 
 describe('the panel of CPU profiles', () => {
   it('records nothing for a request that was not asked for', () => {
@@ -106,7 +95,7 @@ describe('the panel of CPU profiles', () => {
   });
 
   it('has a flame graph, top functions, and synchronous calls with the line that calls', () => {
-    const $ = pageOf(contextWith(samples()));
+    const $ = pageOf(samples());
     expect($('.flame a').length).to.equal(5);
     expect($('.flame [style], .flame [onclick]').length).to.equal(0);
     const block = $('.flame a').filter(
@@ -129,7 +118,7 @@ describe('the panel of CPU profiles', () => {
 
   it('says what was cut, and what other requests did', () => {
     const text = pageOf(
-      contextWith(samples({ nodesLeft: 12, isThinned: true, isOverLimit: true, otherMs: 42.25 })),
+      samples({ nodesLeft: 12, isThinned: true, isOverLimit: true, otherMs: 42.25 }),
     ).text();
     expect(text).to.contain('12 calls with little time').and.contain('joined to be fewer');
     expect(text)
@@ -138,11 +127,9 @@ describe('the panel of CPU profiles', () => {
   });
 
   it('says why there is none, or which earlier request was sampled', () => {
-    expect(pageOf(contextWith({ skipped: 'Another request was being sampled.' })).text()).to.contain(
-      'being sampled',
-    );
+    expect(pageOf({ skipped: 'Another request was being sampled.' }).text()).to.contain('being sampled');
     const earlier = { what: 'pbkdf2Sync in login', place: 'src/login.ts:9', profile: 'abcdef' };
-    const $ = pageOf(contextWith({ earlier }));
+    const $ = pageOf({ earlier });
     expect($.text()).to.contain('pbkdf2Sync in login').and.contain('src/login.ts:9');
     expect($('a[href="/_profiler/abcdef?panel=cpu"]').length).to.equal(1);
   });
@@ -153,8 +140,8 @@ describe('the panel of CPU profiles', () => {
       fn(`${hostile}${index}`, { url: `file:///shop/${index}.js`, place: `src/${index}.ts:1` }),
     );
     const nodes = functions.flatMap((_one, index) => [index % 40 === 0 ? -1 : index - 1, index, 1000, 0]);
-    const context = contextWith(samples({ functions, nodes, runs: [0, 1000] }));
-    const $ = pageOf(context);
+    const context = contextOf(samples({ functions, nodes, runs: [0, 1000] }));
+    const $ = panelPage(cpuPanel, context);
     expect($('img').length).to.equal(0);
     expect($('.flame a').length).to.be.within(40, 100);
     expect($.html().length).to.be.below(61_440);

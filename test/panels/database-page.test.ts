@@ -4,14 +4,14 @@ import type { DatabaseData } from '../../app/panels/database/data.ts';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import type { QueryRow } from '../../app/panels/database/list-rows.ts';
 import type { ShownPlan } from '../../app/panels/database/plans.ts';
-import { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { KeptPlans, PlanNode } from '../../app/profiler/query-plan.ts';
 import type { SourceExcerpt } from '../../app/profiler/thrown.ts';
 import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
 import { addBusyPage, query } from '../support/observed-samples.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
-import { profileOf, panelHtml } from '../support/panel-data.ts';
+import { contextWith, panelHtml, profileOf } from '../support/panel-data.ts';
 
 const SOURCE: SourceExcerpt = { from: 39, lines: ['const lines = [];', 'for (const item of items) {', "  await db('products');", '}'] }; // prettier-ignore
 const asked: string[] = [];
@@ -23,11 +23,7 @@ const panel = createDatabasePanel({
 });
 const fixture = createPageFixture([panel]);
 
-function record(fill: (context: Context) => void): Profile {
-  const context = new Context({ token: '000001', kind: 'request' });
-  fill(context);
-  return profileOf(context, [panel]);
-}
+const record = (fill: (context: Context) => void): Profile => profileOf(contextWith(fill), [panel]);
 
 function show(
   profile: Profile,

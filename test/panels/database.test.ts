@@ -6,13 +6,12 @@ import type { DeriveFrom } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { addBusyPage, addCrowd, query } from '../support/observed-samples.ts';
+import { contextWith } from '../support/panel-data.ts';
 
 const panel = createDatabasePanel();
 
 function keep(fill: (context: Context) => void): KeptDatabase {
-  const context = new Context({ token: '000001', kind: 'request' });
-  fill(context);
-  const kept = panel.collect(context);
+  const kept = panel.collect(contextWith(fill));
   if (kept === null) throw new Error('Nothing was collected.');
   return kept;
 }

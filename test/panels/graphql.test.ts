@@ -1,10 +1,8 @@
-import { load } from 'cheerio';
 import { expect } from 'chai';
 import { graphqlPanel } from '../../app/panels/graphql/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { graphqlOperation } from '../support/observed-samples.ts';
-import { createPageFixture } from '../support/page-fixture.ts';
-import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+import { dataOf, panelPage } from '../support/panel-data.ts';
 
 describe('the panel of GraphQL', () => {
   it('records nothing where no operation ran, and is not in the menu then', () => {
@@ -24,9 +22,7 @@ describe('the panel of GraphQL', () => {
       tone: 'bad',
       count: 1,
     });
-    const { services } = createPageFixture([graphqlPanel]);
-    const profile = profileOf(context, [graphqlPanel]);
-    const $ = load(panelHtml(services.renderPage, graphqlPanel, { profile }));
+    const $ = panelPage(graphqlPanel, context);
     expect($('#o1').text()).to.contain('GetOrders').and.contain('order.items: No order 7');
     const fields = $('[id^="o1-f"]').map((_index, row) => $(row).attr('id')).get(); // prettier-ignore
     expect(fields.slice(0, 2)).to.deep.equal(['o1-f2', 'o1-f1']);

@@ -1,16 +1,10 @@
-import { load } from 'cheerio';
 import { expect } from 'chai';
 import { jobsPanel } from '../../app/panels/jobs/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { job } from '../support/observed-samples.ts';
-import { createPageFixture } from '../support/page-fixture.ts';
-import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+import { dataOf, panelPage } from '../support/panel-data.ts';
 
 describe('the panel of jobs', () => {
-  const { services } = createPageFixture([jobsPanel]);
-  const htmlOf = (context: Context) =>
-    load(panelHtml(services.renderPage, jobsPanel, { profile: profileOf(context, [jobsPanel]) }));
-
   it('records nothing where no job was added, and is not in the menu then', () => {
     expect(jobsPanel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
     expect(jobsPanel.optional).to.equal(true);
@@ -25,7 +19,7 @@ describe('the panel of jobs', () => {
       tone: 'bad',
       count: 2,
     });
-    const $ = htmlOf(context);
+    const $ = panelPage(jobsPanel, context);
     expect($('#j1').text()).to.contain('confirm').and.contain('mails').and.contain('5.00 s');
     expect($('#j2').text()).to.contain('Connection is closed.');
   });
@@ -40,6 +34,9 @@ describe('the panel of jobs', () => {
       tone: 'bad',
       count: 0,
     });
-    expect(htmlOf(context)('#job').text()).to.contain('2 of 3').and.contain('failed').and.contain('confirm');
+    expect(panelPage(jobsPanel, context)('#job').text())
+      .to.contain('2 of 3')
+      .and.contain('failed')
+      .and.contain('confirm');
   });
 });

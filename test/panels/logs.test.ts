@@ -6,15 +6,13 @@ import { Context } from '../../app/profiler/context.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
-import { dataOf } from '../support/panel-data.ts';
+import { contextWith, recordedBy } from '../support/panel-data.ts';
 
-function collect(fill: (context: Context) => void): LogsData {
-  const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);
-  fill(context);
-  const data = dataOf(panel, context);
-  if (data === null) throw new Error('Nothing was collected.');
-  return data;
-}
+const collect = (fill: (context: Context) => void): LogsData =>
+  recordedBy(
+    panel,
+    contextWith((context) => fill(lasting(context, 300))),
+  );
 
 function drawn(data: LogsData, given: Record<string, string> = {}) {
   return panel.draw?.(data, { profile: {} as Profile, query: given, amendments: {} }) as {

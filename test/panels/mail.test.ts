@@ -1,10 +1,8 @@
-import { load } from 'cheerio';
 import { expect } from 'chai';
 import { mailPanel } from '../../app/panels/mail/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { mail } from '../support/observed-samples.ts';
-import { createPageFixture } from '../support/page-fixture.ts';
-import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+import { dataOf, panelPage } from '../support/panel-data.ts';
 
 describe('the panel of mails', () => {
   const context = new Context({ token: '000001', kind: 'request' });
@@ -28,8 +26,7 @@ describe('the panel of mails', () => {
   });
 
   it('shows each mail with its parts as text, never as a document', () => {
-    const { services } = createPageFixture([mailPanel]);
-    const $ = load(panelHtml(services.renderPage, mailPanel, { profile: profileOf(context, [mailPanel]) }));
+    const $ = panelPage(mailPanel, context);
     expect($('#m1').text()).to.contain('Your order').and.contain('ada@example.com');
     expect($.text()).to.contain('<b>Thank you</b>').and.contain('a.pdf (2').and.contain('250 OK');
     expect($('#m2').text()).to.contain('(no subject)').and.contain('failed').and.contain('ECONNREFUSED');

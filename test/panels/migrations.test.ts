@@ -25,14 +25,11 @@ async function record(
   change: Partial<Facts['migrations']> | null,
 ): Promise<{ profile: Profile; html: string; data: MigrationsData }> {
   const fixture = createPageFixture([panel]);
-  const { token } = await fixture.record({
+  const profile = await fixture.profileOf({
     more: (context) => {
       if (change !== null) context.add('migrations', { ...fact, ...change });
     },
   });
-  const found = await fixture.profiles.read(token);
-  if (found === null) throw new Error('not stored');
-  const { profile } = found;
   const html = panelHtml(fixture.services.renderPage, panel, { profile });
   return { profile, html, data: profile.panels.migrations?.data as MigrationsData };
 }

@@ -9,8 +9,8 @@ import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
-import { createPageFixture, type PageFixture } from '../support/page-fixture.ts';
+import { usePages } from '../support/page-client.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
 import { addBusyPage, addCrowd, addForeignText, query, view } from '../support/observed-samples.ts';
 
 const panels: Panel[] = [
@@ -27,14 +27,8 @@ const names = panels.map(({ name }) => name);
 const PAGE_LIMIT = 60 * 1024;
 
 describe('pages of the observed panels', () => {
-  let fixture: PageFixture;
-  let server: PageServer;
-
-  before(async () => {
-    fixture = createPageFixture(panels);
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  after(() => server.close());
+  const fixture = createPageFixture(panels);
+  const server = usePages(fixture);
 
   async function record(more: (context: Context) => void): Promise<string> {
     return (await fixture.record({ more })).token;

@@ -8,12 +8,11 @@ import type { Work } from '../../app/panels/overview/work.ts';
 import { workOf } from '../../app/panels/overview/work.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { BesideProfile } from '../../app/profiler/panel.ts';
-import type { Profile } from '../../app/profiler/profile.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { call, lasting, layer, log, query, reading, view } from '../support/observed-samples.ts';
 import { everyPanel } from '../support/every-page.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
-import { createPageFixture, type Recorded } from '../support/page-fixture.ts';
+import { usePages } from '../support/page-client.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
 import { profileIndex } from '../support/profile-index.ts';
 import { until } from '../support/waiting.ts';
 
@@ -40,19 +39,7 @@ function addBadPage(context: Context): void {
 
 describe('the overview panel', () => {
   const fixture = createPageFixture(everyPanel());
-  let server: PageServer;
-
-  before(async () => {
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  after(() => server.close());
-
-  async function profileOf(given: Recorded): Promise<Profile> {
-    const { token } = await fixture.record(given);
-    const found = await fixture.profiles.read(token);
-    if (found === null) throw new Error('It was not stored.');
-    return found.profile;
-  }
+  const server = usePages(fixture);
 
   async function page(token: string, more = '') {
     const response = await fetch(`${server.address}/_profiler/${token}?panel=overview${more}`);
@@ -64,7 +51,7 @@ describe('the overview panel', () => {
     rows.map(({ depth, label }) => `${'  '.repeat(depth)}${label}`);
 
   it('puts what failed or took long first, by its findings, and the rest in the order it ran', async () => {
-    const profile = await profileOf({ more: addBadPage, response: { headersAtMs: 1190 } });
+    const profile = await fixture.profileOf({ more: addBadPage, response: { headersAtMs: 1190 } });
     const work = workOf(profile, profile.findings, false);
     const worst = work?.worst.map(({ label, badges }) => [label, badges.map((badge) => badge.label).join()]);
     expect(worst?.map(([label]) => label)).to.include.members([
@@ -97,7 +84,7 @@ describe('the overview panel', () => {
   });
 
   it('shows the longest rows and the last log lines of very many, and counts the others', async () => {
-    const profile = await profileOf({
+    const profile = await fixture.profileOf({
       more: (context) => {
         lasting(context, 1000);
         context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 0, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
@@ -116,7 +103,7 @@ describe('the overview panel', () => {
   });
 
   it('says what differs from the last requests to its route, and nothing where nothing does', async () => {
-    const profile = await profileOf({ url: '/orders?page=1&per_page=80', more: addBadPage });
+    const profile = await fixture.profileOf({ url: '/orders?page=1&per_page=80', more: addBadPage });
     const row = (changes: Partial<ProfileIndex>): ProfileIndex =>
       profileIndex({ url: '/orders?page=1&per_page=20', process: profile.process, durationMs: 200, marks: [{ label: 'N+1', severity: 'bad' }], ...changes }); // prettier-ignore
     const beside = (recent: ProfileIndex[]): BesideProfile => ({
@@ -172,7 +159,7 @@ describe('the overview panel', () => {
       });
     const asked = { route: '/usual/:id', method: 'GET', before: Date.now() };
     await until(async () => (await fixture.storage.routePercentiles(asked)).count === 6, 'they are stored');
-    const profile = await profileOf({
+    const profile = await fixture.profileOf({
       url: '/orders/7?tab=history',
       more: (context) => {
         addBadPage(context);
@@ -230,7 +217,7 @@ describe('the overview panel', () => {
   });
 
   it('says what was checked where nothing is wrong, and that nothing was on our own pages', async () => {
-    const { token } = await profileOf({
+    const { token } = await fixture.profileOf({
       more: (context) => {
         lasting(context, 3);
         context.add('query', query({ startMs: 1, durationMs: 1, waitMs: 0 }));
@@ -242,7 +229,7 @@ describe('the overview panel', () => {
     expect(Number(/\d+/.exec(said)?.[0])).to.be.within(3, rules.length);
     expect($('#time .sub th').first().text()).to.equal('In the order it ran');
     expect($('#time .views')).to.have.length(0);
-    const own = await profileOf({ kind: 'profiler' });
+    const own = await fixture.profileOf({ kind: 'profiler' });
     expect((await page(own.token))('#wrong .none').text()).to.equal(
       'The profiler’s own pages are not checked.',
     );

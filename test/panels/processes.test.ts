@@ -1,10 +1,8 @@
-import { load } from 'cheerio';
 import { expect } from 'chai';
 import { processesPanel } from '../../app/panels/processes/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { childProcess } from '../support/observed-samples.ts';
-import { createPageFixture } from '../support/page-fixture.ts';
-import { dataOf, panelHtml, profileOf } from '../support/panel-data.ts';
+import { dataOf, panelPage } from '../support/panel-data.ts';
 
 describe('the panel of child processes', () => {
   it('records nothing where none was started, and is not in the menu then', () => {
@@ -22,9 +20,7 @@ describe('the panel of child processes', () => {
       tone: 'bad',
       count: 3,
     });
-    const { services } = createPageFixture([processesPanel]);
-    const profile = profileOf(context, [processesPanel]);
-    const $ = load(panelHtml(services.renderPage, processesPanel, { profile }));
+    const $ = panelPage(processesPanel, context);
     expect($('#p1').text())
       .to.contain('convert')
       .and.contain('blocks the event loop')

@@ -9,21 +9,14 @@ import { decodePreview } from '../../app/profiler/http-text.ts';
 import type { BodyFact } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { createPageFixture, type PageFixture, type Recorded } from '../support/page-fixture.ts';
+import { createPageFixture, type Recorded } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';
 
 const panel = createRequestPanel() as Panel;
 
-async function profileOf(fixture: PageFixture, given: Recorded): Promise<Profile> {
-  const context = await fixture.record(given);
-  const found = await fixture.profiles.read(context.token);
-  if (found === null) throw new Error('not stored');
-  return found.profile;
-}
-
 async function record(given: Recorded): Promise<{ profile: Profile; data: RequestPanelData; html: string }> {
   const fixture = createPageFixture([panel]);
-  const profile = await profileOf(fixture, given);
+  const profile = await fixture.profileOf(given);
   const html = panelHtml(fixture.services.renderPage, panel, { profile });
   return { profile, data: profile.panels.request?.data as RequestPanelData, html };
 }

@@ -9,7 +9,7 @@ import { Context } from '../../app/profiler/context.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import { dataOf, panelHtml } from '../support/panel-data.ts';
+import { dataOf, panelHtml, recordedBy } from '../support/panel-data.ts';
 import { rendererOf } from '../support/error-page.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
 import { cpuMsOf } from '../support/waiting.ts';
@@ -70,11 +70,7 @@ function contextOf({
   return context;
 }
 
-function collect(given: Given): RoutingData {
-  const data = dataOf(routingPanel, contextOf(given));
-  if (data === null) throw new Error('nothing was collected');
-  return data;
-}
+const collect = (given: Given): RoutingData => recordedBy(routingPanel, contextOf(given));
 
 function row(method: string, pattern: string, source: string | null = null): RouteRow {
   return { method, pattern, handler: 'handler', source };

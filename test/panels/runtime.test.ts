@@ -3,7 +3,7 @@ import { runtimePanel } from '../../app/panels/runtime/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 import { lasting, reading } from '../support/observed-samples.ts';
-import { dataOf, profileOf } from '../support/panel-data.ts';
+import { dataOf, profileOf, recordedBy } from '../support/panel-data.ts';
 
 const panel = runtimePanel;
 
@@ -13,11 +13,7 @@ function contextOf(given: Partial<RuntimeReading>) {
   return context;
 }
 
-function collect(given: Partial<RuntimeReading>) {
-  const data = dataOf(panel, contextOf(given));
-  if (data === null) throw new Error('Nothing was collected.');
-  return data;
-}
+const collect = (given: Partial<RuntimeReading>) => recordedBy(panel, contextOf(given));
 
 describe('the panel of the process', () => {
   it('has nothing to say where the process was not watched', () => {

@@ -20,10 +20,7 @@ async function record(given: Recorded): Promise<{
   html: string;
 }> {
   const fixture = createPageFixture([createRequestPanel(), createRoutingPanel(), panel]);
-  const { token } = await fixture.record(given);
-  const found = await fixture.profiles.read(token);
-  if (found === null) throw new Error('not stored');
-  const { profile } = found;
+  const profile = await fixture.profileOf(given);
   const data = profile.panels.security?.data as SecurityData;
   return {
     data,

@@ -1,14 +1,14 @@
 /** The HAR of a real request whose handler calls a service with fetch, against the required fields of HAR 1.2. */
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { get, type IncomingMessage, type Server } from 'node:http';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
 import type { profileHar } from '../../app/render/har.ts';
 import { callTimings, timeOf } from '../../app/render/har-timings.ts';
+import { close, listen } from '../support/listen.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { until } from '../support/waiting.ts';
+import { finalProfile } from '../support/final-profile.ts';
 
 type Har = ReturnType<typeof profileHar>;
 type Entry = Har['log']['entries'][number];
@@ -57,7 +57,7 @@ describe('a profile as HAR', () => {
   let origin = '';
   let response: Response;
   let har: Har;
-  let close: () => void;
+  let server: Server;
 
   before(async () => {
     const app = express();
@@ -73,21 +73,12 @@ describe('a profile as HAR', () => {
       answer.status(201).cookie('theme', 'dark').json({ id: 7, password: SECRET });
     });
     app.use(profiler.notFound, profiler.errors);
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    close = () => {
-      server.closeAllConnections();
-      server.close();
-    };
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    ({ server, origin } = await listen(app));
     response = await harOf({ password: SECRET, amount: 3 });
     har = (await response.json()) as Har;
   });
 
-  after(async () => {
-    close();
-    await profiler.close();
-  });
+  after(() => close(server, profiler));
 
   async function harOf(body: object): Promise<Response> {
     const sent = await fetch(`${origin}/orders?page=2&access_token=${SECRET}`, {
@@ -95,9 +86,7 @@ describe('a profile as HAR', () => {
       headers: { 'content-type': 'application/json', 'x-api-key': SECRET, cookie: 'sid=abc123' },
       body: JSON.stringify(body),
     });
-    await sent.text();
-    const token = sent.headers.get('x-debug-token') ?? '';
-    await until(async () => (await profiler.profiles.read(token))?.profile.state === 'final', 'the profile');
+    const { token } = await finalProfile(profiler, sent);
     return fetch(`${origin}/_profiler/${token}.har`);
   }
 

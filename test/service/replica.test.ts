@@ -1,8 +1,6 @@
 /** PROFILER_READ_URL through the service and a host: what a page shows right after a request, and what health says of where it came from. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,6 +8,7 @@ import express from 'express';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { Health } from '../../app/profiler/health.ts';
 import { createService, readConfig, type Service } from '../../app/service.ts';
+import { close, listen } from '../support/listen.ts';
 import { type DebianServer, startReplica, withOwnPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
@@ -99,9 +98,7 @@ describe('reads from a replica', () => {
     const app = express();
     app.use(profiler.watch, profiler.pages);
     app.get('/page', (_req, res) => void res.send('page'));
-    const server = createServer(app).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { server, origin } = await listen(app);
     try {
       await until(async () => {
         await expectShown(origin, '/page');
@@ -109,9 +106,7 @@ describe('reads from a replica', () => {
       }, 'the replica is read');
       expect(warned).to.deep.equal([]);
     } finally {
-      server.close();
-      server.closeAllConnections();
-      await profiler.close();
+      await close(server, profiler);
     }
   });
 });

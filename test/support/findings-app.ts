@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { createProfiler, type Finding, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
+import { finalProfile } from './final-profile.ts';
 import { debianDatabase, openKnex } from './postgres.ts';
 import { until } from './waiting.ts';
 
@@ -47,21 +48,6 @@ export interface Ask {
 /** Everything between the profiler and its error page. */
 export type BuildApp = (app: Express, profiler: Profiler) => void;
 
-async function finalProfile(
-  profiler: Profiler,
-  token: string,
-  holds: (profile: Profile) => boolean = () => true,
-): Promise<Profile> {
-  let final: Profile | undefined;
-  await until(async () => {
-    const found = await profiler.profiles.read(token);
-    if (found?.profile.state === 'final' && found.source !== 'running' && holds(found.profile))
-      final = found.profile;
-    return final !== undefined;
-  }, `the profile ${token} is final`);
-  return final!;
-}
-
 export async function startFindingsApp(build: BuildApp, options: ProfilerOptions = {}): Promise<FindingsApp> {
   const profiler = createProfiler({
     warn: () => undefined,
@@ -71,8 +57,7 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
     ...options,
   });
   const app = express();
-  app.use(profiler.watch);
-  app.use(profiler.pages);
+  app.use(profiler.watch, profiler.pages);
   build(app, profiler);
   app.use(profiler.errors);
   const server: Server = app.listen(0, '127.0.0.1');
@@ -94,9 +79,8 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
     async ask(path, init, holds) {
       const answer = await fetch(`${origin}${path}`, { redirect: 'manual', ...init });
       const body = await answer.text();
-      const token = answer.headers.get('x-debug-token') ?? '';
-      const profile = await finalProfile(profiler, token, holds);
-      for (const finding of profile.findings) await requireProof(token, finding);
+      const profile = await finalProfile(profiler, answer, holds);
+      for (const finding of profile.findings) await requireProof(profile.token, finding);
       return {
         status: answer.status,
         body,

@@ -3,12 +3,10 @@
  * its own: a subscriber of the router's channel that another test left would change them.
  */
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { createProfiler } from '../../app/index.ts';
-
-const express4 = createRequire(import.meta.url)('express-4') as typeof express;
+import { express4 } from './express-versions.ts';
 
 type Stacks = Record<string, string[]>;
 

@@ -1,6 +1,9 @@
 /** Work as a request would do it, and the facts it leaves: for tests of observers against real libraries. */
+import { expect } from 'chai';
+import type { Knex } from 'knex';
 import { createCallerFinder, type FindCaller } from '../../app/observe/caller.ts';
 import { type Libraries, type LibraryPatch, watchLibraries } from '../../app/observe/libraries.ts';
+import { observeKnex } from '../../app/observe/knex.ts';
 import { createQueryRecorder, type QueryRecorder } from '../../app/observe/queries.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
@@ -45,4 +48,35 @@ export function observeRequests(...library: readonly ObservedLibrary[]): Observe
       libraries.close();
     },
   };
+}
+
+/** Below a Knex that records, a driver is silent, so that each statement is recorded once; below one that does not, it records. */
+export async function expectOnceBelow(requests: ObservedRequests, knex: Knex, system: string): Promise<void> {
+  const placeholder = system === 'postgresql' ? ['$1', '$2'] : ['?', '?'];
+  const observation = observeKnex(knex, requests);
+  try {
+    const seen = await requests.observed(async () => {
+      await knex('things').where('id', 1).first();
+      await knex.transaction((trx) => trx('things').select('id'));
+      await knex.raw('select 1');
+    });
+    expect(seen.map(({ sql }) => sql.replace(/[;"`]/g, ''))).to.deep.equal([
+      `select * from things where id = ${placeholder.join(' limit ')}`,
+      'BEGIN',
+      'select id from things',
+      'COMMIT',
+      'select 1',
+    ]);
+    expect(seen.map((fact) => `${fact.system ?? ''} ${fact.instance}`)).to.deep.equal(
+      seen.map(() => `${system} default`),
+    );
+    observation.close();
+    const below = await requests.observed(async () => {
+      await knex.raw('select 2');
+    });
+    expect(below.map(({ sql }) => sql)).to.deep.equal(['select 2']);
+    expect(below[0]?.caller).to.match(/test\/support\/observed-requests\.ts:\d+$/);
+  } finally {
+    await knex.destroy();
+  }
 }

@@ -5,6 +5,7 @@ import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { HindsightError } from '../../app/errors.ts';
 import { unknownTokenModelOf } from '../../app/controllers/profiler/unknown-token.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
+import type { PageFixture } from './page-fixture.ts';
 
 export interface PageServer {
   address: string;
@@ -47,6 +48,39 @@ export async function servePages(
         });
       }),
   };
+}
+
+type Served = Pick<PageServer, 'address' | 'errors'>;
+
+function servedWith(make: () => PageFixture, begin: typeof before, end: typeof after): Served {
+  let server: PageServer | undefined;
+  begin(async () => {
+    const { pages, services } = make();
+    server = await servePages(pages, services);
+  });
+  end(() => server?.close());
+  const running = (): PageServer => {
+    if (server === undefined) throw new Error('The pages are asked for before the tests run.');
+    return server;
+  };
+  return {
+    get address() {
+      return running().address;
+    },
+    get errors() {
+      return running().errors;
+    },
+  };
+}
+
+/** Within a `describe`: serves the pages of a fixture for all of its tests. */
+export function usePages(fixture: PageFixture): Served {
+  return servedWith(() => fixture, before, after);
+}
+
+/** Within a `describe`: serves the pages of a new fixture for each of its tests. */
+export function usePagesEach(make: () => PageFixture): Served {
+  return servedWith(make, beforeEach, afterEach);
 }
 
 /** Serves for as long as `work` takes, also when it fails. */

@@ -19,6 +19,7 @@ import { ruleTexts } from '../../app/profiler/finding-rule.ts';
 import { searchedFields } from '../../app/profiler/find-text.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createFormSigner } from '../../app/profiler/form-signature.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
 import { createRecording } from '../../app/profiler/recording.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
@@ -61,6 +62,8 @@ export interface PageFixture {
   pages: Dispatch;
   /** Records a request; returns its context, its profile is stored. */
   record(given?: Recorded): Promise<Context>;
+  /** The same, as pages read it. */
+  profileOf(given?: Recorded): Promise<Profile>;
 }
 
 export function requestFact(given: Recorded): RequestFact {
@@ -177,12 +180,18 @@ export function createPageFixture(
     redactText: services.redactText,
   });
 
-  return {
+  const fixture: PageFixture = {
     profiles,
     storage,
     recorder,
     services,
     pages,
+    async profileOf(given) {
+      const { token } = await fixture.record(given);
+      const found = await profiles.read(token);
+      if (found === null) throw new Error('It was not stored.');
+      return found.profile;
+    },
     async record(given = {}) {
       const context = recorder.open(given.kind ?? 'request', given.parent);
       context.add('request', requestFact(given));
@@ -202,4 +211,5 @@ export function createPageFixture(
       return context;
     },
   };
+  return fixture;
 }

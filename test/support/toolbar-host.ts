@@ -77,8 +77,7 @@ export async function openToolbarHost(
   const profiler = createProfiler({ warn: () => undefined, toolbar: false, ...options });
   const app = express();
   app.disable('etag');
-  app.use(profiler.watch);
-  app.use(profiler.pages);
+  app.use(profiler.watch, profiler.pages);
   app.use('/js', express.static(join(packageRoot(), 'public', 'toolbar')));
   app.use('/modules', express.static(join(packageRoot(), 'node_modules')));
   const received: ToolbarHost['received'] = [];

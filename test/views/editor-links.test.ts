@@ -5,21 +5,19 @@ import { createError } from '../../app/errors.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { addForeignText } from '../support/observed-samples.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
-import { createPageFixture, type PageFixture } from '../support/page-fixture.ts';
+import { usePages } from '../support/page-client.ts';
+import { createPageFixture } from '../support/page-fixture.ts';
 import { hostileRequest } from '../support/page-samples.ts';
 
 const PLACE = 'src/orders/order-view.ts:41';
 const EDITOR = { url: 'vscode://file/%f:%l:%c', root: '/srv/shop', paths: { '/srv': '/home/me' } };
 
 describe('links to the editor', () => {
-  let fixture: PageFixture;
-  let server: PageServer;
+  const fixture = createPageFixture(everyPanel(), { editor: EDITOR });
+  const server = usePages(fixture);
   let token: string;
 
   before(async () => {
-    fixture = createPageFixture(everyPanel(), { editor: EDITOR });
-    server = await servePages(fixture.pages);
     const context = await fixture.record({
       ...hostileRequest('x'),
       more: (made) => {
@@ -41,7 +39,6 @@ describe('links to the editor', () => {
     });
     token = context.token;
   });
-  after(() => server.close());
 
   const pageOf = async (panel: string): Promise<string> =>
     (await fetch(`${server.address}/_profiler/${token}?panel=${panel}`)).text();

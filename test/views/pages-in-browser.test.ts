@@ -1,23 +1,21 @@
 /** The profiler's pages in a real browser, under their own policy: widths, theme, filter, folds, keyboard, copy. */
 import { expect } from 'chai';
 import type { BrowserContextOptions } from 'playwright-core';
-import { launchBrowser, type OpenPage, overflowsAt, type TestBrowser, watchCopies } from '../support/browser.ts';
-import { servePages, type PageServer } from '../support/page-client.ts';
+import { useBrowser, type OpenPage, overflowsAt, watchCopies } from '../support/browser.ts';
+import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { recordSamples, samplePanels } from '../support/page-samples.ts';
 import { until } from '../support/waiting.ts';
 
 describe('pages in a browser', () => {
-  let browser: TestBrowser | undefined;
-  let server: PageServer;
+  const browser = useBrowser();
+  const fixture = createPageFixture(samplePanels());
+  const server = usePages(fixture);
   /** Addresses by what they show. */
   const addresses: Record<string, string> = {};
 
-  before(async function () {
-    browser = await launchBrowser(this);
-    const fixture = createPageFixture(samplePanels());
+  before(async () => {
     await recordSamples(fixture);
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
     const { rows } = await fixture.profiles.find({ limit: 100, offset: 0 });
     const tokenOf = (test: (url: string) => boolean): string => rows.find(({ url }) => test(url))?.token ?? '';
     const busy = tokenOf((url) => url.startsWith('/orders'));
@@ -34,13 +32,8 @@ describe('pages in a browser', () => {
       'unknown token': '/_profiler/abcdef',
     });
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
 
   async function open(name: string, options: BrowserContextOptions = {}): Promise<OpenPage> {
-    if (browser === undefined) throw new Error('no browser');
     const opened = await browser.open(options);
     await opened.page.goto(`${server.address}${addresses[name] ?? ''}`);
     return opened;

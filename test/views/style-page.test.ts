@@ -9,7 +9,7 @@ import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { setSecurityHeaders } from '../../app/middleware/security-headers.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { violationsInBothThemes } from '../support/axe.ts';
-import { launchBrowser, overflowsAt, type TestBrowser } from '../support/browser.ts';
+import { useBrowser, overflowsAt } from '../support/browser.ts';
 import { renderStylePage } from '../support/style-page.ts';
 
 /** Partials that more than one page shows. */
@@ -44,12 +44,11 @@ describe('the style page', () => {
   });
 
   describe('in a browser', () => {
-    let browser: TestBrowser | undefined;
+    const browser = useBrowser();
     let server: Server;
     let address: string;
 
     before(async function () {
-      browser = await launchBrowser(this);
       const html = renderStylePage();
       const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
       server = createServer((req, res) => {
@@ -62,12 +61,11 @@ describe('the style page', () => {
       address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     });
     after(async () => {
-      await browser?.close();
-      server?.close();
+        server?.close();
     });
 
     it('gives axe-core nothing to say, light and dark', async () => {
-      const { page, problems } = await browser!.open({ viewport: { width: 1440, height: 900 } });
+      const { page, problems } = await browser.open({ viewport: { width: 1440, height: 900 } });
       await page.goto(address);
       expect(await violationsInBothThemes(page)).to.deep.equal([]);
       expect(problems).to.deep.equal([]);
@@ -76,7 +74,7 @@ describe('the style page', () => {
 
     it('overflows nothing from 390 px to 2,560 px, with script and without, on screen and in print', async () => {
       for (const javaScriptEnabled of [true, false]) {
-        const { page } = await browser!.open({ javaScriptEnabled });
+        const { page } = await browser.open({ javaScriptEnabled });
         await page.goto(address);
         for (const media of ['screen', 'print'] as const) {
           await page.emulateMedia({ media });
@@ -88,7 +86,7 @@ describe('the style page', () => {
     });
 
     it('is larger on a very wide screen, and no line of text longer than can be read', async () => {
-      const { page } = await browser!.open({ viewport: { width: 2560, height: 1200 } });
+      const { page } = await browser.open({ viewport: { width: 2560, height: 1200 } });
       await page.goto(address);
       expect(await page.evaluate('parseFloat(getComputedStyle(document.documentElement).fontSize)')).to.be.above(15);
       const widths = await page.evaluate<number[]>(
@@ -99,7 +97,7 @@ describe('the style page', () => {
     });
 
     it('opens its folds in print and hides what only a screen can use', async () => {
-      const { page } = await browser!.open();
+      const { page } = await browser.open();
       await page.goto(address);
       await page.emulateMedia({ media: 'print' });
       for (const selector of ['nav.panels', '.top', '.btn', 'input.find', '.foot'])

@@ -5,7 +5,7 @@ import { type CheerioAPI, load } from 'cheerio';
 import { createMemoryStorage } from '../../../app/storage/memory-profile-storage.ts';
 import { createProfiler } from '../../../app/compose/create-profiler.ts';
 import type { HindsightError } from '../../../app/errors.ts';
-import { servePages, type PageServer } from '../../support/page-client.ts';
+import { servePages, type PageServer, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
 import { until } from '../../support/waiting.ts';
@@ -15,13 +15,7 @@ const SAME = { 'sec-fetch-site': 'same-origin' };
 
 describe('actions of the profiler', () => {
   let fixture: PageFixture;
-  let server: PageServer;
-
-  beforeEach(async () => {
-    fixture = createPageFixture(samplePanels());
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  afterEach(() => server.close());
+  const server = usePagesEach(() => (fixture = createPageFixture(samplePanels())));
 
   async function post(
     action: string,

@@ -4,7 +4,7 @@ import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel } from '../../../app/profiler/panel.ts';
 import { everyPanel } from '../../support/every-page.ts';
 import { addBusyPage, addCrowd, call, lasting, layer, log, query } from '../../support/observed-samples.ts';
-import { servePages, type PageServer } from '../../support/page-client.ts';
+import { servePages, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 
 const MOST_BYTES = 60_000;
@@ -23,13 +23,7 @@ const loops: Panel<number> = {
 
 describe('the comparison of two profiles', () => {
   let fixture: PageFixture;
-  let server: PageServer;
-
-  beforeEach(async () => {
-    fixture = createPageFixture([...everyPanel(), loops]);
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  afterEach(() => server.close());
+  const server = usePagesEach(() => (fixture = createPageFixture([...everyPanel(), loops])));
 
   const get = (path: string): Promise<Response> => fetch(`${server.address}/_profiler/${path}`);
   async function page(path: string, status = 200): Promise<CheerioAPI> {

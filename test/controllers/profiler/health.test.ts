@@ -2,12 +2,11 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import express from 'express';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
 import { createMemoryStorage, createProfiler } from '../../../app/index.ts';
 import type { Profiler } from '../../../app/index.ts';
 import type { Health } from '../../../app/profiler/health.ts';
+import { close, listen } from '../../support/listen.ts';
 import { until } from '../../support/waiting.ts';
 
 describe('the health page', () => {
@@ -22,22 +21,17 @@ describe('the health page', () => {
     storage.write = (profiles) => (fails ? Promise.reject(new Error('away')) : write(profiles));
     profiler = createProfiler({ storage, sampleRate: 1, warn: () => undefined });
     const app = express();
-    app.use(profiler.watch);
-    app.use(profiler.pages);
+    app.use(profiler.watch, profiler.pages);
     app.get('/page', (_req, res) => res.send('page'));
     app.get('/fails', () => {
       throw new Error('failed');
     });
     app.use(profiler.errors);
-    server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    ({ server, origin } = await listen(app));
   });
   after(async () => {
     fails = false;
-    server.close();
-    server.closeAllConnections();
-    await profiler.close();
+    await close(server, profiler);
   });
 
   const ask = async (path: string): Promise<string> => (await fetch(`${origin}${path}`)).text();

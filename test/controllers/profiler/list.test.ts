@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
 import type { QueuedProfile } from '../../../app/profiler/storage.ts';
 import { profileOf } from '../../storage/contract.ts';
-import { servePages, type PageServer } from '../../support/page-client.ts';
+import { usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
 
@@ -14,21 +14,18 @@ const asked = (by: string): string[] => [
 
 describe('the list', () => {
   let fixture: PageFixture;
-  let server: PageServer;
-
-  beforeEach(async () => {
-    fixture = createPageFixture([
-      ...samplePanels(),
-      {
-        name: 'logs',
-        title: 'Logs',
-        searched: ['message'],
-        collect: (context) => ({ lines: [{ message: `shipped ${context.first('request')?.url ?? ''}` }] }),
-      },
-    ]);
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  afterEach(() => server.close());
+  const server = usePagesEach(
+    () =>
+      (fixture = createPageFixture([
+        ...samplePanels(),
+        {
+          name: 'logs',
+          title: 'Logs',
+          searched: ['message'],
+          collect: (context) => ({ lines: [{ message: `shipped ${context.first('request')?.url ?? ''}` }] }),
+        },
+      ])),
+  );
 
   async function page(query = ''): Promise<CheerioAPI> {
     const response = await fetch(`${server.address}/_profiler/search${query}`);

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { request } from 'node:http';
 import type { ProfilerOptions } from '../../../app/index.ts';
 import { type RecordingHost, startRecordingHost } from '../../support/recording-host.ts';
-import { until } from '../../support/waiting.ts';
+import { finalProfile } from '../../support/final-profile.ts';
 
 describe('the MCP tool replay', () => {
   const closing: (() => Promise<void>)[] = [];
@@ -150,8 +150,7 @@ describe('the MCP tool replay', () => {
           .on('error', reject)
           .end();
       });
-      const { profiles } = host.profiler;
-      await until(async () => (await profiles.read(token))?.profile.state === 'final', 'the profile');
+      await finalProfile(host.profiler, token);
       return token;
     }
     for (const [target, sentence] of [

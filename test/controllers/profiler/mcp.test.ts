@@ -1,11 +1,12 @@
 /** The MCP server over real requests, asked by the official client as an agent does. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../../app/index.ts';
+import { close, listen } from '../../support/listen.ts';
 import { until } from '../../support/waiting.ts';
+import { finalProfile } from '../../support/final-profile.ts';
 
 interface Host {
   address: string;
@@ -22,17 +23,13 @@ async function startHost(options: ProfilerOptions = {}): Promise<Host> {
       throw new Error('no stock', { cause: new TypeError('shelf is undefined') });
     response.json({ id: request.params.id });
   });
-  app.use(profiler.notFound);
-  app.use(profiler.errors);
-  const server = app.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  app.use(profiler.notFound, profiler.errors);
+  const { server } = await listen(app);
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     profiler,
     async close() {
-      server.closeAllConnections();
-      server.close();
-      await profiler.close();
+      await close(server, profiler);
     },
   };
 }
@@ -54,14 +51,7 @@ describe('the MCP server', () => {
   }
 
   async function send(path: string): Promise<string> {
-    const response = await fetch(host.address + path);
-    await response.text();
-    const token = response.headers.get('x-debug-token') ?? '';
-    await until(
-      async () => (await host.profiler.profiles.read(token))?.profile.state === 'final',
-      'the profile',
-    );
-    return token;
+    return (await finalProfile(host.profiler, await fetch(host.address + path))).token;
   }
 
   beforeEach(async () => {

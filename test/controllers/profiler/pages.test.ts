@@ -6,7 +6,7 @@ import type { Panel } from '../../../app/profiler/panel.ts';
 import type { Profiles } from '../../../app/profiler/profiles.ts';
 import { createPages } from '../../../app/routes/profiler.ts';
 import { createProfilerControllers } from '../../../app/controllers/profiler/index.ts';
-import { servePages, type PageServer, withPages } from '../../support/page-client.ts';
+import { withPages, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
 
@@ -33,13 +33,7 @@ const panels: Panel[] = [
 
 describe('pages of the profiler', () => {
   let fixture: PageFixture;
-  let server: PageServer;
-
-  beforeEach(async () => {
-    fixture = createPageFixture(panels);
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  afterEach(() => server.close());
+  const server = usePagesEach(() => (fixture = createPageFixture(panels)));
 
   const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(`${server.address}${path}`, { redirect: 'manual', headers });

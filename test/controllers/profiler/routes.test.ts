@@ -3,19 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type CheerioAPI, load } from 'cheerio';
 import { trendOf } from '../../../app/controllers/profiler/trend.ts';
 import type { Context } from '../../../app/profiler/context.ts';
-import { servePages, type PageServer } from '../../support/page-client.ts';
+import { usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
 
 describe('the pages of routes', () => {
   let fixture: PageFixture;
-  let server: PageServer;
-
-  beforeEach(async () => {
-    fixture = createPageFixture(samplePanels());
-    server = await servePages(fixture.pages, { renderPage: fixture.services.renderPage });
-  });
-  afterEach(() => server.close());
+  const server = usePagesEach(() => (fixture = createPageFixture(samplePanels())));
 
   const get = (path: string): Promise<Response> => fetch(`${server.address}/_profiler/${path}`);
   async function page(path: string): Promise<CheerioAPI> {

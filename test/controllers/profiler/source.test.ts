@@ -2,7 +2,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import express from 'express';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync, mkdirSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,13 +9,14 @@ import { join } from 'node:path';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../../app/index.ts';
 import { urls } from '../../../app/urls.ts';
 import { placeKey } from '../../../app/view-helpers/editor.ts';
+import { close, listen } from '../../support/listen.ts';
 import { withQuietConsole } from '../../support/quiet-console.ts';
 
 describe('the source of a place', () => {
   withQuietConsole();
   let root: string;
   let address: string;
-  let close: () => Promise<void>;
+  let end: () => Promise<void>;
 
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'source-'));
@@ -31,7 +31,7 @@ describe('the source of a place', () => {
     symlinkSync('/etc/passwd', join(root, 'src', 'link.ts'));
   });
   afterEach(async () => {
-    await close();
+    await end();
     rmSync(root, { recursive: true, force: true });
   });
 
@@ -54,14 +54,9 @@ describe('the source of a place', () => {
       res.send('done');
     });
     app.use(profiler.errors);
-    const server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
+    const { server } = await listen(app);
     address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    close = async () => {
-      server.closeAllConnections();
-      server.close();
-      await profiler.close();
-    };
+    end = () => close(server, profiler);
   }
 
   async function send(init: RequestInit = {}, path = '/'): Promise<string> {

@@ -1,13 +1,12 @@
 /** The browser's timing of a page: who may send it, what is taken, and that it is put beside the profile only. */
 import { expect } from 'chai';
 import express from 'express';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createProfiler } from '../../../app/index.ts';
 import type { HindsightError } from '../../../app/errors.ts';
-import { servePages, type PageServer } from '../../support/page-client.ts';
+import { close, listen } from '../../support/listen.ts';
+import { servePages, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
 import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
@@ -29,15 +28,13 @@ const TIMING = {
 
 describe('the browser’s timing', () => {
   let fixture: PageFixture;
-  let server: PageServer;
+  const server = usePagesEach(
+    () => (fixture = createPageFixture(samplePanels(), { frontEnds: [FRONT_END] })),
+  );
   let token: string;
-
   beforeEach(async () => {
-    fixture = createPageFixture(samplePanels(), { frontEnds: [FRONT_END] });
-    server = await servePages(fixture.pages);
     token = (await fixture.record()).token;
   });
-  afterEach(() => server.close());
 
   async function post(body: unknown, headers: Record<string, string> = SAME): Promise<number> {
     const answer = await fetch(`${server.address}/_profiler/-/timing`, {
@@ -160,9 +157,7 @@ describe('the browser’s timing', () => {
     const warnings: string[] = [];
     const profiler = createProfiler({ warn: (sentence) => warnings.push(sentence) });
     const app = express().use(profiler.watch, profiler.pages, profiler.errors);
-    const host = createServer(app).listen(0, '127.0.0.1');
-    await once(host, 'listening');
-    const { port } = host.address() as AddressInfo;
+    const { server: host, port } = await listen(app);
     // What answers is loaded with the first question.
     await (await fetch(`http://127.0.0.1:${port}/_profiler/toolbar.js`)).text();
     const begin = `POST /_profiler/-/timing HTTP/1.1\r\nhost: a.test\r\nsec-fetch-site: same-origin\r\ncontent-type: text/plain\r\n`;
@@ -177,8 +172,7 @@ describe('the browser’s timing', () => {
     await until(async () => (await posted())[0]?.state !== 'running', 'its end');
     await sleep(60);
     const rows = await posted();
-    host.closeAllConnections();
-    host.close();
+    await close(host);
     await profiler.close(0);
     expect([rows.length, warnings]).to.deep.equal([1, []]);
   });

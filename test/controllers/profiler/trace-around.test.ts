@@ -1,13 +1,14 @@
 /** A request that the application makes of itself: folded in the list, below its call in the timeline, with a link to its caller. */
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
 import { createMemoryStorage, createProfiler } from '../../../app/index.ts';
 import { readCalled, readTraceAround } from '../../../app/controllers/profiler/trace-around.ts';
+import { close, listen } from '../../support/listen.ts';
 import { until } from '../../support/waiting.ts';
+import { finalProfile } from '../../support/final-profile.ts';
 
 describe('a request that another one made', () => {
   const storage = createMemoryStorage();
@@ -41,23 +42,11 @@ describe('a request that another one made', () => {
       await quote.text();
       response.send(quote.headers.get('x-debug-token'));
     });
-    server = app.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const response = await fetch(`${origin}/checkout`);
-    await response.text();
-    caller = response.headers.get('x-debug-token') ?? '';
-    for (const token of [caller, called])
-      await until(
-        async () => (await profiler.profiles.read(token))?.profile.state === 'final',
-        `the profile ${token}`,
-      );
+    ({ server, origin } = await listen(app));
+    caller = (await finalProfile(profiler, await fetch(`${origin}/checkout`))).token;
+    await finalProfile(profiler, called);
   });
-  after(async () => {
-    server.closeAllConnections();
-    server.close();
-    await profiler.close();
-  });
+  after(() => close(server, profiler));
 
   it('is folded under it in the list, and a search for it finds it', async () => {
     const $ = load(await read('/_profiler/'));
@@ -130,8 +119,7 @@ describe('a request that another one made', () => {
     const pricing = express();
     pricing.use(others.watch);
     pricing.get('/quote', (_request, response) => void response.json({ total: 3 }));
-    const other = pricing.listen(0, '127.0.0.1');
-    await once(other, 'listening');
+    const { server: other } = await listen(pricing);
     try {
       const { port } = other.address() as AddressInfo;
       const response = await fetch(`${origin}/far/${port}`);
@@ -147,17 +135,12 @@ describe('a request that another one made', () => {
       const $ = load(await read(`/_profiler/${token}?panel=timeline&over=0`));
       expect($('#wf tr.called th a.mono').attr('href')).to.equal(`/_profiler/${quoted}`);
     } finally {
-      other.closeAllConnections();
-      other.close();
-      await others.close();
+      await close(other, others);
     }
   });
 
   it('is listed below it ten times at most, with a link to all of the trace', async () => {
-    const response = await fetch(`${origin}/loop`);
-    await response.text();
-    const token = response.headers.get('x-debug-token') ?? '';
-    await until(async () => (await profiler.profiles.read(token))?.profile.state === 'final', 'the profile');
+    const { token } = await finalProfile(profiler, await fetch(`${origin}/loop`));
     const $ = load(await read('/_profiler/'));
     expect($(`#r-${token} .unfold`).text()).to.equal('12 calls');
     expect($(`#k-${token} tr[id]`).length).to.equal(10);
@@ -172,9 +155,7 @@ describe('a request that another one made', () => {
     const response = await fetch(`${origin}/api/prices?forged`, {
       headers: { traceparent: `00-${traceId}-${caller}0123456789-01` },
     });
-    await response.text();
-    const token = response.headers.get('x-debug-token') ?? '';
-    await until(async () => (await profiler.profiles.read(token))?.profile.state === 'final', 'the profile');
+    const { token } = await finalProfile(profiler, response);
     expect(load(await read('/_profiler/'))(`#r-${token}`).attr('class')).to.equal(undefined);
     expect(load(await read(`/_profiler/${token}`))('.subject .facts').text()).to.not.contain('Called by');
   });

@@ -12,6 +12,7 @@ import {
   presetConstructors,
   createPrototypePreset,
 } from '../../../app/middleware/node-22/prototype-preset.ts';
+import { close, listen } from '../../support/listen.ts';
 
 const isNeeded = Number.parseInt(process.versions.v8, 10) < 13;
 
@@ -47,13 +48,11 @@ async function ask(server: Server, path = '/'): Promise<Exchange> {
 }
 
 async function serving(listener: RequestListener, work: (server: Server) => Promise<void>): Promise<void> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { server } = await listen(listener);
   try {
     await work(server);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await close(server);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What Chromium does with the tag: its script runs, and no policy is violated, by it or in its absence. */
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { launchBrowser, type OpenPage, type TestBrowser } from '../../support/browser.ts';
+import { useBrowser, type OpenPage } from '../../support/browser.ts';
 import { startToolbarHost, type ToolbarHost } from '../../support/raw-toolbar-host.ts';
 
 const POLICIES: readonly (readonly [policy: string, gets: boolean])[] = [
@@ -44,13 +44,12 @@ const page = (head = ''): string =>
   `<!doctype html><html><head><title>x</title>${head}</head><body><p>x</p></body></html>`;
 
 describe('the tag of the toolbar in Chromium', () => {
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let host: ToolbarHost;
   let opened: OpenPage;
   let runs = 0;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     host = await startToolbarHost((app) => {
       app.get('/favicon.ico', (_req, res) => void res.status(204).end());
       app.get('/worker.js', (_req, res) => void res.type('js').send(WORKER));
@@ -78,7 +77,6 @@ describe('the tag of the toolbar in Chromium', () => {
     );
   });
   after(async () => {
-    await browser.close();
     await host.close();
   });
 

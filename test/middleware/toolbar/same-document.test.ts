@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { createPlaceFinder } from '../../../app/middleware/toolbar/place-finder.ts';
-import { launchBrowser, type OpenPage, type TestBrowser } from '../../support/browser.ts';
+import { useBrowser, type OpenPage } from '../../support/browser.ts';
 import { startToolbarHost, type ToolbarHost } from '../../support/raw-toolbar-host.ts';
 
 const REST = '<title>ü</title><body class="b"><p>Grüße</p><!-- c --> <table><td>x';
@@ -108,11 +108,10 @@ const READ = `(html) => {
 }`;
 
 describe('a document with the tag of the toolbar', function () {
-  let browser: TestBrowser;
+  const browser = useBrowser();
   let opened: OpenPage;
   let hosts: ToolbarHost[];
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     opened = await browser.open();
     await opened.page.route('**/_profiler/toolbar.js*', (route) =>
       route.fulfill({ contentType: 'text/javascript', body: '' }),
@@ -133,7 +132,6 @@ describe('a document with the tag of the toolbar', function () {
     hosts = [await serve(true), await serve(false)];
   });
   after(async () => {
-    await browser.close();
     for (const host of hosts) await host.close();
   });
 

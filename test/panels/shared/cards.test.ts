@@ -32,11 +32,7 @@ const panels = [
 ] as Panel[];
 
 async function previews(more: (context: Context) => void): Promise<Record<string, Card>> {
-  const fixture = createPageFixture(panels);
-  const { token } = await fixture.record({ more });
-  const found = await fixture.profiles.read(token);
-  if (found === null) throw new Error('not recorded');
-  const { profile } = found;
+  const profile = await createPageFixture(panels).profileOf({ more });
   return Object.fromEntries(
     panels.flatMap((panel): [string, Card][] => {
       const data = profile.panels[panel.name]?.data ?? null;
