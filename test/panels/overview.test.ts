@@ -83,6 +83,25 @@ describe('the overview panel', () => {
     expect(work?.bands).to.deep.equal([{ startMs: 10, durationMs: 70 }]);
   });
 
+  it('joins short middleware to one row that says how many there are, however long their names', async () => {
+    const rowOf = async (names: readonly string[]): Promise<string | undefined> => {
+      const profile = await profileOf({
+        more: (context) => {
+          lasting(context, 1000);
+          names.forEach((name, at) =>
+            context.add('layer', layer({ name, startMs: at, durationMs: 0.1, nextMs: 0.1 })),
+          );
+          context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 100, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
+        },
+      });
+      return workOf(profile, [], false)?.rest[0]?.label;
+    };
+    expect(await rowOf(['helmet', 'session', 'cors', 'json'])).to.equal('helmet, session, cors, json');
+    expect(await rowOf(['a', 'b', 'c', 'd', 'e'])).to.equal('a, b, c and 2 more');
+    const long = Array.from({ length: 9 }, (_, at) => `authenticationMiddleware${at}`);
+    expect(await rowOf(long)).to.equal('authenticationMiddleware0 and 8 more');
+  });
+
   it('shows the longest rows and the last log lines of very many, and counts the others', async () => {
     const profile = await fixture.profileOf({
       more: (context) => {

@@ -60,6 +60,8 @@ const LONG_MS = 10;
 const SHORT_SHARE = 0.01;
 const SHORT_MS = 0.5;
 const NAMES_SHOWN = 3;
+/** Characters of names that leave room for the count of the others. */
+const NAMES_LENGTH = 34;
 const MOST_ROWS = 30;
 const MOST_LINES = 12;
 const DEEPEST = 6;
@@ -178,8 +180,12 @@ function chooseRows(items: readonly Item[]): Item[] {
 }
 
 function joinNames(names: readonly string[]): string {
-  const more = names.length - NAMES_SHOWN;
-  return more > 1 ? `${names.slice(0, NAMES_SHOWN).join(', ')} and ${more} more` : names.join(', ');
+  const whole = names.join(', ');
+  if (names.length <= NAMES_SHOWN + 1 && whole.length <= NAMES_LENGTH) return whole;
+  let shown = Math.min(NAMES_SHOWN, names.length);
+  while (shown > 1 && names.slice(0, shown).join(', ').length > NAMES_LENGTH) shown--;
+  const more = names.length - shown;
+  return `${names.slice(0, shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** Short middleware that ran one after the other is one row. */
