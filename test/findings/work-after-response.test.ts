@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { AsyncResource } from 'node:async_hooks';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,8 +16,9 @@ describe('finding work-after-response', () => {
   const ask = withFindingsApp((app, made) => {
     profiler = made;
     app.get('/later', (_req, res) => {
-      res.send('x');
-      setTimeout(() => void call(), 30);
+      // Not earlier: a busy machine may note the end of the response after a timer that began with it.
+      const later = AsyncResource.bind(() => setTimeout(() => void call(), 30));
+      res.once('close', later).send('x');
     });
     app.get('/beside', (_req, res) => {
       void call();
