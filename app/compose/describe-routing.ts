@@ -10,6 +10,7 @@ import { otherSpelling } from '../middleware/not-found.ts';
 import { pathOfTarget } from '../middleware/request-target.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Facts } from '../profiler/facts.ts';
+import { routerOf, stackOf } from '../profiler/express-routers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 
 type RoutingFact = Facts['routing'];
@@ -71,8 +72,8 @@ export function addRouting(context: Context, matcher: DryMatcher): void {
 
 export interface HostRouting {
   /**
-   * Adds the fact to requests that no route of a host handled, and to those that a route with parameters answered an error; the others are
-   * described by their layers.
+   * Adds the fact to requests that no route of a host handled, and to those that a route with parameters answered an error, or a path that
+   * another route has literally; the others are described by their layers.
    */
   onFinish(context: Context, req: IncomingMessage): void;
   /** The same before the response, for the 404 page. */
@@ -82,6 +83,8 @@ export interface HostRouting {
 /** Matches against the routers of whatever application a request came through, only when no route handled it. */
 export function createHostRouting(known: DryMatchOptions): HostRouting {
   const matchers = new WeakMap<object, DryMatcher>();
+  /** Paths of the routes without parameters, as long as the application has no further layer. */
+  const literals = new WeakMap<object, { layers: number; paths: Set<string> }>();
 
   function matcherOf(app: Express): DryMatcher {
     let matcher = matchers.get(app);
@@ -97,6 +100,31 @@ export function createHostRouting(known: DryMatchOptions): HostRouting {
     if (app !== undefined) addRouting(context, matcherOf(app));
   }
 
+  function isLiteralPath(app: Express, url: string): boolean {
+    const layers = stackOf(routerOf(app))?.length ?? 0;
+    let known = literals.get(app);
+    if (known?.layers !== layers) {
+      known = {
+        layers,
+        paths: new Set(
+          matcherOf(app)
+            .routes()
+            .map(({ pattern }) => pattern),
+        ),
+      };
+      literals.set(app, known);
+    }
+    return known.paths.has(pathOf(url));
+  }
+
+  /** Success or not, a later route may have been meant. */
+  function isShadowing(context: Context, req: IncomingMessage, status: number): boolean {
+    if (!/[:*]/.test(context.first('route')?.pattern ?? '')) return false;
+    const url = context.first('request')?.url;
+    const { app } = req as IncomingMessage & { app?: Express };
+    return status >= 400 || (app !== undefined && url !== undefined && isLiteralPath(app, url));
+  }
+
   const onMiss: HostRouting['onMiss'] = (context, req) => {
     if (context.first('route') !== undefined || context.first('routing') !== undefined) return;
     describe(context, req);
@@ -107,10 +135,7 @@ export function createHostRouting(known: DryMatchOptions): HostRouting {
     onFinish(context, req) {
       const status = context.first('response')?.status ?? 0;
       if (status === 404 || status === 405) onMiss(context, req);
-      // A later route may have been meant.
-      const isRead = context.first('routing') !== undefined;
-      if (status >= 400 && !isRead && /[:*]/.test(context.first('route')?.pattern ?? ''))
-        describe(context, req);
+      if (context.first('routing') === undefined && isShadowing(context, req, status)) describe(context, req);
     },
   };
 }

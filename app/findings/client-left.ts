@@ -5,9 +5,9 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
 import { mediaType, nameOfLayer, receivedHeader } from './shared/http.ts';
-import { endOf, type Interval, type Kept } from './shared/kept.ts';
+import { type Call, endOf, type Interval, type Kept } from './shared/kept.ts';
 import { labelOf } from './shared/queries.ts';
-import { duration } from './shared/wording.ts';
+import { count, duration } from './shared/wording.ts';
 
 type Given = { request: KeptRequest } & Partial<Pick<Kept, 'http_client' | 'database' | 'routing'>>;
 
@@ -22,14 +22,23 @@ function pendingAt<T extends Interval>(work: readonly T[] | undefined, atMs: num
   return work?.find((one) => one.startMs < atMs && endOf(one) >= atMs);
 }
 
+/** What an open call is waiting for. */
+function stateOf(call: Call, atMs: number): string {
+  const { status, headersMs, startMs } = call;
+  if (status !== null && headersMs !== null)
+    return `${callName(call)} had returned ${status}, but its body was not read to the end for ${duration(atMs - startMs - headersMs)}, which keeps its connection busy`;
+  const announced = call.requestHeaders.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
+  const unsent =
+    call.requestBody?.bytes === 0 && Number(announced) > 0
+      ? `: 0 of ${count(Number(announced), 'byte')} of its body were written, as happens if a parser has read the stream before`
+      : '';
+  return `${callName(call)} had not responded for ${duration(atMs - startMs)}${unsent}`;
+}
+
 /** null: nothing recorded says what it was. */
 function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awaited | null {
   const call = pendingAt(http_client?.calls, atMs);
-  if (call !== undefined)
-    return {
-      text: `${callName(call)} had not responded for ${duration(atMs - call.startMs)}`,
-      place: call.caller,
-    };
+  if (call !== undefined) return { text: stateOf(call, atMs), place: call.caller };
   const query = pendingAt(database?.queries, atMs);
   if (database !== undefined && query !== undefined)
     return {

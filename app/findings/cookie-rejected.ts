@@ -2,14 +2,8 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptSecurity } from '../panels/security/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { receivedHeader } from './shared/http.ts';
+import { isUntrustedHttps } from './shared/proxy.ts';
 import { count } from './shared/wording.ts';
-
-/** The proxy says https but is not trusted, so the response counts as http. */
-function isUntrustedHttps(request: KeptRequest): boolean {
-  if (request.client.trusted === true || request.client.scheme === 'https') return false;
-  return /^\s*https\b/i.test(receivedHeader(request, 'x-forwarded-proto') ?? '');
-}
 
 export const cookieRejected: FindingRule<{ request: KeptRequest; security: KeptSecurity }> = {
   name: 'cookie-rejected',

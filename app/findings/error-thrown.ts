@@ -10,7 +10,11 @@ type Error = Pick<ThrownRecord, 'thrown' | 'place'>;
 /** `TypeError: Cannot read …` of the last cause. */
 function nameOf({ thrown }: Error): string {
   const link = thrown.chain.at(-1);
-  return link === undefined ? 'An error' : `${link.class}: ${excerpt(link.message)}`;
+  if (link === undefined) return 'An error';
+  // Parsers of forms name the field beside the message.
+  const { field } = link.properties;
+  const named = typeof field === 'string' && field !== '' ? ` (field “${excerpt(field, 60)}”)` : '';
+  return `${link.class}: ${excerpt(link.message)}${named}`;
 }
 
 /**
@@ -26,9 +30,9 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
   name: 'error-thrown',
   needs: ['exception'],
   labels: ['exception', 'late error'],
-  why: 'An error that was thrown, rejected or passed to `next()` reached the error handler; the place is the topmost frame in your own code.',
-  fix: 'Start with the named line and its inputs: reject invalid input with a 4xx, and check optional values before using them.',
-  find({ exception: { errors }, request }, { status, durationMs }) {
+  why: 'An error that was thrown, rejected or passed to `next()` became a 5xx, came after the response, or got none; the place is the topmost frame in your own code, else the middleware that it came from.',
+  fix: 'Start with the named line and its inputs: reject invalid input with a 4xx, and check optional values before using them. In Express 4, pass the rejections of async handlers to `next`.',
+  find({ exception: { errors }, request }, { status, durationMs, outcome }) {
     const isHidden = status !== null && status < 400;
     const isError = status !== null && status >= 400;
     return errors.flatMap((record, index): FindingDraft[] => {
@@ -36,7 +40,7 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
       // Reported by unhandled-rejection, logged-error and answered-twice.
       if (origin === 'uncaughtException' || origin === 'unhandledRejection' || origin === 'logged') return [];
       if (isAnsweredTwice(record)) return [];
-      const common = { anchor: `error-${index + 1}`, place: lineOf(record) };
+      const common = { anchor: `error-${index + 1}`, place: lineOf(record) ?? record.from?.place };
       const isSent = isError && isInResponse(record, request?.response?.text);
       if ((late || origin === 'late') && !isSent) {
         const when =
@@ -47,7 +51,8 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
         return [{ ...common, label: 'late error', broke: 'unseen', severity: 'warn', sentence }];
       }
       const answered = isSent ? status : record.status;
-      const isFault = answered !== null && answered >= 500;
+      const isLost = status === null && outcome === 'aborted';
+      const isFault = isLost || (answered !== null && answered >= 500);
       // Of one that has a cause, root-cause tells.
       if (isHidden || !isFault || (record.thrown.chain.length > 1 && !isSent)) return [];
       return [
@@ -56,7 +61,7 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
           label: 'exception',
           broke: 'response',
           severity: 'bad',
-          sentence: `Thrown: ${nameOf(record)}`,
+          sentence: `Thrown: ${nameOf(record)}${isLost ? ', and no response was sent' : ''}`,
         },
       ];
     });

@@ -18,20 +18,26 @@ export const failureSent: FindingRule<Given> = {
   needs: ['routing'],
   labels: ['5xx sent'],
   why: 'The status is a 5xx, and no error was thrown, rejected or passed to `next()`: the code set the status itself, often in a `catch` block.',
-  fix: 'Pass the error to `next(error)` or throw it again, so that the error handler, the logs and this page get it with its stack.',
+  fix: 'Pass the error to `next(error)` or throw it again, so that the error handler and this page get its stack. To go on, call `next()` without a value: `.then(next)` passes the result on as an error.',
   find({ routing, exception, logs, database, http_client: calls }, { status }) {
     if (status === null || status < 500) return [];
     const errors = exception?.errors ?? [];
     if (errors.some(({ origin }) => origin !== 'logged')) return [];
     // Their own rules name the place.
     if ((database?.totals.failed ?? 0) > 0 || (calls?.totals.failed ?? 0) > 0) return [];
-    const layer = lastRunning(routing.layers.map(fromLayerRow));
+    const layers = routing.layers.map(fromLayerRow);
+    const layer = lastRunning(layers);
     if (layer === undefined) return [];
+    const passing = layer.kind === 'error' ? layers.findLast(({ kind }) => kind !== 'error') : undefined;
     const line = logs?.lines.findLast(({ level }) => level === 'error' || level === 'warn');
     const lineAt = isInLibrary(line?.caller) ? null : line?.caller;
-    const place = loggedErrorPlace(exception) ?? lineAt ?? layer.source;
+    const place = passing?.source ?? loggedErrorPlace(exception) ?? lineAt ?? layer.source;
     const logged = line === undefined ? '' : `; logged before: ${excerpt(line.message)}`;
-    const sentence = `${nameOfLayer(layer)} responded ${status}, and nothing was thrown or passed to next()${logged}`;
+    const cause =
+      passing === undefined
+        ? 'and nothing was thrown or passed to next()'
+        : `because ${nameOfLayer(passing)} passed next() a value that is not an Error, which Express takes for one`;
+    const sentence = `${nameOfLayer(layer)} responded ${status}, ${cause}${logged}`;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: 'match', place }];
   },
 };

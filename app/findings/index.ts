@@ -17,6 +17,7 @@ import { errorAnswered2xx } from './error-answered-2xx.ts';
 import { errorDropped } from './error-dropped.ts';
 import { errorHandlerArguments } from './error-handler-arguments.ts';
 import { errorThrown } from './error-thrown.ts';
+import { corsRefused } from './cors-refused.ts';
 import { createEtagChanges } from './etag-changes.ts';
 import { eventLoopBlocked } from './event-loop-blocked.ts';
 import { failedCall } from './failed-call.ts';
@@ -24,6 +25,8 @@ import { failedStatement } from './failed-statement.ts';
 import { failureSent } from './failure-sent.ts';
 import { garbageCollection } from './garbage-collection.ts';
 import { headerOverwritten } from './header-overwritten.ts';
+import { htmlInstead } from './html-instead.ts';
+import { inlineScriptBlocked } from './inline-script-blocked.ts';
 import { jsonTwice } from './json-twice.ts';
 import { largeResult } from './large-result.ts';
 import { lockWait } from './lock-wait.ts';
@@ -33,11 +36,13 @@ import { manyQueries } from './many-queries.ts';
 import { middlewareOrder } from './middleware-order.ts';
 import { nPlusOne } from './n-plus-one.ts';
 import { nextAfterResponse } from './next-after-response.ts';
+import { nullComparison } from './null-comparison.ts';
 import { outsideTransaction } from './outside-transaction.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 import { poolWait } from './pool-wait.ts';
 import { processEnded } from './process-ended.ts';
 import { queryNeverRun } from './query-never-run.ts';
+import { redirectFails } from './redirect-fails.ts';
 import { repeatedCall } from './repeated-call.ts';
 import { repeatedStatement } from './repeated-statement.ts';
 import { retriedCall } from './retried-call.ts';
@@ -78,6 +83,7 @@ export function createFindingRules(): FindingRule[] {
     lockWait,
     largeResult,
     failedStatement,
+    nullComparison,
     queryNeverRun,
     poolWait,
     createConnectionPerRequest(),
@@ -114,6 +120,8 @@ export function createFindingRules(): FindingRule[] {
     routeShadowed,
     routeRegression,
     middlewareOrder,
+    redirectFails,
+    htmlInstead,
     bodyNotParsed,
     bodyRefused,
     uploadCutOff,
@@ -124,6 +132,8 @@ export function createFindingRules(): FindingRule[] {
     wrongLength,
     jsonTwice,
     unescapedInput,
+    inlineScriptBlocked,
+    corsRefused,
     cookieRejected,
     sessionChangedLate,
     sessionWithoutCookie,

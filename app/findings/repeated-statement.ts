@@ -1,6 +1,8 @@
 /** A read that repeats an earlier one with nothing written in between: its result was already known. */
+import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
+import { mediaType } from './shared/http.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
 import { count, shareOf } from './shared/wording.ts';
@@ -60,14 +62,16 @@ function placesText(places: ReadonlySet<string | null>): string {
   return `${count(places.size, 'place')}${named}`;
 }
 
-export const repeatedStatement: FindingRule<Pick<Kept, 'database'>> = {
+export const repeatedStatement: FindingRule<Pick<Kept, 'database'> & { request?: KeptRequest }> = {
   name: 'repeated-statement',
   needs: ['database'],
   labels: ['duplicate'],
   why: 'At least two reads of this request were identical, values included, and the request wrote nothing in between.',
   fix: 'Read once and pass the result on, or cache it for the duration of the request.',
-  find({ database }, { durationMs: wholeMs }) {
+  find({ database, request }, { durationMs: wholeMs }) {
     const { queries } = database;
+    // An event stream asks again to see what has changed.
+    if (mediaType(request?.response?.contentType ?? null) === 'text/event-stream') return [];
     if (queries.length < 2 || database.statements.length === queries.length) return [];
     return repeatedIn(database).flatMap(({ members }) => {
       const of = pick(queries, members);

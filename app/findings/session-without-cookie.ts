@@ -3,6 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { receivedHeader, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
+import { isUntrustedHttps } from './shared/proxy.ts';
 import { isRecord } from '../profiler/json.ts';
 
 const NAMED = 3;
@@ -24,8 +25,9 @@ export const sessionWithoutCookie: FindingRule<{ request: KeptRequest } & Partia
     if (names.length === 0) return [];
     const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+    const proxy = isUntrustedHttps(request) ? ' (the proxy says https, but is not trusted)' : '';
     const plain =
-      request.client.scheme === 'http' ? ' over http, where a secure session cookie is not set' : '';
+      request.client.scheme === 'http' ? ` over http${proxy}, where a secure session cookie is not set` : '';
     const sentence = `The new session has ${named.join(', ')}${more}, but no session cookie was sent${plain}: the next request may not find it`;
     return [
       { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },

@@ -8,12 +8,28 @@ const ENDS =
   /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 
+/** `pool.query('COMMIT')` takes any free connection. */
+function endElsewhere(database: Kept['database'], members: readonly number[]): string {
+  const { queries } = database;
+  const { connection = null, instance } = queries[members[0] ?? -1] ?? {};
+  const end = queries.find(
+    (query) =>
+      query.instance === instance &&
+      query.connection !== connection &&
+      query.transaction === null &&
+      ENDS.test(sqlOf(database, query)),
+  );
+  if (end === undefined) return '';
+  const word = /^\s*(\w+)/.exec(sqlOf(database, end))?.[1]?.toUpperCase() ?? '';
+  return `: ${word} ran on another connection of the pool, so what was sent between them may not belong to it either`;
+}
+
 export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
   name: 'unended-transaction',
   needs: ['database'],
   labels: ['open transaction'],
   why: 'A BEGIN of this request was recorded, but no COMMIT or ROLLBACK on its connection by the time the response finished.',
-  fix: 'Use `knex.transaction(async (trx) => …)`, which always ends the transaction, and await it before you respond.',
+  fix: 'Use `knex.transaction(async (trx) => …)`, which always ends it, and await it before you respond. With `pg`, send BEGIN, the statements and COMMIT through one client of `pool.connect()`.',
   find({ database }, { state }) {
     const { queries } = database;
     if (state === 'running' || !queries.some(({ transaction }) => transaction !== null)) return [];
@@ -28,7 +44,7 @@ export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
       .map(({ members }) => {
         const caller = members.map((index) => queries[index]?.caller ?? null).find((place) => place !== null);
         const work = workOf(database, members);
-        const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished`;
+        const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished${endElsewhere(database, members)}`;
         return {
           broke: 'unseen',
           severity: 'bad',

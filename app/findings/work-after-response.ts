@@ -17,6 +17,8 @@ interface Kept {
 
 /** Work right after the end still belongs to the response, such as saving a session. */
 const GRACE_MS = 5;
+/** Work under way when the client leaves may go on; what goes on this often is repeated by a timer or a listener. */
+const MANY = 3;
 
 function after(list: readonly Started[] | undefined, endMs: number): Started[] {
   // Usually the last one started before the end.
@@ -45,10 +47,11 @@ export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
   name: 'work-after-response',
   needs: ['request'],
   labels: ['after the response'],
-  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished.',
-  fix: 'Await the work before the response if its result matters; otherwise hand it to a queue, and catch its errors.',
+  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished or the client left.',
+  fix: "Await the work before the response if its result matters; otherwise hand it to a queue, and catch its errors. Stop timers and listeners when the client leaves (`res.on('close', …)`).",
   find({ database, http_client }, { durationMs, outcome }) {
-    if (durationMs === null || outcome !== 'finished') return [];
+    if (durationMs === null || (outcome !== 'finished' && outcome !== 'aborted')) return [];
+    const isLeft = outcome === 'aborted';
     const panelOf = (queries: readonly Started[]) => (queries.length > 0 ? 'database' : 'http_client');
     const severity = 'info';
     const found: FindingDraft[] = [];
@@ -57,9 +60,12 @@ export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
     const calls = after(http_client?.calls, endMs);
     const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
     if (last > 0) {
-      const sentence = `${textOf(queries, calls)} started after the response, the last one ${duration(last - durationMs)} later`;
-      found.push({ severity, sentence, panel: panelOf(queries), place: callerOf([...queries, ...calls]) });
+      const sentence = `${textOf(queries, calls)} started after ${isLeft ? 'the client had left' : 'the response'}, the last one ${duration(last - durationMs)} later`;
+      const goesOn = isLeft && queries.length + calls.length >= MANY;
+      const place = callerOf([...queries, ...calls]);
+      found.push({ severity: goesOn ? 'warn' : severity, sentence, panel: panelOf(queries), place });
     }
+    if (isLeft) return found;
     const open = unfinished(database?.queries, durationMs);
     const openCalls = unfinished(http_client?.calls, durationMs);
     if (open.length + openCalls.length > 0) {

@@ -40,6 +40,13 @@ function decode(bytes: Buffer, charset: string): string {
 /** Charsets in which ASCII bytes are always ASCII characters. */
 const ASCII_BASED = /^(?:utf-?8|us-ascii|iso-8859-\d+|windows-125\d)$/i;
 
+/** No compressed body of this length is all ASCII: the bytes are not what the header says. */
+const ASCII_LENGTH = 64;
+
+function isPlain(preview: Buffer | string): boolean {
+  return typeof preview === 'string' && preview.length >= ASCII_LENGTH;
+}
+
 /**
  * The text of a preview; null if it is binary, compressed or empty. A string represents bytes that are all ASCII.
  */
@@ -48,7 +55,7 @@ export function decodePreview(
   { contentType, encoding }: { contentType: string | null; encoding: string | null },
 ): string | null {
   if (preview.length === 0 || !isTextType(contentType)) return null;
-  if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding)) return null;
+  if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding) && !isPlain(preview)) return null;
   const charset = charsetOf(contentType);
   if (typeof preview === 'string' && ASCII_BASED.test(charset)) return preview;
   const bytes = typeof preview === 'string' ? Buffer.from(preview, 'latin1') : preview;

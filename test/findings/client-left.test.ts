@@ -45,13 +45,26 @@ describe('finding client-left', () => {
     const call = {
       method: 'GET',
       url: 'http://a.test/tax',
+      status: null,
       startMs: 10,
       durationMs: null,
+      headersMs: null,
+      requestHeaders: [],
       caller: 'tax.ts:4',
     };
-    const kept = { request: { headers: [] }, http_client: { calls: [call] } } as unknown as Parameters<typeof clientLeft.find>[0]; // prettier-ignore
-    const head = { outcome: 'aborted', status: null, durationMs: 1010, error: null } as ProfileHead;
-    expect(clientLeft.find(kept, head, {})[0]).to.include({
+    const of = (changed: object) => {
+      const kept = { request: { headers: [] }, http_client: { calls: [{ ...call, ...changed }] } } as unknown as Parameters<typeof clientLeft.find>[0]; // prettier-ignore
+      const head = { outcome: 'aborted', status: null, durationMs: 1010, error: null } as ProfileHead;
+      return clientLeft.find(kept, head, {})[0];
+    };
+    expect(of({ status: 200, headersMs: 500 })?.sentence).to.contain(
+      ': GET a.test/tax had returned 200, but its body was not read to the end for 500.0 ms',
+    );
+    const length = [{ name: 'Content-Length', value: '12' }];
+    const unsent = { method: 'POST', requestHeaders: length, requestBody: { bytes: 0 } };
+    expect(of(unsent)?.sentence).to.contain('for 1.00 s: 0 of 12 bytes of its body were written');
+    expect(of({ ...unsent, requestBody: { bytes: 12 } })?.sentence).to.match(/for 1\.00 s$/);
+    expect(of({})).to.include({
       sentence:
         'The client disconnected after 1.01 s, before the headers were sent: GET a.test/tax had not responded for 1.00 s',
       place: 'tax.ts:4',

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorThrown } from '../../app/findings/error-thrown.ts';
 import type { Finding, Profile } from '../../app/index.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
@@ -30,6 +32,9 @@ describe('finding error-thrown', () => {
     });
     app.get('/refused', () => {
       throw Object.assign(new Error('not yours'), { status: 403 });
+    });
+    app.get('/field', () => {
+      throw Object.assign(new Error('Unexpected file field'), { field: 'photo' });
     });
     app.get('/caught', (_req, res) => {
       try {
@@ -73,6 +78,31 @@ describe('finding error-thrown', () => {
     expect(more).to.deep.equal([]);
     expect((await ask('/sent/400')).of('error-thrown')).to.deep.equal([]);
     expect((await ask('/other')).of('error-thrown')[0]).to.include({ label: 'late error' });
+  });
+
+  it('names the field that a parser names', async () => {
+    const [finding] = (await ask('/field')).of('error-thrown');
+    expect(finding?.sentence).to.equal('Thrown: Error: Unexpected file field (field “photo”)');
+  });
+
+  it('says that no response was sent', () => {
+    const record = {
+      origin: 'passed on',
+      late: false,
+      atMs: 4,
+      status: null,
+      place: null,
+      from: { name: 'load', place: 'a.ts:2' },
+    };
+    const thrown = { chain: [{ class: 'RangeError', message: 'lost', status: null, properties: {} }] };
+    const kept = { exception: { errors: [{ ...record, thrown }] } } as unknown as Parameters<
+      typeof errorThrown.find
+    >[0];
+    const head = { status: null, outcome: 'aborted', durationMs: 900 } as ProfileHead;
+    expect(errorThrown.find(kept, head, {})[0]).to.include({
+      sentence: 'Thrown: RangeError: lost, and no response was sent',
+      place: 'a.ts:2',
+    });
   });
 
   it('ignores refusals, caught errors and errors with a cause', async () => {

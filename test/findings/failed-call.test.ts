@@ -25,6 +25,13 @@ describe('finding failed-call', () => {
     app.get('/pass/:path', async (req, res) => {
       res.status(502).json(await call(req.params.path));
     });
+    app.get('/cancelled', async (_req, res) => {
+      const leaves = new AbortController();
+      const answer = await fetch(`${upstream()}/200`, { signal: leaves.signal });
+      leaves.abort();
+      await answer.text().catch(() => '');
+      res.send('fine');
+    });
     app.get('/again', async (_req, res) => {
       tries = 0;
       await call('flaky');
@@ -52,5 +59,9 @@ describe('finding failed-call', () => {
 
   it('ignores a 404 and a failure that a retry repaired', async () => {
     for (const path of ['/swallow/404', '/again']) expect((await ask(path)).of('failed-call'), path).to.deep.equal([]); // prettier-ignore
+  });
+
+  it('ignores a response whose body was not wanted', async () => {
+    expect((await ask('/cancelled')).of('failed-call')).to.deep.equal([]);
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { ErrorRequestHandler } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 
@@ -30,10 +31,20 @@ describe('finding failure-sent', () => {
     app.get('/passed', (_req, _res, next) => {
       next(Object.assign(new Error('not now'), { status: 503 }));
     });
+    app.get(
+      '/result',
+      function loadUser(_req, _res, next) {
+        void Promise.resolve({ name: 'Ann' }).then(next);
+      },
+      (_req, res) => res.send('x'),
+    );
     app.get('/refused', (_req, res) => {
       console.error('no such order');
       res.status(404).end();
     });
+    app.use('/result', ((_error, _req, res, _next) => {
+      res.status(500).end();
+    }) satisfies ErrorRequestHandler);
   });
 
   it('names the handler that sent a 5xx, and where', async () => {
@@ -42,19 +53,27 @@ describe('finding failure-sent', () => {
     expect(finding?.sentence).to.equal(
       'GET /dropped responded 500, and nothing was thrown or passed to next()',
     );
-    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:8$/);
+    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:9$/);
+  });
+
+  it('names what passed a value that is no Error to next()', async () => {
+    const [finding] = (await ask('/result')).of('failure-sent');
+    expect(finding?.sentence).to.match(
+      /^an error handler without a name responded 500, because loadUser passed next\(\) a value that is not an Error/,
+    );
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:\d+$/);
   });
 
   it('quotes what was logged, and names the line of it', async () => {
     const [finding] = (await ask('/logged')).of('failure-sent');
     expect(finding?.sentence).to.match(/ responded 503, .+; logged before: the warehouse does not respond$/);
-    expect(finding?.place).to.match(/failure-sent\.test\.ts:16$/);
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:17$/);
   });
 
   it('names where the error was thrown that was only logged', async () => {
     const [finding] = (await ask('/error-logged')).of('failure-sent');
     expect(finding?.sentence).to.contain('logged before: RangeError: out of stock');
-    expect(finding?.place).to.match(/failure-sent\.test\.ts:21$/);
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:22$/);
   });
 
   it('leaves errors that reached the error handler, and other statuses, alone', async () => {

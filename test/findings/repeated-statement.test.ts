@@ -16,6 +16,11 @@ describe('finding repeated-statement', () => {
         seen.push(await knex('users').where({ id: 1 }).first());
         res.json(seen);
       });
+      app.get('/events', async (_req, res) => {
+        res.set('content-type', 'text/event-stream');
+        res.write(`data: ${JSON.stringify(await user(1))}\n\n`);
+        res.end(`data: ${JSON.stringify(await user(1))}\n\n`);
+      });
       app.get('/together', async (_req, res) => {
         res.json(await Promise.all([user(1), user(1), user(1), user(1)]));
       });
@@ -74,5 +79,9 @@ describe('finding repeated-statement', () => {
 
   it('reports nothing if there was a write in between, or the values or results differ', async () => {
     for (const path of ['/changed', '/volatile', '/others']) expect((await ask(path)).of('repeated-statement'), path).to.deep.equal([]); // prettier-ignore
+  });
+
+  it('ignores an event stream, which asks what has changed', async () => {
+    expect((await ask('/events')).of('repeated-statement')).to.deep.equal([]);
   });
 });

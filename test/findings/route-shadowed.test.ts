@@ -12,6 +12,8 @@ describe('finding route-shadowed', () => {
     app.all('/passed/*rest', (_req, _res, next) => next());
     app.use('/passed', express.json());
     app.post('/passed/on', (_req, res) => res.send('x'));
+    orders.get('/file/*path', (_req, res) => res.send('cached'));
+    orders.get('/file/list', (_req, res) => res.send('list'));
     app.use('/orders', orders);
   });
 
@@ -32,8 +34,16 @@ describe('finding route-shadowed', () => {
     expect(of('route-shadowed')).to.deep.equal([]);
   });
 
-  it('ignores a success, another method and a path that no other route has', async () => {
-    for (const path of ['/orders/fine', '/orders/other', '/orders/none'])
+  it('also where the earlier route answered with a success', async () => {
+    const [finding] = (await ask('/orders/fine')).of('route-shadowed');
+    expect(finding).to.include({
+      broke: 'unseen',
+      sentence: 'GET /orders/:id answered 200; GET /orders/fine also matches, but is registered after it',
+    });
+  });
+
+  it('ignores a wildcard that succeeds, another method and a path that no other route has', async () => {
+    for (const path of ['/orders/file/list', '/orders/other', '/orders/none'])
       expect((await ask(path)).of('route-shadowed'), path).to.deep.equal([]);
   });
 });

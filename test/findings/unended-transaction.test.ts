@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
+import { unendedTransaction } from '../../app/findings/unended-transaction.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding unended-transaction', () => {
@@ -42,5 +44,22 @@ describe('finding unended-transaction', () => {
       expect(profile.panels.database?.summary?.count).to.equal(2);
       expect(of('unended-transaction'), how).to.deep.equal([]);
     }
+  });
+
+  it('says that it was ended on another connection', () => {
+    const statements = ['begin', 'update carts set id = 2', 'commit'].map((sql) => ({ sql }));
+    const query = { bindings: [], instance: 'a', group: null, error: null, caller: 'a.ts:3' };
+    const queries = [
+      { ...query, statement: 0, connection: 'a1', transaction: 't1' },
+      { ...query, statement: 1, connection: 'a2', transaction: null },
+      { ...query, statement: 2, connection: 'a2', transaction: null },
+    ];
+    const kept = { database: { statements, queries } } as unknown as Parameters<
+      typeof unendedTransaction.find
+    >[0];
+    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, {});
+    expect(finding?.sentence).to.contain(
+      'when the response finished: COMMIT ran on another connection of the pool',
+    );
   });
 });

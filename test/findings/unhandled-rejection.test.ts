@@ -36,7 +36,7 @@ describe('finding unhandled-rejection', () => {
     const [finding] = (await ask('/rejected')).of('unhandled-rejection');
     expect(finding).to.include({ label: 'unhandled rejection', severity: 'bad', anchor: 'error-1' });
     expect(finding?.sentence).to.match(
-      /^Unhandled rejection: RangeError, \S+ m?s after the request started$/,
+      /^Unhandled rejection: RangeError: lost, \S+ m?s after the request started$/,
     );
     expect(finding?.place).to.match(/^test\/findings\/unhandled-rejection\.test\.ts:\d+$/);
   });
@@ -51,7 +51,7 @@ describe('finding unhandled-rejection', () => {
       return finding !== undefined;
     }, 'the profile is written again');
     expect(finding?.label).to.equal('uncaught exception');
-    expect(finding?.sentence).to.match(/^Uncaught exception: TypeError, \S+ m?s after the response$/);
+    expect(finding?.sentence).to.match(/^Uncaught exception: TypeError: lost, \S+ m?s after the response$/);
   });
 
   it('ignores a handled rejection', async () => {

@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Finding, Profiler } from '../../app/index.ts';
+import { workAfterResponse } from '../../app/findings/work-after-response.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 
@@ -73,5 +75,15 @@ describe('finding work-after-response', () => {
     const asked = await ask('/within');
     await sleep(600);
     expect(await findingsOf(asked)).to.deep.equal([]);
+  });
+
+  it('says what went on after the client had left', () => {
+    const queries = [800, 1100, 1200, 1300].map((startMs) => ({ startMs, durationMs: 2, caller: 'a.ts:9' }));
+    const head = { durationMs: 1000, outcome: 'aborted' } as ProfileHead;
+    expect(workAfterResponse.find({ request: {}, database: { queries } }, head, {})[0]).to.include({
+      severity: 'warn',
+      sentence: '3 queries started after the client had left, the last one 300.0 ms later',
+      place: 'a.ts:9',
+    });
   });
 });

@@ -100,6 +100,20 @@ describe('bodies of outgoing calls', () => {
       expect(text).to.not.include(secret);
   });
 
+  it('are empty where a length was announced and nothing written', async () => {
+    const { calls } = await record(
+      () =>
+        new Promise<void>((resolve) => {
+          const headers = { 'content-type': 'application/json', 'content-length': '12' };
+          const call = httpRequest(upstream(), { method: 'POST', headers });
+          call.on('error', () => undefined).on('close', resolve);
+          call.on('finish', () => call.destroy());
+          call.end();
+        }),
+    );
+    expect(calls[0]?.requestBody).to.deep.equal({ bytes: 0, text: '', truncated: false });
+  });
+
   it('are cut at the limit, unpacked, and whole in characters', async () => {
     const { calls, returned } = await record(async () => {
       const long = await call({ path: '/long' });

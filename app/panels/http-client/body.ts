@@ -26,9 +26,16 @@ function unpack(preview: Buffer, encoding: string): Buffer | null {
   return null;
 }
 
-/** null if no body was recorded. */
-export function bodyOf(body: Facts['call']['requestBody'], headers: readonly string[]): CallBodyEntry | null {
-  if (body === undefined || body.bytes === 0) return null;
+const NOTHING: CallBodyEntry = { bytes: 0, text: '', truncated: false };
+
+/** null if no body was recorded. A request that announced a body and sent nothing of it has one of 0 bytes. */
+export function bodyOf(
+  body: Facts['call']['requestBody'],
+  headers: readonly string[],
+  isRequest = false,
+): CallBodyEntry | null {
+  if (body === undefined) return null;
+  if (body.bytes === 0) return isRequest && Number(rawHeader(headers, 'content-length')) > 0 ? NOTHING : null;
   const { bytes, preview } = body;
   const plain = unpack(preview, rawHeader(headers, 'content-encoding') ?? '');
   const contentType = rawHeader(headers, 'content-type');

@@ -29,7 +29,7 @@ function connectionOf(connection: Facts['call']['connection']): CallEntry['conne
 }
 
 function entryOf(fact: Facts['call']): CallEntry {
-  const sent = bodyOf(fact.requestBody, fact.requestHeaders);
+  const sent = bodyOf(fact.requestBody, fact.requestHeaders, true);
   const received = bodyOf(fact.responseBody, fact.responseHeaders);
   return {
     method: fact.method,

@@ -1,4 +1,8 @@
+/** The application did not want the body of a response that it had. */
+const ABORTED = /^AbortError\b/;
+
 /** Whether a call failed, for its page and for the rules. */
 export function hasFailed({ status, error }: { status: number | null; error: string | null }): boolean {
-  return error !== null || (status !== null && status >= 500);
+  if (status !== null && status >= 500) return true;
+  return error !== null && !(status !== null && ABORTED.test(error));
 }

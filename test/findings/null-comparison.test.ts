@@ -1,0 +1,52 @@
+import { expect } from 'chai';
+import { nullComparison } from '../../app/findings/null-comparison.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+
+type Kept = Parameters<typeof nullComparison.find>[0];
+
+const NULL = { name: 'a', value: null };
+const UNDEFINED = { name: 'a', value: '[undefined]', type: 'undefined' };
+const SEVEN = { name: 'a', value: 7 };
+
+function found(sql: string, bindings: object[], { rows = 0, status = 404 } = {}) {
+  const query = { statement: 0, bindings, rows, error: null, group: null, caller: 'a.ts:3' };
+  const kept = { database: { statements: [{ sql }], queries: [query] } } as unknown as Kept;
+  return nullComparison.find(kept, { status } as ProfileHead, {});
+}
+
+describe('finding null-comparison', () => {
+  it('names the statement, the value and the line', () => {
+    expect(found('select * from users where team = $1 and id = $2', [SEVEN, UNDEFINED])[0]).to.deep.include({
+      label: 'compared with NULL',
+      broke: 'response',
+      sentence:
+        'select … from users compares a column with NULL (value 2 of 2), which is never true: it found no row',
+      anchor: 'q1',
+      place: 'a.ts:3',
+    });
+    expect(found('update users set name = ? where id = ?', [SEVEN, NULL], { status: 200 })[0]).to.include({
+      broke: 'unseen',
+    });
+  });
+
+  it('counts a value once where it stands before others of its kind', () => {
+    expect(found('update users set name = ?, boss = ? where id = ?', [SEVEN, NULL, SEVEN])).to.deep.equal([]);
+    expect(
+      found('select 1 from a where b = $10', [...Array.from({ length: 9 }, () => SEVEN), NULL]),
+    ).to.have.length(1);
+  });
+
+  it('ignores statements that found rows, set NULL, or have NULL in mind', () => {
+    expect(found('select * from users where id = $1', [NULL], { rows: 1 })).to.deep.equal([]);
+    expect(found('select * from users where id = $1', [SEVEN])).to.deep.equal([]);
+    expect(found('insert into users (boss) values ($1)', [NULL])).to.deep.equal([]);
+    for (const condition of [
+      '($1::int is null or id = $1)',
+      'id is not distinct from $1',
+      'id = coalesce($1, id)',
+      'open or owner = $1',
+    ])
+      // prettier-ignore
+      expect(found(`select * from users where ${condition}`, [NULL]), condition).to.deep.equal([]);
+  });
+});
