@@ -29,7 +29,7 @@ function withMasks(text: string): SafeHtml | string {
 
 /** A foreign value inside our text. */
 function foreign(value: unknown): SafeHtml {
-  return markup`<bdi dir="auto">${withMasks(toText(value))}</bdi>`;
+  return markup`<bdi>${withMasks(toText(value))}</bdi>`;
 }
 
 /** The first characters, never half of a surrogate pair. */
@@ -52,7 +52,7 @@ function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): Sa
   if (text.length <= FOLD_ABOVE)
     return markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
   const length = numberHelpers.count(text.length, 'character');
-  const summary = markup`<bdi dir="auto">${withMasks(beginning(text, SUMMARY_LENGTH))}&hellip;</bdi> <span class="say">${length}</span>`;
+  const summary = markup`<bdi>${withMasks(beginning(text, SUMMARY_LENGTH))}&hellip;</bdi> <span class="say">${length}</span>`;
   const whole = markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
   return markup`<details class="fold"><summary>${summary}</summary>${whole}</details>`;
 }
