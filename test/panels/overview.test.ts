@@ -85,7 +85,7 @@ describe('the overview panel', () => {
 
   it('joins short middleware to one row that says how many there are, however long their names', async () => {
     const rowOf = async (names: readonly string[]): Promise<string | undefined> => {
-      const profile = await profileOf({
+      const profile = await fixture.profileOf({
         more: (context) => {
           lasting(context, 1000);
           names.forEach((name, at) =>
