@@ -11,7 +11,10 @@ interface Started {
 
 interface Kept {
   request: object;
-  database?: { queries: readonly Started[] };
+  database?: {
+    queries: readonly (Started & { statement?: number })[];
+    statements?: readonly { sql: string }[];
+  };
   http_client?: { calls: readonly Started[] };
 }
 
@@ -30,6 +33,12 @@ function after(list: readonly Started[] | undefined, endMs: number): Started[] {
 /** Started before the response had finished, and ended after it. */
 function unfinished(list: readonly Started[] | undefined, endMs: number): Started[] {
   return list?.filter((one) => one.startMs <= endMs && endOf(one) > endMs) ?? [];
+}
+
+/** Without settings of a connection (`set time zone`), which a pool also sends to one that no query of the request waits for. */
+function queriesOf(database: Kept['database']): readonly Started[] | undefined {
+  const { queries, statements = [] } = database ?? {};
+  return queries?.filter(({ statement = -1 }) => !/^\s*set\b/i.test(statements[statement]?.sql ?? ''));
 }
 
 function textOf(queries: readonly Started[], calls: readonly Started[]): string {
@@ -56,7 +65,8 @@ export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
     const severity = 'info';
     const found: FindingDraft[] = [];
     const endMs = durationMs + GRACE_MS;
-    const queries = after(database?.queries, endMs);
+    const all = queriesOf(database);
+    const queries = after(all, endMs);
     const calls = after(http_client?.calls, endMs);
     const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
     if (last > 0) {
@@ -66,7 +76,7 @@ export const workAfterResponse: FindingRule<Kept & Record<string, unknown>> = {
       found.push({ severity: goesOn ? 'warn' : severity, sentence, panel: panelOf(queries), place });
     }
     if (isLeft) return found;
-    const open = unfinished(database?.queries, durationMs);
+    const open = unfinished(all, durationMs);
     const openCalls = unfinished(http_client?.calls, durationMs);
     if (open.length + openCalls.length > 0) {
       const sentence = `${textOf(open, openCalls)} had not finished when the response was sent`;

@@ -86,4 +86,18 @@ describe('finding work-after-response', () => {
       place: 'a.ts:9',
     });
   });
+
+  it('ignores settings of a connection that the pool opens beside', () => {
+    const open = (sql: string) =>
+      workAfterResponse.find(
+        {
+          request: {},
+          database: { statements: [{ sql }], queries: [{ startMs: 1, durationMs: 90, statement: 0 }] },
+        },
+        { durationMs: 20, outcome: 'finished' } as ProfileHead,
+        {},
+      );
+    expect(open("set time zone 'UTC'")).to.deep.equal([]);
+    expect(open('select 1')).to.have.length(1);
+  });
 });
