@@ -102,7 +102,14 @@ export interface Observers {
 }
 
 type HostCalls =
-  'dump' | 'observe' | 'sourceOf' | 'libraries' | 'watchKnex' | 'watchApp' | 'watchEngine' | 'watchWinston';
+  | 'dump'
+  | 'observe'
+  | 'sourceOf'
+  | 'libraries'
+  | 'watchKnex'
+  | 'watchApp'
+  | 'watchEngine'
+  | 'watchWinston';
 
 export function createObservers(options: ObserverOptions): Observers {
   const { tracker, recorder, takes, root, maps, Router, settings, profiles, warn, observe = true } = options;

@@ -15,7 +15,8 @@ export interface PageSection extends Omit<Section, 'rows'> {
   hidden: number;
   /** Titles of the columns that some row fills, in their order; null if rows are names and values. */
   table:
-    { title: string; kind: 'number' | 'label' | 'text' | 'badges' | 'field' | 'note' | 'place' }[] | null;
+    | { title: string; kind: 'number' | 'label' | 'text' | 'badges' | 'field' | 'note' | 'place' }[]
+    | null;
 }
 
 export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {

@@ -127,7 +127,7 @@ const OTHERS: Case[] = [
   ['anyType', (_q, res) => res.send(PAGE), { headers: { accept: '*/*', 'sec-fetch-dest': '', 'sec-fetch-mode': '' } }],
   ['events', (_q, res) => (res.set('Content-Type', 'text/event-stream'), res.write('data: <html></body>\n\n'), res.end())],
   ['announced', (_q, res) => (res.writeHead(200, { 'content-type': 'text/html', 'content-length': Buffer.byteLength(PAGE) }), res.end(PAGE))],
-  ['flushed', (q, res) => (html(q, res), res.setHeader('content-length', Buffer.byteLength(PAGE)), res.flushHeaders(), res.end(PAGE))],
+  ['flushed', (q, res) => { html(q, res); res.setHeader('content-length', Buffer.byteLength(PAGE)); res.flushHeaders(); res.end(PAGE); }],
   ['policyNone', csp("script-src 'none'")],
   ['policyOther', csp("default-src https://cdn.example 'sha256-abc='")],
   ['policySandbox', csp('sandbox allow-forms')],

@@ -1,4 +1,4 @@
-/** The README's table of settings, made from the tables in app/config/settings.ts and laid out as Prettier does. */
+/** The README's table of settings, made from the tables in app/config/settings.ts and laid out as the formatter does. */
 import {
   derivedSettings,
   hostSettings,

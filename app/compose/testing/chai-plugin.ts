@@ -2,7 +2,7 @@
 import { checks, type FindingsAllowed, type Verdict } from './checks.ts';
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace -- chai's own types are a namespace
+  // oxlint-disable-next-line typescript/no-namespace -- chai's own types are a namespace
   namespace Chai {
     interface Assertion {
       /** The request ran fewer queries than `limit`. */

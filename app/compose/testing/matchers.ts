@@ -16,9 +16,9 @@ export interface HindsightMatchers<R = void> {
 }
 
 declare global {
-  // eslint-disable-next-line @typescript-eslint/no-namespace -- @types/jest is a namespace
+  // oxlint-disable-next-line typescript/no-namespace -- @types/jest is a namespace
   namespace jest {
-    // eslint-disable-next-line @typescript-eslint/no-unused-vars, @typescript-eslint/no-empty-object-type -- as @types/jest declares it
+    // oxlint-disable-next-line typescript/no-empty-object-type -- as @types/jest declares it
     interface Matchers<R, T = {}> extends HindsightMatchers<R> {}
   }
 }

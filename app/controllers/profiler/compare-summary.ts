@@ -38,7 +38,7 @@ function sharesOf({ panels }: Profile): Share[] {
   const shares = (panels.timeline?.data as { shares?: unknown } | null | undefined)?.shares;
   if (!Array.isArray(shares)) return [];
   return shares.filter(
-    (share): share is Share => typeof share?.label === 'string' && typeof share?.ms === 'number', // eslint-disable-line @typescript-eslint/no-unsafe-member-access -- stored JSON
+    (share): share is Share => typeof share?.label === 'string' && typeof share?.ms === 'number', // oxlint-disable-line typescript/no-unsafe-member-access -- stored JSON
   );
 }
 

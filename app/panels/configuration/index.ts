@@ -36,7 +36,7 @@ function rowsOf(values: Readonly<Record<string, unknown>>, shown: ReadonlySet<st
 
 /** Settings of the Express application that a request came through; undefined if it came through none. */
 function expressSettings(context: Context): Readonly<Record<string, unknown>> | undefined {
-  const live = context.first('request')?.live as { app?: { settings?: unknown } } | undefined;
+  const live: { app?: { settings?: unknown } } | undefined = context.first('request')?.live;
   const settings = live?.app?.settings;
   return typeof settings === 'object' && settings !== null
     ? (settings as Record<string, unknown>)

@@ -234,6 +234,8 @@ export function browserView(data: TimelineData, timing: unknown): BrowserView | 
 /** Whether it is a page that a browser could have measured. */
 export function isDocument({ panels }: Profile): boolean {
   const data = panels.request?.data as
-    { response?: { contentType?: string | null } | null } | null | undefined;
+    | { response?: { contentType?: string | null } | null }
+    | null
+    | undefined;
   return /^text\/html|^application\/xhtml\+xml/i.test(data?.response?.contentType ?? '');
 }

@@ -29,10 +29,7 @@ describe('filters typed into the search box', () => {
     ['"status:5xx and  more"', { q: '"status:5xx and  more"' }],
     ['a > b  and time>', { q: 'a > b  and time>' }],
     ['constructor:x __proto__:y', { q: 'constructor:x __proto__:y' }],
-  ] as [
-    string,
-    FilterValues,
-  ][]) /* prettier-ignore */ {
+  ] as [string, FilterValues][]) /* prettier-ignore */ {
     it(`reads ${typed}`, () => {
       expect(valuesOf(typed)).to.deep.equal(values);
     });
