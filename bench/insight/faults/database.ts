@@ -400,4 +400,18 @@ export const database: Fault[] = [
     says: /slow query.*update orders/,
     at: ['orders.js: const changed = await'],
   },
+  {
+    name: 'a value that is not there is compared',
+    change: [
+      [
+        'reports.js',
+        "  const [customer] = await db('customers').where({ email: req.query.email });",
+        "  const { rows } = await db.raw('select * from customers where email = ?', [req.query.mail ?? null]);\n  const [customer] = rows;",
+      ],
+    ],
+    ask: (shop) => shop.get('/reports/customer?email=c1@example.com'),
+    symptom: (answer) => answer.status === 500,
+    says: /compares a column with NULL/,
+    at: ["reports.js: db.raw('select * from customers"],
+  },
 ];

@@ -319,4 +319,90 @@ export const http: Fault[] = [
     says: /Content-Length.*(?:bytes)/i,
     at: ["pages.js: pages.get('/help/:topic'", "pages.js: 'content-length'"],
   },
+  {
+    name: 'a route that catches the path of another, and succeeds',
+    change: [
+      [
+        'orders.js',
+        "orders.get('/recent', async function recentOrders",
+        "orders.get('/last', async function recentOrders",
+      ],
+      [
+        'orders.js',
+        "orders.delete('/:id/notes'",
+        "orders.get('/recent', function redirectRecent(req, res) {\n  res.redirect('/orders/last');\n});\n\norders.delete('/:id/notes'",
+      ],
+      ['orders.js', "res.status(400).json({ error: 'id is not a number' });", 'res.json({});'],
+    ],
+    ask: (shop) => shop.get('/orders/recent'),
+    symptom: (answer) => answer.text === '{}',
+    says: /GET \/orders\/:id answered 200; GET \/orders\/recent.*registered after/,
+    at: ["orders.js: orders.get('/recent'", "orders.js: orders.get('/:id'"],
+  },
+  {
+    name: 'a result that is passed on as an error',
+    change: [
+      [
+        'middleware.js',
+        "  if (id > 0) req.customer = await db('customers').where({ id }).first();\n  next();",
+        "  if (id > 0) req.customer = await db('customers').where({ id }).first();\n  next(req.customer);",
+      ],
+    ],
+    ask: (shop) => shop.get('/account/greeting', { headers: { 'x-customer': '7' } }),
+    symptom: status(500),
+    says: /loadCustomer passed next\(\) a value that is not an Error/,
+    at: ['app.js: app.use(loadCustomer)', 'middleware.js: next(req.customer)'],
+  },
+  {
+    name: 'a redirect that loses the body',
+    change: [
+      [
+        'middleware.js',
+        "  res.vary('origin');\n  next();",
+        "  res.vary('origin');\n  if (/.\\/$/.test(req.path)) res.redirect(301, req.path.slice(0, -1));\n  else next();",
+      ],
+    ],
+    ask: (shop) => shop.post('/orders/', { customerId: 3, products: [1, 2] }),
+    symptom: status(301),
+    says: /tagRequest redirected POST with 301.*without the body/,
+    at: ['app.js: app.use(tagRequest)'],
+  },
+  {
+    name: 'a page where a script is wanted',
+    change: [
+      ['middleware.js', "res.status(404).json({ error: 'not found' });", "res.send('<!doctype html>');"],
+    ],
+    ask: (shop) => shop.get('/assets/app.js'),
+    symptom: status(200),
+    says: /wants a script, and onMissing sent a page of HTML/,
+    at: ['app.js: app.use(onMissing)'],
+  },
+  {
+    name: 'an inline script that the policy blocks',
+    change: [
+      [
+        'pages.js',
+        "  res.json({ topic: req.params.topic, text: 'Call us.' });",
+        '  res.set("content-security-policy", "script-src \'self\'").send("<p>Call us.</p><script>go()</script>");',
+      ],
+    ],
+    ask: (shop) => shop.get('/help/returns'),
+    symptom: (answer) => answer.text.includes('<script>'),
+    says: /don’t run 1 inline script/,
+    at: ["pages.js: pages.get('/help/:topic'"],
+  },
+  {
+    name: 'an encoding that the body does not have',
+    change: [
+      [
+        'orders.js',
+        "  res.json(rows);\n});\n\norders.get('/search'",
+        "  res.set('content-encoding', 'br').json(rows);\n});\n\norders.get('/search'",
+      ],
+    ],
+    ask: (shop) => shop.get('/orders/recent'),
+    symptom: (answer) => answer.status === 200 && answer.text === '',
+    says: /Content-Encoding is br, but the body is not compressed/,
+    at: ["orders.js: orders.get('/recent'", "orders.js: 'content-encoding', 'br'"],
+  },
 ];
