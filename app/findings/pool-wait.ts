@@ -10,6 +10,8 @@ type Given = Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>;
 /** Reported above both. */
 const LONG_MS = 20;
 const LARGE_SHARE = 0.1;
+/** To open a connection takes some time whenever a pool grows; only a slow one is worth a finding. */
+const SLOW_OPENING_MS = 100;
 const MOST_NAMED = 3;
 const LONGEST_NAME = 80;
 
@@ -66,16 +68,22 @@ function holdersText(holders: readonly Holder[]): string {
     .join(' and ');
 }
 
-/** What held the connections; nothing is said of others if there were none. */
-function whoIn({ database, runtime }: Given, wait: Query, token: string): string {
-  const holder = holderIn(database, waitOf(database, wait), wait);
+function ranDuring({ from, to }: { from: number; to: number }, query: Query): boolean {
+  return query.startMs < to && endOf(query) > from;
+}
+
+/** What held the connections, null if one was only opened; nothing is said of others if there were none. */
+function whoIn({ database, runtime }: Given, wait: Query, token: string): string | null {
+  const span = waitOf(database, wait);
+  const holder = holderIn(database, span, wait);
   if (holder !== null) return holder;
   const others = wait.heldBy?.filter(({ profile }) => profile !== token) ?? [];
   if (others.length > 0) return `held by ${holdersText(others)}`;
-  if (wait.opened === true) return 'a new connection was opened meanwhile';
-  return runtime?.concurrent === 1
-    ? 'no other request ran, so something outside requests held them, or a connection was not released'
-    : 'other requests may have held all connections';
+  if (wait.opened === true) return null;
+  if (runtime?.concurrent !== 1) return 'other requests may have held all connections';
+  return database.queries.some((query) => query !== wait && ranDuring(span, query))
+    ? 'other statements of this request ran at the same time'
+    : 'no other request ran, so something outside requests held them, or a connection was not released';
 }
 
 export const poolWait: FindingRule<Given> = {
@@ -95,7 +103,9 @@ export const poolWait: FindingRule<Given> = {
     );
     if (longest === undefined) return [];
     const isRefused = sqlOf(database, longest) === '';
-    const who = whoIn(kept, longest, token);
+    const holder = whoIn(kept, longest, token);
+    if (holder === null && longest.waitMs < SLOW_OPENING_MS) return [];
+    const who = holder ?? 'a new connection was opened meanwhile';
     const sentence = isRefused
       ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
       : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}; ${who}`;

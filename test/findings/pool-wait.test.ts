@@ -53,16 +53,19 @@ describe('finding pool-wait', () => {
   it('says that a connection was opened, and accuses nobody', () => {
     const data = first.profile.panels.database?.data as DatabaseData;
     expect(data.queries.map(({ opened }) => opened)).to.deep.equal([true, true]);
-    const wait = { ...data.queries[0]!, waitMs: 60 };
-    const find = (query: DatabaseQuery, concurrent: number) => {
-      const database = { ...data, queries: [query], totals: { ...data.totals, waitMs: 60 } };
+    const wait = { ...data.queries[0]!, startMs: 200, waitMs: 120 };
+    const find = (queries: DatabaseQuery[], concurrent: number) => {
+      const database = { ...data, queries, totals: { ...data.totals, waitMs: 120 } };
       const kept = { database, runtime: { concurrent } as Kept['runtime'] };
-      return poolWait.find(kept, { durationMs: 100, status: 200 } as ProfileHead, {})[0]?.sentence;
+      return poolWait.find(kept, { durationMs: 200, status: 200 } as ProfileHead, {})[0]?.sentence;
     };
-    expect(find(wait, 2)).to.match(/; a new connection was opened meanwhile$/);
+    expect(find([wait], 2)).to.match(/; a new connection was opened meanwhile$/);
+    expect(find([{ ...wait, waitMs: 60 }], 2), 'opened as fast as usual').to.equal(undefined);
     const { opened: _new, ...used } = wait;
-    expect(find(used, 2)).to.match(/; other requests may have held all connections$/);
-    expect(find(used, 1)).to.match(/; no other request ran, so something outside requests held them/);
+    expect(find([used], 2)).to.match(/; other requests may have held all connections$/);
+    expect(find([used], 1)).to.match(/; no other request ran, so something outside requests held them/);
+    const own = { ...used, startMs: 190, durationMs: 20, waitMs: 0 };
+    expect(find([used, own], 1)).to.match(/; other statements of this request ran at the same time$/);
   });
 
   it('does not call a connection new that it has used', async () => {
