@@ -31,7 +31,8 @@ const OLDEST = 31 * 24 * 3_600_000;
 const NEWEST = 24 * 3_600_000;
 /** Toast target: bytes of a row without its document; with a lower number URLs, which searches read, are moved out of the row as well. */
 const ROW_BYTES = 512;
-const LOCK_WAIT_MS = 1000;
+/** Autovacuum gives way to a lock after PostgreSQL's `deadlock_timeout`, a second by default. */
+const LOCK_WAIT_MS = 1500;
 const CREATE_MS = 5000;
 
 const SIZE = /^(\d+) requests, (\d+) bytes$/;

