@@ -1,17 +1,48 @@
 /**
- * Refuses an empty Transfer-Encoding. Node.js takes it for none, and a proxy in front may not: the two would disagree where the request ends
- * (RFC 9112, section 6.3).
+ * Two things about where a request ends that Node.js lets pass. It takes an empty Transfer-Encoding for none, and a proxy in front may not: the
+ * two would disagree where the request ends (RFC 9112, section 6.3). And once a request asks for an upgrade, its parser keeps errors in the body
+ * to itself (`Parser::Execute` in node_http_parser.cc): a malformed one would never end.
  */
-import type { RequestHandler } from 'express';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Request, RequestHandler, Response } from 'express';
 import { createError } from '../errors.ts';
+import { announcedBytes } from './body-tap.ts';
+import { cutOff, type RespondWithError } from './cut-off.ts';
+import { defaultLingerLimits } from './linger.ts';
 
-export function createFramingCheck(): RequestHandler {
+export interface FramingCheckOptions {
+  respond: RespondWithError;
+  /** Milliseconds without a byte after which the body of a request for an upgrade is taken for malformed. */
+  idleMs?: number;
+}
+
+const IDLE_MS = 5000;
+
+export function createFramingCheck({ respond, idleMs = IDLE_MS }: FramingCheckOptions): RequestHandler {
+  function watchBody(req: Request, res: Response): void {
+    let received = req.socket.bytesRead;
+    const look = AsyncLocalStorage.bind(() => {
+      const isIdle = req.socket.bytesRead === received;
+      received = req.socket.bytesRead;
+      if (!isIdle && !req.complete) return;
+      clearInterval(timer);
+      if (req.complete || res.headersSent) return;
+      const error = createError('BAD_REQUEST', ['The body is malformed or incomplete.']);
+      cutOff({ error, req, res, respond, linger: defaultLingerLimits });
+    });
+    const timer = setInterval(look, idleMs);
+    res.once('close', () => {
+      clearInterval(timer);
+    });
+  }
+
   return function framingCheck(req, res, next) {
-    if (req.headers['transfer-encoding'] !== '') {
-      next();
+    if (req.headers['transfer-encoding'] === '') {
+      res.setHeader('connection', 'close');
+      next(createError('BAD_REQUEST', ['Invalid Transfer-Encoding "".']));
       return;
     }
-    res.setHeader('connection', 'close');
-    next(createError('BAD_REQUEST', ['Invalid Transfer-Encoding "".']));
+    if (req.headers.upgrade !== undefined && announcedBytes(req) !== 0) watchBody(req, res);
+    next();
   };
 }

@@ -359,6 +359,20 @@ describe('Expect, CONNECT and Upgrade', () => {
     expectError(app, responses[0], { status: 404 });
   });
 
+  it('refuses the malformed body of a request for one, whose end Node.js never tells', async () => {
+    const headers = { Connection: 'Upgrade', Upgrade: 'x', 'Transfer-Encoding': 'chunked' };
+    const send = (body: string) => exchange(app.port, [head('POST /ok', headers) + body], { count: 1 });
+    const [malformed, whole] = await Promise.all([
+      send('3\r\nabc\rX\r\n0\r\n\r\n'),
+      send('3\r\nabc\r\n0\r\n\r\n'),
+    ]);
+    expectError(app, malformed.responses[0], {
+      status: 400,
+      message: 'The body is malformed or incomplete.',
+    });
+    expect(whole.responses[0]?.status).to.equal(405);
+  });
+
   it('ignores h2c and HTTP/2 prefaces', async () => {
     const headers = { Connection: 'Upgrade, HTTP2-Settings', Upgrade: 'h2c', 'HTTP2-Settings': '' };
     const { responses } = await exchange(app.port, [head('GET /ok', headers)], { count: 1 });

@@ -136,6 +136,7 @@ const rows: Row[] = [
   ['names of prototypes', '9110 5.1', get('/', '__proto__: 1', 'constructor: 2', 'hasOwnProperty: 3'), [404]],
   ['an Expect that nobody knows', '9110 10.1.1', get('/', 'Expect: x'), [417], [404]],
   ['an Expect of 100-continue without a body', '9110 10.1.1', get('/', 'Expect: 100-continue'), [100, 404]],
+  ['a malformed body behind an Upgrade', '9110 7.8', chunked('3\r\nabc\rX\r\n0\r\n\r\n', 'Connection: Upgrade', 'Upgrade: x'), [400]], // prettier-ignore
   ['an Upgrade to nothing', '9110 7.8', get('/', 'Connection: Upgrade', 'Upgrade: x'), [404]],
   ['a cookie that is broken', '6265 5.4', get('/', 'Cookie: ;;=;a;=b'), [404]],
   ['credentials that are broken', '7617 2', get('/', 'Authorization: Basic %%%'), [404]],

@@ -18,6 +18,7 @@ import { createErrorHandler, statusTextOf } from '../../app/middleware/errors.ts
 import type { ErrorPage } from '../../app/middleware/errors.ts';
 import { escapeHtml } from '../../app/middleware/escape-html.ts';
 import { createExpectationCheck } from '../../app/middleware/expectation.ts';
+import { createFramingCheck } from '../../app/middleware/framing-check.ts';
 import { createHostCheck } from '../../app/middleware/host-check.ts';
 import { createNotFound, createOptionsRule } from '../../app/middleware/not-found.ts';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
@@ -174,7 +175,8 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   const unwatch = routeAllTargets(app, errors.respond);
   app.use(createOriginMiddleware(resolver), createRobots());
   if (debug) app.use(recorder.watch);
-  app.use(createTargetCheck(), createExpectationCheck(), createHostCheck());
+  app.use(createTargetCheck(), createFramingCheck({ respond: errors.respond, idleMs: 300 }));
+  app.use(createExpectationCheck(), createHostCheck());
   app.use((req, _res, next) => {
     const record = recorder.of(req);
     if (record !== undefined) record.body = tapBody(req, { previewBytes: 1024 });
