@@ -21,7 +21,7 @@ const NOT_INSTALLED =
 
 /** Returns null on success, else the compiler's output. */
 function compile(outDir, options) {
-  const compiler = join(root, 'node_modules', 'typescript', 'lib', 'tsc.js');
+  const compiler = join(root, 'node_modules', 'typescript-7', 'bin', 'tsc');
   const { status, stdout, stderr, error } = spawnSync(
     process.execPath,
     [compiler, '-p', 'tsconfig.build.json', '--outDir', outDir, ...options],

@@ -37,7 +37,7 @@ export function stateOfBuild() {
 }
 
 export function hasTypeScript() {
-  return existsSync(join(root, 'node_modules', 'typescript', 'lib', 'typescript.js'));
+  return existsSync(join(root, 'node_modules', 'typescript-7', 'bin', 'tsc'));
 }
 
 /** Returns null on success, else the error. */
