@@ -129,7 +129,9 @@ describe('a profile as HAR', () => {
       mimeType: 'application/json',
       text: '{"rate":2}',
     });
-    expect(call.timings.wait).to.be.above(0);
+    // On a busy machine, this process may learn of the response before it learns that the request was sent.
+    expect(call.timings.wait).to.be.at.least(0);
+    expect(call.time).to.be.above(0);
     expect(call.startedDateTime >= first.startedDateTime).to.equal(true);
     expect(failed.response.status).to.equal(0);
     expect(failed.response).to.have.property('comment').that.is.a('string');
