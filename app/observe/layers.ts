@@ -91,9 +91,9 @@ function isAfterHeaders(context: Context, { startMs }: LayerFact): boolean {
 }
 
 /** Express responds to OPTIONS by itself: with the methods of the routes that match. */
-function isOptionsList({ status, rawHeaders }: ResponseFact, method: string): boolean {
+function isOptionsList(response: ResponseFact, method: string): boolean {
   const isName = (text: string, index: number): boolean => index % 2 === 0 && text.toLowerCase() === 'allow';
-  return method === 'OPTIONS' && status === 200 && rawHeaders.some(isName);
+  return method === 'OPTIONS' && response.status === 200 && response.rawHeaders.some(isName);
 }
 
 /** What `next` takes as an instruction, not an error. */

@@ -93,9 +93,14 @@ export function createFindingRunner(panels: readonly Panel[], rules: readonly Fi
       times.add(route, token, durationMs);
   }
 
-  function findBy({ find }: Finder, ...given: Parameters<Finder['find']>): readonly Finding[] {
+  function findBy(
+    { find }: Finder,
+    seen: SeenPanels,
+    head: ProfileHead,
+    usual: RouteUsual,
+  ): readonly Finding[] {
     try {
-      return find(...given);
+      return find(seen, head, usual);
     } catch {
       // A rule that throws finds nothing; the panels still show the facts.
       return NONE;
