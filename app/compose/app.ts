@@ -96,7 +96,12 @@ export function createApp(options: AppOptions): App {
     app.use(noteRouting(profiler, matcher));
   }
   app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: writeAccess }));
-  app.use(createTargetCheck(), createFramingCheck({ respond: errorPages.respond }), createExpectationCheck(), createHostCheck());
+  app.use(
+    createTargetCheck(),
+    createFramingCheck({ respond: errorPages.respond }),
+    createExpectationCheck(),
+    createHostCheck(),
+  );
   app.use(createBodyLimit({ respond: errorPages.respond }));
   if (profiler !== null) app.use(profiler.pages);
   app.use(createOptionsRule(matcher));

@@ -45,7 +45,11 @@ export const inlineScriptBlocked: FindingRule<{ request: KeptRequest } & Partial
   fix: 'Move the script to a file of its own site, or give it a nonce that is new for each response and stands in `script-src` as `nonce-…`.',
   find({ request, routing }, _head, shared) {
     const text = request.response?.text ?? null;
-    if (text?.includes('<script') !== true || mediaType(request.response?.contentType ?? null) !== 'text/html') return [];
+    if (
+      text?.includes('<script') !== true ||
+      mediaType(request.response?.contentType ?? null) !== 'text/html'
+    )
+      return [];
     const policy = sentHeader(request, shared, 'content-security-policy');
     // Several policies, joined by a comma, all have to allow it.
     if (policy === null || policy.value.includes(',')) return [];
