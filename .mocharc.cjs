@@ -27,7 +27,7 @@ module.exports = {
   // A file that is run by itself ends, whatever it left open; in parallel, mocha ends its workers the same way.
   exit: named,
   jobs: 4,
-  // In `.ci/run`; a test that needs it is named at the end.
+  // Only in `.ci/run`, which names the tests that needed it at the end.
   retries: process.env.HINDSIGHT_REQUIRE_ALL === '1' ? 1 : 0,
   // Only there to end a hang: how long a test takes is no question of right or wrong.
   timeout: 240_000,

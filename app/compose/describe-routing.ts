@@ -83,7 +83,7 @@ export interface HostRouting {
 /** Matches against the routers of whatever application a request came through, only when no route handled it. */
 export function createHostRouting(known: DryMatchOptions): HostRouting {
   const matchers = new WeakMap<object, DryMatcher>();
-  /** Paths of the routes without parameters, as long as the application has no further layer. */
+  /** Patterns of all routes, read again when the application has another number of layers; a literal one is its path. */
   const literals = new WeakMap<object, { layers: number; paths: Set<string> }>();
 
   function matcherOf(app: Express): DryMatcher {

@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import {
   authorOf,
   nameOfLayer,
@@ -96,13 +96,14 @@ export const corsRefused: FindingRule<{ request: KeptRequest; routing: KeptRouti
       wanted === null
         ? `the response of ${nameOfLayer(layer)}`
         : `what ${nameOfLayer(layer)} responded to the preflight of ${excerpt(wanted, 20)}`;
-    const finding: FindingDraft = {
-      label: 'CORS refused',
-      broke: 'response',
-      severity: 'warn',
-      sentence: `Browsers refuse ${what}, because ${reason}`,
-      anchor: allowed?.anchor ?? 'response',
-    };
-    return [{ ...finding, place: layer?.source }];
+    return [
+      {
+        broke: 'response',
+        severity: 'warn',
+        sentence: `Browsers refuse ${what}, because ${reason}`,
+        anchor: allowed?.anchor ?? 'response',
+        place: layer?.source,
+      },
+    ];
   },
 };

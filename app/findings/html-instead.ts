@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { mediaType, nameOfLayer, receivedHeader } from './shared/http.ts';
 
@@ -43,14 +43,15 @@ export const htmlInstead: FindingRule<{ request: KeptRequest; routing: KeptRouti
     const wanted = method === 'GET' ? wantedBy(request, pathOf(url)) : undefined;
     if (wanted === undefined) return [];
     const layer = lastRunning(routing.layers.map(fromLayerRow));
-    const finding: FindingDraft = {
-      label: 'HTML instead',
-      broke: 'unseen',
-      severity: 'warn',
-      sentence: `The browser wants ${wanted}, and ${nameOfLayer(layer)} sent a page of HTML with status 200: it can’t be used`,
-      panel: 'routing',
-      anchor: 'match',
-    };
-    return [{ ...finding, place: layer?.source }];
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence: `The browser wants ${wanted}, and ${nameOfLayer(layer)} sent a page of HTML with status 200: it can’t be used`,
+        panel: 'routing',
+        anchor: 'match',
+        place: layer?.source,
+      },
+    ];
   },
 };

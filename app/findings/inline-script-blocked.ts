@@ -1,6 +1,6 @@
 /** The page has an inline script that its own Content-Security-Policy does not allow: browsers don't run it. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import { authorOf, mediaType, nameOfLayer, sentHeader } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
 import { count } from './shared/wording.ts';
@@ -60,13 +60,14 @@ export const inlineScriptBlocked: FindingRule<{ request: KeptRequest } & Partial
     const blocked = blockedIn(text, nonces);
     if (blocked === 0) return [];
     const author = authorOf(request, routing, policy.anchor);
-    const finding: FindingDraft = {
-      label: 'script blocked',
-      broke: 'unseen',
-      severity: 'warn',
-      sentence: `Browsers don’t run ${count(blocked, 'inline script')} of this page: the Content-Security-Policy${author === undefined ? '' : ` that ${nameOfLayer(author)} set`} does not allow ${blocked === 1 ? 'it' : 'them'}`,
-      anchor: policy.anchor,
-    };
-    return [{ ...finding, place: author?.source ?? routing?.route?.source }];
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence: `Browsers don’t run ${count(blocked, 'inline script')} of this page: the Content-Security-Policy${author === undefined ? '' : ` that ${nameOfLayer(author)} set`} does not allow ${blocked === 1 ? 'it' : 'them'}`,
+        anchor: policy.anchor,
+        place: author?.source ?? routing?.route?.source,
+      },
+    ];
   },
 };

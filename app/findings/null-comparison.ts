@@ -1,5 +1,5 @@
 /** A statement compared a column with NULL, which is never true in SQL, and found nothing. */
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept, Query } from './shared/kept.ts';
 import { labelOf, rowOf, sqlOf } from './shared/queries.ts';
 
@@ -38,14 +38,16 @@ export const nullComparison: FindingRule<Pick<Kept, 'database'>> = {
       if (query.rows !== 0 || query.error !== null || !query.bindings.some(isNull)) continue;
       const number = comparedNull(sqlOf(database, query), query.bindings);
       if (number === null) continue;
-      const finding: FindingDraft = {
-        label: 'compared with NULL',
-        severity: 'warn',
-        broke: status !== null && status >= 400 ? 'response' : 'unseen',
-        sentence: `${labelOf(database, query)} compares a column with NULL (value ${number} of ${query.bindings.length}), which is never true: it found no row`,
-        anchor: rowOf(database, index),
-      };
-      return [{ ...finding, place: query.caller }];
+      return [
+        {
+          label: 'compared with NULL',
+          severity: 'warn',
+          broke: status !== null && status >= 400 ? 'response' : 'unseen',
+          sentence: `${labelOf(database, query)} compares a column with NULL (value ${number} of ${query.bindings.length}), which is never true: it found no row`,
+          anchor: rowOf(database, index),
+          place: query.caller,
+        },
+      ];
     }
     return [];
   },

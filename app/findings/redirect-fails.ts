@@ -50,6 +50,7 @@ export const redirectFails: FindingRule<{ request: KeptRequest; routing: KeptRou
       broke: 'response',
       severity: 'bad',
       anchor: location.anchor,
+      place: layer?.source,
     };
     const isRead = method === 'GET' || method === 'HEAD';
     // A cookie may make the next request another one.
@@ -58,12 +59,12 @@ export const redirectFails: FindingRule<{ request: KeptRequest; routing: KeptRou
         ? ': the proxy says https, but is not trusted, so Express takes the request for http'
         : '';
       const sentence = `${nameOfLayer(layer)} redirected the request to its own address, which is a loop${proxy}`;
-      return [{ ...common, label: 'redirect loop', sentence, place: layer?.source }];
+      return [{ ...common, label: 'redirect loop', sentence }];
     }
     const isLost = method === 'POST' ? BECOMES_GET.has(status) : status === 303;
     if (isRead || !isLost || (request.body?.bytes ?? 0) === 0 || layer?.kind !== 'middleware') return [];
     if (!isRespelled(from, to)) return [];
     const sentence = `${nameOfLayer(layer)} redirected ${method.slice(0, 20)} with ${status} to another spelling of its address: clients repeat it as GET, without the body`;
-    return [{ ...common, label: 'body lost', sentence, place: layer.source }];
+    return [{ ...common, label: 'body lost', sentence }];
   },
 };

@@ -22,11 +22,14 @@ export function createFramingCheck({ respond, idleMs = IDLE_MS }: FramingCheckOp
   function watchBody(req: Request, res: Response): void {
     let received = req.socket.bytesRead;
     const look = AsyncLocalStorage.bind(() => {
-      const isIdle = req.socket.bytesRead === received;
-      received = req.socket.bytesRead;
-      if (!isIdle && !req.complete) return;
+      const { bytesRead } = req.socket;
+      const isOver = req.complete || res.headersSent;
+      if (!isOver && bytesRead !== received) {
+        received = bytesRead;
+        return;
+      }
       clearInterval(timer);
-      if (req.complete || res.headersSent) return;
+      if (isOver) return;
       const error = createError('BAD_REQUEST', ['The body is malformed or incomplete.']);
       cutOff({ error, req, res, respond, linger: defaultLingerLimits });
     });

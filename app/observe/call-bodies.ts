@@ -145,6 +145,7 @@ export function createCallBodies(limit: number): CallBodies {
       };
       tap(request, 'write', note);
       tap(request, 'end', note);
+      // A body that is announced but never written counts as one of 0 bytes.
       if (Number(request.getHeader('content-length')) > 0) note('');
     },
     written: (request) => written.get(request),

@@ -149,7 +149,7 @@ function presetPrototypes(
     emitOf(server) === NODES_EMIT &&
     // Above the limit Node itself responds.
     !((server.maxRequestsPerSocket ?? 0) > 0) &&
-    // Those behind it get what Express has changed already.
+    // Later listeners get objects that Express has already changed.
     server.listeners('request')[0] === (app as unknown) &&
     // The profiler's `emit` restores the prototype of an upgraded request first.
     (server.emit !== NODES_EMIT || server.listenerCount('upgrade') === 0) &&

@@ -1,20 +1,23 @@
 import { type Fault, status } from '../fault.ts';
 
+/** `/orders/recent` is registered after `/orders/:id`. */
+const RECENT_AFTER_ID: Fault['change'] = [
+  [
+    'orders.js',
+    "orders.get('/recent', async function recentOrders",
+    "orders.get('/last', async function recentOrders",
+  ],
+  [
+    'orders.js',
+    "orders.delete('/:id/notes'",
+    "orders.get('/recent', function redirectRecent(req, res) {\n  res.redirect('/orders/last');\n});\n\norders.delete('/:id/notes'",
+  ],
+];
+
 export const http: Fault[] = [
   {
     name: 'a route that catches the path of another',
-    change: [
-      [
-        'orders.js',
-        "orders.get('/recent', async function recentOrders",
-        "orders.get('/last', async function recentOrders",
-      ],
-      [
-        'orders.js',
-        "orders.delete('/:id/notes'",
-        "orders.get('/recent', function redirectRecent(req, res) {\n  res.redirect('/orders/last');\n});\n\norders.delete('/:id/notes'",
-      ],
-    ],
+    change: RECENT_AFTER_ID,
     ask: (shop) => shop.get('/orders/recent'),
     symptom: status(400),
     says: /GET \/orders\/:id.*(?:before|earlier|also matches).*\/orders\/recent|\/orders\/recent.*registered after/,
@@ -322,16 +325,7 @@ export const http: Fault[] = [
   {
     name: 'a route that catches the path of another, and succeeds',
     change: [
-      [
-        'orders.js',
-        "orders.get('/recent', async function recentOrders",
-        "orders.get('/last', async function recentOrders",
-      ],
-      [
-        'orders.js',
-        "orders.delete('/:id/notes'",
-        "orders.get('/recent', function redirectRecent(req, res) {\n  res.redirect('/orders/last');\n});\n\norders.delete('/:id/notes'",
-      ],
+      ...RECENT_AFTER_ID,
       ['orders.js', "res.status(400).json({ error: 'id is not a number' });", 'res.json({});'],
     ],
     ask: (shop) => shop.get('/orders/recent'),
