@@ -74,15 +74,31 @@ function createTrack(server: MeasuredProcess, options: PairOptions) {
   };
 }
 
+/** Requests of one turn of the warm-up. */
+const WARM_UP_TURN = 250;
+
+/**
+ * In turns, too: while one process after the other was warmed up, the first ones waited for so long that V8 collected their memory
+ * and deleted their optimized code, which the last one kept.
+ */
+async function warmUpInTurns(
+  servers: readonly MeasuredProcess[],
+  { path, warmUp }: PairOptions,
+): Promise<void> {
+  for (let done = 0; done < warmUp; done += WARM_UP_TURN)
+    for (const { port } of servers)
+      await closedLoop({ port, path }, { requests: Math.min(WARM_UP_TURN, warmUp - done) });
+}
+
 /** Pairs of each variant: its slices with those of the base in the same round, in which each process has its turn. */
 export async function compareInTurns(
   base: MeasuredProcess,
   variants: readonly MeasuredProcess[],
   options: PairOptions,
 ): Promise<Pair[][]> {
-  const { path, pairs, sliceMs, warmUp } = options;
+  const { pairs, sliceMs } = options;
   const all = [base, ...variants];
-  for (const { port } of all) await closedLoop({ port, path }, { requests: warmUp });
+  await warmUpInTurns(all, options);
   // What the warm-up left to be stored belongs to no slice.
   await sleep(sliceMs);
   const [first, ...others] = all.map((server) => createTrack(server, options));

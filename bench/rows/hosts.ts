@@ -70,8 +70,8 @@ async function measure(bench: Bench, host: Host): Promise<Measured> {
   try {
     for (const variant of VARIANTS) running.push(await serve(bench, host, variant));
     const [base, ...others] = running as [MeasuredProcess, ...MeasuredProcess[]];
-    const { pairs, sliceMs } = bench.options;
-    const found = await compareInTurns(base, others, { path: host.path, pairs, sliceMs, warmUp: 2000 });
+    const { pairs, sliceMs, warmUp } = bench.options;
+    const found = await compareInTurns(base, others, { path: host.path, pairs, sliceMs, warmUp });
     const ratios = found.map((each) => ratioOf(each, cpuOf));
     const figures = VARIANTS.slice(1).flatMap((variant, index): Figure[] => {
       const spread = ratios[index];
