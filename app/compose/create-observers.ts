@@ -5,7 +5,7 @@
 import type { Knex } from 'knex';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { observeCache } from '../observe/cache.ts';
-import { createCallerFinder } from '../observe/caller.ts';
+import { createCallerFinder, type FindSender } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
@@ -93,6 +93,7 @@ export interface Observers {
   observeApp: (req: IncomingMessage) => void;
   /** What a host calls, as it is on its profiler. */
   host: Manual & Pick<Profiler, HostCalls>;
+  findSender: FindSender;
   /** Also for the description of routes. */
   sourceOf: Profiler['sourceOf'];
   applications: MountedApplications;
@@ -135,6 +136,7 @@ export function createObservers(options: ObserverOptions): Observers {
     },
   });
   const layers = createLayerObserver({
+    findNextCaller: findCaller.next,
     tracker,
     sourceOf,
     onRouter: (router) => {
@@ -215,6 +217,7 @@ export function createObservers(options: ObserverOptions): Observers {
       layers.observeApplication(app);
     },
     onFinish: layers.onFinish,
+    findSender: findCaller.sender,
     sourceOf,
     applications,
     host: {

@@ -144,6 +144,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     previewBytes: settings.previewBytes,
     takes: core.takes,
     observeApp: observers.observeApp,
+    findSender: observers.findSender,
     exposeToken: createTokenExposure(new Set(settings.toolbarOrigins)),
     serverTiming: settings.serverTiming ? createServerTiming() : undefined,
     toolbar: settings.toolbar ? { script: () => pages.toolbarScript() } : undefined,

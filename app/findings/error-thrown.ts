@@ -2,7 +2,7 @@
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { isAnsweredTwice, lineOf } from './shared/errors.ts';
+import { isAnsweredTwice, lineOf, wasSeen } from './shared/errors.ts';
 import { duration, excerpt } from './shared/wording.ts';
 
 type Error = Pick<ThrownRecord, 'thrown' | 'place'>;
@@ -37,8 +37,8 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
     const isError = status !== null && status >= 400;
     return errors.flatMap((record, index): FindingDraft[] => {
       const { origin, late, atMs } = record;
-      // Reported by unhandled-rejection, logged-error and answered-twice.
-      if (origin === 'uncaughtException' || origin === 'unhandledRejection' || origin === 'logged') return [];
+      // Reported by unhandled-rejection, logged-error, failure-sent and answered-twice.
+      if (origin === 'uncaughtException' || origin === 'unhandledRejection' || !wasSeen(record)) return [];
       if (isAnsweredTwice(record)) return [];
       const common = { anchor: `error-${index + 1}`, place: lineOf(record) ?? record.from?.place };
       const isSent = isError && isInResponse(record, request?.response?.text);

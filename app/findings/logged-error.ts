@@ -2,10 +2,11 @@
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
+import { wasSeen } from './shared/errors.ts';
 import { isInLibrary, loggedErrorPlace } from './shared/logged.ts';
 import { count, excerpt } from './shared/wording.ts';
 
-/** Express prints what no error handler took, which is an exception of this profile if it came before the end. */
+/** Express prints what no error handler took: an exception of this profile if it came before the end, else the response said it. */
 const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
 
 type Given = Pick<Kept, 'logs'> & { exception?: ExceptionData };
@@ -18,9 +19,9 @@ export const loggedError: FindingRule<Given> = {
   fix: 'Report the failure in the response, or log expected cases at a lower level. Reserve `error` for what somebody has to act on.',
   find({ logs: { lines }, exception }, { status }) {
     if (status !== null && status >= 500) return [];
-    const isThrown = exception?.errors.some(({ origin }) => origin !== 'logged') ?? false;
+    const isTold = (status !== null && status >= 400) || (exception?.errors.some(wasSeen) ?? false);
     const isError = ({ level, caller }: (typeof lines)[number]): boolean =>
-      level === 'error' && !(isThrown && BY_EXPRESS.test(caller ?? ''));
+      level === 'error' && !(isTold && BY_EXPRESS.test(caller ?? ''));
     const index = lines.findIndex(isError);
     const first = lines[index];
     if (first === undefined) return [];

@@ -19,9 +19,11 @@ export const nextAfterResponse: FindingRule<{
   why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
   fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called where there is none.',
   find({ request, routing, exception }, _head, shared) {
-    const { headersAtMs = null, endedAtMs = headersAtMs, refused } = request.response ?? {};
+    const { headersAtMs = null, endedAtMs = headersAtMs, refused, nextFrom } = request.response ?? {};
     const last = routing.layers.at(-1);
     if (headersAtMs === null || endedAtMs === null || last === undefined) return [];
+    // A library that always calls `next()`, as routing-controllers does: nobody can return before it.
+    if (nextFrom === null) return [];
     const sent = routing.layers
       .map(fromLayerRow)
       .filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
@@ -48,7 +50,7 @@ export const nextAfterResponse: FindingRule<{
         sentence,
         panel: 'routing',
         anchor: 'match',
-        place: author.source,
+        place: nextFrom ?? author.source,
       },
     ];
   },

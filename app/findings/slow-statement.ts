@@ -1,4 +1,5 @@
 /** A slow statement; if its plan is known, how many rows it read for those it returned. */
+import { timesOf } from '../panels/shared/query-groups.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Profile } from '../profiler/profile.ts';
@@ -6,10 +7,27 @@ import type { Kept } from './shared/kept.ts';
 import { lengthOf, usualText } from './shared/long.ts';
 import { describePlan, indexCode } from './shared/plans.ts';
 import { isLarge, labelOf, rowOf } from './shared/queries.ts';
-import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
+import { isMostlyBlocked, type Wait, waitsOf } from './shared/slow-work.ts';
 import { count, shareOf } from './shared/wording.ts';
 
 const SLOW_MS = 100;
+
+/** A finding about the loop says it, unless each of its statements is slow by itself. */
+function isTold({ groups }: Kept['database'], { group }: { group: number | null }): boolean {
+  const loop = group === null ? undefined : groups[group];
+  return loop !== undefined && loop.kind !== 'duplicate' && loop.durationMs / timesOf(loop) < SLOW_MS;
+}
+
+/** The same statement from the same line is one finding, however often it is slow. */
+function firstOfGroups<T extends { group: number | null }>(waits: readonly Wait<T>[]): Wait<T>[] {
+  const seen = new Set<number>();
+  return waits.filter(({ longest: { group } }) => {
+    if (group === null) return true;
+    const isFirst = !seen.has(group);
+    seen.add(group);
+    return isFirst;
+  });
+}
 
 /** Whether a query is the one that the finding is about. */
 function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) => boolean {
@@ -28,10 +46,10 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
       .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
       .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usual }) !== null)
       // A large result, a failure and a wait for a lock have rules of their own.
-      .filter((query) => query.error === null && !isLarge(database, query))
+      .filter((query) => query.error === null && !isLarge(database, query) && !isTold(database, query))
       .filter(({ lockedBy }) => lockedBy === undefined)
       .filter((query) => !isMostlyBlocked(query, runtime));
-    return waitsOf(slow).map(({ longest: query, beside }) => {
+    return firstOfGroups(waitsOf(slow)).map(({ longest: query, beside }) => {
       const { index, ms } = query;
       const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;
       const others = beside.length === 0 ? '' : `, while ${count(beside.length, 'other slow statement')} ran`;

@@ -1,6 +1,7 @@
 /** Most of the request passed while nothing that is recorded ran. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
+import type { Unkept } from '../panels/shared/unkept.ts';
 import type { KeptCpu } from '../profiler/cpu-samples.ts';
 import { callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
@@ -32,12 +33,13 @@ interface Recorded {
   waitMs: number;
 }
 
-/** Everything in the panels that has a time; log lines have no duration, but something ran then. */
+/** Everything in the panels that has a time, also past the recording limit; log lines have no duration, but something ran then. */
 function workIn(kept: Readonly<Record<string, unknown>>): Recorded[] {
   const found: Recorded[] = [];
   for (const [name, data] of Object.entries(kept)) {
     if (name === 'routing' || name === 'request' || typeof data !== 'object' || data === null) continue;
-    for (const list of Object.values(data)) {
+    const { stretches } = (data as { unkept?: Unkept }).unkept ?? {};
+    for (const list of [...(Object.values(data) as unknown[]), stretches]) {
       if (!Array.isArray(list)) continue;
       for (const entry of list as Partial<Recorded & { atMs: number }>[]) {
         const startMs = entry?.startMs ?? entry?.atMs;

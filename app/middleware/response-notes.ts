@@ -35,6 +35,8 @@ export class WatchedResponse implements ResponseFact {
   statusMessage = '';
   headersAtMs: number | null = null;
   endedAtMs: number | null = null;
+  sentFrom: string | null = null;
+  nextFrom: string | null | undefined = undefined;
   bodyBytes = 0;
   truncated = false;
   isSent = false;

@@ -31,6 +31,8 @@ export interface WatchOptions {
   takes?: Sampler['takes'];
   /** Called when headers are sent; absent: no response is changed. */
   exposeToken?: ExposeToken | undefined;
+  /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
+  findSender?: (() => string | null) | undefined;
   /** Adds `server-timing` when headers are sent; absent: nothing is added. */
   serverTiming?: AddServerTiming | undefined;
   /** HTML documents get the toolbar's tag; default: none does. */
@@ -140,6 +142,7 @@ export function createWatch(options: WatchOptions): Watch {
     tracker,
     previewBytes,
     exposeToken: options.exposeToken,
+    findSender: options.findSender,
     serverTiming: options.serverTiming,
     onHeaders: (context, req) => {
       const body = context.sampledOut ? undefined : context.first('body');

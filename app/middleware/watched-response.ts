@@ -20,6 +20,8 @@ export interface ResponseWatchOptions {
   onHeaders: (context: Context, req: IncomingMessage) => void;
   /** The response is finished, or its client has gone. */
   onClose: (context: Context, req: IncomingMessage) => void;
+  /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
+  findSender?: (() => string | null) | undefined;
   /** Changes the arguments of `writeHead`; absent: they stay as they are. */
   exposeToken?: ExposeToken | undefined;
   /** The same, for the header `server-timing`. */
@@ -46,12 +48,17 @@ export interface ResponseWatch {
   close(): void;
 }
 
+/** Nothing but the code that sends the response says why it fails. */
+function isUnexplained({ context }: Watched): boolean {
+  return !context.sampledOut && context.first('error') === undefined;
+}
+
 function isChunk(given: unknown): boolean {
   return typeof given === 'string' || given instanceof Uint8Array;
 }
 
 export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
-  const { previewBytes, onHeaders, onClose, tracker, exposeToken, serverTiming } = options;
+  const { previewBytes, onHeaders, onClose, tracker, exposeToken, serverTiming, findSender } = options;
   const open = createOpenList<Watched>();
   const watched = createSlot<Watched | undefined>('watched response');
   const readBlock = createBlockReader();
@@ -72,6 +79,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
         const result: unknown = Reflect.apply(methods.writeHead, this, given);
         if (known?.fact.headersAtMs === null) {
           known.fact.noteHeaders(this, known.context.elapsedMs());
+          if (known.fact.status >= 500 && isUnexplained(known)) known.fact.sentFrom = findSender?.() ?? null;
           onHeaders(known.context, this.req);
         }
         return result;

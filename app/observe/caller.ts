@@ -30,6 +30,12 @@ export type FindCaller = (options: CallerOptions) => string | null;
 /** The place in a stack of `registrationSites`; a framework's name if there is no own code in it. */
 export type FindRegistration = (sites: readonly Site[]) => string | null;
 
+/** `file:line` of own code that sends a response, asked while its headers are sent; null if there is none. */
+export type FindSender = () => string | null;
+
+/** `file:line` of own code that calls `next()`, asked while the router does; null: a library calls it; undefined: unknown. */
+export type FindNextCaller = () => string | null | undefined;
+
 /** What we read of V8's CallSite. */
 export interface Site {
   getFileName(): string | null | undefined;
@@ -46,6 +52,10 @@ const REGISTRATION_FRAMES = 50;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
 const NEAR = 4;
+/** Between headers and own code are Express, and what libraries wrap around the response. */
+const SENDER_FRAMES = 30;
+/** Between what `next()` starts and its caller are frames of routers, several for each one that it leaves. */
+const NEXT_FRAMES = 50;
 /** Positions cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
 
@@ -182,7 +192,7 @@ function findOwnFolder(): string {
 export function createCallerFinder(
   root: string = process.cwd(),
   maps?: SourceMaps,
-): FindCaller & { registration: FindRegistration } {
+): FindCaller & { registration: FindRegistration; sender: FindSender; next: FindNextCaller } {
   const files = new Map<string, KnownFile>();
   const above = new WeakMap<NonNullable<CallerOptions['below']>, number>();
   const folder = ownFolder();
@@ -287,5 +297,21 @@ export function createCallerFinder(
     return (isExpress ? null : searchOwn(sites, 0)) ?? searchPackage(sites);
   };
 
-  return Object.assign(find, { registration });
+  const sender: FindSender = () => find({ near: SENDER_FRAMES, frames: SENDER_FRAMES, isOwn: true });
+
+  const next: FindNextCaller = () => {
+    try {
+      for (const site of takeSites(NEXT_FRAMES)) {
+        const file = fileOf(site.getFileName() ?? '');
+        if (file.kind === 'neither' || ROUTERS.has(packageOf(filePathOf(file.name)) ?? '')) continue;
+        const place = file.kind === 'own' ? placeOf(file, site) : null;
+        if (place !== null || file.kind === 'library') return place;
+      }
+    } catch {
+      // As any caller: never throws.
+    }
+    return undefined;
+  };
+
+  return Object.assign(find, { registration, sender, next });
 }

@@ -16,6 +16,7 @@ import {
   type RoutedRequest,
 } from './layer-call.ts';
 import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
+import type { FindNextCaller } from './caller.ts';
 import { isFailure, notePassedOn, recordError } from './errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 import { misdeclaredHandler } from './misdeclared-handler.ts';
@@ -24,6 +25,8 @@ export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
   /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
+  /** Who calls `next()`, asked while the next layer starts. */
+  findNextCaller?: FindNextCaller;
   /** Called for each router that is found. */
   onRouter?: (router: unknown) => void;
   /** A request found an application behind the layer that mounts it. */
@@ -109,7 +112,7 @@ function fullPattern(meta: LayerMeta, mount: string, route: unknown): string {
 }
 
 function createLayerTrace(
-  { tracker, sourceOf = () => null, onMounted = () => undefined }: LayerObserverOptions,
+  { tracker, sourceOf = () => null, onMounted = () => undefined, findNextCaller }: LayerObserverOptions,
   observeRouter: (router: unknown) => void,
 ): DispatchTrace & { noteMount(context: Context): void } {
   const metas = new WeakMap<Layer, LayerMeta>();
@@ -215,6 +218,12 @@ function createLayerTrace(
     }
   }
 
+  /** Something is called although the headers were sent: notes who called `next()`. */
+  function noteNextCaller(context: Context): void {
+    const response = context.first('response');
+    if (response !== undefined && response.nextFrom === undefined) response.nextFrom = findNextCaller?.();
+  }
+
   /** The layer that ran last called `next()` although the response was over: no layer is recorded any more, but that is. */
   function markNextAfterEnd(context: Context): void {
     const facts = traces.get(context)?.facts;
@@ -222,6 +231,7 @@ function createLayerTrace(
     if (fact?.outcome !== 'running' || fact.nextMs !== null) return;
     fact.nextMs = context.elapsedMs() - fact.startMs;
     fact.outcome = 'next';
+    noteNextCaller(context);
     context.onLateFact?.(context);
   }
 
@@ -364,6 +374,7 @@ function createLayerTrace(
       depth,
     };
     markNextCalled(trace.facts, depth, startMs);
+    if ((req as RoutedRequest).res?.headersSent === true && kind !== 'error') noteNextCaller(context);
     trace.isUnanswered = false;
     trace.facts.push(fact);
     trace.open.push(fact);
@@ -425,7 +436,8 @@ function createLayerTrace(
     const context = tracker.of(req);
     const trace = context === undefined ? undefined : traces.get(context);
     if (context === undefined || trace === undefined) return;
-    if (context.ended) markNextAfterEnd(context);
+    // An error is no `next()`: the framework may have responded with it already.
+    if (context.ended && (!error || isSignal(error))) markNextAfterEnd(context);
     trace.isUnanswered = true;
     if (trace.failure === null) return;
     if (!error || isSignal(error)) {

@@ -101,6 +101,10 @@ export interface ResponseFact {
   headersAtMs: number | null;
   /** When `end()` was called, if the headers had been sent before; null otherwise. */
   endedAtMs?: number | null;
+  /** `file:line` of own code that sent a 5xx, if no error was recorded; null if unknown. */
+  sentFrom?: string | null;
+  /** `file:line` of own code that called `next()` after the headers were sent; null: a library did; absent: nobody, or unknown. */
+  nextFrom?: string | null | undefined;
   bodyBytes: number;
   preview: Buffer;
   /** The preview as text if it was written as ASCII text, so that it need not be decoded; else null. */

@@ -1,7 +1,17 @@
 import { expect } from 'chai';
-import type { ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler, Response } from 'express';
+import type { ExceptionData } from '../../app/panels/exception/data.ts';
+import { setImmediate } from 'node:timers/promises';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
+
+function respondUnavailable(res: Response): void {
+  res.status(503).json({ problem: 'Try again.' });
+}
+
+function priceOf(): number {
+  return (undefined as unknown as { price: number }).price;
+}
 
 describe('finding failure-sent', () => {
   withQuietConsole();
@@ -12,6 +22,22 @@ describe('finding failure-sent', () => {
       } catch {
         res.status(500).json({ problem: 'Try again.' });
       }
+    });
+    app.get('/in-service', async (_req, res) => {
+      await setImmediate();
+      respondUnavailable(res);
+    });
+    app.use('/framework', (req, res) => {
+      // As a framework does that responds to what its procedures throw.
+      void Promise.resolve()
+        .then(priceOf)
+        .catch((error: unknown) => {
+          const { stack = '' } = error as Error;
+          setTimeout(() => {
+            if (req.path === '/json') res.status(500).json({ error: { data: { stack } } });
+            else res.status(500).send(`<pre>${stack.replaceAll('\n', '<br>')}</pre>`);
+          });
+        });
     });
     app.get('/logged', (_req, res) => {
       console.error('the warehouse does not respond');
@@ -53,7 +79,7 @@ describe('finding failure-sent', () => {
     expect(finding?.sentence).to.equal(
       'GET /dropped responded 500, and nothing was thrown or passed to next()',
     );
-    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:9$/);
+    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:23$/);
   });
 
   it('names what passed a value that is no Error to next()', async () => {
@@ -64,16 +90,35 @@ describe('finding failure-sent', () => {
     expect(finding?.place).to.match(/failure-sent\.test\.ts:\d+$/);
   });
 
+  it('names the line that sent it', async () => {
+    const [finding] = (await ask('/in-service')).of('failure-sent');
+    expect(finding?.sentence).to.match(/^GET \/in-service responded 503, and nothing was thrown/);
+    expect(finding?.place).to.equal('test/findings/failure-sent.test.ts:9');
+  });
+
+  for (const path of ['/framework/json', '/framework/page'])
+    it(`names the line of the error whose stack is in the response: ${path}`, async () => {
+      const { of, findings, profile } = await ask(path);
+      const [finding] = of('failure-sent');
+      expect(finding?.sentence).to.match(
+        / responded 500 with the stack of TypeError: Cannot read properties of undefined \(reading 'price'\), and nothing/,
+      );
+      expect(finding?.place).to.equal('test/findings/failure-sent.test.ts:13');
+      expect(findings.map(({ rule }) => rule)).to.deep.equal(['failure-sent']);
+      const { errors } = profile.panels.exception?.data as ExceptionData;
+      expect(errors.map(({ origin }) => origin)).to.deep.equal(['sent']);
+    });
+
   it('quotes what was logged, and names the line of it', async () => {
     const [finding] = (await ask('/logged')).of('failure-sent');
     expect(finding?.sentence).to.match(/ responded 503, .+; logged before: the warehouse does not respond$/);
-    expect(finding?.place).to.match(/failure-sent\.test\.ts:17$/);
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:43$/);
   });
 
   it('names where the error was thrown that was only logged', async () => {
     const [finding] = (await ask('/error-logged')).of('failure-sent');
     expect(finding?.sentence).to.contain('logged before: RangeError: out of stock');
-    expect(finding?.place).to.match(/failure-sent\.test\.ts:22$/);
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:48$/);
   });
 
   it('leaves errors that reached the error handler, and other statuses, alone', async () => {

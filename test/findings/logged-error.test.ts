@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { loggedError } from '../../app/findings/logged-error.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 
@@ -37,6 +38,20 @@ describe('finding logged-error', () => {
     });
     expect(of('logged-error')[0]?.sentence).to.match(/the response was 200: refused /);
     expect(JSON.stringify(profile)).not.to.contain('5ecret-of-the-request');
+  });
+
+  it('leaves what Express prints alone where the response says it, or the profile', () => {
+    const line = {
+      level: 'error' as const,
+      channel: 'console',
+      message: 'Error: gone',
+      context: null,
+      caller: 'node_modules/express/lib/application.js:647',
+      atMs: 1,
+    };
+    const logs = { lines: [line], dropped: 0 };
+    const found = (status: number): number => loggedError.find({ logs }, { status } as never, {}).length;
+    expect([404, 500, 200].map(found)).to.deep.equal([0, 0, 1]);
   });
 
   it('ignores warnings, and errors that the response reports', async () => {

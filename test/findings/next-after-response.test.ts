@@ -1,6 +1,25 @@
 import { expect } from 'chai';
-import type { Express, NextFunction, Request, Response } from 'express';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+} from 'express';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { runInThisContext } from 'node:vm';
+import { createProfiler } from '../../app/index.ts';
+import { packageRoot } from '../../app/paths.ts';
+import { finalProfile } from '../support/final-profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+
+/** The handler of a framework, as the file of a package has it. */
+function inLibrary(code: string): RequestHandler {
+  const filename = join(packageRoot(), 'node_modules/some-framework/handler.js');
+  return runInThisContext(code, { filename }) as RequestHandler;
+}
 
 describe('finding next-after-response', () => {
   let application: Express;
@@ -38,6 +57,10 @@ describe('finding next-after-response', () => {
       res.end();
       req.app.emit('ended');
     });
+    app.use('/framework', inLibrary('(req, res, next) => { res.json({}); next(); }'));
+    app.use('/framework', (_req, _res, next) => {
+      next();
+    });
     app.get('/answered', (_req, res, next) => {
       next(new Error('the first answer'));
       res.json({});
@@ -57,7 +80,13 @@ describe('finding next-after-response', () => {
       label: 'next after response',
       sentence: 'guard responded and called next(): 1 more function ran after the headers were sent',
     });
-    expect(finding?.place).to.match(/next-after-response\.test\.ts:\d+$/);
+    // Where it calls `next()`.
+    expect(finding?.place).to.equal('test/findings/next-after-response.test.ts:30');
+  });
+
+  it('leaves a library alone that responds and always calls next()', async () => {
+    const { findings } = await ask('/framework');
+    expect(findings.map(({ rule }) => rule)).to.deep.equal([]);
   });
 
   it('notices it after the end of the response', async () => {
@@ -93,5 +122,34 @@ describe('finding next-after-response', () => {
   it('ignores middleware that only does one of the two', async () => {
     for (const path of ['/open', '/refused'])
       expect((await ask(path)).of('next-after-response'), path).to.deep.equal([]);
+  });
+
+  it('ignores an error that is passed on after the end, which Express prints', async () => {
+    const attached = express().set('env', 'test');
+    const profiler = createProfiler({ warn: () => undefined, Router: express.Router });
+    profiler.attach(attached);
+    const passed = new Promise((done) => {
+      attached.use((_req, res, next) => {
+        res.status(404).json({});
+        res.once('close', () =>
+          setImmediate(() => {
+            next(new Error('not found'));
+            // Express leaves its router one turn later.
+            setImmediate(done);
+          }),
+        );
+      });
+    });
+    const server = attached.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+      await passed;
+      const { findings } = await finalProfile(profiler, response);
+      expect(findings.map(({ rule }) => rule)).to.deep.equal([]);
+    } finally {
+      server.close();
+      await profiler.close();
+    }
   });
 });

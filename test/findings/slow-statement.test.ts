@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import { slowStatement } from '../../app/findings/slow-statement.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
 import type { Finding } from '../../app/profiler/finding.ts';
-import type { Profile } from '../../app/profiler/profile.ts';
+import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 
@@ -115,6 +115,40 @@ describe('finding slow-statement', () => {
     const { of, profile } = await ask('/fails');
     expect(of('slow-statement')).to.deep.equal([]);
     expect(profile.findings[0]).to.include({ rule: 'failed-statement', broke: 'response' });
+  });
+
+  describe('in a group', () => {
+    type Kept = Parameters<typeof slowStatement.find>[0];
+    const costs = (kind: string, durations: readonly number[]): (string | undefined)[] => {
+      const queries = durations.map((durationMs, index) => ({
+        ...{ statement: 0, group: 0, error: null, rows: 1, caller: 'a.ts:1' },
+        startMs: index * 1000,
+        durationMs,
+      }));
+      const durationMs = durations.reduce((sum, ms) => sum + ms);
+      const group = {
+        kind,
+        statement: 0,
+        caller: 'a.ts:1',
+        members: queries.map((_, index) => index),
+        durationMs,
+      };
+      const database = { statements: [{ sql: 'select 1' }], queries, groups: [group] };
+      return slowStatement
+        .find({ database } as unknown as Kept, { durationMs: 9000 } as ProfileHead, {})
+        .map(({ costMs }) => String(costMs));
+    };
+
+    it('leaves one of a loop to the finding about the loop', () => {
+      expect(costs('n+1', [5, 5, 5, 150])).to.deep.equal([]);
+      expect(costs('loop', [5, 5, 5, 150])).to.deep.equal([]);
+      expect(costs('duplicate', [5, 150])).to.deep.equal(['150']);
+    });
+
+    it('is one finding if each of them is slow', () => {
+      expect(costs('n+1', [120, 130, 125])).to.deep.equal(['130']);
+      expect(costs('duplicate', [120, 130])).to.deep.equal(['130']);
+    });
   });
 
   it('ignores a quick statement in a slow request', async () => {

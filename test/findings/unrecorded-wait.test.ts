@@ -54,6 +54,11 @@ describe('finding unrecorded-wait', () => {
       expect(found({ logs: { lines: [{ atMs: 20 }] } })).to.have.length(1);
     });
 
+    it('counts work past the recording limit', () => {
+      const unkept = { count: 3000, stretches: [{ startMs: 30, durationMs: 460 }] };
+      expect(found({ database: { queries: [], unkept } })).to.deep.equal([]);
+    });
+
     it('ignores a large upload and an event stream', () => {
       const request = (more: object) => ({ request: { ...kept.request, ...more } });
       expect(found(request({ body: { bytes: 1e6 } }))).to.deep.equal([]);

@@ -10,7 +10,8 @@ export interface LayerPlace {
 }
 
 export interface ThrownRecord {
-  origin: ErrorFact['origin'];
+  /** `sent`: its stack is in the body of a 5xx, and nothing else was recorded. */
+  origin: ErrorFact['origin'] | 'sent';
   /** Milliseconds since the request began. */
   atMs: number;
   /** Thrown after the response finished. */

@@ -11,10 +11,11 @@ import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
 import { readLogs } from './logs.ts';
 import { findPlace } from './place.ts';
 import { presentException } from './present.ts';
+import { errorInBody } from './sent-error.ts';
 
 const MOST_ERRORS = 10;
 const LONGEST_NAME = 300;
-const FATAL: ReadonlySet<ErrorFact['origin']> = new Set(['uncaughtException', 'unhandledRejection']);
+const FATAL: ReadonlySet<ThrownRecord['origin']> = new Set(['uncaughtException', 'unhandledRejection']);
 
 function linksOf({ errors }: ExceptionData): number {
   return errors.reduce((sum, { thrown }) => sum + thrown.chain.length, 0);
@@ -84,6 +85,22 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
     return as;
   }
 
+  function collectSent(context: Context): ExceptionData | null {
+    const response = context.first('response');
+    const error = response === undefined ? null : errorInBody(response);
+    if (response === undefined || error === null) return null;
+    const thrown = describe(error);
+    const record: ThrownRecord = {
+      origin: 'sent',
+      atMs: response.headersAtMs ?? context.elapsedMs(),
+      late: false,
+      status: response.status,
+      thrown,
+      place: findPlace(thrown),
+    };
+    return { errors: [record], errorsDropped: 0, ...readLogs(context) };
+  }
+
   return {
     name: 'exception',
     title: 'Exception',
@@ -93,7 +110,7 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
     facts: { error: 'errors' },
     collect(context: Context) {
       const facts = context.all('error');
-      if (facts.length === 0) return null;
+      if (facts.length === 0) return collectSent(context);
       const duration = context.durationMs;
       const errors = facts.slice(0, MOST_ERRORS).map((fact) => ({
         atMs: fact.atMs,

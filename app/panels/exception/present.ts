@@ -16,6 +16,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   parser: 'refused by the HTTP parser',
   late: 'thrown after the response',
   logged: 'logged, not thrown',
+  sent: 'as the response says',
 };
 
 function titleOf({ class: name, message }: ThrownLink): string {

@@ -84,6 +84,10 @@ export interface KeptRequest {
         headers: OwnHeaders;
         setBy: string | undefined;
         refused: KeptRefusal[] | undefined;
+        /** `file:line` of own code that sent a 5xx, if no error was recorded. */
+        sentFrom: string | undefined;
+        /** `file:line` of own code that called `next()` after the headers were sent; null: a library did. */
+        nextFrom: string | null | undefined;
         /** When `end()` was called, if that was after the headers were sent. */
         endedAtMs: number | undefined;
         toolbarAbsent: string | undefined;

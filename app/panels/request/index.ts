@@ -151,6 +151,8 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
       ),
       headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
       endedAtMs: typeof response.endedAtMs === 'number' ? round(response.endedAtMs) : undefined,
+      sentFrom: response.sentFrom ?? undefined,
+      nextFrom: response.nextFrom,
       contentType,
       bytes: response.bodyBytes,
       text: body.text,

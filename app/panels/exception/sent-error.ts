@@ -1,0 +1,83 @@
+/** The error that a 5xx contains: many frameworks catch errors and respond with their stack, without logging them or passing them on. */
+import type { ResponseFact } from '../../profiler/facts.ts';
+import { decodePreview } from '../../profiler/http-text.ts';
+import { rawHeader } from '../../profiler/raw-headers.ts';
+
+const IN_JSON = '\\n    at ';
+const FRAME = /^\s*at .*:\d+:\d+\)?\s*$/;
+const NAME = /^(?:Uncaught )?([A-Za-z_$][\w$.]{0,100}): /;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  nbsp: ' ',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  '#39': "'",
+  amp: '&',
+};
+
+/** Whether an odd number of backslashes is before this index. */
+function isEscaped(text: string, index: number): boolean {
+  let before = index;
+  while (before > 0 && text[before - 1] === '\\') before--;
+  return (index - before) % 2 === 1;
+}
+
+/** The JSON string that contains this index; null if there is none. Its end may be missing, because previews are truncated. */
+function jsonStringAt(text: string, index: number): string | null {
+  let start = text.lastIndexOf('"', index);
+  while (start > 0 && isEscaped(text, start)) start = text.lastIndexOf('"', start - 1);
+  let end = text.indexOf('"', index);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  const inside = end === -1 ? text.slice(start + 1).replace(/\\[^\\]{0,5}$/, '') : text.slice(start + 1, end);
+  try {
+    return JSON.parse(`"${inside}"`) as string;
+  } catch {
+    return null;
+  }
+}
+
+/** The text of a page, with a line for each of its lines. */
+function textOfPage(html: string): string {
+  return html
+    .replace(/<(?:br|li|p|div|pre|h\d)\b[^<>]*>/gi, '\n')
+    .replace(/<[^<>]*>/g, '')
+    .replace(/&(nbsp|lt|gt|quot|#39|amp);/g, (_entity, name: string) => ENTITIES[name] ?? '');
+}
+
+/** The first unbroken run of frames, with its head. */
+function stackIn(text: string): { head: string; frames: string[] } | null {
+  const lines = text.split('\n');
+  const first = lines.findIndex((line) => FRAME.test(line));
+  if (first < 1) return null;
+  const after = lines.slice(first).findIndex((line) => !FRAME.test(line));
+  const frames = lines.slice(first, after === -1 ? undefined : first + after);
+  const named = lines.slice(0, first).findLastIndex((line) => NAME.test(line));
+  const head = lines
+    .slice(named === -1 ? first - 1 : named, first)
+    .join('\n')
+    .trim();
+  return head === '' ? null : { head, frames };
+}
+
+/** An error like the one whose stack is in the body; null if the response is no 5xx, or contains none. */
+export function errorInBody(response: ResponseFact): Error | null {
+  if (response.status < 500 || response.isErrorPage === true) return null;
+  const { rawHeaders, previewAscii, preview } = response;
+  const contentType = rawHeader(rawHeaders, 'content-type');
+  const text = decodePreview(previewAscii ?? preview, {
+    contentType,
+    encoding: rawHeader(rawHeaders, 'content-encoding'),
+  });
+  if (text === null) return null;
+  const at = text.indexOf(IN_JSON);
+  const found = at === -1 ? (text.includes('at ') ? textOfPage(text) : null) : jsonStringAt(text, at);
+  const stack = found === null ? null : stackIn(found);
+  if (stack === null) return null;
+  const name = NAME.exec(stack.head);
+  const message = name === null ? stack.head : stack.head.slice(name[0].length);
+  return Object.assign(new Error(message), {
+    name: name?.[1] ?? 'Error',
+    stack: `${name?.[1] ?? 'Error'}: ${message}\n${stack.frames.join('\n')}`,
+  });
+}
