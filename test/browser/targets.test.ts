@@ -73,6 +73,18 @@ describe('what is touched', () => {
         expect(unnamed, 'numbers without their heading').to.deep.equal([]);
       });
 
+  it('folds the filters of the list at 390 px, unless one is set, so that the requests begin in its upper half', async () => {
+    const method = narrow.getByLabel('Method');
+    await narrow.goto(world.server.address + urls.search());
+    const row = await narrow.locator('#found tbody tr').first().boundingBox();
+    expect(row?.y).to.be.below(844 / 2);
+    expect(await method.isVisible()).to.equal(false);
+    await narrow.getByText('More filters').click();
+    expect(await method.isVisible()).to.equal(true);
+    await narrow.goto(`${world.server.address}${urls.search()}?status=2xx`);
+    expect(await method.isVisible()).to.equal(true);
+  });
+
   it('stands in two columns at 2560 px where a panel has names and values', async () => {
     const { page } = await browser.open({ viewport: { width: 2560, height: 1440 } });
     await page.goto(world.server.address + urls.profile(world.token, 'request'));
