@@ -59,6 +59,7 @@ export interface BlackBoxOptions {
 }
 
 const BOX_VERSION = 1;
+const LINE_END = Buffer.from('}\n');
 export const BOX_ENDING = '.jsonl';
 
 /** More than the writer's queue. */
@@ -151,7 +152,7 @@ export function createBlackBox({
           buffers.push(Buffer.from(line({ part })));
         }
         // The document is JSON in one line already.
-        buffers.push(Buffer.from(`{"index":${JSON.stringify(index)},"document":`), bytes, Buffer.from('}\n'));
+        buffers.push(Buffer.from(`{"index":${JSON.stringify(index)},"document":`), bytes, LINE_END);
       }
       if (!append(buffers)) return false;
       for (const id of added) file?.parts.add(id);

@@ -69,6 +69,9 @@ const LONGEST_PAUSE = 1500;
 const QUEUE_BYTES = 48 * 1024 * 1024;
 /** Milliseconds between two additions to the black box while the storage fails: what SIGKILL costs then. */
 const LEAVE_EVERY = 200;
+/** So many profiles are added at once, further ones some milliseconds later: those of a flood would hold up every request. */
+const LEFT_AT_ONCE = 50;
+const LEAVE_MORE_AFTER = 10;
 /** Milliseconds without a reply after which what waits is worth a place in it. */
 const LATE_AFTER = 100;
 /** Milliseconds without a reply after which a storage counts as stalled. */
@@ -173,12 +176,13 @@ export function createWriter({
     return [...queue.values()].filter(({ number }) => number > leftUntil);
   }
 
-  /** False if some are not in the black box. */
-  function leave(): boolean {
-    const profiles = notLeft();
-    if (profiles.length === 0) return true;
+  /** Adds the oldest `most` to the black box. False if it can't take them. */
+  function leave(most = Infinity): boolean {
+    const profiles = notLeft().slice(0, most);
+    const last = profiles.at(-1);
+    if (last === undefined) return true;
     if (blackBox?.add(profiles) !== true) return false;
-    leftUntil = queue.last;
+    leftUntil = last.number;
     return true;
   }
 
@@ -186,13 +190,13 @@ export function createWriter({
   function leaveIfLate(): void {
     leaveTimer = null;
     const isLate = pause > 0 || (active !== null && performance.now() - batchStartedAt > LATE_AFTER);
-    if (isLate) leave();
-    if (queue.size > 0) leaveSoon();
+    const hasMore = isLate && leave(LEFT_AT_ONCE) && leftUntil < queue.last;
+    if (queue.size > 0) leaveSoon(hasMore ? LEAVE_MORE_AFTER : LEAVE_EVERY);
   }
 
-  function leaveSoon(): void {
+  function leaveSoon(afterMs = LEAVE_EVERY): void {
     if (blackBox === undefined || leaveTimer !== null || closed) return;
-    leaveTimer = setTimeout(leaveIfLate, LEAVE_EVERY).unref();
+    leaveTimer = setTimeout(leaveIfLate, afterMs).unref();
   }
 
   function isStalled(): boolean {

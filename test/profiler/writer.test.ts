@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileStorage, QueuedProfile, SharedPart, StoredProfile } from '../../app/profiler/storage.ts';
+import type { QueuedLeft } from '../../app/profiler/black-box.ts';
 import { createWriter } from '../../app/profiler/writer.ts';
 import { until } from '../support/waiting.ts';
 
@@ -179,6 +180,30 @@ describe('writer', () => {
     for (let i = 0; i < 5; i++) if (i !== 3) expect(documents.get(`t${i}`)?.trim()).to.equal(`"${i}"`);
     await writer.flush(5000);
     expect(writer.counters()).to.include({ pending: 0, pendingBytes: 0 });
+  });
+
+  it('leaves what a late storage has not taken in the black box, a few at a time', async () => {
+    const { storage, state } = heldStorage();
+    let open: () => void = () => undefined;
+    state.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const left: string[][] = [];
+    let emptied = 0;
+    const blackBox = {
+      add: (profiles: readonly QueuedLeft[]) => left.push(profiles.map(({ index }) => index.token)) > 0,
+      empty: () => void emptied++,
+    };
+    const writer = createWriter({ storage, blackBox, ...quiet });
+    const tokens = Array.from({ length: 130 }, (_, number) => `t${number}`);
+    for (const token of tokens) writer.enqueue(profile(token));
+    await until(() => left.flat().length >= tokens.length, 'all are in the box');
+    expect(left.flat()).to.deep.equal(tokens);
+    expect(Math.max(...left.map(({ length }) => length))).to.be.at.most(50);
+    expect(emptied).to.equal(0);
+    open();
+    await writer.flush(5000);
+    expect(emptied).to.equal(1);
   });
 
   it('keeps the later of two versions when the earlier one is being written', async () => {
