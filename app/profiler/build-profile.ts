@@ -42,12 +42,18 @@ export interface BuiltProfile {
   shared: SharedPart[];
 }
 
+export interface BuildOptions {
+  shown?: readonly string[] | undefined;
+  /** Only the request and its errors, as of a context that is summarized. */
+  isSummary?: boolean;
+}
+
 export interface ProfileBuilder {
   /**
    * Never throws. With `shown`, other panels are not displayed: those of the request still collect, because the redactor learns
    * secrets from their data, but without their shared values and without findings.
    */
-  build(context: Context, state: ProfileDocument['state'], shown?: readonly string[]): BuiltProfile;
+  build(context: Context, state: ProfileDocument['state'], options?: BuildOptions): BuiltProfile;
   /** Masks a late fact like the profile, including secrets that only the request itself revealed. */
   mask<T>(context: Context, late: T): T;
   /** Not sampled, and neither failed nor slow: not stored. */
@@ -160,21 +166,21 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   function make(
     context: Context,
     state: ProfileHead['state'],
-    shown: readonly string[] | undefined,
+    { shown, isSummary = false }: BuildOptions,
   ): BuiltProfile {
+    const isShort = isSummary || context.isSummarized;
     const head = headOf(context, state);
     const taken: Taken = { seen: { kept: {}, shared: {} }, shared: [], queries: 0 };
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
-      if (context.isSummarized && !SUMMARY.has(panel.name)) continue;
+      if (isShort && !SUMMARY.has(panel.name)) continue;
       const isShown = shown?.includes(panel.name);
       if (isShown === false && panel.group === 'process') continue;
       const record = takePanel(panel, context, taken, isShown);
       if (record !== null) kept[panel.name] = record;
     }
     // Nobody but us can fix what the profiler's own pages do.
-    const looked =
-      !context.isSummarized && head.kind !== 'profiler' && head.kind !== 'error_page' && shown === undefined;
+    const looked = !isShort && head.kind !== 'profiler' && head.kind !== 'error_page' && shown === undefined;
     const { findings, left } = looked ? findIn(taken.seen, head) : NOTHING_FOUND;
     const { value, masked } = redactor.tree({
       navigationHints: navigationHintsOf(context),
@@ -275,9 +281,9 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   }
 
   return {
-    build(context, state, shown) {
+    build(context, state, options = {}) {
       try {
-        return make(context, state, shown);
+        return make(context, state, options);
       } catch (error) {
         const { name, message } = describeError(error);
         warn(`A profile could not be built: ${name}: ${message}`);

@@ -67,8 +67,8 @@ export interface Recorder {
   runningContexts(): Iterable<Context>;
   /** The profile as it is now, masked; with `shown`, only these panels and no findings. Never throws. */
   snapshot(context: Context, shown?: readonly string[]): Profile;
-  /** Its row in a list, as it is now. */
-  indexOf(context: Context): ProfileIndex;
+  /** Its row in a list, as it is now; of a summary, which costs less, without what panels count and rules find. */
+  indexOf(context: Context, isSummary?: boolean): ProfileIndex;
   /** Masks a late fact like the profile of its request. */
   mask<T>(context: Context, late: T): T;
   /** Completes a stored document for pages; `shared` has the shared values that this process does not know. */
@@ -263,11 +263,11 @@ export function createRecorder(options: RecorderOptions): Recorder {
     running: (token) => contexts.find((context) => context.token === token) ?? internal.get(token),
     runningContexts: () => contexts,
     snapshot(context, shown) {
-      const { document } = build(context, context.ended ? 'final' : 'running', shown);
+      const { document } = build(context, context.ended ? 'final' : 'running', { shown });
       return complete(document, new Map(), shown);
     },
-    indexOf(context) {
-      return indexOf({ ...build(context, context.ended ? 'final' : 'running'), context });
+    indexOf(context, isSummary = false) {
+      return indexOf({ ...build(context, context.ended ? 'final' : 'running', { isSummary }), context });
     },
     mask,
     complete: (document, shared) => complete(document, shared),

@@ -2,7 +2,7 @@
  * Index rows of profiles that are not stored yet: of running requests and of the queue.
  *
  * The row of a running request costs as much as a small profile, and a thousand connections may be open. So requests are filtered by
- * their line first, and if that decides the query, only as many rows are made as it wants.
+ * their line first, and if that decides the query, only as many rows are made as it wants. What is left of the work is bounded in time.
  */
 import type { Context } from './context.ts';
 import { matchesLine, matchesQuery, type QueryLine } from './match-query.ts';
@@ -17,6 +17,9 @@ export interface Unstored {
   /** Number of all matches. */
   total: number;
 }
+
+/** Milliseconds that rows of running requests may take; further ones are rows of summaries. */
+const WHOLE_ROWS_MS = 5;
 
 /** Filters that need more than the line of a request; sorting by anything but time needs all rows, too. */
 const BEYOND_THE_LINE = [
@@ -64,9 +67,12 @@ export function findUnstored(
     (index) => !running.has(index.token) && isWanted(index) && matchesQuery(index, query),
   );
   const lines = [...running.values(), ...waiting];
+  const until = performance.now() + WHOLE_ROWS_MS;
   const rowOf = (line: Context | ProfileIndex): ProfileIndex => {
     const context = running.get(line.token);
-    return context === undefined ? (line as ProfileIndex) : recorder.indexOf(context);
+    return context === undefined
+      ? (line as ProfileIndex)
+      : recorder.indexOf(context, performance.now() > until);
   };
   if (!isSettledByLine(query)) {
     const rows = lines.map(rowOf).filter((row) => matchesQuery(row, query));
