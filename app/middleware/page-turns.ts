@@ -11,7 +11,7 @@ import { addTo } from '../profiler/group-by.ts';
 const ACCEPTED = 'net.server.socket';
 
 /** Milliseconds of a turn of the event loop that error pages may take. */
-const TURN_MS = 2;
+const TURN_MS = 1;
 /** Milliseconds for which pages wait while connections come in: without an end, a flood of connections would keep pages from being made. */
 const YIELD_MS = 20;
 /** While more than this wait, pages are short. */
