@@ -129,7 +129,7 @@ export function createError<C extends ErrorCode>(
   return new HindsightError(code, message, { status: entry.status, ...options });
 }
 
-/** Nothing was thrown at a place: taking a stack costs more than the rest of an error. A host may have frozen `Error`. */
+/** No code threw it, and a stack costs more than the rest of an error. A host may have frozen `Error`. */
 function withoutStack<T>(work: () => T): T {
   const { stackTraceLimit } = Error;
   Reflect.set(Error, 'stackTraceLimit', 0);
@@ -153,8 +153,10 @@ export function createRouteNotFound(request: {
   const { method, path, second, referer = '' } = request;
   const { message, status } = catalogue.ROUTE_NOT_FOUND;
   const suffix = referer === '' ? '' : ` (from "${referer}")`;
-  const cause = withoutStack(() => createError('ROUTE_MISS', [second]));
-  return new HindsightError('ROUTE_NOT_FOUND', message(method, path) + suffix, { status, cause });
+  return withoutStack(() => {
+    const cause = createError('ROUTE_MISS', [second]);
+    return new HindsightError('ROUTE_NOT_FOUND', message(method, path) + suffix, { status, cause });
+  });
 }
 
 /** The message of whatever was thrown. */

@@ -90,9 +90,12 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
     return child;
   }
 
-  function finishChild(child: Context, page: { status: number; statusText: string; html?: string }): void {
+  function finishChild(
+    child: Context,
+    page: { status: number; statusText: string; bodyBytes: number | null },
+  ): void {
     const response = syntheticResponse(page.status, page.statusText, child.elapsedMs());
-    response.bodyBytes = page.html === undefined ? 0 : Buffer.byteLength(page.html);
+    response.bodyBytes = page.bodyBytes ?? 0;
     child.add('response', response);
     recorder.finish(child);
   }
@@ -102,7 +105,6 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   }
 
   const children = new WeakMap<IncomingMessage, Context>();
-  const pages = new WeakMap<IncomingMessage, { status: number; statusText: string; html?: string }>();
 
   const errorRecorder: ErrorRecorder = {
     openChild(req) {
@@ -115,10 +117,9 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
         token: child.token,
         render: (work) => tracker.run(child, work),
         finish: (page) => {
-          const shown = pages.get(req);
           const response = parent.first('response');
-          if (shown?.html !== undefined && response !== undefined) response.isErrorPage = true;
-          finishChild(child, shown ?? page);
+          if (page.bodyBytes !== null && response !== undefined) response.isErrorPage = true;
+          finishChild(child, page);
         },
       };
     },
@@ -138,10 +139,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
     const context = tracker.of(req);
     const child = children.get(req);
     if (context === undefined || child === undefined) throw new Error('This request is not recorded.');
-    pages.set(req, page);
-    const html = render(context, child, page);
-    pages.set(req, { ...page, html });
-    return html;
+    return render(context, child, page);
   }
 
   return {
@@ -181,7 +179,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
           html = tracker.run(child, () => render(context, child, { ...page, error }));
           return html;
         } finally {
-          finishChild(child, html === undefined ? page : { ...page, html });
+          finishChild(child, { ...page, bodyBytes: html === undefined ? null : Buffer.byteLength(html) });
           recorder.finish(context);
         }
       };

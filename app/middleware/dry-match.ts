@@ -154,11 +154,10 @@ export function createDryMatcher(
     return fault;
   }
 
-  /** Judges one layer; `rest` is the path that a mounted router would see. */
+  /** Judges one layer; `rest` is the path that a mounted router would see. `inner`: its stack, if it is one. */
   function judge(
     layer: LayerLike,
-    path: string,
-    method: string,
+    { path, method, inner }: { path: string; method: string; inner: Stack | null },
   ): { verdict: ConsideredLayer['verdict']; rest: string | null } {
     const match = matchSafely(layer, path);
     if ('fault' in match) return { verdict: 'unreadable', rest: null };
@@ -167,7 +166,7 @@ export function createDryMatcher(
       const route = { methods: declaredMethods(layer.route), pattern: '' };
       return { verdict: answers(route, method) ? 'matched' : 'method', rest: null };
     }
-    return stackOf(layer) === null
+    return inner === null
       ? { verdict: 'passed', rest: null }
       : { verdict: 'entered', rest: restAfter(path, match.taken) };
   }
@@ -181,8 +180,8 @@ export function createDryMatcher(
     const { method, path, mount, above } = asked;
     if (above.includes(stack)) return false;
     for (const layer of stack) {
-      const { verdict, rest } = judge(layer, path, method);
       const inner = stackOf(layer);
+      const { verdict, rest } = judge(layer, { path, method, inner });
       const [pattern = ''] = listLayer(layer, [mount]);
       into.push({
         kind: layer.route !== undefined ? 'route' : inner === null ? 'middleware' : 'router',

@@ -22,7 +22,8 @@ export interface ErrorPageChild {
   token: string;
   /** Runs `work` as part of the child. */
   render<T>(work: () => T): T;
-  finish(page: { status: number; statusText: string }): void;
+  /** `bodyBytes`: null if the page is short. */
+  finish(page: { status: number; statusText: string; bodyBytes: number | null }): void;
 }
 
 export interface ErrorRecorder {
@@ -172,8 +173,8 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
     const child = guard(req, null, () => recorder?.openChild(req) ?? null);
     const page = { req, error, status: thrown.status, statusText: statusTextOf(thrown.status) };
     const { html, bare } = renderPage(page, { thrown, child, show, link: linkOf(res) });
-    guard(req, undefined, () => child?.finish(page));
     const body = Buffer.from(html);
+    guard(req, undefined, () => child?.finish({ ...page, bodyBytes: bare ? null : body.length }));
     closeGently(req, res);
     const isProfilerPage = isProfilerTarget(req.url ?? '');
     setHeaders(res, thrown, { bodyBytes: body.length, child: child?.token ?? null, bare, isProfilerPage });

@@ -5,6 +5,7 @@
  */
 import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export interface RawFrame {
   function: string | null;
@@ -23,8 +24,22 @@ const MOST_LINES = 400;
 /** Names that only say that there is none. */
 const NAMELESS = new Set(['', '<anonymous>', 'Object.<anonymous>', 'Module.<anonymous>', 'anonymous']);
 
+/** Paths of the file URLs that were asked for last: most frames are in the same few files. */
+const paths = new Map<string, string>();
+const PATHS_KEPT = 200;
+
 export function filePathOf(address: string): string {
   if (!address.startsWith('file://')) return address;
+  let path = paths.get(address);
+  if (path === undefined) {
+    path = pathOfUrl(address);
+    paths.set(address, path);
+    dropOldest(paths, PATHS_KEPT);
+  }
+  return path;
+}
+
+function pathOfUrl(address: string): string {
   const end = address.search(/[?#]/);
   try {
     return fileURLToPath(end === -1 ? address : address.slice(0, end));
