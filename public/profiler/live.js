@@ -14,6 +14,10 @@ let source = null;
 let fresh = new Set();
 let asking = false;
 let missed = false;
+// The list is newer than the page, whose rows may not move yet.
+let postponed = false;
+// The reader asks for the new requests: rows move under the pointer, too.
+let demanded = false;
 
 const byId = (id) => document.getElementById(id);
 
@@ -60,6 +64,11 @@ async function refresh() {
     const response = await fetch(location.href);
     if (!response.ok) return;
     const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    if (!demanded && !mayMove()) {
+      postponed = true;
+      showNews();
+      return;
+    }
     const state = takeState();
     for (const id of PARTS) {
       const part = page.getElementById(id);
@@ -68,6 +77,8 @@ async function refresh() {
     showLocalTimes();
     putState(state);
     fresh = new Set();
+    postponed = false;
+    demanded = false;
     showNews();
   } catch {
     // The next event tries again.
@@ -80,9 +91,11 @@ async function refresh() {
   }
 }
 
-// Rows stay where they are while the reader points at one, or has scrolled down.
+// Rows stay where they are while the reader points at one, or has scrolled down. What is pressed stays, too: a link that is replaced
+// before it is released opens nothing.
 function mayMove() {
-  return window.scrollY <= NEAR_TOP && byId('rows')?.matches(':hover') !== true;
+  const held = PARTS.some((id) => byId(id)?.matches(':active'));
+  return window.scrollY <= NEAR_TOP && !held && byId('rows')?.matches(':hover') !== true;
 }
 
 function showNews() {
@@ -98,8 +111,12 @@ function onMessage({ data }) {
   const { now, new: tokens = now } = JSON.parse(data);
   if (now?.every((token) => byId(`r-${token}`) !== null)) return;
   for (const token of tokens) if (byId(`r-${token}`) === null) fresh.add(token);
-  if (mayMove()) void refresh();
-  else showNews();
+  if (mayMove()) {
+    void refresh();
+    return;
+  }
+  postponed = true;
+  showNews();
 }
 
 function showState() {
@@ -141,6 +158,7 @@ export function startLive() {
   byId('news').addEventListener('click', (event) => {
     event.preventDefault();
     window.scrollTo(0, 0);
+    demanded = true;
     void refresh();
   });
   // A hidden page does not ask.
@@ -152,7 +170,7 @@ export function startLive() {
     }
   });
   document.addEventListener('mouseout', () => {
-    if (fresh.size > 0 && mayMove()) void refresh();
+    if (postponed && mayMove()) void refresh();
   });
   window.addEventListener('pagehide', disconnect);
   connect();

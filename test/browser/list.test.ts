@@ -118,6 +118,41 @@ describe('the list in a browser', () => {
     await page.locator(`#r-${next}`).waitFor();
   });
 
+  it('replaces nothing that the pointer has come to while the list was asked for', async () => {
+    const { page, problems } = await open();
+    const token = await visit(page, '/products/4');
+    await list(page);
+    let pointed: Promise<void>;
+    let answer = (): void => undefined;
+    await page.route('**/_profiler/search', async (route) => {
+      await pointed;
+      await route.continue();
+    });
+    const askFor = async (path: string): Promise<string> => {
+      pointed = new Promise((resolve) => (answer = resolve));
+      const asked = page.waitForRequest('**/_profiler/search');
+      const response = await fetch(`${shop.origin}${path}`);
+      await asked;
+      return response.headers.get('x-debug-token') ?? '';
+    };
+    const next = await askFor('/orders');
+    await page.locator(`#r-${token}`).hover();
+    answer();
+    await page.locator('#news').waitFor();
+    expect(await page.locator(`#r-${next}`).count()).to.equal(0);
+    await page.mouse.move(2, 2);
+    await page.locator(`#r-${next}`).waitFor();
+
+    await askFor('/orders');
+    await page.locator('#views').getByText('Pinned').hover();
+    await page.mouse.down();
+    answer();
+    await page.locator('#news').waitFor();
+    await page.mouse.up();
+    await page.waitForURL('**/_profiler/search?has=pin');
+    expect(problems).to.deep.equal([]);
+  });
+
   it('shows all of a chain without script', async () => {
     const { page } = await open(false);
     const token = await visit(page, '/products/4');

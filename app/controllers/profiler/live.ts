@@ -5,7 +5,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import { matchesQuery } from '../../profiler/match-query.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { ProfileQuery } from '../../profiler/storage.ts';
+import type { FindResult, ProfileQuery } from '../../profiler/storage.ts';
 
 export interface LiveListener {
   query: ProfileQuery;
@@ -29,7 +29,7 @@ export interface Live {
 }
 
 export interface LiveOptions {
-  find: (query: ProfileQuery) => Promise<{ rows: readonly ProfileIndex[] }>;
+  find: (query: ProfileQuery) => Promise<Pick<FindResult, 'rows' | 'pinned'>>;
   everyMs?: number;
   mostListeners?: number;
 }
@@ -40,6 +40,15 @@ const WINDOW_MS = 60_000;
 const MOST_NEW = 200;
 /** Polls between two keep-alive comments. */
 const KEEP_ALIVE_POLLS = 15;
+
+/** The newest requests within the window (null: the storage failed), those of them that are new, and tokens of pinned ones. */
+interface Seen {
+  rows: readonly ProfileIndex[] | null;
+  fresh: readonly ProfileIndex[];
+  pinned: readonly string[];
+}
+
+const NOTHING: Seen = { rows: null, fresh: [], pinned: [] };
 
 /** Create it outside any request, so that its queries belong to none. */
 export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
@@ -70,10 +79,9 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     listener.end();
   }
 
-  /** The newest requests within the window, and those of them that are new. */
-  async function look(): Promise<{ rows: readonly ProfileIndex[]; fresh: ProfileIndex[] }> {
+  async function look(): Promise<Seen> {
     const from = Date.now() - WINDOW_MS;
-    const { rows } = await find({
+    const { rows, pinned = [] } = await find({
       kinds: ['request', 'error_page', 'job', 'command'],
       from,
       limit: MOST_NEW,
@@ -83,7 +91,7 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     seen = new Map([...(before ?? [])].filter(([, { startedAt }]) => startedAt >= from));
     for (const { token, startedAt, state } of rows) seen.set(token, { startedAt, state });
     const fresh = rows.filter(({ token, state }) => before !== null && before.get(token)?.state !== state);
-    return { rows, fresh };
+    return { rows, fresh, pinned };
   }
 
   async function poll(): Promise<void> {
@@ -91,13 +99,15 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     if (asking || listeners.size === 0) return;
     asking = true;
     // The list itself reports a failing storage.
-    const { rows, fresh } = await look().catch(() => ({ rows: null, fresh: [] }));
+    const { rows, fresh, pinned } = await look().catch(() => NOTHING);
     asking = false;
     polls++;
     for (const listener of listeners) {
       const { query } = listener;
       const matching = (some: readonly ProfileIndex[]): string[] =>
-        some.filter((row) => matchesQuery(row, query)).map(({ token }) => token);
+        some
+          .filter((row) => matchesQuery(row, query) && (query.pinned !== true || pinned.includes(row.token)))
+          .map(({ token }) => token);
       if (rows !== null && ungreeted.delete(listener)) {
         listener.greet(matching(rows).slice(0, query.limit));
         continue;

@@ -36,14 +36,16 @@ function listener(query: Partial<LiveListener['query']> = {}): Heard {
 
 describe('live', () => {
   let rows: ProfileIndex[];
+  let pinned: string[];
   let polls: number;
   let live: Live;
 
   beforeEach(() => {
     rows = [profileOf(1, { startedAt: Date.now() }).index];
+    pinned = [];
     polls = 0;
     live = createLive({
-      find: () => Promise.resolve((polls++, { rows: [...rows] })),
+      find: () => Promise.resolve((polls++, { rows: [...rows], pinned: [...pinned] })),
       everyMs: EVERY_MS,
       mostListeners: 2,
     });
@@ -111,6 +113,17 @@ describe('live', () => {
     expect(polls - before).to.be.at.most(2 + (performance.now() - startedAt) / EVERY_MS);
     expect(all.told).to.deep.equal(['000003', '000002']);
     expect(failed.told).to.deep.equal(['000003']);
+  });
+
+  it('tells a list of pinned requests of no other', async () => {
+    const heard = listener({ pinned: true });
+    live.listen(heard);
+    await looks();
+    add(2);
+    add(3);
+    pinned = ['000002'];
+    await looks();
+    expect([heard.greeted, heard.told]).to.deep.equal([[], ['000002']]);
   });
 
   it('asks nothing while nobody listens', async () => {
