@@ -48,6 +48,7 @@ import { observeSqlite } from '../observe/sqlite.ts';
 import { observePino } from '../observe/pino.ts';
 import { observeProcesses } from '../observe/processes.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
+import { noteStillWaiting } from '../observe/pooled.ts';
 import { createQueryRecorder } from '../observe/queries.ts';
 import type { QueryFact } from '../observe/query-fact.ts';
 import { endEarlyRegistrations, observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
@@ -180,6 +181,7 @@ export function createObservers(options: ObserverOptions): Observers {
     patch(exports) {
       registrations.observe((exports as { Router?: unknown }).Router ?? exports);
       applications.watchLibrary(exports);
+      views.watchLibrary(exports);
       return () => undefined;
     },
   }));
@@ -216,7 +218,10 @@ export function createObservers(options: ObserverOptions): Observers {
       applications.watch(app);
       layers.observeApplication(app);
     },
-    onFinish: layers.onFinish,
+    onFinish(context) {
+      noteStillWaiting(context, queries);
+      layers.onFinish(context);
+    },
     findSender: findCaller.sender,
     sourceOf,
     applications,

@@ -1,6 +1,6 @@
 /** A parser refused the request body, with the limit or type that it was refused for. */
 import type { ExceptionData } from '../panels/exception/data.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 
 /** As body-parser and raw-body name their errors. */
@@ -24,17 +24,20 @@ export const bodyRefused: FindingRule<{ exception: ExceptionData }> = {
   fix: 'Raise the `limit` of this parser for the routes that need it, or send what it accepts: valid JSON, fewer rows at a time.',
   find({ exception: { errors } }, { status }) {
     if (status === null || status < 400 || status >= 500) return [];
-    return errors.flatMap(({ thrown, from, origin }, index) => {
-      const properties = thrown.chain[0]?.properties ?? {};
-      const what = typeof properties.type === 'string' ? REFUSALS[properties.type] : undefined;
-      if (what === undefined || origin === 'logged') return [];
-      const limit = bytes(properties.limit);
-      const length = bytes(properties.length) ?? bytes(properties.expected) ?? bytes(properties.received);
-      const size = limit === null ? '' : ` of ${limit}${length === null ? '' : ` (${length} were sent)`}`;
-      const sentence = `${from?.name ?? 'A parser'} refused the request body: ${what}${size}`;
-      return [
-        { broke: 'response', severity: 'warn', sentence, anchor: `error-${index + 1}`, place: from?.place },
-      ];
-    });
+    // An error handler may pass on an error of its own that has the same `type`: the first one is the parser's.
+    return errors
+      .flatMap(({ thrown, from, origin }, index): FindingDraft[] => {
+        const properties = thrown.chain[0]?.properties ?? {};
+        const what = typeof properties.type === 'string' ? REFUSALS[properties.type] : undefined;
+        if (what === undefined || origin === 'logged') return [];
+        const limit = bytes(properties.limit);
+        const length = bytes(properties.length) ?? bytes(properties.expected) ?? bytes(properties.received);
+        const size = limit === null ? '' : ` of ${limit}${length === null ? '' : ` (${length} were sent)`}`;
+        const sentence = `${from?.name ?? 'A parser'} refused the request body: ${what}${size}`;
+        return [
+          { broke: 'response', severity: 'warn', sentence, anchor: `error-${index + 1}`, place: from?.place },
+        ];
+      })
+      .slice(0, 1);
   },
 };

@@ -1,7 +1,7 @@
 /** The response of a call was parsed as JSON, and was none. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { callName, outcomeOf } from './shared/calls.ts';
+import { callName, outcomeOf, typeOf } from './shared/calls.ts';
 import { endOf, type Kept } from './shared/kept.ts';
 
 /** Between the end of the call and the error, in milliseconds or as a share of the request: parsing takes no time. */
@@ -30,9 +30,8 @@ export const callNotJson: FindingRule<{ exception: ExceptionData } & Pick<Kept, 
       );
       const call = calls[index];
       if (call === undefined) return [];
-      const type = call.responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
-      const typed = type === undefined ? '' : ` (${type.slice(0, 80)})`;
-      const sentence = `The response of ${callName(call)}, ${outcomeOf(call)}${typed}, is probably what could not be parsed as JSON`;
+      const type = typeOf(call);
+      const sentence = `The response of ${callName(call)}, ${outcomeOf(call)}${type === '' ? '' : ` (${type})`}, is probably what could not be parsed as JSON`;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: `c${index + 1}`, place: call.caller }];
     });
   },

@@ -4,10 +4,12 @@ import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { callName, outcomeOf, typeOf } from './shared/calls.ts';
 import { lineOf, wasSeen } from './shared/errors.ts';
 import { nameOfLayer } from './shared/http.ts';
-import type { Kept } from './shared/kept.ts';
+import { endOf, type Kept } from './shared/kept.ts';
 import { isInLibrary, loggedErrorPlace } from './shared/logged.ts';
+import { labelOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
 
 type Given = Partial<Pick<Kept, 'logs' | 'database' | 'http_client'>> & {
@@ -15,6 +17,22 @@ type Given = Partial<Pick<Kept, 'logs' | 'database' | 'http_client'>> & {
   exception?: ExceptionData;
   request?: KeptRequest;
 };
+
+/** The last query or call that own code made: what failed is behind it. */
+function lastWork(
+  database: Kept['database'] | undefined,
+  http: Kept['http_client'] | undefined,
+): { name: string; caller: string | null } | undefined {
+  const query = database?.queries.findLast(({ caller }) => caller !== null && !isInLibrary(caller));
+  const call = http?.calls.findLast(({ caller }) => caller !== null && !isInLibrary(caller));
+  if (call !== undefined && endOf(call) > (query === undefined ? 0 : endOf(query)))
+    return {
+      name: `${callName(call)} (${[outcomeOf(call), typeOf(call)].filter((text) => text !== '').join(', ')})`,
+      caller: call.caller,
+    };
+  if (database === undefined || query === undefined) return undefined;
+  return { name: labelOf(database, query), caller: query.caller };
+}
 
 export const failureSent: FindingRule<Given> = {
   name: 'failure-sent',
@@ -36,7 +54,9 @@ export const failureSent: FindingRule<Given> = {
     const lineAt = isInLibrary(line?.caller) ? null : line?.caller;
     const sent = errors.find(({ origin }) => origin === 'sent');
     const sentAt = (sent === undefined ? null : lineOf(sent)) ?? loggedErrorPlace(exception);
-    const place = passing?.source ?? sentAt ?? lineAt ?? request?.response?.sentFrom ?? layer.source;
+    const known = passing?.source ?? sentAt ?? lineAt ?? request?.response?.sentFrom;
+    const last = known === null || known === undefined ? lastWork(database, calls) : undefined;
+    const place = known ?? last?.caller ?? layer.source;
     const logged = line === undefined ? '' : `; logged before: ${excerpt(line.message)}`;
     const cause =
       passing === undefined
@@ -44,7 +64,8 @@ export const failureSent: FindingRule<Given> = {
         : `because ${nameOfLayer(passing)} passed next() a value that is not an Error, which Express takes for one`;
     const [error] = sent?.thrown.chain ?? [];
     const what = error === undefined ? '' : ` with the stack of ${error.class}: ${excerpt(error.message)}`;
-    const sentence = `${nameOfLayer(layer)} responded ${status}${what}, ${cause}${logged}`;
+    const after = last === undefined ? '' : `, after ${last.name}`;
+    const sentence = `${nameOfLayer(layer)} responded ${status}${what}${after}, ${cause}${logged}`;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: 'match', place }];
   },
 };

@@ -50,20 +50,22 @@ type Holder = NonNullable<Query['heldBy']>[number];
 
 /** `GET /reports/audit (3 connections, reports.ts:31) and GET /orders (1 connection)`. Requests with the same name count as one. */
 function holdersText(holders: readonly Holder[]): string {
-  const byName = new Map<string, Pick<Holder, 'what' | 'place' | 'connections'>>();
-  for (const { what, place, connections } of holders) {
+  const byName = new Map<string, Omit<Holder, 'profile'>>();
+  for (const { what, place, connections, ended } of holders) {
     const known = byName.get(what);
     byName.set(what, {
       what,
       place: known?.place ?? place,
+      ...(ended === true ? { ended } : {}),
       connections: (known?.connections ?? 0) + connections,
     });
   }
   const most = [...byName.values()].sort((a, b) => b.connections - a.connections).slice(0, MOST_NAMED);
   return most
-    .map(({ what, place, connections }) => {
+    .map(({ what, place, connections, ended }) => {
       const where = place === null ? '' : `, ${place}`;
-      return `${excerpt(what, LONGEST_NAME)} (${count(connections, 'connection')}${where})`;
+      const leaked = ended === true ? ', not released after its response' : '';
+      return `${excerpt(what, LONGEST_NAME)} (${count(connections, 'connection')}${where}${leaked})`;
     })
     .join(' and ');
 }

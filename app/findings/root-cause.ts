@@ -1,7 +1,7 @@
 /** The error was caused by another one: names the line in the application's code where that one was thrown. */
-import type { ExceptionData } from '../panels/exception/data.ts';
+import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
+import type { ThrownFrame } from '../profiler/thrown.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 function ownFrame(frames: readonly ThrownFrame[] | undefined): ThrownFrame | undefined {
@@ -13,7 +13,8 @@ function lineOf(frame: ThrownFrame | undefined): string | null {
   return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;
 }
 
-function findingOf({ chain, chainEnd }: Thrown, index: number): FindingDraft[] {
+function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[] {
+  const { chain, chainEnd } = thrown;
   const [first] = chain;
   const root = chain.at(-1);
   if (first === undefined || root === undefined || chain.length < 2 || chainEnd === 'circular') return [];
@@ -28,7 +29,7 @@ function findingOf({ chain, chainEnd }: Thrown, index: number): FindingDraft[] {
       severity: 'bad',
       sentence,
       anchor: `error-${index + 1}`,
-      place: lineOf(frame) ?? lineOf(ownFrame(first.frames)),
+      place: lineOf(frame) ?? lineOf(ownFrame(first.frames)) ?? from?.place ?? null,
     },
   ];
 }
@@ -37,13 +38,15 @@ export const rootCause: FindingRule<{ exception: ExceptionData }> = {
   name: 'root-cause',
   needs: ['exception'],
   labels: ['root cause'],
-  why: 'The error that failed the request has a `cause`; the place is the topmost frame in your own code of the last cause.',
+  why: 'The error that failed the request has a `cause`; the place is the topmost frame in your own code of the last cause, else the middleware that it came from.',
   fix: 'Fix the cause; the wrapping errors only show where it surfaced.',
   find({ exception: { errors } }) {
-    return errors.flatMap(({ thrown, status, origin }, index) =>
-      (status !== null && status >= 500) || origin === 'unhandledRejection' || origin === 'uncaughtException'
-        ? findingOf(thrown, index)
-        : [],
-    );
+    return errors.flatMap((record, index) => {
+      const { status, origin } = record;
+      const isFault = status !== null && status >= 500;
+      return isFault || origin === 'unhandledRejection' || origin === 'uncaughtException'
+        ? findingOf(record, index)
+        : [];
+    });
   },
 };

@@ -6,7 +6,7 @@ import type { Profile } from '../profiler/profile.ts';
 import type { Kept } from './shared/kept.ts';
 import { lengthOf, usualText } from './shared/long.ts';
 import { describePlan, indexCode } from './shared/plans.ts';
-import { isLarge, labelOf, rowOf } from './shared/queries.ts';
+import { isLarge, labelOf, rowOf, sqlOf } from './shared/queries.ts';
 import { isMostlyBlocked, type Wait, waitsOf } from './shared/slow-work.ts';
 import { count, shareOf } from './shared/wording.ts';
 
@@ -46,7 +46,14 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
       .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
       .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usual }) !== null)
       // A large result, a failure and a wait for a lock have rules of their own.
-      .filter((query) => query.error === null && !isLarge(database, query) && !isTold(database, query))
+      // A wait for a connection is a statement without SQL.
+      .filter(
+        (query) =>
+          sqlOf(database, query) !== '' &&
+          query.error === null &&
+          !isLarge(database, query) &&
+          !isTold(database, query),
+      )
       .filter(({ lockedBy }) => lockedBy === undefined)
       .filter((query) => !isMostlyBlocked(query, runtime));
     return firstOfGroups(waitsOf(slow)).map(({ longest: query, beside }) => {

@@ -42,11 +42,11 @@ export const templateDoesIo: FindingRule<Given> = {
   find(kept, { durationMs: wholeMs }) {
     if (kept.database === undefined && kept.http_client === undefined) return [];
     return kept.views.views.flatMap((view) => {
-      if (view.depth !== 0) return [];
+      if (view.depth !== 0 || view.durationMs === null) return [];
       const work = workWithin(kept, view);
       const [first] = work;
       if (first === undefined) return [];
-      const costMs = view.durationMs ?? 0;
+      const costMs = view.durationMs;
       const more = work.length === 1 ? '' : ` and ${count(work.length - 1, 'other')}`;
       const sentence = `${first.what}${more} started while ${view.name.slice(0, 120)} was rendering, which took ${shareOf(costMs, wholeMs)}`;
       const { panel, anchor } = first;

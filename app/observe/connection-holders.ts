@@ -41,6 +41,7 @@ export function noteHolders(fact: QueryFact, held: readonly HeldConnection[]): v
         what: requestName(one.context),
         place,
         connections: 1,
+        ...(one.context.ended ? { ended: true } : {}),
       });
     else known.connections++;
   }

@@ -9,6 +9,20 @@ function rowsOf(result: unknown): number | null {
   return typeof count === 'number' ? count : null;
 }
 
+/** What mysql2 and mysql have in common; none of it is documented: without it nobody is named. */
+interface Pool {
+  _allConnections?: { length: number; toArray?: () => object[] } & Iterable<object>;
+  _freeConnections?: { length: number };
+  config?: { connectionLimit?: number };
+}
+
+function inUse(pool: Pool | undefined): readonly object[] {
+  const { _allConnections: all, _freeConnections: free, config } = pool ?? {};
+  if (all === undefined || free?.length !== 0 || all.length < (config?.connectionLimit ?? Infinity))
+    return [];
+  return all.toArray?.() ?? [...all];
+}
+
 export function observeMysql(options: DriverObserverOptions): { close(): void } {
   return observePooled<MysqlQuery>({
     ...options,
@@ -21,5 +35,6 @@ export function observeMysql(options: DriverObserverOptions): { close(): void } 
       bindings: values === undefined || typeof values === 'object' ? values : [values],
     }),
     outcomeOf: ({ result, error }) => ({ rows: rowsOf(result), error }),
+    inUse: ({ pool }) => inUse(pool),
   });
 }

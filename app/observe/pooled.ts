@@ -1,6 +1,6 @@
 /** What drivers with a pool have in common: a statement's start and end, the wait for a connection, and callers across it. */
 import type { TracingChannel } from 'node:diagnostics_channel';
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { Traced } from './channels/trace.ts';
 import type { HeldConnection } from './connection-holders.ts';
 import type { Origin, QueryOutcome, QueryRecorder, QueryStart, RunningQuery } from './queries.ts';
@@ -26,12 +26,21 @@ export interface PooledDriver<Q extends Traced> extends DriverObserverOptions {
   onEnd?: (running: RunningQuery, message: Q) => void;
 }
 
-interface Connecting {
+interface Connecting extends Pick<QueryStart, 'system' | 'library'> {
   context: Context;
   sinceMs: number;
   origin: Origin | null;
   /** Which requests held the connections then. */
   held: readonly HeldConnection[];
+}
+
+/** What waits for a connection of an exhausted pool, and may never get one. */
+const waiting = createSlot<Set<Connecting>>('waiting for a connection');
+
+/** The request is over, and what still waits for a connection would not be recorded: a statement without SQL for each. */
+export function noteStillWaiting(context: Context, queries: Pick<QueryRecorder, 'refused'>): void {
+  for (const { system, library, origin, sinceMs, held } of waiting.get(context) ?? [])
+    queries.refused(context, { system, library, origin }, { sinceMs, held });
 }
 
 /** A request for a connection. */
@@ -60,6 +69,7 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
       return;
     }
     const { context, sinceMs, held } = asked;
+    waiting.get(context)?.delete(asked);
     if (error !== undefined)
       queries.refused(context, { system, library, origin: asked.origin }, { sinceMs, error, held });
     else if (typeof result === 'object' && result !== null)
@@ -83,12 +93,17 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
       start(message) {
         const context = tracker.observed();
         if (context === undefined) return;
-        connecting.set(message, {
+        const used = driver.inUse?.(message) ?? [];
+        const asked: Connecting = {
           context,
+          system,
+          library,
           sinceMs: context.elapsedMs(),
           origin: queries.originOf(library),
-          held: queries.heldOf(driver.inUse?.(message) ?? []),
-        });
+          held: queries.heldOf(used),
+        };
+        connecting.set(message, asked);
+        if (used.length > 0) waiting.set(context, (waiting.get(context) ?? new Set()).add(asked));
       },
       asyncStart: connected,
       asyncEnd() {

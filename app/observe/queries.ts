@@ -50,10 +50,10 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   error?: unknown;
 }
 
-/** A request for a connection that failed. */
+/** A request for a connection that failed, or without `error`: that waited until the end. */
 export interface Refusal {
   sinceMs: number;
-  error: unknown;
+  error?: unknown;
   held: readonly HeldConnection[];
 }
 
@@ -297,7 +297,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
           startMs: sinceMs,
           durationMs: waitMs,
           waitMs,
-          error: messageOf(error),
+          error: error === undefined ? null : messageOf(error),
         }),
       );
       noteHolders(fact, held);

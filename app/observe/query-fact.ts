@@ -13,6 +13,8 @@ export interface ConnectionHolder {
   /** `file:line` of its last statement there, else of its route; null if unknown. */
   place: string | null;
   connections: number;
+  /** Its response was over by then: it had not released them. */
+  ended?: true;
 }
 
 /** A request whose transaction may have held a lock. */

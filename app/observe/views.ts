@@ -58,6 +58,11 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
+/** Applications that others call, not mount, are only known by what they share. */
+function isExpress(exports: unknown): exports is { response: RenderingResponse } {
+  return typeof (exports as { response?: RenderingResponse } | null)?.response?.render === 'function';
+}
+
 export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserver {
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
@@ -151,14 +156,13 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     return open(context, { name: shortName(file, root), file, data, caller: null, isPart: true });
   }
 
+  /** `isPage`: the frame of the render, which ends by itself. */
   function runTemplate(
     template: Template,
-    context: Context,
-    frame: Frame,
+    { context, frame, isPage }: { context: Context; frame: Frame; isPage: boolean },
     self: unknown,
     args: unknown[],
   ): unknown {
-    const own = frame.fact.durationMs === null && running(context)?.fact !== frame.fact;
     try {
       const result: unknown = within(context, frame, (): unknown => Reflect.apply(template, self, args));
       if (isThenable(result)) {
@@ -166,7 +170,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
           end(context, frame);
         };
         result.then(settle, settle);
-      } else if (own) end(context, frame);
+      } else if (!isPage) end(context, frame);
       return result;
     } catch (error) {
       fail(context, frame, error);
@@ -181,9 +185,10 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   ): Template {
     const run = function (this: unknown, ...given: unknown[]): unknown {
       const context = currentContext();
+      const above = context === undefined ? null : running(context);
       const frame = context === undefined ? null : openFrame(context, given);
       if (context === undefined || frame === null) return Reflect.apply(template, this, given);
-      return runTemplate(template, context, frame, this, given);
+      return runTemplate(template, { context, frame, isPage: frame.fact === above?.fact }, this, given);
     };
     return Object.defineProperties(run, Object.getOwnPropertyDescriptors(template));
   }
@@ -242,7 +247,8 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     watchEngine,
     watchLibrary(exports) {
       const { compile, VM } = (exports ?? {}) as Partial<CompilingEngine & HandlebarsEngine>;
-      if (typeof VM?.template === 'function') watchHandlebars(exports as HandlebarsEngine);
+      if (isExpress(exports)) watchResponses(exports.response);
+      else if (typeof VM?.template === 'function') watchHandlebars(exports as HandlebarsEngine);
       else if (typeof compile === 'function') watchEngine(exports as CompilingEngine);
       else return null;
       // `close` restores it.

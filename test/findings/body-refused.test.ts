@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import express from 'express';
+import express, { type ErrorRequestHandler } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 const json = (body: string): RequestInit => ({
@@ -10,6 +10,9 @@ const json = (body: string): RequestInit => ({
 
 describe('finding body-refused', () => {
   const ask = withFindingsApp((app) => {
+    app.use('/api', express.json(), ((error: Error, _req, _res, next) => {
+      next(Object.assign(new Error('The body is malformed.'), error, { status: 400 }));
+    }) satisfies ErrorRequestHandler);
     app.use(express.json({ limit: 1024 }));
     app.post('/', (_req, res) => res.sendStatus(204));
     app.post('/missing', (_req, res) => res.sendStatus(422));
@@ -28,6 +31,13 @@ describe('finding body-refused', () => {
   it('says that a body could not be parsed', async () => {
     const [finding] = (await ask('/', json('{"a":'))).of('body-refused');
     expect(finding?.sentence).to.equal('jsonParser refused the request body: it could not be parsed');
+  });
+
+  it('is one finding if an error handler passes on an error of its own', async () => {
+    const found = (await ask('/api', json('{"a":'))).of('body-refused');
+    expect(found.map(({ sentence }) => sentence)).to.deep.equal([
+      'jsonParser /api refused the request body: it could not be parsed',
+    ]);
   });
 
   it('ignores bodies that a handler refuses', async () => {

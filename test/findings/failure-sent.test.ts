@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { ErrorRequestHandler, Response } from 'express';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import { setImmediate } from 'node:timers/promises';
+import { inLibrary } from '../support/in-library.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 
@@ -68,6 +69,21 @@ describe('finding failure-sent', () => {
       console.error('no such order');
       res.status(404).end();
     });
+    app.get('/unavailable', (_req, res) => res.type('html').send('<h1>Maintenance</h1>'));
+    app.get(
+      '/gateway',
+      (req, res, next) => {
+        res.locals.load = async () => {
+          const response = await fetch(`http://${req.headers.host ?? ''}/unavailable`);
+          await response.text();
+        };
+        next();
+      },
+      inLibrary(`async (_req, res) => {
+        await res.locals.load();
+        setImmediate(() => res.status(502).json({ problem: 'no price' }));
+      }`),
+    );
     app.use('/result', ((_error, _req, res, _next) => {
       res.status(500).end();
     }) satisfies ErrorRequestHandler);
@@ -79,7 +95,7 @@ describe('finding failure-sent', () => {
     expect(finding?.sentence).to.equal(
       'GET /dropped responded 500, and nothing was thrown or passed to next()',
     );
-    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:23$/);
+    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:24$/);
   });
 
   it('names what passed a value that is no Error to next()', async () => {
@@ -93,7 +109,7 @@ describe('finding failure-sent', () => {
   it('names the line that sent it', async () => {
     const [finding] = (await ask('/in-service')).of('failure-sent');
     expect(finding?.sentence).to.match(/^GET \/in-service responded 503, and nothing was thrown/);
-    expect(finding?.place).to.equal('test/findings/failure-sent.test.ts:9');
+    expect(finding?.place).to.equal('test/findings/failure-sent.test.ts:10');
   });
 
   for (const path of ['/framework/json', '/framework/page'])
@@ -103,22 +119,30 @@ describe('finding failure-sent', () => {
       expect(finding?.sentence).to.match(
         / responded 500 with the stack of TypeError: Cannot read properties of undefined \(reading 'price'\), and nothing/,
       );
-      expect(finding?.place).to.equal('test/findings/failure-sent.test.ts:13');
+      expect(finding?.place).to.equal('test/findings/failure-sent.test.ts:14');
       expect(findings.map(({ rule }) => rule)).to.deep.equal(['failure-sent']);
       const { errors } = profile.panels.exception?.data as ExceptionData;
       expect(errors.map(({ origin }) => origin)).to.deep.equal(['sent']);
     });
 
+  it('names the last call before it if a library responds', async () => {
+    const [finding] = (await ask('/gateway')).of('failure-sent');
+    expect(finding?.sentence).to.match(
+      /responded 502, after GET 127\.0\.0\.1:\d+\/unavailable \(200, text\/html; charset=utf-8\), and nothing was thrown/,
+    );
+    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:\d+$/);
+  });
+
   it('quotes what was logged, and names the line of it', async () => {
     const [finding] = (await ask('/logged')).of('failure-sent');
     expect(finding?.sentence).to.match(/ responded 503, .+; logged before: the warehouse does not respond$/);
-    expect(finding?.place).to.match(/failure-sent\.test\.ts:43$/);
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:44$/);
   });
 
   it('names where the error was thrown that was only logged', async () => {
     const [finding] = (await ask('/error-logged')).of('failure-sent');
     expect(finding?.sentence).to.contain('logged before: RangeError: out of stock');
-    expect(finding?.place).to.match(/failure-sent\.test\.ts:48$/);
+    expect(finding?.place).to.match(/failure-sent\.test\.ts:49$/);
   });
 
   it('leaves errors that reached the error handler, and other statuses, alone', async () => {

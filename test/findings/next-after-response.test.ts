@@ -1,25 +1,11 @@
 import { expect } from 'chai';
-import express, {
-  type Express,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { runInThisContext } from 'node:vm';
 import { createProfiler } from '../../app/index.ts';
-import { packageRoot } from '../../app/paths.ts';
 import { finalProfile } from '../support/final-profile.ts';
+import { inLibrary } from '../support/in-library.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
-
-/** The handler of a framework, as the file of a package has it. */
-function inLibrary(code: string): RequestHandler {
-  const filename = join(packageRoot(), 'node_modules/some-framework/handler.js');
-  return runInThisContext(code, { filename }) as RequestHandler;
-}
 
 describe('finding next-after-response', () => {
   let application: Express;
@@ -81,7 +67,7 @@ describe('finding next-after-response', () => {
       sentence: 'guard responded and called next(): 1 more function ran after the headers were sent',
     });
     // Where it calls `next()`.
-    expect(finding?.place).to.equal('test/findings/next-after-response.test.ts:30');
+    expect(finding?.place).to.equal('test/findings/next-after-response.test.ts:16');
   });
 
   it('leaves a library alone that responds and always calls next()', async () => {

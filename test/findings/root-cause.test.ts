@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { inLibrary } from '../support/in-library.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 function readPrice(): never {
@@ -19,6 +20,10 @@ describe('finding root-cause', () => {
       for (let level = 1; level < 15; level++) error = new Error(String(level), { cause: error });
       throw error;
     });
+    app.get(
+      '/library',
+      inLibrary(`(_req, _res, next) => next(new Error('outer', { cause: new Error('inner') }))`),
+    );
     app.get('/plain', () => readPrice());
     app.get('/refused', () => {
       throw Object.assign(new Error('not here', { cause: new Error('why') }), { status: 404 });
@@ -32,7 +37,13 @@ describe('finding root-cause', () => {
       sentence: 'RangeError: no price, thrown in readPrice, caused this Error (1 level down)',
       anchor: 'error-1',
     });
-    expect(finding?.place).to.equal('test/findings/root-cause.test.ts:5');
+    expect(finding?.place).to.equal('test/findings/root-cause.test.ts:6');
+  });
+
+  it('names the handler if no frame is of own code', async () => {
+    const [finding] = (await ask('/library')).of('root-cause');
+    expect(finding?.sentence).to.equal('Error: inner caused this Error (1 level down)');
+    expect(finding?.place).to.match(/^test\/findings\/root-cause\.test\.ts:\d+$/);
   });
 
   it('does not call the last recorded cause of a longer chain its root', async () => {

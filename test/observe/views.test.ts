@@ -52,6 +52,41 @@ describe('views as they are observed', () => {
     return app;
   }
 
+  it('sees the page of an application that another one calls, not mounts', async () => {
+    const inner = createHost();
+    const outer = express();
+    outer.use((req, res, next) => {
+      inner(req, res, next);
+    });
+    inner.get('/', (_req, res) => {
+      res.render('page', { title: 'List' });
+    });
+    observer.watchLibrary(express);
+    observer.watchApp(outer);
+    await request(outer).get('/').expect(200);
+    const [page, ...others] = contexts[0]?.all('view') ?? [];
+    expect(page).to.include({ name: 'page', depth: 0, engine: 'ejs' });
+    expect(page?.caller).to.match(/^test\/observe\/views\.test\.ts:\d+$/);
+    expect(page?.durationMs).to.be.a('number');
+    expect(others).to.deep.equal([]);
+  });
+
+  it('ends a partial of a page that is no view', () => {
+    // As Handlebars does, whose environments share `VM`.
+    const VM = { template: (spec: () => string) => (_data: unknown, _options: unknown) => spec() };
+    observer.watchLibrary({ VM });
+    const context = new Context({ token: 'a', kind: 'request' });
+    const partial = VM.template(() => 'arrow');
+    tracker.run(context, () => {
+      for (const name of ['header', 'footer']) partial({}, { partial: true, name });
+    });
+    const views = context.all('view').map(({ name, depth, durationMs }) => [name, depth, typeof durationMs]);
+    expect(views).to.deep.equal([
+      ['header', 0, 'number'],
+      ['footer', 0, 'number'],
+    ]);
+  });
+
   it('lists the page and its partials as a tree, with time, locals and caller', async () => {
     const app = createHost();
     observer.watchApp(app);

@@ -13,6 +13,12 @@ export function outcomeOf({ status, error }: Pick<Call, 'status' | 'error'>): st
   return status === null ? (error === null ? 'no response' : 'failed') : String(status);
 }
 
+/** Content type of the response; empty if there was none. */
+export function typeOf({ responseHeaders }: Pick<Call, 'responseHeaders'>): string {
+  const type = responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
+  return type?.slice(0, 80) ?? '';
+}
+
 /** Outcomes after which a service may respond otherwise. */
 export function isRetryable({ status, error }: Pick<Call, 'status' | 'error'>): boolean {
   return (

@@ -14,6 +14,7 @@ export interface MysqlQuery extends Traced {
 }
 
 interface MysqlConnect extends Traced {
+  pool: object;
   /** Called by `pool.query` or `pool.execute`: the statement is sent while the callback runs. */
   isForQuery: boolean;
 }
@@ -111,7 +112,7 @@ function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null
           const [callback] = args;
           if (!connect.start.hasSubscribers || typeof callback !== 'function')
             return Reflect.apply(original, this, args);
-          const message: MysqlConnect = { isForQuery: poolQuery.isRunning() };
+          const message: MysqlConnect = { pool: this as object, isForQuery: poolQuery.isRunning() };
           args[0] = tracedCallback(connect, message, callback as Callback);
           return traceSync(connect, message, () => Reflect.apply(original, this, args));
         },
