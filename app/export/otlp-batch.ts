@@ -1,7 +1,7 @@
 /** Stored documents -> the export requests of a batch. What was sent before is left out: a profile is stored again when a late fact arrives. */
 import type { Encoding, Group } from './otlp-encoding.ts';
 import { idsOf } from './otlp-ids.ts';
-import type { ExportedBy, OtlpLogRecord, OtlpSpan } from './otlp-model.ts';
+import type { ExportedBy, LogRecord, Span } from './otlp-model.ts';
 import { logRecordsOf, resourceOf, SCHEMA_URL, spansOf } from './otlp-profile.ts';
 import type { ExportedProfile } from './otlp-work.ts';
 
@@ -15,7 +15,7 @@ export interface Batch {
   logs: Buffer | null;
 }
 
-/** Ids of spans remembered of what was sent, those of the newest profiles; late facts arrive within ten seconds. */
+/** Spans remembered of what was sent, those of the newest profiles; late facts arrive within ten seconds. */
 const MOST_REMEMBERED = 50_000;
 
 /** The heap of the thread that writes has 64 MB, and a parsed document takes several times its size. */
@@ -37,23 +37,18 @@ function parse(document: Uint8Array): ExportedProfile | null {
 }
 
 interface Converted {
-  spans: OtlpSpan[];
-  records: OtlpLogRecord[];
+  spans: Span[];
+  records: LogRecord[];
 }
 
-/** null: a document of an unknown form. */
-function convert(profile: ExportedProfile): Converted | null {
-  try {
-    const ids = idsOf(profile);
-    return { spans: spansOf(profile, ids), records: logRecordsOf(profile, ids) };
-  } catch {
-    return null;
-  }
+function convert(profile: ExportedProfile): Converted {
+  const ids = idsOf(profile);
+  return { spans: spansOf(profile, ids), records: logRecordsOf(profile, ids) };
 }
 
 /** What was sent of a profile. */
 interface Sent {
-  spanIds: string[];
+  rows: number[];
   /** The first so many. */
   records: number;
 }
@@ -65,12 +60,12 @@ function createNews(): (converted: Converted) => Converted {
   let remembered = 0;
 
   function remember(id: string, { spans, records }: Converted): void {
-    sent.set(id, { spanIds: spans.map(({ spanId }) => spanId), records: records.length });
+    sent.set(id, { rows: spans.map(({ row }) => row), records: records.length });
     remembered += spans.length;
-    for (const [oldest, { spanIds }] of sent) {
+    for (const [oldest, { rows }] of sent) {
       if (remembered <= MOST_REMEMBERED) break;
       sent.delete(oldest);
-      remembered -= spanIds.length;
+      remembered -= rows.length;
     }
   }
 
@@ -83,10 +78,10 @@ function createNews(): (converted: Converted) => Converted {
       return converted;
     }
     const news = {
-      spans: spans.filter(({ spanId }) => !before.spanIds.includes(spanId)),
+      spans: spans.filter(({ row }) => !before.rows.includes(row)),
       records: records.slice(before.records),
     };
-    before.spanIds.push(...news.spans.map(({ spanId }) => spanId));
+    before.rows.push(...news.spans.map(({ row }) => row));
     remembered += news.spans.length;
     before.records = Math.max(before.records, records.length);
     return news;
@@ -99,9 +94,21 @@ export function createBatches(
 ): (documents: readonly Uint8Array[]) => Batch {
   const newsOf = createNews();
 
+  /** null: a document of an unknown form. */
+  function encode(profile: ExportedProfile): Record<'spans' | 'records', Buffer | null> | null {
+    try {
+      const { spans, records } = newsOf(convert(profile));
+      return {
+        spans: spans.length === 0 ? null : encoding.spans(spans),
+        records: records.length === 0 ? null : encoding.records(records),
+      };
+    } catch {
+      return null;
+    }
+  }
+
   function createGroup(profile: ExportedProfile): Record<'spans' | 'records', Group> {
-    const { attributes: resource } = resourceOf(by, profile);
-    const group = { resource, scope: by.scope, schemaUrl: SCHEMA_URL };
+    const group = { resource: resourceOf(by, profile), scope: by.scope, schemaUrl: SCHEMA_URL };
     return { spans: { ...group, parts: [] }, records: { ...group, parts: [] } };
   }
 
@@ -113,8 +120,8 @@ export function createBatches(
     for (const document of documents) {
       const profile = parse(document);
       if (profile !== null && !isExported(profile)) continue;
-      const converted = profile === null ? null : convert(profile);
-      if (profile === null || converted === null) {
+      const encoded = profile === null ? null : encode(profile);
+      if (profile === null || encoded === null) {
         unreadable++;
         continue;
       }
@@ -122,9 +129,8 @@ export function createBatches(
       const key = `${profile.process}\n${profile.release ?? ''}`;
       let group = groups.get(key);
       if (group === undefined) groups.set(key, (group = createGroup(profile)));
-      const { spans, records } = newsOf(converted);
-      if (spans.length > 0) group.spans.parts.push(encoding.spans(spans));
-      if (records.length > 0) group.records.parts.push(encoding.records(records));
+      if (encoded.spans !== null) group.spans.parts.push(encoded.spans);
+      if (encoded.records !== null) group.records.parts.push(encoded.records);
     }
     const all = [...groups.values()];
     const traces = all.map(({ spans }) => spans).filter(({ parts }) => parts.length > 0);

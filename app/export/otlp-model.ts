@@ -1,5 +1,53 @@
-/** Messages of OTLP as its JSON form has them: ids in hexadecimal, 64-bit integers as text (https://opentelemetry.io/docs/specs/otlp/). */
+/**
+ * Spans and log records of a profile, from which the forms of OTLP are written; and messages as its JSON form has them: ids in
+ * hexadecimal, 64-bit integers as text (https://opentelemetry.io/docs/specs/otlp/).
+ */
 import type { Json } from '../profiler/json.ts';
+
+/** What is unknown is not sent: null, undefined and empty texts. */
+export type Attributes = Readonly<Record<string, Json | undefined>>;
+
+export interface SpanEvent {
+  /** Milliseconds after the span's `startedAt`. */
+  atMs: number;
+  name: string;
+  attributes: Attributes;
+}
+
+export interface Span {
+  /** Unique within the profile. */
+  row: number;
+  /** Ids in hexadecimal. */
+  traceId: string;
+  spanId: string;
+  traceState: string | undefined;
+  parentSpanId: string | undefined;
+  flags: number;
+  name: string;
+  kind: number;
+  /** Whole milliseconds since 1970. */
+  startedAt: number;
+  /** Milliseconds after that. */
+  startMs: number;
+  endMs: number;
+  /** Several tables cost less than to join them. */
+  attributes: readonly Attributes[];
+  events: readonly SpanEvent[];
+  /** What failed, in one line. */
+  error: string | null;
+}
+
+export interface LogRecord {
+  startedAt: number;
+  atMs: number;
+  severityNumber: number;
+  severityText: string;
+  message: string;
+  attributes: readonly Attributes[];
+  flags: number;
+  traceId: string;
+  spanId: string;
+}
 
 export type AnyValue =
   | { stringValue: string }
@@ -90,24 +138,30 @@ function valueOf(value: Json): AnyValue {
   return { kvlistValue: { values: attributesOf(value) } };
 }
 
-/** Of one table or several, which costs less than to join them. Leaves out what is unknown: null, undefined and empty texts. */
-export function attributesOf(...tables: readonly Readonly<Record<string, Json | undefined>>[]): KeyValue[] {
-  const attributes: KeyValue[] = [];
-  for (const table of tables) {
-    for (const key of Object.keys(table)) {
-      const value = table[key];
-      if (value !== null && value !== undefined && value !== '')
-        attributes.push({ key, value: valueOf(value) });
-    }
-  }
-  return attributes;
+export function isSent(value: Json | undefined): value is NonNullable<Json> {
+  return value !== null && value !== undefined && value !== '';
 }
 
-/** Nanoseconds since 1970 as text. `startedAt`: whole milliseconds since 1970; `afterMs`: since then. */
-export function nanoseconds(startedAt: number, afterMs: number): string {
+export function attributesOf(...tables: readonly Attributes[]): KeyValue[] {
+  return tables
+    .flatMap((table) => Object.entries(table))
+    .flatMap(([key, value]) => (isSent(value) ? [{ key, value: valueOf(value) }] : []));
+}
+
+/**
+ * A moment since 1970 in whole milliseconds and nanoseconds after them, because together they are more than a number can hold.
+ * `startedAt`: whole milliseconds since 1970; `afterMs`: since then. Throws RangeError if it is no such moment.
+ */
+export function momentOf(startedAt: number, afterMs: number): { ms: number; ns: number } {
   const after = Math.round(afterMs * 1e6);
-  if (!Number.isSafeInteger(startedAt) || !Number.isSafeInteger(after)) throw new RangeError('no time');
-  // In two parts, because together they are more than a number can hold.
-  const ms = Math.floor(after / 1e6);
-  return `${startedAt + ms}${String(after - ms * 1e6).padStart(6, '0')}`;
+  const afterWholeMs = Math.floor(after / 1e6);
+  const ms = startedAt + afterWholeMs;
+  if (!Number.isSafeInteger(ms) || !Number.isSafeInteger(after) || ms < 0) throw new RangeError('no time');
+  return { ms, ns: after - afterWholeMs * 1e6 };
+}
+
+/** Nanoseconds since 1970 as text. */
+export function nanoseconds(startedAt: number, afterMs: number): string {
+  const { ms, ns } = momentOf(startedAt, afterMs);
+  return `${ms}${String(ns).padStart(6, '0')}`;
 }

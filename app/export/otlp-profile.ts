@@ -4,16 +4,15 @@
  */
 import type { Level } from '../panels/logs/data.ts';
 import { type Ids, idsOf, ROOT } from './otlp-ids.ts';
+import { recordJson, spanJson } from './otlp-encoding.ts';
 import {
+  type Attributes,
   attributesOf,
   type ExportedBy,
-  type KeyValue,
+  type LogRecord,
   type LogsData,
-  nanoseconds,
-  type OtlpEvent,
-  type OtlpLogRecord,
-  type OtlpSpan,
-  STATUS_ERROR,
+  type Span,
+  type SpanEvent,
   type TracesData,
 } from './otlp-model.ts';
 import { exceptionEvents, rootOf } from './otlp-root.ts';
@@ -33,11 +32,19 @@ function sampledFlag({ trace }: ExportedProfile): number {
   return trace?.sampled === false ? 0 : SAMPLED;
 }
 
+/** Of what failed, or had not ended. */
+function outcomeOf({ error, errorType: type, durationMs }: Work): Attributes {
+  return {
+    'error.type': error === null ? undefined : (type ?? errorType(error)),
+    'hindsight.unfinished': durationMs === null ? true : undefined,
+  };
+}
+
 function spanOf(
   work: Work,
   { profile, ids, endMs }: { profile: ExportedProfile; ids: Ids; endMs: number },
-  events?: OtlpEvent[],
-): OtlpSpan {
+  events: readonly SpanEvent[] = [],
+): Span {
   const { startedAt, trace } = profile;
   const { row, inside = ROOT, name, kind, startMs, durationMs, error, attributes } = work;
   const lasted = durationMs ?? Math.max(0, endMs - startMs);
@@ -45,6 +52,7 @@ function spanOf(
   const parentSpanId = row === ROOT ? caller : ids.spanId(inside);
   const isRemote = row === ROOT && caller !== undefined;
   return {
+    row,
     traceId: ids.traceId,
     spanId: work.spanId ?? ids.spanId(row),
     traceState: trace?.state,
@@ -52,50 +60,42 @@ function spanOf(
     flags: sampledFlag(profile) | KNOWS_REMOTE | (isRemote ? IS_REMOTE : 0),
     name,
     kind,
-    startTimeUnixNano: nanoseconds(startedAt, startMs),
-    endTimeUnixNano: nanoseconds(startedAt, startMs + lasted),
-    attributes: attributesOf(...attributes, {
-      'error.type': error === null ? undefined : (work.errorType ?? errorType(error)),
-      'hindsight.unfinished': durationMs === null ? true : undefined,
-    }),
+    startedAt,
+    startMs,
+    endMs: startMs + lasted,
+    attributes: error === null && durationMs !== null ? attributes : [...attributes, outcomeOf(work)],
     events,
-    status: error === null ? undefined : { code: STATUS_ERROR, message: error },
+    error,
   };
 }
 
-export function spansOf(profile: ExportedProfile, ids: Ids): OtlpSpan[] {
+export function spansOf(profile: ExportedProfile, ids: Ids): Span[] {
   const works = workOf(profile);
   const endMs =
     profile.durationMs ?? Math.max(0, ...works.map((work) => work.startMs + (work.durationMs ?? 0)));
   const of = { profile, ids, endMs };
-  const events = exceptionEvents(profile);
-  const root = spanOf(
-    { row: ROOT, startMs: 0, ...rootOf(profile) },
-    of,
-    events.length === 0 ? undefined : events,
-  );
+  const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, of, exceptionEvents(profile));
   return [root, ...works.map((work) => spanOf(work, of))];
 }
 
-export function logRecordsOf(profile: ExportedProfile, ids: Ids): OtlpLogRecord[] {
+export function logRecordsOf(profile: ExportedProfile, ids: Ids): LogRecord[] {
   const spanId = ids.spanId(ROOT);
-  return (dataOf(profile, 'logs')?.lines ?? []).map((line): OtlpLogRecord => {
+  return (dataOf(profile, 'logs')?.lines ?? []).map((line): LogRecord => {
     const { level, channel, message, context = null, caller, atMs } = line;
-    const at = nanoseconds(profile.startedAt, atMs);
     return {
-      timeUnixNano: at,
-      observedTimeUnixNano: at,
+      startedAt: profile.startedAt,
+      atMs,
       severityNumber: SEVERITY[level],
       severityText: level.toUpperCase(),
-      body: { stringValue: message },
-      attributes: attributesOf(
+      message,
+      attributes: [
         {
           'hindsight.log.channel': channel,
           'hindsight.log.context': context,
           'hindsight.token': profile.token,
         },
         codeOf(caller),
-      ),
+      ],
       flags: sampledFlag(profile),
       traceId: ids.traceId,
       spanId,
@@ -107,20 +107,16 @@ export function logRecordsOf(profile: ExportedProfile, ids: Ids): OtlpLogRecord[
 type Recorded = Pick<ExportedProfile, 'process' | 'release'>;
 
 /** What the environment says of the version wins. */
-export function resourceOf(
-  { resource }: ExportedBy,
-  { process, release }: Recorded,
-): { attributes: KeyValue[] } {
-  return {
-    attributes: attributesOf({ 'service.version': release, ...resource, 'service.instance.id': process }),
-  };
+export function resourceOf({ resource }: ExportedBy, { process, release }: Recorded): Attributes {
+  return { 'service.version': release, ...resource, 'service.instance.id': process };
 }
 
 /** One profile in OTLP/JSON. Each receiver ignores the part of the other, so the same file goes to `/v1/traces` and to `/v1/logs`. */
 export function profileOtlp(profile: ExportedProfile, by: ExportedBy): TracesData & LogsData {
   const ids = idsOf(profile);
-  const [spans, logRecords] = [spansOf(profile, ids), logRecordsOf(profile, ids)];
-  const resource = resourceOf(by, profile);
+  const spans = spansOf(profile, ids).map(spanJson);
+  const logRecords = logRecordsOf(profile, ids).map(recordJson);
+  const resource = { attributes: attributesOf(resourceOf(by, profile)) };
   const { scope } = by;
   return {
     resourceSpans: [{ resource, scopeSpans: [{ scope, spans, schemaUrl: SCHEMA_URL }] }],

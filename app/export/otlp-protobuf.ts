@@ -1,53 +1,72 @@
-/**
- * Spans and log records in protobuf, written from the same objects that are sent as JSON. Numbers and types are those of
- * opentelemetry-proto 1.x.
- */
-import type { AnyValue, KeyValue, OtlpEvent, OtlpLogRecord, OtlpSpan, Scope } from './otlp-model.ts';
+/** Spans and log records in protobuf. Numbers and types are those of opentelemetry-proto 1.x. */
+import type { Json } from '../profiler/json.ts';
 import type { Encoding, Group } from './otlp-encoding.ts';
+import { type Attributes, isSent, type LogRecord, momentOf, type Scope, type Span, STATUS_ERROR } from './otlp-model.ts'; // prettier-ignore
 import { ProtobufWriter } from './protobuf-writer.ts';
 
 /** Fields are written from the last to the first, as are those in them. */
-function writeValue(writer: ProtobufWriter, value: AnyValue): void {
-  if ('stringValue' in value) writer.text(1, value.stringValue);
-  else if ('boolValue' in value) writer.varint(2, value.boolValue ? 1 : 0);
-  else if ('intValue' in value) writer.int64(3, value.intValue);
-  else if ('doubleValue' in value) writer.double(4, value.doubleValue);
-  else if ('arrayValue' in value) writer.message(5, value.arrayValue.values, writeValues);
-  else if ('kvlistValue' in value) writer.message(6, value.kvlistValue.values, writeEntries);
+function writeValue(writer: ProtobufWriter, value: Json): void {
+  if (typeof value === 'string') writer.text(1, value);
+  else if (typeof value === 'boolean') writer.varint(2, value ? 1 : 0);
+  else if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) writer.int64(3, value);
+    else writer.double(4, value);
+  } else if (Array.isArray(value)) writer.message(5, value, writeValues);
+  else if (value !== null) writer.message(6, value, writeEntries);
 }
 
-function writeValues(writer: ProtobufWriter, values: readonly AnyValue[]): void {
+function writeValues(writer: ProtobufWriter, values: readonly Json[]): void {
   writer.messages(1, values, writeValue);
 }
 
-function writeEntries(writer: ProtobufWriter, entries: readonly KeyValue[]): void {
-  writer.messages(1, entries, writeEntry);
+function writeEntries(writer: ProtobufWriter, table: Attributes): void {
+  writeAttributes(writer, 1, table);
 }
 
-function writeEntry(writer: ProtobufWriter, { key, value }: KeyValue): void {
-  writer.message(2, value, writeValue);
-  writer.text(1, key);
+function writeAttributes(writer: ProtobufWriter, field: number, table: Attributes): void {
+  const keys = Object.keys(table);
+  for (let index = keys.length - 1; index >= 0; index--) {
+    const key = keys[index] ?? '';
+    const value = table[key];
+    if (!isSent(value)) continue;
+    const before = writer.length;
+    writer.message(2, value, writeValue);
+    writer.text(1, key);
+    writer.prefix(field, before);
+  }
 }
 
-function writeEvent(writer: ProtobufWriter, { timeUnixNano, name, attributes }: OtlpEvent): void {
-  writer.messages(3, attributes, writeEntry);
-  writer.text(2, name);
-  writer.fixed64(1, timeUnixNano);
+function writeTables(writer: ProtobufWriter, field: number, tables: readonly Attributes[]): void {
+  for (let index = tables.length - 1; index >= 0; index--)
+    writeAttributes(writer, field, tables[index] ?? {});
 }
 
-function writeStatus(writer: ProtobufWriter, { code, message }: NonNullable<OtlpSpan['status']>): void {
-  writer.varint(3, code);
-  if (message !== undefined) writer.text(2, message);
+function writeMoment(writer: ProtobufWriter, field: number, startedAt: number, afterMs: number): void {
+  const { ms, ns } = momentOf(startedAt, afterMs);
+  writer.fixed64(field, ms, ns);
 }
 
-function writeSpan(writer: ProtobufWriter, span: OtlpSpan): void {
-  const { traceState, parentSpanId, events, status } = span;
+function writeEvents(writer: ProtobufWriter, { startedAt, events }: Span): void {
+  writer.messages(11, events, (_, { atMs, name, attributes }) => {
+    writeAttributes(writer, 3, attributes);
+    writer.text(2, name);
+    writeMoment(writer, 1, startedAt, atMs);
+  });
+}
+
+function writeFailure(writer: ProtobufWriter, message: string): void {
+  writer.varint(3, STATUS_ERROR);
+  writer.text(2, message);
+}
+
+function writeSpan(writer: ProtobufWriter, span: Span): void {
+  const { traceState, parentSpanId, error, startedAt } = span;
   writer.fixed32(16, span.flags);
-  if (status !== undefined) writer.message(15, status, writeStatus);
-  if (events !== undefined) writer.messages(11, events, writeEvent);
-  writer.messages(9, span.attributes, writeEntry);
-  writer.fixed64(8, span.endTimeUnixNano);
-  writer.fixed64(7, span.startTimeUnixNano);
+  if (error !== null) writer.message(15, error, writeFailure);
+  if (span.events.length > 0) writeEvents(writer, span);
+  writeTables(writer, 9, span.attributes);
+  writeMoment(writer, 8, startedAt, span.endMs);
+  writeMoment(writer, 7, startedAt, span.startMs);
   writer.varint(6, span.kind);
   writer.text(5, span.name);
   if (parentSpanId !== undefined) writer.hex(4, parentSpanId);
@@ -56,16 +75,21 @@ function writeSpan(writer: ProtobufWriter, span: OtlpSpan): void {
   writer.hex(1, span.traceId);
 }
 
-function writeRecord(writer: ProtobufWriter, record: OtlpLogRecord): void {
-  writer.fixed64(11, record.observedTimeUnixNano);
+function writeText(writer: ProtobufWriter, text: string): void {
+  writer.text(1, text);
+}
+
+function writeRecord(writer: ProtobufWriter, record: LogRecord): void {
+  const { startedAt, atMs } = record;
+  writeMoment(writer, 11, startedAt, atMs);
   writer.hex(10, record.spanId);
   writer.hex(9, record.traceId);
   writer.fixed32(8, record.flags);
-  writer.messages(6, record.attributes, writeEntry);
-  writer.message(5, record.body, writeValue);
+  writeTables(writer, 6, record.attributes);
+  writer.message(5, record.message, writeText);
   writer.text(3, record.severityText);
   writer.varint(2, record.severityNumber);
-  writer.fixed64(1, record.timeUnixNano);
+  writeMoment(writer, 1, startedAt, atMs);
 }
 
 function writeScope(writer: ProtobufWriter, { name, version }: Scope): void {

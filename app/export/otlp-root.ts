@@ -2,8 +2,8 @@
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
-import { attributesOf, nanoseconds, type OtlpEvent, SPAN_KIND } from './otlp-model.ts';
-import { type Attributes, dataOf, type ExportedProfile, methodOf, serverOf, type Work } from './otlp-work.ts';
+import { type Attributes, SPAN_KIND, type SpanEvent } from './otlp-model.ts';
+import { dataOf, type ExportedProfile, methodOf, serverOf, type Work } from './otlp-work.ts';
 
 type Root = Omit<Work, 'row' | 'inside' | 'startMs'>;
 
@@ -27,15 +27,15 @@ function errorsOf(profile: ExportedProfile): ExceptionData['errors'] {
   return errors.filter(({ origin, thrown }) => origin !== 'logged' && thrown.chain.length > 0);
 }
 
-export function exceptionEvents(profile: ExportedProfile): OtlpEvent[] {
+export function exceptionEvents(profile: ExportedProfile): SpanEvent[] {
   return errorsOf(profile).map(({ atMs, thrown }) => ({
-    timeUnixNano: nanoseconds(profile.startedAt, atMs),
+    atMs,
     name: 'exception',
-    attributes: attributesOf({
+    attributes: {
       'exception.type': thrown.chain[0]?.class,
       'exception.message': thrown.chain[0]?.message,
       'exception.stacktrace': stackOf(thrown),
-    }),
+    },
   }));
 }
 

@@ -16,9 +16,8 @@ import type { SpansData } from '../panels/spans/index.ts';
 import { labelOf, labelOfStatement } from '../panels/shared/statements.ts';
 import type { KeptViews } from '../panels/views/data.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
-import type { Json } from '../profiler/json.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
-import { SPAN_KIND } from './otlp-model.ts';
+import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 
 type Head = Omit<ProfileDocument, 'panels' | 'version' | 'statusMessage' | 'findings' | 'masked'>;
 
@@ -27,8 +26,6 @@ export type ExportedProfile = Head & {
   panels: Readonly<Record<string, { data?: unknown }>>;
   findings?: readonly { label: string }[] | undefined;
 };
-
-export type Attributes = Record<string, Json | undefined>;
 
 export interface Work {
   /** Unique within the profile. */
@@ -91,10 +88,32 @@ function rowOf(panel: (typeof ROWS)[number], index: number): number {
   return (ROWS.indexOf(panel) + 1) * ROWS_OF_PANEL + index;
 }
 
+/** Texts whose results are remembered, of each kind; an application has few statements, places and addresses. */
+const MOST_KNOWN = 500;
+const LONGEST_KNOWN = 2000;
+
+/** `make`, which costs more than all else that is done with its text, once for each text. */
+function remembering<Made>(make: (text: string) => Made): (text: string) => Made {
+  const known = new Map<string, Made>();
+  return (text) => {
+    if (text.length > LONGEST_KNOWN) return make(text);
+    let made = known.get(text);
+    if (made === undefined) {
+      known.set(text, (made = make(text)));
+      dropOldest(known, MOST_KNOWN);
+    }
+    return made;
+  };
+}
+
+const knownCode = remembering((place): Attributes => {
+  const [, file, line] = /^(.+?):(\d+)(?::\d+)?$/.exec(place) ?? [];
+  return { 'code.file.path': file, 'code.line.number': line === undefined ? undefined : Number(line) };
+});
+
 /** `src/orders.ts:41`. */
 export function codeOf(place: string | null | undefined): Attributes {
-  const [, file, line] = /^(.+?):(\d+)(?::\d+)?$/.exec(place ?? '') ?? [];
-  return { 'code.file.path': file, 'code.line.number': line === undefined ? undefined : Number(line) };
+  return knownCode(place ?? '');
 }
 
 /** The class of an error that was recorded as `TypeError: message`. */
@@ -109,20 +128,7 @@ const SYSTEMS: Readonly<Record<string, string>> = {
   other: 'other_sql',
 };
 
-/** By statement: an application has few, and to take one apart costs more than all else that is done with it. */
-const labels = new Map<string, string>();
-const MOST_LABELS = 500;
-const LONGEST_KNOWN = 2000;
-
-function knownLabel(sql: string): string {
-  if (sql.length > LONGEST_KNOWN) return labelOf(sql);
-  let label = labels.get(sql);
-  if (label === undefined) {
-    labels.set(sql, (label = labelOf(sql)));
-    dropOldest(labels, MOST_LABELS);
-  }
-  return label;
-}
+const knownLabel = remembering(labelOf);
 
 function queries(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'database');
@@ -158,12 +164,16 @@ function queries(profile: ExportedProfile): Work[] {
 const SERVER =
   /^([a-z][a-z0-9+.-]*):\/\/(?:[^/?#@]*@)?\[?([^/?#@[\]:]+|[0-9a-f:.]+(?=\]))\]?(?::(\d{1,5}))?(?:[/?#]|$)/i;
 
-/** `host` and `port` of an address. */
-export function serverOf(url: string | null | undefined): Attributes {
-  const [, scheme = '', host, port] = SERVER.exec(url ?? '') ?? [];
+const knownServer = remembering((url): Attributes => {
+  const [, scheme = '', host, port] = SERVER.exec(url) ?? [];
   if (host === undefined) return {};
   const usual = scheme.toLowerCase() === 'https' ? 443 : 80;
   return { 'server.address': host, 'server.port': port === undefined ? usual : Number(port) };
+});
+
+/** `host` and `port` of an address. */
+export function serverOf(url: string | null | undefined): Attributes {
+  return knownServer(url ?? '');
 }
 
 const METHODS = new Set(

@@ -14,7 +14,6 @@ const FIXED_64 = 1;
 const LENGTH_PREFIXED = 2;
 const FIXED_32 = 5;
 
-const HALF_WORD = 2 ** 16;
 const WORD = 2 ** 32;
 
 type Write<T> = (writer: ProtobufWriter, value: T) => void;
@@ -34,6 +33,11 @@ export class ProtobufWriter {
     this.#start = this.#bytes.length;
     write();
     return Buffer.from(this.#bytes.subarray(this.#start));
+  }
+
+  /** Bytes that are written. */
+  get length(): number {
+    return this.#bytes.length - this.#start;
   }
 
   /** Makes room before what is written; returns where it begins. */
@@ -73,10 +77,9 @@ export class ProtobufWriter {
     this.#tag(field, VARINT);
   }
 
-  /** `value`: a decimal number. */
-  int64(field: number, value: string): void {
-    const small = Number(value);
-    if (small >= 0 && small < 2 ** 31) this.#number(small);
+  /** `value`: a safe integer. */
+  int64(field: number, value: number): void {
+    if (value >= 0 && value < 2 ** 31) this.#number(value);
     else {
       const bytes: number[] = [];
       let rest = BigInt.asUintN(64, BigInt(value));
@@ -99,15 +102,12 @@ export class ProtobufWriter {
     this.#tag(field, FIXED_32);
   }
 
-  /** `value`: a decimal number that is not negative, of at most 19 digits. */
-  fixed64(field: number, value: string): void {
-    // `high * 10 ** 9 + low`, by halves of 32 bits: a number holds 53, and a BigInt costs ten times as much.
-    const high = Number(value.slice(0, -9));
-    const upper = Math.floor(high / HALF_WORD) * 1e9;
-    const lower = (upper % HALF_WORD) * HALF_WORD + (high % HALF_WORD) * 1e9 + Number(value.slice(-9));
+  /** A moment in nanoseconds: whole milliseconds, and nanoseconds after them. By halves of 32 bits, as a BigInt costs ten times as much. */
+  fixed64(field: number, ms: number, ns: number): void {
+    const lower = (ms % WORD) * 1e6 + ns;
     const at = this.#reserve(8);
     this.#word(lower % WORD, at);
-    this.#word(Math.floor(upper / HALF_WORD) + Math.floor(lower / WORD), at + 4);
+    this.#word(Math.floor(ms / WORD) * 1e6 + Math.floor(lower / WORD), at + 4);
     this.#tag(field, FIXED_64);
   }
 
@@ -127,13 +127,14 @@ export class ProtobufWriter {
     const { length } = value;
     if (length > SHORT) return false;
     const at = this.#reserve(length);
+    const bytes = this.#bytes;
     for (let index = 0; index < length; index++) {
       const code = value.charCodeAt(index);
       if (code > 0x7f) {
         this.#start += length;
         return false;
       }
-      this.#bytes[at + index] = code;
+      bytes[at + index] = code;
     }
     return true;
   }
@@ -149,17 +150,23 @@ export class ProtobufWriter {
   hex(field: number, value: string): void {
     const count = value.length >> 1;
     const at = this.#reserve(count);
+    const bytes = this.#bytes;
     for (let index = 0; index < count; index++)
-      this.#bytes[at + index] =
+      bytes[at + index] =
         (hexDigit(value.charCodeAt(2 * index)) << 4) | hexDigit(value.charCodeAt(2 * index + 1));
     this.#number(count);
     this.#tag(field, LENGTH_PREFIXED);
   }
 
   message<T>(field: number, value: T, write: Write<T>): void {
-    const before = this.#bytes.length - this.#start;
+    const before = this.length;
     write(this, value);
-    this.#number(this.#bytes.length - this.#start - before);
+    this.prefix(field, before);
+  }
+
+  /** Makes a message of what was written since `length` was `before`. */
+  prefix(field: number, before: number): void {
+    this.#number(this.length - before);
     this.#tag(field, LENGTH_PREFIXED);
   }
 
