@@ -63,7 +63,7 @@ export const failureSent: FindingRule<Given> = {
         ? 'and nothing was thrown or passed to next()'
         : `because ${nameOfLayer(passing)} passed next() a value that is not an Error, which Express takes for one`;
     const [error] = sent?.thrown.chain ?? [];
-    const what = error === undefined ? '' : ` with the stack of ${error.class}: ${excerpt(error.message)}`;
+    const what = error === undefined ? '' : `, likely because of ${error.class}: ${excerpt(error.message)}`;
     const after = last === undefined ? '' : `, after ${last.name}`;
     const sentence = `${nameOfLayer(layer)} responded ${status}${what}${after}, ${cause}${logged}`;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: 'match', place }];

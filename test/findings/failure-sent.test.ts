@@ -117,7 +117,7 @@ describe('finding failure-sent', () => {
       const { of, findings, profile } = await ask(path);
       const [finding] = of('failure-sent');
       expect(finding?.sentence).to.match(
-        / responded 500 with the stack of TypeError: Cannot read properties of undefined \(reading 'price'\), and nothing/,
+        / responded 500, likely because of TypeError: Cannot read properties of undefined \(reading 'price'\), and nothing/,
       );
       expect(finding?.place).to.equal('test/findings/failure-sent.test.ts:14');
       expect(findings.map(({ rule }) => rule)).to.deep.equal(['failure-sent']);

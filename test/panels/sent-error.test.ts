@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { errorInBody } from '../../app/panels/exception/sent-error.ts';
+import { inspect } from 'node:util';
+import { errorInBody, errorInLogs } from '../../app/panels/exception/sent-error.ts';
 import type { ResponseFact } from '../../app/profiler/facts.ts';
 
 const FRAMES = ['    at price (/srv/shop/prices.js:4:9)', '    at async show (/srv/shop/index.js:12:3)'];
@@ -66,5 +67,25 @@ describe('the error in the body of a 5xx', () => {
     for (const part of ['<', 'at :1', '    at a:1:1\n', '<a', ' at ', 'Aa: '])
       sent(part.repeat(60_000), 'text/html');
     expect(performance.now() - started).to.be.below(20_000);
+  });
+});
+
+describe('the error in a log line', () => {
+  it('is the root cause of the last stack that was written as text', () => {
+    const cause = new RangeError('inner\n[\n]');
+    cause.stack = cause.stack?.replace('    at ', '    at Array.map (<anonymous>)\n    at ');
+    const inspected = inspect({ error: new Error('outer', { cause }), url: '/' });
+    const error = errorInLogs([
+      { message: 'starts' },
+      { message: `error: failed ${inspected}` },
+      { message: 'ends' },
+    ]);
+    expect(error?.name).to.equal('RangeError');
+    expect(error?.message).to.match(/^inner\s+\[\s+\]$/);
+    expect(error?.stack?.split('\n')[4]).to.match(/sent-error\.test\.ts:\d+:\d+\)?$/);
+  });
+
+  it('is none without a stack', () => {
+    expect(errorInLogs([{ message: 'two\nlines' }, { message: 'at 10:20:30' }])).to.equal(null);
   });
 });

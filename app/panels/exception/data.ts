@@ -10,7 +10,7 @@ export interface LayerPlace {
 }
 
 export interface ThrownRecord {
-  /** `sent`: its stack is in the body of a 5xx, and nothing else was recorded. */
+  /** `sent`: its stack is in the body of a 5xx, or in what was logged as text before it; no error was recorded. */
   origin: ErrorFact['origin'] | 'sent';
   /** Milliseconds since the request began. */
   atMs: number;

@@ -11,7 +11,7 @@ import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
 import { readLogs } from './logs.ts';
 import { findPlace } from './place.ts';
 import { presentException } from './present.ts';
-import { errorInBody } from './sent-error.ts';
+import { errorInBody, errorInLogs } from './sent-error.ts';
 
 const MOST_ERRORS = 10;
 const LONGEST_NAME = 300;
@@ -87,8 +87,9 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
 
   function collectSent(context: Context): ExceptionData | null {
     const response = context.first('response');
-    const error = response === undefined ? null : errorInBody(response);
-    if (response === undefined || error === null) return null;
+    if (response === undefined || response.status < 500) return null;
+    const error = errorInBody(response) ?? errorInLogs(context.all('log'));
+    if (error === null) return null;
     const thrown = describe(error);
     const record: ThrownRecord = {
       origin: 'sent',

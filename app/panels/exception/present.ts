@@ -16,7 +16,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   parser: 'refused by the HTTP parser',
   late: 'thrown after the response',
   logged: 'logged, not thrown',
-  sent: 'as the response says',
+  sent: 'read from the response or a log line',
 };
 
 function titleOf({ class: name, message }: ThrownLink): string {

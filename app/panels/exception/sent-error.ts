@@ -4,8 +4,8 @@ import { decodePreview } from '../../profiler/http-text.ts';
 import { rawHeader } from '../../profiler/raw-headers.ts';
 
 const IN_JSON = '\\n    at ';
-const FRAME = /^\s*at .*:\d+:\d+\)?\s*$/;
-const NAME = /^(?:Uncaught )?([A-Za-z_$][\w$.]{0,100}): /;
+const FRAME = /^\s*at .*(?::\d+:\d+\)?| \(<anonymous>\))\s*$/;
+const NAME = /^\s*(?:Uncaught |\[?cause\]?: )?([A-Za-z_$][\w$.]{0,100}): /;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   nbsp: ' ',
@@ -45,8 +45,23 @@ function textOfPage(html: string): string {
     .replace(/&(nbsp|lt|gt|quot|#39|amp);/g, (_entity, name: string) => ENTITIES[name] ?? '');
 }
 
+interface Stack {
+  head: string;
+  frames: string[];
+}
+
+/** The last unbroken run of frames, with its head: that of the root cause. */
+function lastStackIn(text: string): Stack | null {
+  const lines = text.replace(/ \}.*$/gm, '').split('\n');
+  const end = lines.findLastIndex((line) => FRAME.test(line)) + 1;
+  const before = lines.slice(0, end).findLastIndex((line) => !FRAME.test(line));
+  if (end === 0 || before === -1) return null;
+  const start = lines.slice(0, before).findLastIndex((line) => FRAME.test(line)) + 1;
+  return stackIn(lines.slice(start, end).join('\n'));
+}
+
 /** The first unbroken run of frames, with its head. */
-function stackIn(text: string): { head: string; frames: string[] } | null {
+function stackIn(text: string): Stack | null {
   const lines = text.split('\n');
   const first = lines.findIndex((line) => FRAME.test(line));
   if (first < 1) return null;
@@ -73,7 +88,19 @@ export function errorInBody(response: ResponseFact): Error | null {
   const at = text.indexOf(IN_JSON);
   const found = at === -1 ? (text.includes('at ') ? textOfPage(text) : null) : jsonStringAt(text, at);
   const stack = found === null ? null : stackIn(found);
-  if (stack === null) return null;
+  return stack === null ? null : errorOf(stack);
+}
+
+/** An error like the one whose stack a logger wrote as text, in the last line that has one; null if there is none. */
+export function errorInLogs(lines: readonly { message: string }[]): Error | null {
+  for (const { message } of lines.toReversed()) {
+    const stack = message.includes('\n') ? lastStackIn(message) : null;
+    if (stack !== null) return errorOf(stack);
+  }
+  return null;
+}
+
+function errorOf(stack: Stack): Error {
   const name = NAME.exec(stack.head);
   const message = name === null ? stack.head : stack.head.slice(name[0].length);
   return Object.assign(new Error(message), {
