@@ -7,7 +7,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import type { DriveOptions, Fault } from './faults/drive.ts';
 import { faults } from './faults/index.ts';
 import { createReport, type Outcome } from './faults/outcome.ts';

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { createRandom, keepFound, mutate, problemOf } from '../test/support/fuzz.ts';
 import { freshVarDir } from '../test/support/postgres.ts';
 import { exchange, head } from '../test/support/raw-http.ts';
-import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { startService } from '../test/support/service-process.ts';
 
 /** Connections at once. */

@@ -10,7 +10,7 @@ import { hostileCases } from '../test/support/hostile-cases.ts';
 import { talk } from '../test/support/hostile-talk.ts';
 import { startTlsProxy } from '../test/support/nginx.ts';
 import { freshVarDir } from '../test/support/postgres.ts';
-import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { startService } from '../test/support/service-process.ts';
 
 /** Connections at once. */

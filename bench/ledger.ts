@@ -7,7 +7,7 @@
  * service counts as dropped has to be what is missing. Prints one table; ends with 1 where the books do not balance.
  */
 import { parseArgs } from 'node:util';
-import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { createAccount } from './ledger/account.ts';
 import { openPlace, type Place } from './ledger/place.ts';
 import { record, type Recording } from './ledger/record.ts';

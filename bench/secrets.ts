@@ -22,7 +22,7 @@ import {
   type Planting,
 } from '../test/support/planted-secrets.ts';
 import { environmentOf, freshVarDir, openKnex } from '../test/support/postgres.ts';
-import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { sharedPart } from '../test/support/shared-part.ts';
 import { startRelay } from './faults/relay.ts';
 import { startDatabase } from './harness/database.ts';

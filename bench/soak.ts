@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
-import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { settle } from './faults/limits.ts';
 import { benchFolder, rootFolder } from './harness/folders.ts';
 import { startProcess, type MeasuredProcess } from './harness/process.ts';

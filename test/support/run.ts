@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, statfsSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +20,9 @@ const STARTERS: Record<PartName, () => Promise<Part>> = {
   embeddedPostgres: async () => (await import('./postgres.ts')).startSharedEmbedded(),
   redis: async () => (await import('./redis.ts')).startRedis(),
 };
+
+/** Many times what a whole run has there at once. */
+const ROOM_BYTES = 8 * 2 ** 30;
 
 const started = new Map<PartName, Promise<Part>>();
 let server: Server;
@@ -42,9 +45,22 @@ function answer(socket: Socket): void {
   });
 }
 
-export async function mochaGlobalSetup(): Promise<void> {
+/** Memory where there is room: hundreds of databases, and copies of whole clusters, take a third of the CPU there that they take on a disk. */
+function memoryFolder(): string {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize >= ROOM_BYTES ? memory : tmpdir();
+}
+
+export function mochaGlobalSetup(): Promise<void> {
+  return offerParts(memoryFolder());
+}
+
+/** `parent`: where the folder for all temporary files is made. */
+export async function offerParts(parent = tmpdir()): Promise<void> {
   process.once('SIGTERM', () => void mochaGlobalTeardown().then(() => process.exit(143)));
-  folder = mkdtempSync(join(tmpdir(), 'ht-'));
+  folder = mkdtempSync(join(parent, 'ht-'));
   // As open as /tmp: PostgreSQL runs as another user where the tests run as root.
   chmodSync(folder, 0o1777);
   // What tsx has compiled stays there: else four processes would compile all sources in each run.
