@@ -7,6 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Ends a hang, and names what is missing: half of the time that a test has. */
 export const WITHIN_MS = 120_000;
 
+/** Milliseconds between two looks: the first ones, and the longest. A look is often a request, and takes the CPU from what it waits for. */
+const PAUSES = { first: 5, longest: 50 };
+
 /** Resolves as soon as `condition` holds; rejects with `what` where it does not within `withinMs`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
@@ -14,9 +17,9 @@ export async function until(
   withinMs = WITHIN_MS,
 ): Promise<void> {
   const deadline = performance.now() + withinMs;
-  while (!(await condition())) {
+  for (let pause = PAUSES.first; !(await condition()); pause = Math.min(1.5 * pause, PAUSES.longest)) {
     if (performance.now() > deadline) throw new Error(`Not within ${withinMs} ms: ${what}.`);
-    await sleep(5);
+    await sleep(pause);
   }
 }
 
