@@ -15,8 +15,8 @@ import { resultsFolder } from './harness/folders.ts';
 import { peers, type Variant } from './harness/peers.ts';
 import { canPin, pinThisProcess } from './harness/pin.ts';
 import { VoidRun, type Row } from './harness/row.ts';
-import { mochaGlobalSetup as offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
-import { furtherRows, rows } from './rows/index.ts';
+import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
+import { chosenRows } from './rows/index.ts';
 
 function log(line: string): void {
   process.stderr.write(`${line}\n`);
@@ -36,11 +36,6 @@ function readArguments() {
       'cpu-prof': { type: 'boolean', default: false },
     },
   });
-  const known = [...rows, ...furtherRows];
-  const unknown = positionals.find((name) => !known.some((row) => row.name === name));
-  if (unknown !== undefined)
-    throw new Error(`No row "${unknown}"; there are: ${known.map(({ name }) => name).join(', ')}.`);
-  const chosen = positionals.length === 0 ? rows : known.filter(({ name }) => positionals.includes(name));
   const options = {
     full: values.full,
     stored: Number(values.stored),
@@ -51,7 +46,7 @@ function readArguments() {
     anyway: values.anyway,
     cpuProfile: values['cpu-prof'],
   };
-  return { chosen, options };
+  return { chosen: chosenRows(positionals), options };
 }
 
 interface Outcome {

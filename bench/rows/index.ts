@@ -12,7 +12,7 @@ import { store } from './store.ts';
 import { tail } from './tail.ts';
 import { writer, writerEmbedded } from './writer.ts';
 
-export const rows: readonly Row[] = [
+const rows: readonly Row[] = [
   plain,
   queries,
   sampledOut,
@@ -30,4 +30,13 @@ export const rows: readonly Row[] = [
 ];
 
 /** Asked for by name only. */
-export const furtherRows: readonly Row[] = [controlOnly, hosts];
+const furtherRows: readonly Row[] = [controlOnly, hosts];
+
+/** Those with these names, in the order of the report; all but the further ones where no name is given. Throws for a name that none has. */
+export function chosenRows(names: readonly string[]): readonly Row[] {
+  const known = [...rows, ...furtherRows];
+  const unknown = names.find((name) => !known.some((row) => row.name === name));
+  if (unknown !== undefined)
+    throw new Error(`No row "${unknown}"; there are: ${known.map(({ name }) => name).join(', ')}.`);
+  return names.length === 0 ? rows : known.filter(({ name }) => names.includes(name));
+}
