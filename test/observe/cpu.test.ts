@@ -88,7 +88,7 @@ describe('CPU profiles of requests', () => {
       throw new Error(String(await addUpNumbers()));
     });
     app.get('/stream', async (_req, res) => {
-      for (let part = 0; part < 8; part++) {
+      for (let part = 0; part < 4; part++) {
         await addUpNumbers();
         res.write('part');
         await sleep(10);
@@ -170,7 +170,7 @@ describe('CPU profiles of requests', () => {
     const thrown = await send('/throws', HEADER);
     expect(thrown.status).to.equal(500);
     expect(namesIn(callTree(samplesOf(thrown)))).to.include('addUpNumbers');
-    expect(samplesOf(await send('/stream', HEADER)).ownMs).to.be.above(300);
+    expect(samplesOf(await send('/stream', HEADER)).ownMs).to.be.above(150);
   });
 
   it('work beside another inspector session that profiles', async () => {
