@@ -68,7 +68,8 @@ describe('a pause among several processes', () => {
   it('holds in all of them, and one that starts says so', async () => {
     const [one, other] = [await start('web.1'), await start('web.2')];
     expect(await isRecorded(other, '/products/1?before')).to.equal(true);
-    expect(await act('pause', one, other)).to.equal(303);
+    // On a busy machine, one of them may not have the key of both yet.
+    await until(async () => (await act('pause', one, other)) === 303, 'the other process takes the form');
     expect(await isRecorded(other, '/products/1?paused')).to.equal(false);
     await get(one, '/login');
     await sleep(WITHIN_MS);
