@@ -13,9 +13,10 @@ describe('finding unrecorded-wait', () => {
   });
 
   it('names the function that waited', async () => {
-    const isLong = ({ profile }: { profile: { durationMs: number | null } }) =>
-      (profile.durationMs ?? 0) < 400;
-    const [finding] = (await ask.when('/pause', isLong)).of('unrecorded-wait');
+    // On a busy machine the request takes longer, or the event loop has work meanwhile.
+    const isAlone: Parameters<typeof ask.when>[1] = ({ profile, of }) =>
+      (profile.durationMs ?? 0) < 400 && of('unrecorded-wait').length > 0;
+    const [finding] = (await ask.when('/pause', isAlone)).of('unrecorded-wait');
     expect(finding).to.include({ label: 'unrecorded wait', severity: 'info', panel: 'timeline' });
     expect(finding?.sentence).to.match(
       /^pause waited [23]\d\d\.\d ms \(\d+ %.*\) while nothing that is recorded ran: a timer, or work that is not observed$/,
