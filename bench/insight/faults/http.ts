@@ -73,11 +73,12 @@ export const http: Fault[] = [
         '  if (id > 0) req.customer',
         "  if (id > 1000) res.status(403).json({ error: 'closed' });\n  if (id > 0) req.customer",
       ],
+      ['middleware.js', '.first();\n  next();', '.first();\n  next(); // after the response'],
     ],
     ask: (shop) => shop.get('/account/greeting', { headers: { 'x-customer': '1007' } }),
     symptom: status(403),
     says: /loadCustomer.*(?:and called next|responded.*next)/,
-    at: ['app.js: app.use(loadCustomer)', 'middleware.js: function loadCustomer'],
+    at: ['middleware.js: // after the response'],
   },
   {
     name: 'two responses',
