@@ -48,12 +48,13 @@ function holderIn(
 
 type Holder = NonNullable<Query['heldBy']>[number];
 
-/** `GET /reports/audit (3 connections, reports.ts:31) and GET /orders (1 connection)`. Requests with the same name count as one. */
+/** `GET /reports/audit (3 connections, reports.ts:31) and GET /orders (1 connection)`. Requests with the same name count as one; those whose response is over are told apart. */
 function holdersText(holders: readonly Holder[]): string {
   const byName = new Map<string, Omit<Holder, 'profile'>>();
   for (const { what, place, connections, ended } of holders) {
-    const known = byName.get(what);
-    byName.set(what, {
+    const name = ended === true ? `${what} (ended)` : what;
+    const known = byName.get(name);
+    byName.set(name, {
       what,
       place: known?.place ?? place,
       ...(ended === true ? { ended } : {}),

@@ -119,6 +119,10 @@ describe('finding pool-wait', () => {
     expect(find(held)).to.match(
       /; held by GET \/b \(2 connections\) and GET \/a \(1 connection\) and GET \/c \(1 connection\)$/,
     );
+    // A leak stays a leak if another request with the same name is still running.
+    expect(find([{ ...holder('GET /a'), ended: true }, holder('GET /a', 'cccccc')])).to.match(
+      /; held by GET \/a \(1 connection, not released after its response\) and GET \/a \(1 connection\)$/,
+    );
     expect(find([holder('GET /wait', 'aaaaaa')])).to.match(/; other requests may have held all connections$/);
   });
 
