@@ -78,8 +78,7 @@ function createTrack(server: MeasuredProcess, options: PairOptions) {
 const WARM_UP_TURN = 250;
 
 /**
- * In turns, too: while one process after the other was warmed up, the first ones waited for so long that V8 collected their memory
- * and deleted their optimized code, which the last one kept.
+ * In turns, too: a process that waits for 8 s loses its optimized code to a collection of V8, and would be measured without it.
  */
 async function warmUpInTurns(
   servers: readonly MeasuredProcess[],
