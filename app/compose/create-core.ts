@@ -220,6 +220,7 @@ export function createCore(options: CoreOptions): Core {
       if (isNoted && writer.counters().left === 0) blackBox?.remove();
       processEnd.close();
       await storage.close();
+      tracker.close();
     },
   };
 }

@@ -263,6 +263,7 @@ export function createObservers(options: ObserverOptions): Observers {
     close() {
       explainer?.close();
       for (const observer of closing.splice(0).reverse()) observer.close();
+      queries.calls.disable();
     },
   };
 }

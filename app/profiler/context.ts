@@ -318,6 +318,11 @@ export class ContextTracker {
     return () => void channel.unbindStore(this.#storage);
   }
 
+  /** Nothing runs in a context after it: on Node 20 each one that was ever used makes every later promise of the process dearer. */
+  close(): void {
+    this.#storage.disable();
+  }
+
   /** Binds `callback` to a context, without a frame of ours in the stacks of what it calls. */
   bindTo<A extends unknown[], R>(context: Context, callback: (...args: A) => R): (...args: A) => R {
     return this.#storage.run.bind(this.#storage, context, callback) as (...args: A) => R;

@@ -46,6 +46,8 @@ export function observeRequests(...library: readonly ObservedLibrary[]): Observe
     close() {
       for (const one of closing) one.close();
       libraries.close();
+      queries.calls.disable();
+      tracker.close();
     },
   };
 }
