@@ -53,7 +53,7 @@ export async function bundle(app, root) {
 }
 
 /** The URL of a CommonJS bundle, in place of `import.meta.url`. */
-const HERE = `const hindsightUrl = require('node:url').pathToFileURL(__filename).href;`;
+const HERE = `const hindsightUrl = require('node:url').pathToFileURL(__filename).href, hindsightImport = (url) => import(url);`;
 
 const ALL_FOR_HOSTS = `
 export * from './index.js';
@@ -84,7 +84,7 @@ async function bundleCommonJs(bundler, app) {
     // The package's other dependencies are ES modules and are bundled.
     external: ['pg'],
     legalComments: 'eof',
-    // Turns `import()` into `require`.
+    // Turns `import()` into `require`; the banner has the one that stays.
     supported: { 'dynamic-import': false },
     define: { 'import.meta.url': 'hindsightUrl' },
     banner: { js: HERE },

@@ -8,6 +8,7 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder, type FindSender } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
+import { drizzlePatches } from '../observe/channels/drizzle.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { labelPatches } from '../observe/channels/labels.ts';
@@ -163,7 +164,10 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [postgresPatch], listen: () => observePostgres({ queries }) },
     { patches: [mongodbPatch], listen: () => observeMongodb({ tracker, queries }) },
     { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
-    { patches: labelPatches, listen: () => observeLabels({ tracker, findCaller, queries }) },
+    {
+      patches: [...labelPatches, ...drizzlePatches],
+      listen: () => observeLabels({ tracker, findCaller, queries }),
+    },
     { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
     {
       patches: [ioredisPatch, ...redisPatches, ...redis4Patches],

@@ -3,6 +3,7 @@
  * library frame. Stacks are the largest single cost of recording (8 µs each): we take structured call sites of few frames, skip a
  * counted number of them instead of passing a function to `captureStackTrace`, and cache what we know of files and places.
  */
+import { channel } from 'node:diagnostics_channel';
 import { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -45,6 +46,9 @@ export interface Site {
   isText?: boolean;
   getFunctionName?(): string | null;
 }
+
+/** The address of an ES module of a library that appeared in a stack for the first time: it is loaded. */
+export const modulesSeen = channel('express-hindsight:module-seen');
 
 const FRAMES = 12;
 /** Frameworks register at the start, from far below the line that starts them. */
@@ -211,6 +215,7 @@ export function createCallerFinder(
     const file: KnownFile = { name, kind: kindOf(name), places: new Map() };
     files.set(name, file);
     remembered++;
+    if (file.kind === 'library' && name.startsWith('file:')) modulesSeen.publish(name);
     return file;
   }
 

@@ -3,12 +3,15 @@
  * has often lost it. Of nested methods the outermost counts: the application called it.
  */
 import { type OrmCall, ormCalls } from './channels/labels.ts';
+import { awaitedQueries } from './channels/lazy-query.ts';
 import { publishPrisma } from './channels/prisma.ts';
 import type { Origin, QueryRecorder } from './queries.ts';
-import type { ObserverParts } from './subscribe.ts';
+import { type ObserverParts, subscribeTo } from './subscribe.ts';
 
 /** Frames between here and own code. */
 const FRAMES = 20;
+/** The same where a query is awaited: the line is next to those of the channel. */
+const AWAITED_NEAR = 8;
 
 export interface LabelObserverOptions extends ObserverParts {
   queries: QueryRecorder;
@@ -17,7 +20,8 @@ export interface LabelObserverOptions extends ObserverParts {
 export function observeLabels({ tracker, findCaller, queries: { calls } }: LabelObserverOptions): {
   close(): void;
 } {
-  function callerOf({ stack }: OrmCall): string | null {
+  function callerOf({ stack, caller }: OrmCall): string | null {
+    if (caller !== undefined) return caller;
     if (tracker.observed() === undefined || findCaller === undefined) return null;
     return findCaller(
       stack === undefined ? { near: FRAMES, frames: FRAMES, isOwn: true } : { stack: stack() },
@@ -30,9 +34,15 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
     const { label } = call as OrmCall;
     return { label, caller: callerOf(call as OrmCall) };
   });
+  const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
+    if (tracker.observed()?.isFull('query') !== false || calls.getStore() !== undefined) return;
+    const caller = findCaller?.({ near: AWAITED_NEAR, frames: FRAMES, isOwn: true }) ?? null;
+    if (caller !== null) call.caller = caller;
+  });
   const unpublish = publishPrisma();
   return {
     close() {
+      unsubscribe();
       unpublish();
       ormCalls.unbindStore(calls);
     },

@@ -1,12 +1,14 @@
 /**
  * Finds the libraries of this process and makes them publish: those in `require.cache`, those that `Module._load` loads later (also for
- * an `import` of CommonJS), and ES modules by a synchronous hook where Node.js has it (22.15). Decision 17 has what else was tried.
+ * an `import` of CommonJS), and ES modules by a synchronous hook where Node.js has it (22.15), else once they appear in the stack of a
+ * statement. Decision 17 has what else was tried.
  */
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import Module from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { modulesSeen } from './caller.ts';
 import { wrapMethod } from './channels/wrap-method.ts';
 
 /** Knows how to make one library publish. */
@@ -100,6 +102,13 @@ function attempt(patch: LibraryPatch, exports: unknown): (() => void) | null {
 function handOver(name: string, names: readonly string[]): string {
   const members = names.map((one) => `get ${one}() { return ${one}; }, set ${one}(to) { ${one} = to; }`);
   return `\n;process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: { ${members.join(', ')} } });\n`;
+}
+
+/** Of the CommonJS build, where `import()` is a `require` (bin/bundle.js). */
+declare const hindsightImport: ((url: string) => Promise<object>) | undefined;
+
+function importModule(url: string): Promise<object> {
+  return typeof hindsightImport === 'undefined' ? import(url) : hindsightImport(url);
 }
 
 /** undefined on Node.js 20, and where a test runner refuses hooks (Jest). */
@@ -223,6 +232,19 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
         apply(patch, exports, { key: url, folder });
   }
 
+  /** To import a module that is loaded gives what it exports, and runs nothing. */
+  function onModuleSeen(message: unknown): void {
+    const url = message as string;
+    const [, , name = '', path = ''] = IN_PACKAGE.exec(url) ?? [];
+    if (done.has(url) || byName.get(name)?.some(({ module }) => module?.file === path) !== true) return;
+    importModule(url).then(
+      (exports) => {
+        takeOver({ name, url, exports });
+      },
+      () => undefined,
+    );
+  }
+
   /** Adds a line to the one module that matters. */
   function amend(url: string, loaded: LoadedModule): LoadedModule {
     if (!url.includes('/node_modules/') || loaded.format !== 'module') return loaded;
@@ -253,6 +275,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   );
   diagnostics.subscribe(LOADED, onLoaded);
   diagnostics.subscribe(HANDED_OVER, onHandedOver);
+  diagnostics.subscribe(modulesSeen.name, onModuleSeen);
   const loadModule: Hooks['load'] = (url, context, next) => {
     const loaded = next(url, context);
     try {
@@ -279,6 +302,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
       hooks?.deregister();
       diagnostics.unsubscribe(LOADED, onLoaded);
       diagnostics.unsubscribe(HANDED_OVER, onHandedOver);
+      diagnostics.unsubscribe(modulesSeen.name, onModuleSeen);
       restoreLoad?.();
       for (const one of undo.splice(0).reverse()) one();
     },

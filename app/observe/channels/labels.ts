@@ -8,6 +8,8 @@ export interface OrmCall {
   label: string | null;
   /** Of the call, where the library has taken one and calls now from elsewhere. */
   stack?: () => string;
+  /** `file:line` of the call, if it is known by now. */
+  caller?: string;
 }
 
 type LabelOf = (self: unknown, args: readonly unknown[]) => string | null;

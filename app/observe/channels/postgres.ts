@@ -1,8 +1,9 @@
 /** `postgres` -> channel `express-hindsight:postgres:query`. As an ES module it is reached where Node.js has synchronous hooks. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
+import { wrapLazyQuery } from './lazy-query.ts';
 import { publishEnd, publishError, type Traced } from './trace.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { allOf, wrapMethod } from './wrap-method.ts';
 
 /** What we use of the library's Query: a promise that is sent when somebody waits for it. */
 export interface PostgresSent {
@@ -59,9 +60,10 @@ export const postgresPatch: LibraryPatch = {
   name: 'postgres',
   file: 'cjs/src/query.js',
   module: { file: 'src/query.js', names: ['Query'] },
-  patch: (exports) =>
-    wrapMethod(
-      prototypeOf(exports),
+  patch(exports) {
+    const prototype = prototypeOf(exports);
+    const handle = wrapMethod(
+      prototype,
       'handle',
       (original) =>
         function (this: unknown, ...args) {
@@ -74,5 +76,11 @@ export const postgresPatch: LibraryPatch = {
           query.end.publish(message);
           return handled;
         },
-    ),
+    );
+    // A tagged template has a stack of where it was written.
+    return allOf(
+      handle,
+      wrapLazyQuery(prototype, (query) => (query as PostgresSent).tagged),
+    );
+  },
 };

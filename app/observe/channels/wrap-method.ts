@@ -18,14 +18,33 @@ function wrappedMethods(): WeakMap<object, Map<PropertyKey, Wrapped>> {
   return (holder[REGISTRY] ??= new WeakMap());
 }
 
+/** A getter that is called wherever the method is read; on an instance, the method can be assigned as before. */
+function readable(name: PropertyKey, wrapper: Method, onRead: (self: object) => void): PropertyDescriptor {
+  return {
+    get(this: object) {
+      onRead(this);
+      return wrapper;
+    },
+    set(this: object, value: unknown) {
+      Object.defineProperty(this, name, { value, writable: true, enumerable: true, configurable: true });
+    },
+  };
+}
+
 /** An own property is put back as it was, an inherited one is inherited again. */
-function replace(target: object, name: PropertyKey, wrapper: Method): (() => void) | null {
+function replace(
+  target: object,
+  name: PropertyKey,
+  { wrapper, onRead }: { wrapper: Method; onRead: ((self: object) => void) | undefined },
+): (() => void) | null {
   const own = Object.getOwnPropertyDescriptor(target, name);
   const original: unknown = Reflect.get(target, name);
   const place = { configurable: true, enumerable: own?.enumerable ?? false };
   try {
     // An accessor that hands over a function of an ES module is called; anything else is defined.
-    if (own?.set !== undefined) Reflect.set(target, name, wrapper);
+    if (onRead !== undefined)
+      Object.defineProperty(target, name, { ...place, ...readable(name, wrapper, onRead) });
+    else if (own?.set !== undefined) Reflect.set(target, name, wrapper);
     else Object.defineProperty(target, name, { ...place, value: wrapper, writable: true });
   } catch {
     return null;
@@ -39,12 +58,13 @@ function replace(target: object, name: PropertyKey, wrapper: Method): (() => voi
 
 /**
  * `make` gets the method and returns its replacement, or null for an unexpected method. Returns a function that restores it; null if there is no such method, or it can't be
- * replaced. Never throws.
+ * replaced. Never throws. `onRead` is called with the object whenever its method is read, and must not throw.
  */
 export function wrapMethod(
   target: unknown,
   name: PropertyKey,
   make: (original: Method) => Method | null,
+  onRead?: (self: object) => void,
 ): (() => void) | null {
   if ((typeof target !== 'object' && typeof target !== 'function') || target === null) return null;
   const registry = wrappedMethods();
@@ -58,7 +78,7 @@ export function wrapMethod(
     if (wrapper === null) return null;
     Object.defineProperty(wrapper, 'name', { value: original.name, configurable: true });
     Object.defineProperty(wrapper, 'length', { value: original.length, configurable: true });
-    const restore = replace(target, name, wrapper);
+    const restore = replace(target, name, { wrapper, onRead });
     if (restore === null) return null;
     wrapped = { wrapper, users: 0, restore };
     methods.set(name, wrapped);

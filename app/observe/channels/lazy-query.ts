@@ -1,0 +1,41 @@
+/**
+ * Queries that are sent when they are awaited -> `express-hindsight:query:awaited`, then `express-hindsight:orm:call`. `await` reads `then`
+ * at once, but calls it from the microtask queue, where the line that awaits is on no stack any more (before Node.js 26).
+ */
+import { channel } from 'node:diagnostics_channel';
+import { type OrmCall, ormCalls } from './labels.ts';
+import { isThenable } from './trace.ts';
+import { wrapMethod } from './wrap-method.ts';
+
+/** Message: the call that the query will make; a subscriber adds its line. */
+export const awaitedQueries = channel('express-hindsight:query:awaited');
+
+/** By query, from reading `then` until its call. */
+const awaited = new WeakMap<object, OrmCall>();
+
+/** `prototype`: of the queries; `hasLine`: those whose line is known without this. Returns what undoes it; null if there is no `then`. */
+export function wrapLazyQuery(
+  prototype: unknown,
+  hasLine: (query: object) => boolean = () => false,
+): (() => void) | null {
+  const onRead = (query: object): void => {
+    if (!awaitedQueries.hasSubscribers || awaited.has(query) || hasLine(query)) return;
+    const call: OrmCall = { label: null };
+    awaitedQueries.publish(call);
+    if (call.caller !== undefined) awaited.set(query, call);
+  };
+  return wrapMethod(
+    prototype,
+    'then',
+    (original) =>
+      function (this: unknown, ...args) {
+        const call = awaited.get(this as object);
+        if (call === undefined) return Reflect.apply(original, this, args);
+        awaited.delete(this as object);
+        // What the application does with the result is not a part of the query.
+        const settled: unknown = ormCalls.runStores(call, () => Reflect.apply(original, this, []));
+        return isThenable(settled) ? (Reflect.apply(settled.then, settled, args) as unknown) : settled;
+      },
+    onRead,
+  );
+}
