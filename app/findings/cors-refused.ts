@@ -56,6 +56,10 @@ function missingIn({ request, shared, wanted }: Exchange): string | null {
   return missing === undefined ? null : `Access-Control-Allow-Headers does not have ${excerpt(missing, 60)}`;
 }
 
+function promisesCredentials({ request, shared }: Exchange): boolean {
+  return sentHeader(request, shared, 'access-control-allow-credentials')?.value === 'true';
+}
+
 /** Why browsers refuse it; null if they don't, or it can't be known. */
 function reasonOf(exchange: Exchange): string | null {
   const { request, shared, status, origin, allowed, wanted } = exchange;
@@ -65,13 +69,9 @@ function reasonOf(exchange: Exchange): string | null {
     return wanted !== null || receivedHeader(request, 'sec-fetch-mode') === 'cors'
       ? 'Access-Control-Allow-Origin was not sent'
       : null;
-  if (allowed.value === '*')
-    return sentHeader(request, shared, 'access-control-allow-credentials')?.value === 'true'
-      ? 'Access-Control-Allow-Origin is *, which is not valid with credentials'
-      : wanted === null
-        ? null
-        : missingIn(exchange);
-  if (allowed.value !== origin)
+  if (allowed.value === '*' && promisesCredentials(exchange) && receivedHeader(request, 'cookie') !== null)
+    return 'Access-Control-Allow-Origin is *, which is not valid with credentials';
+  if (allowed.value !== '*' && allowed.value !== origin)
     return `Access-Control-Allow-Origin is ${excerpt(allowed.value, 80)}, and the page is of ${excerpt(origin, 80)}`;
   return wanted === null ? null : missingIn(exchange);
 }
@@ -87,8 +87,11 @@ export const corsRefused: FindingRule<{ request: KeptRequest; routing: KeptRouti
     if (origin === null || status === null || isSameOrigin(request, origin)) return [];
     const wanted = method === 'OPTIONS' ? receivedHeader(request, 'access-control-request-method') : null;
     const allowed = sentHeader(request, shared, 'access-control-allow-origin');
-    const reason = reasonOf({ request, shared, status, origin, allowed, wanted });
-    if (reason === null) return [];
+    const exchange: Exchange = { request, shared, status, origin, allowed, wanted };
+    const reason = reasonOf(exchange);
+    // A preflight does not say whether the request that follows has cookies.
+    const mayFail = wanted !== null && allowed?.value === '*' && promisesCredentials(exchange);
+    if (reason === null && !mayFail) return [];
     const layer =
       (allowed === null ? undefined : authorOf(request, routing, allowed.anchor)) ??
       lastRunning(routing.layers.map(fromLayerRow));
@@ -99,8 +102,8 @@ export const corsRefused: FindingRule<{ request: KeptRequest; routing: KeptRouti
     return [
       {
         broke: 'response',
-        severity: 'warn',
-        sentence: `Browsers refuse ${what}, because ${reason}`,
+        severity: reason === null ? 'info' : 'warn',
+        sentence: `Browsers refuse ${what}${reason === null ? ' if the page sends cookies' : ''}, because ${reason ?? 'Access-Control-Allow-Origin is *'}`,
         anchor: allowed?.anchor ?? 'response',
         place: layer?.source,
       },

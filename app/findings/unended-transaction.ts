@@ -1,6 +1,7 @@
 /** A transaction that was still open when the response finished. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
+import { isInLibrary } from './shared/logged.ts';
 import { rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
 import { count } from './shared/wording.ts';
 
@@ -42,7 +43,9 @@ export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
         return texts.some((sql) => BEGINS.test(sql)) && !texts.some((sql) => ENDS.test(sql));
       })
       .map(({ members }) => {
-        const caller = members.map((index) => queries[index]?.caller ?? null).find((place) => place !== null);
+        const callers = members.flatMap((index) => queries[index]?.caller ?? []);
+        // BEGIN is often sent by a library, far from who asked for it.
+        const place = callers.find((caller) => !isInLibrary(caller)) ?? callers[0];
         const work = workOf(database, members);
         const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished${endElsewhere(database, members)}`;
         return {
@@ -50,7 +53,7 @@ export const unendedTransaction: FindingRule<Pick<Kept, 'database'>> = {
           severity: 'bad',
           sentence,
           anchor: rowOf(database, members[0] ?? 0),
-          place: caller,
+          place,
         };
       });
   },

@@ -47,10 +47,14 @@ function trimSlashes(path: string): string {
   return path.replace(/\/+$/, '');
 }
 
+function isFor({ method }: RouteEntry, asked: string): boolean {
+  return method === asked || method === '*';
+}
+
 function compare(entry: RouteEntry, method: string, path: string): NearRoute | null {
   const filled = fill(entry.pattern, path);
   const near = (reason: NearRoute['reason'], distance = 0): NearRoute => ({ ...entry, reason, distance });
-  if (filled === path) return entry.method === method || entry.method === '*' ? null : near('method');
+  if (filled === path) return isFor(entry, method) ? null : near('method');
   const [a, b] = [trimSlashes(filled), trimSlashes(path)];
   if (a === b) return near('slash');
   if (a.toLowerCase() === b.toLowerCase()) return near('case');
@@ -74,6 +78,11 @@ export function nearestRoutes(
     .slice(0, MOST_ROUTES)
     .map((entry) => compare(entry, method, path))
     .filter((near) => near !== null)
-    .sort((a, b) => a.distance - b.distance || ORDER.indexOf(a.reason) - ORDER.indexOf(b.reason))
+    .sort(
+      (a, b) =>
+        a.distance - b.distance ||
+        ORDER.indexOf(a.reason) - ORDER.indexOf(b.reason) ||
+        Number(isFor(b, method)) - Number(isFor(a, method)),
+    )
     .slice(0, most);
 }

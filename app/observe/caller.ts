@@ -102,7 +102,10 @@ function sitesOf(stack: string): Site[] {
 }
 
 function isIn(file: string, library: string | undefined): boolean {
-  return library !== undefined && file.replaceAll('\\', '/').includes(`/node_modules/${library}/`);
+  if (library === undefined) return false;
+  const path = file.replaceAll('\\', '/');
+  // `pg-pool` sends the statements of `pg`.
+  return [library, `${library}-pool`].some((name) => path.includes(`/node_modules/${name}/`));
 }
 
 /** A file that appeared in a stack. */

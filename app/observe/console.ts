@@ -24,6 +24,13 @@ const METHODS = {
 type Method = keyof typeof METHODS;
 type Write = (...args: unknown[]) => void;
 
+/** Node.js writes its own warnings by `console.error`: `(node:1234) [DEP0040] DeprecationWarning: …`. */
+const NODE_WARNING = /^\(node:\d+\) (?:\[\w+\] )?\w*Warning: /;
+
+function isNodeWarning([text]: readonly unknown[]): boolean {
+  return typeof text === 'string' && NODE_WARNING.test(text);
+}
+
 /** `console.assert` writes only when it fails, through `warn`, as in Node itself. */
 export function observeConsole(options: ObserveConsoleOptions): { close(): void } {
   const { tracker, gate = createLogGate(), findCaller, console: target = globalThis.console } = options;
@@ -35,7 +42,8 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
     const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
     // `dir` and `table` take options after the value.
     const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
-    recordLog(context, { level: METHODS[method], channel: `console.${method}`, args: given, caller });
+    const level = method === 'error' && isNodeWarning(args) ? 'warn' : METHODS[method];
+    recordLog(context, { level, channel: `console.${method}`, args: given, caller });
   }
 
   function wrap(method: Method): () => void {

@@ -84,11 +84,12 @@ function pathOfRoute(req: IncomingMessage, route: RoutedRequest['route']): unkno
 }
 
 function matchedPattern(req: IncomingMessage, layer: Layer, route: RoutedRequest['route']): unknown {
-  const pattern = 'method' in layer ? route?.path : layer.rawPath;
+  const given = 'method' in layer ? route?.path : layer.rawPath;
+  const pattern =
+    given === undefined && layer.regexp instanceof RegExp ? pathOfRegexp(layer.regexp, layer.keys) : given;
   if (typeof pattern === 'string') return pattern;
   if (Array.isArray(pattern)) return matchedOf(req) ?? matchedOfList(req, pattern, 'method' in layer);
-  if (pattern !== undefined) return pattern;
-  return layer.regexp instanceof RegExp ? pathOfRegexp(layer.regexp, layer.keys) : layer.path;
+  return pattern ?? layer.path;
 }
 
 /** `/shop` and `/orders/:id` -> `/shop/orders/:id`; a mount at `/` adds nothing. */

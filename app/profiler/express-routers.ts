@@ -50,25 +50,32 @@ const KEY = /\(\?:\\\/\(\[\^\/\]\+\?\)\)(\??)|\(\.\*\)/g;
 const END = /\\\/\?(?:\(\?=\\\/\|\$\)|\$)$/;
 const PLAIN = /^[\w\-.~%:@!,;=&'/*?]*$/;
 
-const paths = new WeakMap<RegExp, string>();
+const paths = new WeakMap<RegExp, string | string[]>();
 
-/** The path from which Express 4 compiled a regular expression; if it can't be derived, that expression. */
-export function pathOfRegexp(regexp: RegExp, keys: unknown): string {
-  const known = paths.get(regexp);
-  if (known !== undefined) return known;
-  const names = Array.isArray(keys) ? keys.map((key) => String((key as { name?: unknown }).name)) : [];
-  let used = 0;
-  const path = regexp.source
-    .replace(/^\^/, '')
+/** Takes the names that it uses from the front of `names`; null if it can't be derived. */
+function pathOfSource(source: string, names: string[]): string | null {
+  if (!source.startsWith('^') || !END.test(source)) return null;
+  const path = source
+    .slice(1)
     .replace(END, '')
     .replace(KEY, (found, optional?: string) => {
-      const name = names[used++] ?? '';
+      const name = names.shift() ?? '';
       return found === '(.*)' ? '*' : `/:${name}${optional ?? ''}`;
     })
     .replace(/\\(.)/g, '$1');
-  const isItsOwn = regexp.source.startsWith('^') && END.test(regexp.source);
-  const isWhole = isItsOwn && PLAIN.test(path) && used === names.length;
-  const made = isWhole ? path || '/' : regexp.toString();
+  return PLAIN.test(path) ? path || '/' : null;
+}
+
+/** The path, or list of paths, from which Express 4 compiled a regular expression; if it can't be derived, that expression. */
+export function pathOfRegexp(regexp: RegExp, keys: unknown): string | string[] {
+  const known = paths.get(regexp);
+  if (known !== undefined) return known;
+  const names = Array.isArray(keys) ? keys.map((key) => String((key as { name?: unknown }).name)) : [];
+  const found = regexp.source.split(/\|(?=\^)/).map((source) => pathOfSource(source, names));
+  const derived = found.filter((path) => path !== null);
+  const isWhole = derived.length === found.length && names.length === 0;
+  const [only = '', ...others] = derived;
+  const made = !isWhole ? regexp.toString() : others.length === 0 ? only : derived;
   paths.set(regexp, made);
   return made;
 }
@@ -112,8 +119,11 @@ function matchRegexp({ regexp, keys, route }: Layer, path: string): LayerMatch |
   if (found === null) return null;
   for (const value of found.slice(1)) if (typeof value === 'string') decodeURIComponent(value);
   const given = route?.path ?? pathOfRegexp(regexp as RegExp, keys);
-  const pattern = Array.isArray(given) ? matchedAmong(given, path) : given;
-  return { taken: found[0] ?? '', pattern };
+  const taken = found[0] ?? '';
+  return {
+    taken,
+    pattern: Array.isArray(given) ? matchedAmong(given, route === undefined ? taken : path) : given,
+  };
 }
 
 type Matcher = (path: string) => false | { path: string };

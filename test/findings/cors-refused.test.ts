@@ -28,6 +28,10 @@ describe('finding cors-refused', () => {
     app.use('/closed', function requireToken(_req, res) {
       res.status(401).json({ error: 'no token' });
     });
+    app.use('/any', function allowAny(_req, res) {
+      res.set({ [allow('origin')]: '*', [allow('methods')]: 'PUT', [allow('credentials')]: 'true' });
+      res.sendStatus(204);
+    });
     app.use('/open', (_req, res) => {
       res.set({ [allow('origin')]: ORIGIN, [allow('methods')]: 'PUT' }).sendStatus(204);
     });
@@ -36,6 +40,15 @@ describe('finding cors-refused', () => {
     method: 'OPTIONS',
     headers: { origin: ORIGIN, 'access-control-request-method': 'PUT' },
   };
+
+  it('says of a preflight for any origin, with credentials, what it would refuse', async () => {
+    const [finding] = (await ask('/any', preflight)).of('cors-refused');
+    expect(finding).to.include({
+      severity: 'info',
+      sentence:
+        'Browsers refuse what allowAny responded to the preflight of PUT if the page sends cookies, because Access-Control-Allow-Origin is *',
+    });
+  });
 
   it('names the middleware that responded to a preflight', async () => {
     const [finding] = (await ask('/closed', preflight)).of('cors-refused');
@@ -51,7 +64,7 @@ describe('finding cors-refused', () => {
 
   it('says which header is missing or wrong', () => {
     const wildcard = { [allow('origin')]: '*', [allow('credentials')]: 'true' };
-    expect(found({}, { origin: ORIGIN }, wildcard)).to.deep.equal([
+    expect(found({}, { origin: ORIGIN, cookie: 'sid=1' }, wildcard)).to.deep.equal([
       'Access-Control-Allow-Origin is *, which is not valid with credentials',
     ]);
     expect(found({}, { origin: ORIGIN }, { [allow('origin')]: `${ORIGIN}/` })).to.deep.equal([
@@ -86,6 +99,9 @@ describe('finding cors-refused', () => {
     ).to.deep.equal([]);
     expect(found({}, { origin: ORIGIN })).to.deep.equal([]);
     expect(found({}, { origin: ORIGIN }, { [allow('origin')]: '*' })).to.deep.equal([]);
+    expect(
+      found({}, { origin: ORIGIN }, { [allow('origin')]: '*', [allow('credentials')]: 'true' }),
+    ).to.deep.equal([]);
     expect(found({}, { origin: ORIGIN }, { [allow('origin')]: ORIGIN })).to.deep.equal([]);
   });
 });

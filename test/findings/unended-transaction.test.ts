@@ -46,6 +46,18 @@ describe('finding unended-transaction', () => {
     }
   });
 
+  it('names the first line of own code, as a library may send BEGIN', () => {
+    const query = { statement: 0, bindings: [], instance: 'a', group: null, error: null, connection: 'a1' };
+    const queries = ['node_modules/knex/lib/client.js:9', 'src/carts.ts:4', 'src/carts.ts:5'].map(
+      (caller) => ({ ...query, transaction: 't1', caller }),
+    );
+    const kept = { database: { statements: [{ sql: 'begin' }], queries } } as unknown as Parameters<
+      typeof unendedTransaction.find
+    >[0];
+    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, {});
+    expect(finding?.place).to.equal('src/carts.ts:4');
+  });
+
   it('says that it was ended on another connection', () => {
     const statements = ['begin', 'update carts set id = 2', 'commit'].map((sql) => ({ sql }));
     const query = { bindings: [], instance: 'a', group: null, error: null, caller: 'a.ts:3' };

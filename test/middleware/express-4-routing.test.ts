@@ -104,6 +104,18 @@ for (const [name, make] of EXPRESS_VERSIONS)
       );
     });
 
+    it('names the one of several mounts that matched', async () => {
+      await withHost(
+        make,
+        (app) => app.use(['/old/:shop/books', '/books'], make.Router().get('/:id', answer)),
+        async ({ ask }) => {
+          expect((await ask('/books/7')).trace.at(-1)?.label).to.equal('GET /books/:id');
+          expect((await ask('/old/a/books/7')).trace.at(-1)?.label).to.equal('GET /old/:shop/books/:id');
+          expect((await ask('/book/7')).nearest.map(({ pattern }) => pattern)).to.include('/books/:id');
+        },
+      );
+    });
+
     it('knows where each layer was registered, several copies in one process', async () => {
       await withHost(
         make,

@@ -29,6 +29,7 @@ describe('the nearest routes', () => {
     expect(near('GET', '/shop/orders')[0]).to.equal('GET /orders mount 0');
     expect(near('GET', '/imprint')).to.deep.equal(['GET /Imprint case 0']);
     expect(near('GET', '/ordesr')[0]).to.equal('GET /orders spelling 1');
+    expect(near('POST', '/ordesr')[0]).to.equal('POST /orders spelling 1');
     expect(near('GET', '/order/17')).to.deep.equal(['GET /orders/:id spelling 1']);
   });
 

@@ -44,6 +44,7 @@ describe('the caller in own code', () => {
       });
     expect(await askedBy('tool')).to.equal('/app/node_modules/tool/index.js:1');
     expect(await askedBy('express')).to.equal(null);
+    expect(await askedBy('express-pool')).to.equal(null);
   });
 
   it('leaves the settings of Error alone', () => {

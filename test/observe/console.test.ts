@@ -54,6 +54,15 @@ describe('console as it is observed', () => {
     expect(written()).to.equal('a line\n');
   });
 
+  it('takes a warning of Node.js, which is written by console.error, for a warning', () => {
+    const { lines } = observed((target) => {
+      target.error('(node:17) [DEP0040] DeprecationWarning: The `punycode` module is deprecated.');
+      target.error('(node:17) Warning: a listener was leaked');
+      target.error('(node:17) broke');
+    });
+    expect(lines.map(({ level }) => level)).to.deep.equal(['warn', 'warn', 'error']);
+  });
+
   it('keeps level, channel, message, context and caller, and leaves the output as it is', () => {
     const { lines, output, plain } = observed((target) => {
       target.log('order %s of %d: %o', 'A1', 7, { open: true }, 'extra', { total: 3 });
