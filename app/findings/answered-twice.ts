@@ -39,7 +39,7 @@ export const answeredTwice: FindingRule<
         ? 'passed a body to end() after the response had ended'
         : `set ${first.name} ${delay}after the headers were sent`;
     const thrown = exception?.errors.find(isAnsweredTwice);
-    const place = (thrown === undefined ? null : lineOf(thrown)) ?? layer?.source;
+    const place = (thrown === undefined ? null : lineOf(thrown)) ?? first.from ?? layer?.source;
     return [
       {
         broke: 'unseen',

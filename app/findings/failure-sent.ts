@@ -57,13 +57,14 @@ export const failureSent: FindingRule<Given> = {
     const known = passing?.source ?? sentAt ?? lineAt ?? request?.response?.sentFrom;
     const last = known === null || known === undefined ? lastWork(database, calls) : undefined;
     const place = known ?? last?.caller ?? layer.source;
-    const logged = line === undefined ? '' : `; logged before: ${excerpt(line.message)}`;
     const cause =
       passing === undefined
         ? 'and nothing was thrown or passed to next()'
         : `because ${nameOfLayer(passing)} passed next() a value that is not an Error, which Express takes for one`;
     const [error] = sent?.thrown.chain ?? [];
     const what = error === undefined ? '' : `, likely because of ${error.class}: ${excerpt(error.message)}`;
+    const isTold = error !== undefined && line?.message.includes(error.message) === true;
+    const logged = line === undefined || isTold ? '' : `; logged before: ${excerpt(line.message)}`;
     const after = last === undefined ? '' : `, after ${last.name}`;
     const sentence = `${nameOfLayer(layer)} responded ${status}${what}${after}, ${cause}${logged}`;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: 'match', place }];

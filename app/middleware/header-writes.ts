@@ -10,6 +10,10 @@ import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
 /** The original methods. */
 export type HeaderMethods = Pick<ServerResponse, 'setHeader' | 'appendHeader' | 'removeHeader'>;
 
+/** Changes recorded per response; Node accepts at most 2,000 headers. */
+const MOST_WRITES = 500;
+const MOST_REFUSED = 10;
+
 /** What is recorded of one response. */
 export class HeaderNotes {
   readonly context: Context;
@@ -22,21 +26,27 @@ export class HeaderNotes {
   /** Lower-case names passed to writeHead itself: the hooks set them for the layer that called it. */
   handed: Set<string> | null = null;
 
-  constructor(context: Context, head: unknown) {
+  readonly #findSender: (() => string | null) | undefined;
+
+  constructor(context: Context, head: unknown, findSender?: () => string | null) {
     this.context = context;
     this.head = head;
+    this.#findSender = findSender;
   }
-}
 
-/** Changes recorded per response; Node accepts at most 2,000 headers. */
-const MOST_WRITES = 500;
-const MOST_REFUSED = 10;
-
-export function noteRefused(notes: HeaderNotes, method: string, name: string | null): void {
-  const { context } = notes;
-  const refused = (notes.refused ??= []);
-  if (refused.length < MOST_REFUSED)
-    refused.push({ method, name, layer: context.layer, atMs: context.elapsedMs() });
+  noteRefused(method: string, name: string | null): void {
+    const refused = (this.refused ??= []);
+    if (refused.length >= MOST_REFUSED) return;
+    const { layer } = this.context;
+    const from = refused.length === 0 ? this.#findSender?.() : undefined;
+    refused.push({
+      method,
+      name,
+      layer,
+      atMs: this.context.elapsedMs(),
+      ...(from === undefined ? {} : { from }),
+    });
+  }
 }
 
 /** `notesOf`: null if the headers of this response are not recorded. */
@@ -63,7 +73,7 @@ export function observeHeaders(
       try {
         result = Reflect.apply(methods[method] as () => unknown, this, args);
       } catch (error) {
-        if (this.headersSent) noteRefused(notes, method, given);
+        if (this.headersSent) notes.noteRefused(method, given);
         throw error;
       }
       if (!isIdle) note(notes, given, method === 'removeHeader' ? undefined : this.getHeader(given));
@@ -83,7 +93,7 @@ export function observeHeaders(
     try {
       result = methods.setHeader.call(this, name, value);
     } catch (error) {
-      if (this.headersSent) noteRefused(notes, 'setHeader', name);
+      if (this.headersSent) notes.noteRefused('setHeader', name);
       throw error;
     }
     note(notes, name, value);

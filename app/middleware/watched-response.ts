@@ -7,7 +7,7 @@ import { type Context, type ContextTracker, createSlot } from '../profiler/conte
 import { createOpenList } from '../profiler/open-list.ts';
 import type { ExposeToken } from './expose-token.ts';
 import { createBlockReader } from './header-block.ts';
-import { HeaderNotes, noteRefused, noticeHook, observeHeaders } from './header-writes.ts';
+import { HeaderNotes, noticeHook, observeHeaders } from './header-writes.ts';
 import { createSharedResponses } from './node-22/shared-responses.ts';
 import { WatchedResponse } from './response-notes.ts';
 import type { AddServerTiming } from './server-timing.ts';
@@ -97,8 +97,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
           const known = headersSent ? find(this) : undefined;
           if (known !== undefined) known.fact.endedAtMs = known.context.elapsedMs();
         } else if (isChunk(args[0])) {
-          const notes = find(this)?.fact.headerNotes ?? null;
-          if (notes !== null) noteRefused(notes, 'end', null);
+          find(this)?.fact.headerNotes?.noteRefused('end', null);
         }
         return result;
       } as ServerResponse['end'],
@@ -156,7 +155,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       const known: Watched = { res, context, fact };
       if (!shared.add(res, known)) observeAlone(known);
       else {
-        const notes = context.sampledOut ? null : new HeaderNotes(context, res.writeHead);
+        const notes = context.sampledOut ? null : new HeaderNotes(context, res.writeHead, findSender);
         fact.headerNotes = notes;
         watched.set(context, known);
         context.onLayerChange = layerChanges;

@@ -89,6 +89,8 @@ export interface RefusedWrite {
   name: string | null;
   layer: object | null;
   atMs: number;
+  /** `file:line` of own code that called, for the first one; null if unknown. */
+  from?: string | null;
 }
 
 /** One per request, updated until the response finishes. */

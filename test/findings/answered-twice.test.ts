@@ -1,5 +1,10 @@
 import { expect } from 'chai';
+import type { Response } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
+
+function addTotal(res: Response): void {
+  res.set('x-total', '1');
+}
 
 describe('finding answered-twice', () => {
   const ask = withFindingsApp((app) => {
@@ -16,6 +21,14 @@ describe('finding answered-twice', () => {
       res.json({ one: 1 });
       await new Promise((done) => setTimeout(done, 30));
       res.json({ two: 2 });
+    });
+    app.use('/framework', (_req, res) => {
+      res.end('one');
+      try {
+        addTotal(res);
+      } catch {
+        // As a framework does that logs it only.
+      }
     });
     app.get('/once', (_req, res) => {
       res.json({ one: 1 });
@@ -36,6 +49,11 @@ describe('finding answered-twice', () => {
     expect(finding).to.include({ label: 'answered twice', severity: 'bad', anchor: 'late-1' });
     expect(finding?.sentence).to.match(/^showOrder set Content-Type \d\S* m?s after the headers were sent$/);
     expect(finding?.place).to.match(/^test\/findings\/answered-twice\.test\.ts:\d+$/);
+  });
+
+  it('has the line that did so where the error is swallowed', async () => {
+    const [finding] = (await ask('/framework')).of('answered-twice');
+    expect(finding?.place).to.equal('test/findings/answered-twice.test.ts:6');
   });
 
   it('names what passed a body to end() twice', async () => {

@@ -84,6 +84,11 @@ describe('finding failure-sent', () => {
         setImmediate(() => res.status(502).json({ problem: 'no price' }));
       }`),
     );
+    app.get('/logged-as-text', (_req, res) => {
+      const { stack = '' } = new RangeError('out of stock');
+      console.error(`GET /logged-as-text failed with status 500. ${stack}`);
+      res.status(500).end();
+    });
     app.use('/result', ((_error, _req, res, _next) => {
       res.status(500).end();
     }) satisfies ErrorRequestHandler);
@@ -143,6 +148,14 @@ describe('finding failure-sent', () => {
     const [finding] = (await ask('/error-logged')).of('failure-sent');
     expect(finding?.sentence).to.contain('logged before: RangeError: out of stock');
     expect(finding?.place).to.match(/failure-sent\.test\.ts:49$/);
+  });
+
+  it('names an error once that was logged as text, behind other words', async () => {
+    const [finding] = (await ask('/logged-as-text')).of('failure-sent');
+    expect(finding?.sentence).to.equal(
+      'GET /logged-as-text responded 500, likely because of RangeError: out of stock, and nothing was thrown or passed to next()',
+    );
+    expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:\d+$/);
   });
 
   it('leaves errors that reached the error handler, and other statuses, alone', async () => {

@@ -100,8 +100,11 @@ export function errorInLogs(lines: readonly { message: string }[]): Error | null
   return null;
 }
 
+/** An error behind what a logger put in front of it: `GET /orders failed with status 500. TypeError: …`. */
+const NAME_WITHIN = /^.{0,300}?\b([A-Z][\w$]{0,100}(?:Error|Exception)|Error): /;
+
 function errorOf(stack: Stack): Error {
-  const name = NAME.exec(stack.head);
+  const name = NAME_WITHIN.exec(stack.head) ?? NAME.exec(stack.head);
   const message = name === null ? stack.head : stack.head.slice(name[0].length);
   return Object.assign(new Error(message), {
     name: name?.[1] ?? 'Error',
