@@ -45,6 +45,7 @@ export interface Site {
   /** Read from a text, where Node.js has written the position in the source already. */
   isText?: boolean;
   getFunctionName?(): string | null;
+  getScriptNameOrSourceURL?(): string | null;
 }
 
 /** The address of an ES module of a library that appeared in a stack for the first time: it is loaded. */
@@ -114,6 +115,19 @@ interface KnownFile {
   kind: 'own' | 'library' | 'neither';
   /** By line and column; null for the profiler's own code. */
   places: Map<number, string | null>;
+  /** Its code was transformed and evaluated, by Vite for example: without a source map, its lines are not those of the file. */
+  isEvaluated: boolean;
+}
+
+/** Code with a `sourceURL`; views that are compiled by their engine have one, too, and no caller. */
+const EVALUATED = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)(?:\?.*)?$/;
+
+/** Of the file that a frame is in, or of the one that its evaluated code was made from; empty if there is none. */
+function nameOf(site: Site): string {
+  const name = site.getFileName();
+  if (typeof name === 'string') return name;
+  const source = site.getScriptNameOrSourceURL?.() ?? '';
+  return isAbsolute(filePathOf(source)) && EVALUATED.test(source) ? source : '';
 }
 
 /** Combines line and column into one number that stays small for small columns. */
@@ -212,23 +226,38 @@ export function createCallerFinder(
     return isOwn(file) ? 'own' : 'library';
   }
 
-  function fileOf(name: string): KnownFile {
+  function fileOf(site: Site): KnownFile {
+    const name = nameOf(site);
     const known = files.get(name);
     if (known !== undefined) return known;
-    const file: KnownFile = { name, kind: kindOf(name), places: new Map() };
+    const isEvaluated = typeof site.getFileName() !== 'string';
+    const file: KnownFile = { name, kind: kindOf(name), places: new Map(), isEvaluated };
     files.set(name, file);
     remembered++;
     if (file.kind === 'library' && name.startsWith('file:')) modulesSeen.publish(name);
     return file;
   }
 
+  /** Node.js knows the map if it was started with `--enable-source-maps`. */
+  function evaluatedPlace(name: string, line: number, column: number): string {
+    const [path = name] = filePathOf(name).split('?');
+    if (findSourceMap(name) === undefined) return placeText(root, { file: path, line }).replace(/:\d+$/, '');
+    return placeText(root, sourcePosition(name, line, column, undefined));
+  }
+
   /** null for the profiler's own code, which is skipped. */
-  function placeOf({ name, kind, places }: KnownFile, site: Site): string | null {
+  function placeOf({ name, kind, places, isEvaluated }: KnownFile, site: Site): string | null {
     const line = site.getLineNumber() ?? 0;
     const column = site.getColumnNumber() ?? 0;
     const key = (column * COLUMN + line) * (site.isText === true ? -1 : 1);
     const before = places.get(key);
     if (before !== undefined) return before;
+    if (isEvaluated) {
+      const place = evaluatedPlace(name, line, column);
+      places.set(key, place);
+      remembered++;
+      return place;
+    }
     // A library's source map names files that nobody has.
     const position =
       kind === 'library'
@@ -250,9 +279,8 @@ export function createCallerFinder(
   function searchOwn(sites: readonly Site[], from: number): string | null {
     for (let index = from; index < sites.length; index++) {
       const site = sites[index];
-      const name = site?.getFileName();
-      if (site === undefined || typeof name !== 'string') continue;
-      const file = fileOf(name);
+      if (site === undefined) continue;
+      const file = fileOf(site);
       const place = file.kind === 'own' ? placeOf(file, site) : null;
       if (place !== null) return place;
     }
@@ -262,7 +290,7 @@ export function createCallerFinder(
   /** The first library frame that is not skipped. */
   function searchLibrary(sites: readonly Site[], from: number, skip: string | undefined): string | null {
     for (const site of sites.slice(from)) {
-      const file = fileOf(site.getFileName() ?? '');
+      const file = fileOf(site);
       if (file.kind === 'library' && !isIn(file.name, skip)) return placeOf(file, site);
     }
     return null;
@@ -310,7 +338,7 @@ export function createCallerFinder(
   const next: FindNextCaller = () => {
     try {
       for (const site of takeSites(NEXT_FRAMES)) {
-        const file = fileOf(site.getFileName() ?? '');
+        const file = fileOf(site);
         if (file.kind === 'neither' || ROUTERS.has(packageOf(filePathOf(file.name)) ?? '')) continue;
         const place = file.kind === 'own' ? placeOf(file, site) : null;
         if (place !== null || file.kind === 'library') return place;

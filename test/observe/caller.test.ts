@@ -47,6 +47,19 @@ describe('the caller in own code', () => {
     expect(await askedBy('express-pool')).to.equal(null);
   });
 
+  it('is the file of code that was transformed and evaluated, whose lines are not known; of a view, what calls it', () => {
+    const evaluated = (file: string): string | null =>
+      (
+        new Function('call', `\n\nreturn call();\n//# sourceURL=${file}`) as (
+          call: () => string | null,
+        ) => string | null
+      )(asked);
+    expect(evaluated(`${process.cwd()}/app/routes/orders.tsx`)).to.equal('app/routes/orders.tsx');
+    expect(evaluated(`${process.cwd()}/src/Shop.vue?macro=true`)).to.equal('src/Shop.vue');
+    expect(evaluated(`${process.cwd()}/views/orders.ejs`)).to.match(HERE);
+    expect(evaluated('/node_modules/tool/index.mjs')).to.match(HERE);
+  });
+
   it('leaves the settings of Error alone', () => {
     const { prepareStackTrace, stackTraceLimit } = Error;
     asked();
