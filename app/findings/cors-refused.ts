@@ -62,7 +62,7 @@ function promisesCredentials({ request, shared }: Exchange): boolean {
 
 /** Why browsers refuse it; null if they don't, or it can't be known. */
 function reasonOf(exchange: Exchange): string | null {
-  const { request, shared, status, origin, allowed, wanted } = exchange;
+  const { request, status, origin, allowed, wanted } = exchange;
   if (wanted !== null && (status < 200 || status > 299))
     return `the status is ${status} instead of a 2xx${allowed === null ? ', without Access-Control-Allow-Origin' : ''}`;
   if (allowed === null)

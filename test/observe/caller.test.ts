@@ -48,12 +48,11 @@ describe('the caller in own code', () => {
   });
 
   it('is the file of code that was transformed and evaluated, whose lines are not known; of a view, what calls it', () => {
-    const evaluated = (file: string): string | null =>
-      (
-        new Function('call', `\n\nreturn call();\n//# sourceURL=${file}`) as (
-          call: () => string | null,
-        ) => string | null
-      )(asked);
+    const evaluated = (file: string): string | null => {
+      const source = JSON.stringify(`(call) => call()\n//# sourceURL=${file}`);
+      const run = runInThisContext(`(0, eval)(${source})`) as (call: () => string | null) => string | null;
+      return run(asked);
+    };
     expect(evaluated(`${process.cwd()}/app/routes/orders.tsx`)).to.equal('app/routes/orders.tsx');
     expect(evaluated(`${process.cwd()}/src/Shop.vue?macro=true`)).to.equal('src/Shop.vue');
     expect(evaluated(`${process.cwd()}/views/orders.ejs`)).to.match(HERE);
