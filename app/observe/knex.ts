@@ -348,7 +348,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const made = original.runner.call(this, builder);
     if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
     if (typeof builder === 'object' && builder !== null) watchThen(builder);
-    const caller = isAwaited ? null : findCaller(runnerMade);
+    const call = queries?.calls.getStore()?.caller ?? null;
+    const caller = call ?? (isAwaited ? null : findCaller(runnerMade));
     const fallback = built.callerOf(builder);
     const send = made.query;
     if ((caller === null && fallback === null) || send === undefined) return made;

@@ -313,8 +313,11 @@ export class ContextTracker {
   }
 
   /** What this channel's `runStores` runs is run in the context that belongs to its message; returns what undoes it. */
-  follow(channel: Channel, contextOf: (message: unknown) => Context | undefined): () => void {
-    channel.bindStore(this.#storage, (message) => contextOf(message) ?? this.current());
+  follow(channel: Channel, contextOf: (message: unknown) => Context | null | undefined): () => void {
+    channel.bindStore(this.#storage, (message) => {
+      const context = contextOf(message);
+      return context === undefined ? this.current() : (context ?? undefined);
+    });
     return () => void channel.unbindStore(this.#storage);
   }
 
