@@ -40,6 +40,7 @@ function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList
           throw (broken = new NoSuchOrder('broken'));
         },
       },
+      fault: { type: GraphQLString, resolve: () => (null as unknown as Error).message },
       order: {
         type: GraphQLString,
         resolve: async () => {
@@ -116,6 +117,16 @@ for (const [version, exports, execution] of [
       const { errors } = profile.panels.exception?.data as ExceptionData;
       expect(errors.map(({ thrown }) => thrown.chain[0]?.class)).to.deep.equal(['NoSuchOrder']);
       expect(profile.error).to.include({ message: 'No order 7' });
+    });
+
+    it('finds a resolver that failed by a mistake, not one that refuses', async () => {
+      const [finding] = (await run('{ fault }')).of('error-answered-2xx');
+      expect(finding).to.deep.include({ severity: 'warn', label: 'error hidden', panel: 'exception' });
+      expect(finding?.sentence).to.equal(
+        "A resolver failed (TypeError: Cannot read properties of null (reading 'message')), but the request still answered 200",
+      );
+      expect(finding?.place).to.match(/^test\/observe\/graphql\.test\.ts:\d+$/);
+      expect((await run('{ order }')).of('error-answered-2xx')).to.deep.equal([]);
     });
 
     it('leaves no frame of ours in what a resolver threw', async () => {
