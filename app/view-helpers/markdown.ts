@@ -64,7 +64,9 @@ export function prose(sentence: string): string {
   return line(sentence, 2000)
     .split(' ')
     .map((word) => {
-      if (LINKED.test(word)) return span(word);
+      // The punctuation behind a place or an address is not part of it.
+      const [, linked = '', end = ''] = /^(.*?)([,;:.)]*)$/.exec(word) ?? [];
+      if (LINKED.test(linked)) return span(linked) + end;
       return LINE_MARK.test(word) ? word.replace(/(?=.$)/, '\\') : word.replace(MARKS, '\\$&');
     })
     .join(' ');

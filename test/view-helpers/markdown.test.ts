@@ -59,6 +59,13 @@ describe('Markdown of recorded text', () => {
     });
   }
 
+  it('keeps the punctuation behind a place out of its code', () => {
+    expect(prose('held by GET /a (2, src/a.ts:4, not released).')).to.equal(
+      'held by GET `/a` (2, `src/a.ts:4`, not released).',
+    );
+    expect(prose('at src/a.ts:4).')).to.equal('at `src/a.ts:4`).');
+  });
+
   it('is shown as it was, where it can be', () => {
     const shown = (markdown: string): string => rendered(markdown)('body').text().trim();
     for (const text of ['a | b', '`x`', '<b>', 'it’s *not* [bold]', 'src/a_b.ts:1', '&amp;', 'a\\b']) {
