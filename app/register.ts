@@ -1,6 +1,6 @@
 /**
  * The door of no line: `node --import express-hindsight/register server.js`. Runs in every process of a NODE_OPTIONS, most of which have
- * no Express, so until one is loaded it loads nothing: it looks at what `require` returns, and at servers that start to listen. It must
+ * no Express, so until one is loaded it loads nothing: it looks at what `require` returns, at ES modules, and at servers that start to listen. It must
  * not throw.
  */
 import diagnostics from 'node:diagnostics_channel';
@@ -8,6 +8,7 @@ import Module, { createRequire } from 'node:module';
 import type { Server } from 'node:http';
 import type * as profilerModule from './compose/auto-profiler.ts';
 import type { AutoProfiler, ExpressLibrary } from './compose/auto-profiler.ts';
+import { watchEarlyModules } from './observe/es-modules.ts';
 
 type Load = (request: string, ...rest: unknown[]) => unknown;
 
@@ -16,6 +17,7 @@ const isOn = PROFILER.trim() === '' ? NODE_ENV !== 'production' : /^\s*(1|true|o
 const loadHere = createRequire(import.meta.url);
 const seen = new WeakSet();
 let auto: AutoProfiler | null | undefined;
+let endEarlyModules = (): void => undefined;
 
 /** Loads the profiler, with the first Express. */
 function open(): AutoProfiler | null {
@@ -25,6 +27,7 @@ function open(): AutoProfiler | null {
   try {
     const door = loadHere('./hindsight-profiler.js') as typeof profilerModule;
     auto = door.createAutoProfiler();
+    endEarlyModules();
   } catch (error) {
     process.stderr.write(`hindsight: nothing is recorded: ${String(error)}\n`);
   }
@@ -88,5 +91,6 @@ function sayWhyNot(): void {
 
 if (isOn) {
   watchLoading();
+  endEarlyModules = watchEarlyModules();
   watchServers();
 } else if (PROFILER.trim() === '') sayWhyNot();

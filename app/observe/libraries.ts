@@ -10,6 +10,15 @@ import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { modulesSeen } from './caller.ts';
 import { wrapMethod } from './channels/wrap-method.ts';
+import {
+  amendModule,
+  HANDED_OVER,
+  type HandedOver,
+  handedOver,
+  type Hooks,
+  IN_PACKAGE,
+  registerHooks,
+} from './es-modules.ts';
 
 /** Knows how to make one library publish. */
 export interface LibraryPatch {
@@ -42,43 +51,12 @@ export interface FoundLibrary {
   version: string | null;
 }
 
-/** What an ES module hands over at the end of its evaluation. */
-interface HandedOver {
-  name: string;
-  url: string;
-  exports: object;
-}
-
-interface Hooks {
-  load(url: string, context: unknown, next: (url: string, context: unknown) => LoadedModule): LoadedModule;
-}
-
-interface LoadHooks {
-  registerHooks?(hooks: Hooks): { deregister(): void };
-}
-
-interface LoadedModule {
-  format?: string | null;
-  source?: unknown;
-}
-
 interface Loading {
   _load: (request: string, parent: { filename?: string | null } | undefined, isMain: boolean) => unknown;
 }
 
-/** Greedy: the last `node_modules` counts. Folder, package and file within it. */
-const IN_PACKAGE = /^(.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+))[\\/](.+)$/s;
 const BARE = /^(?:@[^/]+\/)?[^/]+/;
 const LOADED = 'express-hindsight:loaded';
-const HANDED_OVER = 'express-hindsight:handed-over';
-/** On the process: what ES modules handed over before another profiler was created. */
-const HANDED = Symbol.for('express-hindsight.handed-over');
-
-function handedOver(): HandedOver[] {
-  const holder = globalThis as { [HANDED]?: HandedOver[] };
-  return (holder[HANDED] ??= []);
-}
-
 function versionOf(folder: string): string | null {
   try {
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
@@ -98,26 +76,11 @@ function attempt(patch: LibraryPatch, exports: unknown): (() => void) | null {
   }
 }
 
-/** Accessors, because a function declaration can be replaced inside its own module only. */
-function handOver(name: string, names: readonly string[]): string {
-  const members = names.map((one) => `get ${one}() { return ${one}; }, set ${one}(to) { ${one} = to; }`);
-  return `\n;process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: { ${members.join(', ')} } });\n`;
-}
-
 /** Of the CommonJS build, where `import()` is a `require` (bin/bundle.js). */
 declare const hindsightImport: ((url: string) => Promise<object>) | undefined;
 
 function importModule(url: string): Promise<object> {
   return typeof hindsightImport === 'undefined' ? import(url) : hindsightImport(url);
-}
-
-/** undefined on Node.js 20, and where a test runner refuses hooks (Jest). */
-function registerHooks(hooks: Hooks): { deregister(): void } | undefined {
-  try {
-    return (Module as LoadHooks).registerHooks?.(hooks);
-  } catch {
-    return undefined;
-  }
 }
 
 export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
@@ -245,19 +208,6 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
     );
   }
 
-  /** Adds a line to the one module that matters. */
-  function amend(url: string, loaded: LoadedModule): LoadedModule {
-    if (!url.includes('/node_modules/') || loaded.format !== 'module') return loaded;
-    const [, , name = '', path = ''] = IN_PACKAGE.exec(url) ?? [];
-    const names = (byName.get(name) ?? []).flatMap(({ module }) =>
-      module?.file === path ? module.names : [],
-    );
-    if (names.length === 0) return loaded;
-    const source =
-      typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString();
-    return source.includes(HANDED_OVER) ? loaded : { ...loaded, source: source + handOver(name, names) };
-  }
-
   lookAround();
   for (const handed of handedOver()) takeOver(handed);
   const channel = diagnostics.channel(LOADED);
@@ -280,7 +230,9 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
     const loaded = next(url, context);
     try {
       if (loaded.format === 'builtin') lookAtBuiltin(url);
-      return amend(url, loaded);
+      return amendModule(url, loaded, (name, file) =>
+        (byName.get(name) ?? []).flatMap(({ module }) => (module?.file === file ? module.names : [])),
+      );
     } catch {
       return loaded;
     }

@@ -1,0 +1,111 @@
+/**
+ * ES modules hand over what is replaced in them: a synchronous hook (Node.js 22.15) adds a line to their source. An application's static
+ * imports are all loaded before any of them runs, so `register` adds the lines from the start.
+ */
+import diagnostics from 'node:diagnostics_channel';
+import Module from 'node:module';
+
+/** What an ES module hands over at the end of its evaluation. */
+export interface HandedOver {
+  name: string;
+  url: string;
+  exports: object;
+}
+
+export interface LoadedModule {
+  format?: string | null;
+  source?: unknown;
+}
+
+export interface Hooks {
+  load(url: string, context: unknown, next: (url: string, context: unknown) => LoadedModule): LoadedModule;
+}
+
+interface LoadHooks {
+  registerHooks?(hooks: Hooks): { deregister(): void };
+}
+
+/** Greedy: the last `node_modules` counts. Folder, package and file within it. */
+export const IN_PACKAGE = /^(.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+))[\\/](.+)$/s;
+export const HANDED_OVER = 'express-hindsight:handed-over';
+/** On the process: what ES modules handed over before another profiler was created. */
+const HANDED = Symbol.for('express-hindsight.handed-over');
+
+/** The ES modules of all patches, for `register`, which does not load them before an Express; a test compares the two. */
+export const ES_MODULES: Readonly<Record<string, readonly string[]>> = {
+  '@mikro-orm/core/EntityManager.js': ['EntityManager'],
+  '@nestjs/core/exceptions/exceptions-handler.js': ['ExceptionsHandler'],
+  '@nestjs/core/guards/guards-consumer.js': ['GuardsConsumer'],
+  '@nestjs/core/interceptors/interceptors-consumer.js': ['InterceptorsConsumer'],
+  '@nestjs/core/pipes/pipes-consumer.js': ['PipesConsumer'],
+  '@nestjs/core/router/router-explorer.js': ['RouterExplorer'],
+  'drizzle-orm/gel-core/query-builders/count.js': ['GelCountBuilder'],
+  'drizzle-orm/gel-core/query-builders/select.js': ['GelSelectBase'],
+  'drizzle-orm/mysql-core/query-builders/count.js': ['MySqlCountBuilder'],
+  'drizzle-orm/mysql-core/query-builders/select.js': ['MySqlSelectBase'],
+  'drizzle-orm/pg-core/query-builders/count.js': ['PgCountBuilder'],
+  'drizzle-orm/pg-core/query-builders/select.js': ['PgSelectBase'],
+  'drizzle-orm/singlestore-core/query-builders/count.js': ['SingleStoreCountBuilder'],
+  'drizzle-orm/singlestore-core/query-builders/select.js': ['SingleStoreSelectBase'],
+  'drizzle-orm/sqlite-core/query-builders/count.js': ['SQLiteCountBuilder'],
+  'drizzle-orm/sqlite-core/query-builders/select.js': ['SQLiteSelectBase'],
+  'drizzle-orm/query-promise.js': ['QueryPromise'],
+  'graphql/execution/execute.mjs': ['execute'],
+  'nodemailer/dist/esm/mailer/index.js': ['Mail'],
+  'postgres/src/query.js': ['Query'],
+};
+
+export function handedOver(): HandedOver[] {
+  const holder = globalThis as { [HANDED]?: HandedOver[] };
+  return (holder[HANDED] ??= []);
+}
+
+/** undefined on Node.js 20, and where a test runner refuses hooks (Jest). */
+export function registerHooks(hooks: Hooks): { deregister(): void } | undefined {
+  try {
+    return (Module as LoadHooks).registerHooks?.(hooks);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Accessors, because a function declaration can be replaced inside its own module only. */
+function handOver(name: string, names: readonly string[]): string {
+  const members = names.map((one) => `get ${one}() { return ${one}; }, set ${one}(to) { ${one} = to; }`);
+  return `\n;process.getBuiltinModule('node:diagnostics_channel').channel('${HANDED_OVER}').publish({ name: '${name}', url: import.meta.url, exports: { ${members.join(', ')} } });\n`;
+}
+
+/** Adds a line to the modules that matter. `namesOf`: what a file of a package hands over. */
+export function amendModule(
+  url: string,
+  loaded: LoadedModule,
+  namesOf: (name: string, file: string) => readonly string[],
+): LoadedModule {
+  if (!url.includes('/node_modules/') || loaded.format !== 'module') return loaded;
+  const [, , name = '', file = ''] = IN_PACKAGE.exec(url) ?? [];
+  const names = namesOf(name, file);
+  if (names.length === 0) return loaded;
+  const source =
+    typeof loaded.source === 'string' ? loaded.source : Buffer.from(loaded.source as Uint8Array).toString();
+  return source.includes(HANDED_OVER) ? loaded : { ...loaded, source: source + handOver(name, names) };
+}
+
+/** Until the first profiler of the process watches; returns what ends it. */
+export function watchEarlyModules(): () => void {
+  const keep = (message: unknown): void => void handedOver().push(message as HandedOver);
+  const hooks = registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context);
+      try {
+        return amendModule(url, loaded, (name, file) => ES_MODULES[`${name}/${file}`] ?? []);
+      } catch {
+        return loaded;
+      }
+    },
+  });
+  if (hooks !== undefined) diagnostics.subscribe(HANDED_OVER, keep);
+  return () => {
+    hooks?.deregister();
+    diagnostics.unsubscribe(HANDED_OVER, keep);
+  };
+}

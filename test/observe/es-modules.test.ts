@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import Module from 'node:module';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { ES_MODULES } from '../../app/observe/es-modules.ts';
+import type { LibraryPatch } from '../../app/observe/libraries.ts';
+import { withBuild } from '../support/build.ts';
+
+const run = promisify(execFile);
+
+/** Nothing listens at this port: the statement fails, and is recorded. */
+const SERVER = `
+import express from 'express';
+import postgres from 'postgres';
+const sql = postgres({ host: '127.0.0.1', port: 1 });
+const app = express();
+app.get('/', async (request, response) => {
+  await sql.unsafe('select 1').catch(() => undefined);
+  response.send('done');
+});
+const server = app.listen(0, '127.0.0.1');
+await new Promise((done) => server.once('listening', done));
+const origin = 'http://127.0.0.1:' + server.address().port;
+const token = (await fetch(origin)).headers.get('x-debug-token');
+const { profile } = await (await fetch(origin + '/_profiler/' + token + '.json')).json();
+console.log(JSON.stringify(profile.panels.database?.data.queries.map(({ caller }) => caller) ?? null));
+process.exit();
+`;
+
+describe('ES modules', () => {
+  withBuild();
+
+  it('of all patches are known to `register`', async () => {
+    const patched: Record<string, readonly string[]> = {};
+    for (const file of await readdir('app/observe/channels')) {
+      const exported = (await import(resolve('app/observe/channels', file))) as Record<string, unknown>;
+      for (const { name, module } of Object.values(exported).flat() as Partial<LibraryPatch>[])
+        if (module !== undefined) patched[`${name ?? ''}/${module.file}`] = module.names;
+    }
+    expect(ES_MODULES).to.deep.equal(patched);
+  });
+
+  it('that are imported beside Express are observed by `register`', async function () {
+    if (!('registerHooks' in Module)) return this.skip();
+    const folder = await mkdtemp(join(tmpdir(), 'hindsight-modules-'));
+    try {
+      await symlink(resolve('node_modules'), join(folder, 'node_modules'));
+      await writeFile(join(folder, 'server.mjs'), SERVER);
+      const { NODE_ENV: _ofTests, NODE_OPTIONS: _too, ...env } = process.env;
+      const { stdout } = await run(
+        process.execPath,
+        ['--import', resolve('dist/cjs/register.js'), 'server.mjs'],
+        { cwd: folder, env },
+      );
+      expect(JSON.parse(stdout.trim().split('\n').at(-1) ?? '')).to.deep.equal(['server.mjs:7']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
