@@ -53,11 +53,42 @@ function readArguments(args: readonly unknown[]): {
   return { piece: { chunk, encoding }, rest: args.slice(2) };
 }
 
+/** What stands for a method of a response. */
+interface Outermost {
+  current: unknown;
+  replace(given: unknown): void;
+}
+
+/** A property, not a WeakMap, so that a proxy around the response has it, too. */
+const OUTERMOST = Symbol('outermost methods');
+type WithOutermost = Record<typeof OUTERMOST, Record<Method, Outermost>>;
+
+/**
+ * The same for all responses: with accessors of its own, V8 makes each response a dictionary, and keeps it alive until the next major
+ * collection.
+ */
+function accessorOf(method: Method): PropertyDescriptor & ThisType<WithOutermost> {
+  return {
+    get() {
+      return this[OUTERMOST][method].current;
+    },
+    set(given: unknown) {
+      this[OUTERMOST][method].replace(given);
+    },
+    enumerable: true,
+    configurable: true,
+  };
+}
+const ACCESSORS: Readonly<Record<Method, PropertyDescriptor>> = {
+  write: accessorOf('write'),
+  end: accessorOf('end'),
+};
+
 /** Wraps `method`, and wraps it again if somebody replaces it before the body begins. Only the outermost wrapper acts. */
-function stayOutermost(res: object, method: Method, attached: Attached): void {
+function outermostOf(res: object, method: Method, attached: Attached): Outermost {
   const { insertion } = attached;
   const wrappers: Call[] = [];
-  let current: unknown;
+  const outermost: Outermost = { current: undefined, replace };
 
   function wrap(inner: Call): void {
     const wrapper: Call = function (this: unknown, ...args: unknown[]) {
@@ -76,7 +107,7 @@ function stayOutermost(res: object, method: Method, attached: Attached): void {
       }
     };
     wrappers.push(wrapper);
-    current = wrapper;
+    outermost.current = wrapper;
   }
 
   function replace(given: unknown): void {
@@ -90,22 +121,18 @@ function stayOutermost(res: object, method: Method, attached: Attached): void {
       !insertion.hasBegun()
     )
       wrap(given as Call);
-    else current = given;
+    else outermost.current = given;
   }
 
   wrap(methodOf(res, method));
-  Object.defineProperty(res, method, {
-    get: () => current,
-    set: replace,
-    enumerable: true,
-    configurable: true,
-  });
+  return outermost;
 }
 
 /** Whether both methods can be replaced: a host may have frozen the response. */
 function takesMethods(res: object): boolean {
-  return ['write', 'end'].every(
-    (method) => Object.getOwnPropertyDescriptor(res, method)?.configurable ?? Object.isExtensible(res),
+  return (
+    Object.isExtensible(res) &&
+    ['write', 'end'].every((method) => Object.getOwnPropertyDescriptor(res, method)?.configurable ?? true)
   );
 }
 
@@ -139,8 +166,13 @@ export function createToolbar({ script }: ToolbarOptions): Toolbar {
         },
       });
       const attached = { insertion, isBusy: false };
-      stayOutermost(res, 'write', attached);
-      stayOutermost(res, 'end', attached);
+      const outermost: WithOutermost[typeof OUTERMOST] = {
+        write: outermostOf(res, 'write', attached),
+        end: outermostOf(res, 'end', attached),
+      };
+      Object.defineProperty(res, OUTERMOST, { value: outermost, configurable: true });
+      Object.defineProperty(res, 'write', ACCESSORS.write);
+      Object.defineProperty(res, 'end', ACCESSORS.end);
     },
   };
 }

@@ -36,13 +36,15 @@ const AS_TEXT = /^(?:utf-?8|latin1|binary|ascii)$/i;
 
 /** A chunk as text that can be searched for markup, with the function that inserts into it. */
 interface Opened {
-  text: string;
+  isEmpty: boolean;
+  read(): string;
   insert(at: number, markup: string): Piece;
 }
 
 function openBytes(bytes: Buffer): Opened {
   return {
-    text: bytes.toString('latin1', 0, MOST_LOOKED_AT),
+    isEmpty: bytes.length === 0,
+    read: () => bytes.toString('latin1', 0, MOST_LOOKED_AT),
     insert: (at, markup) => ({
       chunk: Buffer.concat([bytes.subarray(0, at), Buffer.from(markup, 'latin1'), bytes.subarray(at)]),
       encoding: undefined,
@@ -60,7 +62,8 @@ function open({ chunk, encoding }: Piece): Opened | null {
   const named = typeof encoding === 'string' && encoding !== '' ? encoding : 'utf8';
   if (AS_TEXT.test(named))
     return {
-      text: chunk,
+      isEmpty: chunk === '',
+      read: () => chunk,
       insert: (at, markup) => ({ chunk: chunk.slice(0, at) + markup + chunk.slice(at), encoding }),
     };
   return Buffer.isEncoding(named) ? openBytes(Buffer.from(chunk, named)) : null;
@@ -117,13 +120,13 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions): Ins
 
   function look(piece: Piece, isLast: boolean): Piece {
     const opened = open(piece);
-    if (opened === null || opened.text === '') {
+    if (opened === null || opened.isEmpty) {
       if (isLast && hasBegun) finish('unclear');
       return piece;
     }
     if (!hasBegun) begin();
     if (isOver) return piece;
-    const place = findPlace(opened.text);
+    const place = findPlace(opened.read());
     if (typeof place === 'number') return put(opened, piece, place);
     if (place !== null) finish(place);
     else if (isLast) finish('unclear');

@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { Request, RequestHandler, Response } from 'express';
+import { MOST_LOOKED_AT } from '../../../app/middleware/toolbar/place-finder.ts';
 import {
   compression,
   EXPRESSES,
@@ -91,6 +92,34 @@ for (const [version, express] of EXPRESSES) {
         await close();
         host = undefined;
       }
+    });
+
+    it('shares its accessors with other documents, and is sent by the method of a proxy', async () => {
+      const ends: PropertyDescriptor['get'][] = [];
+      const { ask } = await serve((_req, res) => {
+        ends.push(Object.getOwnPropertyDescriptor(res, 'end')?.get);
+        const { end } = new Proxy(res, {});
+        end.call(res.type('html'), PAGE, 'utf8');
+      });
+      for (const path of ['/', '/other']) expect(tagsIn((await ask(path)).body.toString())).to.have.length(1);
+      expect(ends[0]).to.be.a('function').and.equal(ends[1]);
+    });
+
+    it('is searched only if it is a document', async () => {
+      const readTo: unknown[] = [];
+      const { ask } = await serve((req, res) => {
+        const body = Buffer.from(PAGE);
+        const plain = body.toString.bind(body);
+        const toString = (...args: Parameters<Buffer['toString']>): string => {
+          readTo.push(args[2]);
+          return plain(...args);
+        };
+        res.type(req.url === '/page' ? 'html' : 'json').end(Object.assign(body, { toString }));
+      });
+      await ask('/data');
+      expect(readTo).not.to.include(MOST_LOOKED_AT);
+      await ask('/page');
+      expect(readTo).to.include(MOST_LOOKED_AT);
     });
 
     it('hands its parts on at once, with what write gives and its callbacks', async () => {
