@@ -28,7 +28,7 @@ function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
     considered,
     nearest: nearestRoutes(table, method, path),
     secondTry: { path: other, matched: matcher.match(other).routes.some((route) => answers(route, method)) },
-    allow: [...new Set(matcher.match(path).routes.flatMap(({ methods }) => methods))],
+    allow: [...new Set(considered.flatMap(({ verdict, methods }) => (verdict === 'method' ? methods : [])))],
   };
 }
 
@@ -41,33 +41,57 @@ function redirectOf(context: Context): RoutingFact['redirect'] {
   return index === -1 || location === undefined ? null : { status: response.status, location };
 }
 
-/** Adds the fact to a request's context; its parts are derived when they are read. */
+/**
+ * The fact, whose parts are derived when they are read. A class, because V8 allocates what an accessor of a single object consists of in the
+ * old generation, where it would keep the request alive until the next major collection.
+ */
+class LazyRouting implements RoutingFact {
+  readonly #context: Context;
+  readonly #matcher: DryMatcher;
+  readonly #request: Facts['request'];
+  #known: Matched | null = null;
+
+  constructor(context: Context, matcher: DryMatcher, request: Facts['request']) {
+    this.#context = context;
+    this.#matcher = matcher;
+    this.#request = request;
+  }
+
+  get #matched(): Matched {
+    const { method, url } = this.#request;
+    return (this.#known ??= matchAll(this.#matcher, method, pathOf(pathOfTarget(url) ?? '/')));
+  }
+
+  get table(): RoutingFact['table'] {
+    return this.#matched.table;
+  }
+
+  get nearest(): RoutingFact['nearest'] {
+    return this.#matched.nearest;
+  }
+
+  get considered(): RoutingFact['considered'] {
+    return this.#matched.considered;
+  }
+
+  get secondTry(): RoutingFact['secondTry'] {
+    return this.#matched.secondTry;
+  }
+
+  get redirect(): RoutingFact['redirect'] {
+    return redirectOf(this.#context);
+  }
+
+  get allow(): RoutingFact['allow'] {
+    return this.#matched.allow;
+  }
+}
+
+/** Adds the fact to a request's context. */
 export function addRouting(context: Context, matcher: DryMatcher): void {
   const request = context.first('request');
   if (request === undefined || context.kind !== 'request') return;
-  let known: Matched | null = null;
-  const matched = (): Matched =>
-    (known ??= matchAll(matcher, request.method, pathOf(pathOfTarget(request.url) ?? '/')));
-  context.add('routing', {
-    get table() {
-      return matched().table;
-    },
-    get nearest() {
-      return matched().nearest;
-    },
-    get considered() {
-      return matched().considered;
-    },
-    get secondTry() {
-      return matched().secondTry;
-    },
-    get redirect() {
-      return redirectOf(context);
-    },
-    get allow() {
-      return matched().allow;
-    },
-  });
+  context.add('routing', new LazyRouting(context, matcher, request));
 }
 
 export interface HostRouting {

@@ -226,6 +226,14 @@ describe('the routing panel', () => {
     ]);
   });
 
+  it('has what is derived in its JSON, too', () => {
+    const data = collect({ url: '/order', status: 404, routing: { table: [row('GET', '/orders')] } });
+    const json = JSON.parse(JSON.stringify(data)) as typeof data;
+    expect(json.routes).to.deep.equal(data.routes).and.have.length(1);
+    expect(json.trace).to.deep.equal(data.trace);
+    expect(json.asked).to.deep.equal({ method: 'GET', path: '/order' });
+  });
+
   it('gives no such reason where a route answered', () => {
     const { routes } = collect({ route: '/orders/:id', routing: { table: [row('GET', '/orders/:id')] } });
     expect(routes?.[0]?.why).to.equal(null);

@@ -22,7 +22,7 @@ import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
 import { buildTrace } from './trace.ts';
 import { headersByLayer } from '../shared/kept-panels.ts';
-import { fromLayerRow, toLayerRow } from '../shared/layer-rows.ts';
+import { fromLayerRow, type RanLayer, toLayerRow } from '../shared/layer-rows.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
 const MOST_ROUTES = 500;
@@ -118,48 +118,80 @@ function collect(context: Context): KeptRouting | null {
   };
 }
 
-function derive(kept: KeptRouting | null, { profile, shared }: DeriveFrom): RoutingData | null {
-  if (kept === null) return null;
-  const { layers, considered = [], route, nearest = [], secondTry, redirect, allow = [] } = kept;
-  const asked = askedOf(profile);
-  const ran = layers.map(fromLayerRow);
-  const table = shared as SharedRoutes | null;
-  const before = ran.some(({ kind, outcome }) => kind === 'param' && outcome === 'threw')
-    ? 'the handler of a parameter threw'
-    : null;
-  const why = ({ methods, pattern }: RouteGroup): string | null =>
-    route === null ? whyRouteDiffers(methods, pattern, asked, before) : null;
-  let trace: Trace | null = null;
-  let routes: RouteGroup[] | null = null;
-  const traced = (): Trace =>
-    (trace ??= buildTrace(ran, considered, {
-      asked,
-      profile,
-      headersBy: headersByLayer(profile),
-      near: new Map(nearest.map(({ pattern, why: reason }) => [pattern, reason ?? ''])),
+/**
+ * Its trace and its routes are derived when they are read: every profile page has this panel in its menu, few show it. A class, because V8
+ * allocates what an accessor of a single object consists of in the old generation, where it would keep the whole profile alive.
+ */
+class DerivedRouting implements RoutingData {
+  readonly asked: Asked;
+  readonly route: KeptRouting['route'];
+  readonly nearest: NearGroup[];
+  readonly secondTry: RoutingData['secondTry'];
+  readonly redirect: RoutingData['redirect'];
+  readonly allow: string[];
+  readonly matchedMs: number | null;
+  readonly ran: number;
+  readonly routesDropped: number;
+  readonly #layers: readonly RanLayer[];
+  readonly #considered: readonly Considered[];
+  readonly #profile: DeriveFrom['profile'];
+  readonly #table: SharedRoutes | null;
+  #trace: Trace | null = null;
+  #routes: RouteGroup[] | null = null;
+
+  constructor(kept: KeptRouting, { profile, shared }: DeriveFrom) {
+    const { layers, considered = [], route, nearest = [], secondTry, redirect, allow = [] } = kept;
+    this.asked = askedOf(profile);
+    this.route = route;
+    this.nearest = nearest;
+    this.secondTry = secondTry ?? null;
+    this.redirect = redirect ?? null;
+    this.allow = allow;
+    this.#layers = layers.map(fromLayerRow);
+    this.#considered = considered;
+    this.#profile = profile;
+    this.#table = shared as SharedRoutes | null;
+    this.matchedMs = this.#layers.find(({ kind }) => kind === 'handler')?.startMs ?? null;
+    this.ran = layers.length;
+    this.routesDropped = this.#table?.routesDropped ?? 0;
+  }
+
+  get #traced(): Trace {
+    return (this.#trace ??= buildTrace(this.#layers, this.#considered, {
+      asked: this.asked,
+      profile: this.#profile,
+      headersBy: headersByLayer(this.#profile),
+      near: new Map(this.nearest.map(({ pattern, why }) => [pattern, why ?? ''])),
     }));
-  return {
-    asked,
-    route,
-    nearest,
-    secondTry: secondTry ?? null,
-    redirect: redirect ?? null,
-    allow,
-    matchedMs: ran.find(({ kind }) => kind === 'handler')?.startMs ?? null,
-    // Every profile page has this panel in its menu; few show it.
-    get trace() {
-      return traced().trace;
-    },
-    get traceDropped() {
-      return traced().traceDropped;
-    },
-    ran: ran.length,
-    get routes() {
-      routes ??= table?.routes.map((group) => ({ ...group, why: why(group) })) ?? null;
-      return routes;
-    },
-    routesDropped: table?.routesDropped ?? 0,
-  };
+  }
+
+  get trace(): RoutingData['trace'] {
+    return this.#traced.trace;
+  }
+
+  get traceDropped(): number {
+    return this.#traced.traceDropped;
+  }
+
+  get routes(): RoutingData['routes'] {
+    const { route, asked } = this;
+    const threw = this.#layers.some(({ kind, outcome }) => kind === 'param' && outcome === 'threw');
+    const before = threw ? 'the handler of a parameter threw' : null;
+    return (this.#routes ??=
+      this.#table?.routes.map((group) => ({
+        ...group,
+        why: route === null ? whyRouteDiffers(group.methods, group.pattern, asked, before) : null,
+      })) ?? null);
+  }
+
+  /** With what accessors derive, as the JSON of a profile has it. */
+  toJSON(): RoutingData {
+    const { asked, route, nearest, secondTry, redirect, allow, matchedMs } = this;
+    const { trace, traceDropped, ran, routes, routesDropped } = this;
+    return {
+      asked, route, nearest, secondTry, redirect, allow, matchedMs, trace, traceDropped, ran, routes, routesDropped,
+    }; // prettier-ignore
+  }
 }
 
 export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
@@ -182,7 +214,7 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
       const table = context.last('routing')?.table ?? null;
       return table === null ? null : sharedOf(table);
     },
-    derive,
+    derive: (kept, from) => (kept === null ? null : new DerivedRouting(kept, from)),
     empty: () => ({
       what: 'No middleware or route ran for this request.',
       why: 'The response was sent, or the request was refused, before Express began to route it.',
