@@ -56,8 +56,8 @@ function passedOnBy(context: Context, value: unknown): ErrorFact['layer'] {
 export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact | null {
   const { origin, status = null } = seen;
   const layer = seen.layer ?? passedOnBy(context, error);
-  hideProfilerFrames(error);
   const known = context.all('error').find((fact) => isCausedBy(error, fact.error));
+  if (known?.error !== error) hideProfilerFrames(error);
   if (known === undefined) {
     const fact: ErrorFact = { error, atMs: context.elapsedMs(), origin, status, layer };
     return context.add('error', fact) ? fact : null;

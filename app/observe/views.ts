@@ -147,13 +147,17 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   }
 
   /** The frame of a compiled template: that of its render, or a new one. */
-  function frameFor(context: Context, file: string, root: string | null, data: unknown): Frame | null {
+  function frameFor(
+    context: Context,
+    { name, file }: { name: string; file: string },
+    data: unknown,
+  ): Frame | null {
     const above = running(context);
     if (above !== null && above.fact.file === null && above.fact.depth === 0) {
       above.fact.file = file;
       return above;
     }
-    return open(context, { name: shortName(file, root), file, data, caller: null, isPart: true });
+    return open(context, { name, file, data, caller: null, isPart: true });
   }
 
   /** `isPage`: the frame of the render, which ends by itself. */
@@ -221,8 +225,9 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       if (typeof file !== 'string' || options.client === true) return template;
       const root = rootOf(file, options.views ?? options.settings?.views ?? engine.config?.views);
       const includes = includesOf(template, root);
+      const view = { name: shortName(file, root), file };
       return watched(template, (context, [data]) => {
-        const frame = frameFor(context, file, root, data);
+        const frame = frameFor(context, view, data);
         if (frame !== null && includes.length > 0) frame.fact.includes = includes;
         return frame;
       });

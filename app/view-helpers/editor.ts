@@ -3,6 +3,7 @@
  * folder, which the process that shows the page knows; so links are created there and never stored.
  */
 import { createHash } from 'node:crypto';
+import { createMemory } from '../profiler/redact-memory.ts';
 import { urls } from '../urls.ts';
 import { markup, type SafeHtml } from './safe-html.ts';
 import { textHelpers } from './text.ts';
@@ -108,14 +109,34 @@ function placeText(place: string | null | undefined): SafeHtml {
   return markup`<span class="at mono any">${textHelpers.foreign(shown)}</span>`;
 }
 
+/** Places whose links are remembered: the same ones are on nearly every page. */
+const MOST_PLACES = 300;
+
+interface PlaceLinks {
+  text: SafeHtml;
+  /** Address in the editor; null without one, or for a foreign file. */
+  editor: string | null;
+  /** Key of its source; null if it has none. */
+  source: string | null;
+}
+
 /** `tokenOf`: the token of the profile that is being shown; null: places have no source. */
 export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => string | null = () => null) {
   const editorUrl = createEditorUrl(editor);
+  const knownLinks = createMemory<PlaceLinks>(MOST_PLACES);
 
-  function sourceUrl(place: string): string | null {
-    const token = tokenOf();
-    const shown = token === null ? null : sourcePlace(place);
-    return token === null || shown === null ? null : urls.source(token, placeKey(shown));
+  function linksOf(place: string): PlaceLinks {
+    const known = knownLinks.get(place);
+    if (known !== undefined) return known;
+    const parts = parsePlace(place);
+    const shown = sourcePlace(place);
+    const links = {
+      text: textHelpers.foreign(place),
+      editor: SOURCE.test(parts.file ?? '') ? editorUrl(parts) : null,
+      source: shown === null ? null : placeKey(shown),
+    };
+    knownLinks.set(place, links);
+    return links;
   }
 
   return {
@@ -126,16 +147,15 @@ export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => strin
     /** `src/orders/order-view.ts:41`, with a link to its source, or else to the editor; empty if the place is unknown. */
     place(place: string | null | undefined): SafeHtml {
       if (typeof place !== 'string' || place.length > LONGEST_PLACE) return placeText(place);
-      const parts = parsePlace(place);
-      const link = SOURCE.test(parts.file ?? '') ? editorUrl(parts) : null;
-      const source = sourceUrl(place);
-      if (source !== null) {
+      const { text, editor: link, source } = linksOf(place);
+      const token = tokenOf();
+      if (token !== null && source !== null) {
         const opens = link === null ? '' : markup` data-editor="${link}"`;
-        return markup`<a class="at mono any" href="${source}" data-source${opens} title="Show the source">${textHelpers.foreign(place)}</a>`;
+        return markup`<a class="at mono any" href="${urls.source(token, source)}" data-source${opens} title="Show the source">${text}</a>`;
       }
       return link === null
         ? placeText(place)
-        : markup`<a class="at mono any" href="${link}" title="Open in the editor">${textHelpers.foreign(place)}</a>`;
+        : markup`<a class="at mono any" href="${link}" title="Open in the editor">${text}</a>`;
     },
     /** Address that opens `src/a.ts:41` in the editor; null without one. */
     placeEditor: (place: string) => editorUrl(parsePlace(place)),

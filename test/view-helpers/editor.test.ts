@@ -56,6 +56,18 @@ describe('the address of the editor', () => {
 });
 
 describe('a place', () => {
+  it('leads to its source in the profile that is shown, each time anew', () => {
+    let token: string | null = 'abc123';
+    const shown = createEditorHelpers(undefined, () => token);
+    const linkOf = (): string | undefined => load(String(shown.place('src/a.ts:41')))('a').attr('href');
+    const first = linkOf();
+    expect(first).to.match(/^\/_profiler\/abc123\/source\/[0-9a-f]{12}$/);
+    token = 'def456';
+    expect(linkOf()).to.equal(first?.replace('abc123', 'def456'));
+    token = null;
+    expect(linkOf()).to.equal(undefined);
+  });
+
   it('opens the editor where one is set up', () => {
     const $ = load(String(place('src/a.ts:41:7')));
     expect($('a').attr('href')).to.equal('vscode://file/app/my%20shop/src/a.ts:41:7');

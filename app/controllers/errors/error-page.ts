@@ -157,7 +157,7 @@ export function createErrorPage({
     };
     const html = renderPage('errors/error', { ...model, lean: false });
     // Rare: many errors in one request, each with a long stack. The page counts what it leaves out; the profile has it.
-    return Buffer.byteLength(html) > LONGEST_PAGE
+    return html.length > LONGEST_PAGE / 3 && Buffer.byteLength(html) > LONGEST_PAGE
       ? renderPage('errors/error', { ...model, lean: true })
       : html;
   }
@@ -166,6 +166,6 @@ export function createErrorPage({
     const data = readException(input.profile, input.status);
     const message = data.errors[0]?.thrown.chain[0]?.message ?? input.profile.error?.message ?? '';
     const line = `<!-- ${commentText(`${truncate(message, LONGEST_TITLE)} (${input.status} ${STATUS_CODES[input.status] ?? 'Error'})`)} -->`;
-    return `${line}\n${render(input, message).trim()}\n${line}\n`;
+    return `${line}\n${render(input, message)}\n${line}\n`;
   };
 }
