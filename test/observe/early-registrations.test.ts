@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { withBuild } from '../support/build.ts';
 
 const run = promisify(execFile);
-const door = JSON.stringify(pathToFileURL(resolve('app/index.ts')).href);
-const tsx = pathToFileURL(resolve('node_modules/tsx/dist/loader.mjs')).href;
+const door = JSON.stringify(pathToFileURL(resolve('dist/app/index.js')).href);
 
 const ROUTES = `import { Router } from 'express';
 export const orders = Router();
@@ -34,6 +34,7 @@ const IMPORTS = {
 };
 
 describe('routes that are registered while modules are imported', () => {
+  withBuild();
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-early-'));
@@ -49,7 +50,7 @@ describe('routes that are registered while modules are imported', () => {
     const { NODE_ENV: _ofTests, ...inherited } = process.env;
     const text = imports.map((name) => IMPORTS[name]).join('\n');
     await writeFile(join(folder, 'server.mjs'), text + SERVER);
-    const { stdout } = await run(process.execPath, ['--import', tsx, 'server.mjs'], {
+    const { stdout } = await run(process.execPath, ['server.mjs'], {
       cwd: folder,
       env: { ...inherited, ...env },
     });

@@ -13,6 +13,7 @@ import { toTest } from '../../app/panels/request/as-test.ts';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import type { Finding } from '../../app/profiler/finding.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import { withBuild } from '../support/build.ts';
 import { query } from '../support/observed-samples.ts';
 import { until } from '../support/waiting.ts';
 
@@ -139,6 +140,7 @@ describe('panel request: as test', () => {
   });
 
   describe('run by mocha', () => {
+    withBuild();
     let folder: string;
     let profiler: Profiler;
     const app = express();
@@ -166,7 +168,7 @@ describe('panel request: as test', () => {
     /** The application of the test: the queries of the loop only with FAULT=1, and only for the request that was recorded. */
     const host = `
       import express from 'express';
-      import hindsight from ${JSON.stringify(path.join(root, 'app/index.ts'))};
+      import hindsight from ${JSON.stringify(path.join(root, 'dist/app/index.js'))};
       export const app = express();
       hindsight(app, { observe: false, warn: () => undefined, onRequest: [(context) => {
         for (let id = 1; process.env.FAULT === '1' && id <= 5; id++) context.add('query', {
@@ -180,7 +182,7 @@ describe('panel request: as test', () => {
 
     function run(fault: '0' | '1'): Promise<{ code: unknown; output: string }> {
       const mocha = path.join(root, 'node_modules/mocha/bin/mocha.js');
-      const args = ['--import', 'tsx', mocha, '--no-config', '--exit', path.join(folder, 'copied.test.mjs')];
+      const args = [mocha, '--no-config', '--exit', path.join(folder, 'copied.test.mjs')];
       return new Promise((done) => {
         execFile(
           process.execPath,
@@ -212,7 +214,7 @@ describe('panel request: as test', () => {
         .map((_i, line) => $(line).text())
         .get();
       expect(lines.join('\n')).to.contain('noNPlusOne').and.not.contain('c0ffee');
-      const testing = path.join(root, 'app/testing.ts');
+      const testing = path.join(root, 'dist/app/testing.js');
       await writeFile(path.join(folder, 'app.js'), host);
       await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
       await writeFile(

@@ -25,7 +25,8 @@ const STARTERS: Record<PartName, () => Promise<Part>> = {
 const ROOM_BYTES = 8 * 2 ** 30;
 
 const started = new Map<PartName, Promise<Part>>();
-let server: Server;
+/** Absent in a process that a run started, a benchmark for instance: it uses the parts of that run. */
+let server: Server | undefined;
 let folder: string;
 
 function part(name: PartName): Promise<Part> {
@@ -59,6 +60,7 @@ export function mochaGlobalSetup(): Promise<void> {
 
 /** `parent`: where the folder for all temporary files is made. */
 export async function offerParts(parent = tmpdir()): Promise<void> {
+  if (process.env.HINDSIGHT_TEST_PARTS !== undefined) return;
   process.once('SIGTERM', () => void mochaGlobalTeardown().then(() => process.exit(143)));
   folder = mkdtempSync(join(parent, 'ht-'));
   // As open as /tmp: PostgreSQL runs as another user where the tests run as root.
@@ -75,6 +77,7 @@ export async function offerParts(parent = tmpdir()): Promise<void> {
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
+  if (server === undefined) return;
   server.close();
   for (const running of started.values()) await running.then(({ stop }) => stop?.()).catch(() => undefined);
   // Not by Node.js, which takes twice as long for ten thousand files of PostgreSQL.
