@@ -9,6 +9,7 @@ import type { ErrorFact } from './facts.ts';
 import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import { undefinedIfEmpty } from './plain.ts';
+import { jsonRpcLabel } from './json-rpc.ts';
 import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
 import type { Redactor } from './redact.ts';
 import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
@@ -89,11 +90,11 @@ function outcomeOf(context: Context): ProfileHead['outcome'] {
   return response ?? (context.ended && context.first('work') !== undefined ? 'finished' : 'running');
 }
 
-/** `/graphql · GetOrders`. */
+/** `/graphql · GetOrders`, `/mcp · tools/call search`. */
 function routeOf(context: Context): string | null {
   const pattern = context.last('route')?.pattern;
-  const label = context.first('routeLabel');
-  return pattern === undefined || label === undefined ? (pattern ?? label ?? null) : `${pattern} · ${label}`;
+  const label = jsonRpcLabel(context.first('body')) ?? context.first('routeLabel') ?? null;
+  return pattern === undefined || label === null ? (pattern ?? label) : `${pattern} · ${label}`;
 }
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
