@@ -39,6 +39,8 @@ export interface ServiceOptions {
   migrationsFolder?: string;
   /** Receives the service's own log lines; default: stderr. */
   log?: (line: string) => void;
+  /** Receives the lines of the access log, each with its line feed; default: stdout. */
+  writeAccess?: (line: string) => void;
 }
 
 export interface Service {
@@ -118,7 +120,7 @@ export function createService(options: ServiceOptions): Service {
     services,
     routes,
     log,
-    writeAccess: (line) => void writeOut(line),
+    writeAccess: options.writeAccess ?? ((line) => void writeOut(line)),
     ...(options.viewFolders === undefined ? {} : { viewFolders: options.viewFolders }),
   });
   const server = createServer(

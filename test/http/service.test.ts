@@ -94,7 +94,7 @@ async function start(
     APP_DOMAIN: 'app.test',
     ...environment,
   });
-  const service = createService({ config, routes, log });
+  const service = createService({ config, routes, log, writeAccess: () => undefined });
   await new Promise<void>((resolve) => service.server.listen(0, config.host, resolve));
   return { service, port: (service.server.address() as AddressInfo).port, folder };
 }

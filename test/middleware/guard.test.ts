@@ -127,6 +127,7 @@ describe('the error page behind a guard', () => {
       config: readConfig({ APP_ENV: 'dev', PROFILER_PASSWORD: PASSWORD }),
       routes: [],
       log: () => undefined,
+      writeAccess: () => undefined,
     });
     const { port } = await listen(service.server);
     open.push(() => service.close());

@@ -36,6 +36,7 @@ async function startService(env: Record<string, string>): Promise<number> {
     config: readConfig({ APP_ENV: 'dev', ...env }),
     routes: [],
     log: () => undefined,
+    writeAccess: () => undefined,
   });
   open.push(() => service.close());
   return (await listen(service.server)).port;

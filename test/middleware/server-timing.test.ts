@@ -217,7 +217,12 @@ describe('the header server-timing', () => {
       ['/_profiler', false],
     ] as const) {
       const config = readConfig({ APP_ENV: 'dev', PROFILER_SERVER_TIMING: 'on' });
-      const service = createService({ config, routes: [], log: () => undefined });
+      const service = createService({
+        config,
+        routes: [],
+        log: () => undefined,
+        writeAccess: () => undefined,
+      });
       const text = timingOf(await ask(service.server, path));
       await service.close();
       expect(text?.startsWith('total;') === true, path).to.equal(isThere);

@@ -24,6 +24,7 @@ describe('a pause among several processes', () => {
       viewFolders: [resolve('examples/shop/views')],
       migrationsFolder: resolve('examples/shop/migrations'),
       log: (line) => lines.push(line),
+      writeAccess: () => undefined,
     });
     service.server.listen(0, '127.0.0.1');
     await once(service.server, 'listening');

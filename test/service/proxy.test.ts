@@ -107,7 +107,12 @@ describe('a peer that is no trusted proxy', () => {
   let base: string;
 
   before(async () => {
-    service = createService({ config: readConfig({ APP_ENV: 'dev' }), routes: [], log: () => undefined });
+    service = createService({
+      config: readConfig({ APP_ENV: 'dev' }),
+      routes: [],
+      log: () => undefined,
+      writeAccess: () => undefined,
+    });
     service.server.listen(0, '::1');
     await once(service.server, 'listening');
     base = `http://[::1]:${(service.server.address() as AddressInfo).port}`;

@@ -56,6 +56,7 @@ describe('reads from a replica', () => {
         }),
         routes: [],
         log: (line) => lines.push(line),
+        writeAccess: () => undefined,
       });
       service.server.listen(0, '127.0.0.1');
       await once(service.server, 'listening');

@@ -34,6 +34,7 @@ export async function startShop(environment: Record<string, string> = {}): Promi
     viewFolders: [resolve('examples/shop/views')],
     migrationsFolder: resolve('examples/shop/migrations'),
     log: (line) => lines.push(line),
+    writeAccess: () => undefined,
   });
   service.server.listen(0, '127.0.0.1');
   await once(service.server, 'listening');
