@@ -57,7 +57,7 @@ export function createAutoProfiler(): AutoProfiler | null {
     profiler = profilers.stepAside = null;
   };
   profilers.stepAside = stepAside;
-  let announced = false;
+  let announced: 'no' | 'yes' | 'of a server that may have no pages' = 'no';
 
   return {
     takeExpress(library) {
@@ -70,12 +70,14 @@ export function createAutoProfiler(): AutoProfiler | null {
     },
     takeServer(server, listens) {
       if (profiler === null) return;
-      for (const app of server.listeners('request').filter(isExpressApplication))
-        if (!isProfiled(app)) attach(app, profiler);
+      const apps = server.listeners('request').filter(isExpressApplication);
+      for (const app of apps) if (!isProfiled(app)) attach(app, profiler);
       if (!listens || server.listenerCount('request') === 0) return;
       profiler.watch.watchServer(server);
-      if (announced) return;
-      announced = true;
+      // Frameworks call their application from a function of their own; so may a server of metrics that listens first.
+      const isSure = apps.length > 0;
+      if (announced === 'yes' || (announced !== 'no' && !isSure)) return;
+      announced = isSure ? 'yes' : 'of a server that may have no pages';
       const origin = originOf(server);
       if (origin !== null) warn(`profiles at ${origin}${urls.home()}`);
     },

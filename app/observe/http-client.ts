@@ -137,7 +137,14 @@ export function observeHttpClient({
     return findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'undici' }) ?? null;
   }
 
-  function tellConnection(socket: Socket, { fact }: Pending): void {
+  function tellConnection(request: ClientRequest, socket: Socket, { fact }: Pending): void {
+    if (isHostForwarded(request)) {
+      const connected = (): void => {
+        fact.url = urlOf(request, socket.remotePort);
+      };
+      if (socket.connecting) socket.once('connect', connected);
+      else connected();
+    }
     fact.reused = !socket.connecting;
     if (socket.connecting) fact.connection = times.watch(socket);
   }
@@ -288,23 +295,22 @@ export function observeHttpClient({
   const restoreAgent = publishAgent();
   if (restoreAgent !== null) undo.push(restoreAgent);
   on('http.client.request.start', ({ request }: { request: ClientRequest }) => {
-    const url = `${request.protocol}//${request.host}${hostPort(request)}${request.path}`;
     const entry = begin(request, {
       client: 'http',
       method: request.method,
-      url: truncateText(url, 8192),
+      url: urlOf(request, hostPort(request)),
       requestHeaders: sentHeaders(request),
     });
     if (entry === null) return;
     const body = bodies.written(request);
     if (body !== undefined) entry.fact.requestBody = body;
     const socket: Socket | null = request.socket;
-    if (socket !== null) tellConnection(socket, entry);
-    else request.once('socket', (given) => tellConnection(given, entry));
+    if (socket !== null) tellConnection(request, socket, entry);
+    else request.once('socket', (given) => tellConnection(request, given, entry));
   });
   on(
     'http.client.response.finish',
-    ({ request, response }: { request: object; response: IncomingMessage }) => {
+    ({ request, response }: { request: ClientRequest; response: IncomingMessage }) => {
       const entry = pending.get(request);
       if (entry === undefined) {
         response.once('close', () => count(request));
@@ -312,14 +318,23 @@ export function observeHttpClient({
       }
       answered(entry, response.statusCode ?? null, response.rawHeaders);
       if (bodyBytes > 0) bodies.tapResponse(entry.context, entry.fact, response);
-      response.once('close', () => end(entry));
+      response.once('close', () => {
+        if (isCutOff(request, response))
+          failed(entry, new Error('the connection closed within the response'));
+        else end(entry);
+      });
       response.once('end', () => end(entry));
     },
   );
-  on('http.client.request.error', ({ request, error }: { request: object; error: unknown }) => {
+  on('http.client.request.error', ({ request, error }: { request: ClientRequest; error: unknown }) => {
     const entry = pending.get(request);
-    if (entry !== undefined) failed(entry, error);
-    else count(request, 1);
+    if (entry === undefined) {
+      count(request, 1);
+      return;
+    }
+    const { port } = error as { port?: unknown };
+    if (typeof port === 'number' && isHostForwarded(request)) entry.fact.url = urlOf(request, port);
+    failed(entry, error);
   });
 
   return {
@@ -329,9 +344,24 @@ export function observeHttpClient({
   };
 }
 
-/** `:8080` from the Host header; the request does not expose its port. */
-function hostPort(request: ClientRequest): string {
-  const host = request.getHeader('host');
+/** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy. */
+function isHostForwarded(request: ClientRequest): boolean {
+  return request.getRawHeaderNames().includes('host');
+}
+
+/** 8080 from the Host header: the request does not expose its port. */
+function hostPort(request: ClientRequest): number | undefined {
+  const host = isHostForwarded(request) ? undefined : request.getHeader('host');
   const port = typeof host === 'string' ? /:(\d+)$/.exec(host)?.[1] : undefined;
-  return port === undefined ? '' : `:${port}`;
+  return port === undefined ? undefined : Number(port);
+}
+
+function urlOf({ protocol, host, path }: ClientRequest, port: number | undefined): string {
+  const isDefault = port === undefined || port === (protocol === 'https:' ? 443 : 80);
+  return truncateText(`${protocol}//${host}${isDefault ? '' : `:${port}`}${path}`, 8192);
+}
+
+/** By the called service: a socket that the application itself destroys neither ends nor fails. */
+function isCutOff({ socket }: ClientRequest, response: IncomingMessage): boolean {
+  return !response.complete && (socket?.readableEnded === true || socket?.errored instanceof Error);
 }

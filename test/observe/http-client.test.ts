@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, get, request as httpRequest, type Server } from 'node:http';
+import { createServer, get, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -8,6 +8,16 @@ import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 const HERE = /^test\/observe\/http-client\.test\.ts:\d+$/;
+
+/** A port on which nothing listens. */
+async function unusedAddress(): Promise<AddressInfo> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return address;
+}
 
 function newContext(id = 0): Context {
   return new Context({ token: id.toString(16).padStart(6, '0'), kind: 'request' });
@@ -176,6 +186,47 @@ describe('outgoing calls as they are observed', () => {
       expect(call.status).to.equal(null);
       expect(call.error).to.contain('ECONNREFUSED');
     }
+  });
+
+  it('names where a call went, whatever Host a proxy passes on', async () => {
+    const context = newContext();
+    const headers = { host: '127.0.0.1:1' };
+    const { port: unused } = await unusedAddress();
+    await tracker.run(context, async () => {
+      const [response] = (await once(get(`${base}/a`, { headers }), 'response')) as [IncomingMessage];
+      await once(response.resume(), 'end');
+      await once(get(`http://127.0.0.1:${unused}/b`, { headers }), 'error');
+    });
+    expect(context.all('call').map(({ url }) => url)).to.deep.equal([
+      `${base}/a`,
+      `http://127.0.0.1:${unused}/b`,
+    ]);
+  });
+
+  it('has an error where the called service closes within its response, not where the caller does', async () => {
+    const context = newContext();
+    const half = createServer((_req, res) => {
+      res.writeHead(200, { 'content-length': 100 });
+      res.write('half');
+      if (_req.url === '/cut') setImmediate(() => res.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(half, 'listening');
+    const origin = `http://127.0.0.1:${(half.address() as AddressInfo).port}`;
+    await tracker.run(context, async () => {
+      for (const path of ['/cut', '/left']) {
+        const [response] = (await once(get(origin + path), 'response')) as [IncomingMessage];
+        response.once('data', () => {
+          if (path === '/left') response.destroy();
+        });
+        await new Promise((resolve) => response.on('error', () => undefined).once('close', resolve));
+      }
+    });
+    half.closeAllConnections();
+    half.close();
+    expect(context.all('call').map(({ error }) => error)).to.deep.equal([
+      'Error: the connection closed within the response',
+      null,
+    ]);
   });
 
   it('keeps the calls of fifty concurrent requests apart, over shared connections', async () => {

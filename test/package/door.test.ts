@@ -237,6 +237,13 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
         expect(stderr).to.match(/^hindsight: profiles at http:\/\/127\.0\.0\.1:\d+\/_profiler\/\n$/);
       });
 
+    it('says where the pages are behind a server that has none and listens first', async () => {
+      const metrics = `import { createServer } from 'node:http'; import { once } from 'node:events'; const metrics = createServer(() => undefined).listen(0, '127.0.0.1').unref(); await once(metrics, 'listening');`;
+      const { stderr } = await runPlain('metrics.mjs', `import express from 'express'; ${metrics}${PLAIN}`);
+      const addresses = stderr.match(/(?<=^hindsight: profiles at )\S+$/gm) ?? [];
+      expect(new Set(addresses), stderr).to.have.property('size', 2);
+    });
+
     it('records an Express that is part of a bundle', async () => {
       await build({
         stdin: { contents: `const express = require('express');${PLAIN}`, resolveDir: folder },
