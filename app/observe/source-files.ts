@@ -30,6 +30,8 @@ const CODE = new Set(
   ['.js', '.mjs', '.cjs', '.jsx', '.ts', '.mts', '.cts', '.tsx', '.ejs', '.vue', '.svelte', '.coffee'], // prettier-ignore
 );
 const MAP = new Set(['.map']);
+/** Milliseconds for which a file is taken to be unchanged: frames of one stack are in few files, each asked for its map and its lines. */
+const UNCHANGED_FOR = 20;
 
 function realRoots(roots: readonly string[]): string[] {
   return roots.flatMap((root) => {
@@ -51,6 +53,7 @@ export function createSourceFiles({ roots }: { roots: readonly string[] }): Sour
   const allowed = realRoots(roots);
   const cache = new Map<string, Entry>();
   let cached = 0;
+  let looked = { at: -Infinity, entries: new Map<string, Entry | null>() };
 
   function remember(file: string, entry: Entry): void {
     forget(file);
@@ -79,6 +82,16 @@ export function createSourceFiles({ roots }: { roots: readonly string[] }): Sour
   }
 
   function read(file: string, endings: ReadonlySet<string>, largest: number): Entry | null {
+    const now = performance.now();
+    if (now - looked.at > UNCHANGED_FOR) looked = { at: now, entries: new Map() };
+    const known = looked.entries.get(file);
+    if (known !== undefined) return known;
+    const entry = readNow(file, endings, largest);
+    looked.entries.set(file, entry);
+    return entry;
+  }
+
+  function readNow(file: string, endings: ReadonlySet<string>, largest: number): Entry | null {
     try {
       const found = inspect(file, endings, largest);
       if (found === null) return null;

@@ -19,7 +19,7 @@ import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../../app/profiler/thrown.ts';
-import { cpuMsOf } from '../support/waiting.ts';
+import { cpuMsOf, until } from '../support/waiting.ts';
 
 function describerOf(root: string, foreignFolders: readonly string[] = []) {
   const files = createSourceFiles({ roots: [root] });
@@ -389,13 +389,14 @@ describe('what may be read for an excerpt', () => {
     expect(JSON.stringify(thrown.chain[0]?.frames)).not.to.include('own();');
   });
 
-  it('is read anew when it changed', () => {
+  it('is read anew when it changed', async () => {
     const describeBelow = describerOf(root);
     const file = join(root, 'changing.js');
+    const firstLine = () => framesOf([`${file}:1:1`], describeBelow)[0]?.excerpt?.lines[0];
     writeFileSync(file, 'before();\n');
-    expect(framesOf([`${file}:1:1`], describeBelow)[0]?.excerpt?.lines[0]).to.equal('before();');
+    expect(firstLine()).to.equal('before();');
     writeFileSync(file, 'afterwards();\n');
-    expect(framesOf([`${file}:1:1`], describeBelow)[0]?.excerpt?.lines[0]).to.equal('afterwards();');
+    await until(() => firstLine() === 'afterwards();', 'the excerpt is that of the changed file');
   });
 });
 
