@@ -3,12 +3,51 @@
  * `req.push` before any reader, whatever its mode; a `data` listener would start the flow and change the host's timing.
  */
 import type { IncomingMessage } from 'node:http';
-import type { BodyFact } from '../profiler/facts.ts';
+import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import { createPreview } from '../profiler/preview.ts';
 
 export interface TapOptions {
   /** First bytes stored. */
   previewBytes: number;
+}
+
+/** A file as multer, in its common form, puts it on the request. */
+function uploadedFile(file: unknown): UploadedFile[] {
+  if (typeof file !== 'object' || file === null) return [];
+  const { fieldname, originalname, mimetype, size } = file as Record<string, unknown>;
+  if (typeof originalname !== 'string') return [];
+  return [
+    {
+      field: typeof fieldname === 'string' ? fieldname : '',
+      name: originalname,
+      contentType: typeof mimetype === 'string' ? mimetype : '',
+      bytes: typeof size === 'number' ? size : 0,
+    },
+  ];
+}
+
+/** Fills as the body arrives. Its accessors return what any parser has put on the request by the time they are read. */
+class TappedBody implements BodyFact {
+  bytes = 0;
+  readonly contentType: string | null;
+  preview: Buffer = Buffer.alloc(0);
+  truncated = false;
+  unread = false;
+  readonly #req: IncomingMessage & { body?: unknown; file?: unknown; files?: unknown };
+
+  constructor(req: IncomingMessage) {
+    this.contentType = req.headers['content-type'] ?? null;
+    this.#req = req;
+  }
+
+  get parsed(): unknown {
+    return this.#req.body;
+  }
+
+  get files(): readonly UploadedFile[] {
+    const { file, files } = this.#req;
+    return [file, ...(Object.values(files ?? {}).flat() as unknown[])].flatMap(uploadedFile);
+  }
 }
 
 /** Announced bytes; null if the body is chunked, 0 if there is none. */
@@ -33,8 +72,7 @@ export function interceptBody(req: IncomingMessage, inspect: (chunk: Buffer) => 
 /** Starts the tap and returns the fact that fills as the body arrives; null if the request has no body. */
 export function tapBody(req: IncomingMessage, { previewBytes }: TapOptions): BodyFact | null {
   if (announcedBytes(req) === 0) return null;
-  const contentType = req.headers['content-type'] ?? null;
-  const fact: BodyFact = { bytes: 0, contentType, preview: Buffer.alloc(0), truncated: false, files: [] };
+  const fact = new TappedBody(req);
   const extendPreview = createPreview(previewBytes);
   interceptBody(req, (chunk) => {
     fact.bytes += chunk.length;

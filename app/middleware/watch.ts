@@ -6,7 +6,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
-import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { Sampler } from '../profiler/sampling.ts';
 import { plainPropertyOf } from '../profiler/session-of.ts';
@@ -71,33 +70,6 @@ const OTHER_PROFILER =
 const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
-
-/** A file as multer, in its common form, puts it on the request. */
-function uploadedFile(file: unknown): UploadedFile[] {
-  if (typeof file !== 'object' || file === null) return [];
-  const { fieldname, originalname, mimetype, size } = file as Record<string, unknown>;
-  if (typeof originalname !== 'string') return [];
-  return [
-    {
-      field: typeof fieldname === 'string' ? fieldname : '',
-      name: originalname,
-      contentType: typeof mimetype === 'string' ? mimetype : '',
-      bytes: typeof size === 'number' ? size : 0,
-    },
-  ];
-}
-
-/** Lets the fact return what any parser has put on the request by the time it is read. */
-function withParsed(fact: BodyFact, req: IncomingMessage): BodyFact {
-  const parts = req as IncomingMessage & { body?: unknown; file?: unknown; files?: unknown };
-  return Object.defineProperties(fact, {
-    parsed: { get: () => parts.body },
-    files: {
-      get: () =>
-        [parts.file, ...(Object.values(parts.files ?? {}).flat() as unknown[])].flatMap(uploadedFile),
-    },
-  });
-}
 
 const LEFT = ['session', 'user'] as const;
 
@@ -180,7 +152,7 @@ export function createWatch(options: WatchOptions): Watch {
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, !context.sampledOut));
     const body = context.sampledOut ? null : tapBody(req, { previewBytes });
-    if (body !== null) context.add('body', withParsed(body, req), previewBytes);
+    if (body !== null) context.add('body', body, previewBytes);
     res.setHeader('x-debug-token', context.token);
     res.setHeader('x-debug-token-link', `${source.origin.origin ?? ''}${urls.profile(context.token)}`);
     return context;
