@@ -3,7 +3,8 @@
  * `globalThis`. So model and method are known of every client, also of one that was generated into a folder of the application, however
  * and whenever it was loaded. https://github.com/prisma/prisma/tree/main/packages/instrumentation-contract
  */
-import { ormCalls } from './labels.ts';
+import { type OrmCall, ormCalls } from './labels.ts';
+import { awaitedQueries } from './lazy-query.ts';
 
 interface Span {
   name?: unknown;
@@ -27,6 +28,17 @@ function labelOf(span: Span | string): string | null {
   return isCall && typeof attributes.name === 'string' ? attributes.name : null;
 }
 
+/**
+ * An awaited call is made from the microtask queue: only a microtask later, the stack leads to the line that awaits it. As an async
+ * function, this would be in the stacks of the application.
+ */
+function called(label: string, work: () => unknown): unknown {
+  const call: OrmCall = { label };
+  awaitedQueries.publish(call);
+  if (call.caller !== undefined) return ormCalls.runStores(call, work);
+  return Promise.resolve().then(() => ormCalls.runStores(call, work));
+}
+
 /** What Prisma does without tracing (its statements get no `traceparent`), but for the label. */
 const helper: Helper = {
   isEnabled: () => false,
@@ -38,7 +50,7 @@ const helper: Helper = {
   getActiveContext: () => undefined,
   runInChildSpan(span, work) {
     const label = ormCalls.hasSubscribers ? labelOf(span) : null;
-    return label === null ? work() : ormCalls.runStores({ label }, work);
+    return label === null ? work() : called(label, work);
   },
 };
 
