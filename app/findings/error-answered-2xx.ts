@@ -3,7 +3,7 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, hasThrown } from '../panels/shared/layer-rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { lineOf } from './shared/errors.ts';
+import { isAnsweredTwice, lineOf } from './shared/errors.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { excerpt } from './shared/wording.ts';
 
@@ -34,8 +34,9 @@ export const errorAnswered2xx: FindingRule<{ routing: KeptRouting; exception?: E
   fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by itself: there, mend the line, and throw a `GraphQLError` for what clients should know.',
   find({ routing, exception }, { status }) {
     if (status === null || status < 200 || status >= 300) return [];
-    // Reported by error-dropped.
-    if (exception?.errors.some(({ dropped }) => dropped === true) === true) return [];
+    // Reported by error-dropped, and by answered-twice.
+    if (exception?.errors.some((error) => error.dropped === true || isAnsweredTwice(error)) === true)
+      return [];
     const row = routing.layers.find(hasThrown);
     if (row === undefined) return failedResolver(exception, status);
     const layer = fromLayerRow(row);

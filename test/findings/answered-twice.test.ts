@@ -43,8 +43,9 @@ describe('finding answered-twice', () => {
   });
 
   it('names what set a header after the headers were sent', async () => {
-    const { of, body } = await ask('/twice');
+    const { of, findings, body } = await ask('/twice');
     expect(body).to.equal('{"one":1}');
+    expect(findings.map(({ rule }) => rule)).to.deep.equal(['answered-twice']);
     const [finding] = of('answered-twice');
     expect(finding).to.include({ label: 'answered twice', severity: 'bad', anchor: 'late-1' });
     expect(finding?.sentence).to.match(/^showOrder set Content-Type \d\S* m?s after the headers were sent$/);
