@@ -346,7 +346,7 @@ export function observeHttpClient({
 
 /** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy. */
 function isHostForwarded(request: ClientRequest): boolean {
-  return request.getRawHeaderNames().includes('host');
+  return request.getRawHeaderNames().includes('host') && request.getHeader('host') !== request.host;
 }
 
 /** 8080 from the Host header: the request does not expose its port. */
