@@ -297,7 +297,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
         settle(context);
       });
       void expected.then(() => {
-        settle(context);
+        clearTimer(context);
+        if (!contexts.has(context)) return;
+        ended.push(context);
+        awaitTurn();
       });
     },
     storeOpen,

@@ -182,6 +182,21 @@ describe('recorder', () => {
     ]);
   });
 
+  it('builds the profiles that a fact completes together, and not while it arrives', async () => {
+    const { recorder, stored } = setUp();
+    let arrive = (): void => undefined;
+    const fact = new Promise<void>((resolve) => (arrive = resolve));
+    for (let i = 0; i < 12; i++) {
+      const context = recorder.open('request');
+      context.expect(fact);
+      recorder.finish(context);
+    }
+    arrive();
+    for (let microtask = 0; microtask < 20; microtask++) await Promise.resolve();
+    expect(stored).to.have.length(0);
+    await until(() => stored.length === 12, 'all are stored');
+  });
+
   it('stores a request that goes on after its headers as running, and replaces it at the end', async () => {
     const { recorder, stored, profiles } = setUp();
     const context = recorder.open('request');
