@@ -427,11 +427,11 @@ describe('embedded PostgreSQL', function () {
       for (let round = 0; round < 3; round++) {
         await killWatchers(varDir);
         // Who looked just before another replaced the server finds out with a later connection.
-        await until(async () => {
+        const took = await until(async () => {
           await Promise.all(users.map((user) => user.ensure()));
           return servers() === 1;
         }, 30_000);
-        expect(servers()).to.equal(1);
+        expect(took).to.be.below(30_000);
       }
       const last = users.pop()!;
       for (const user of users) await user.stop();
