@@ -31,7 +31,7 @@ function readArguments() {
       stored: { type: 'string', default: '100000' },
       pairs: { type: 'string', default: '7' },
       slice: { type: 'string', default: '1000' },
-      'warm-up': { type: 'string', default: '5000' },
+      'warm-up': { type: 'string', default: '10000' },
       anyway: { type: 'boolean', default: false },
       'cpu-prof': { type: 'boolean', default: false },
     },
