@@ -139,7 +139,8 @@ describe('the tag of the toolbar in Chromium', () => {
     const policy = `script-src 'strict-dynamic' 'sha256-${hash}'; connect-src 'self'`;
     const { page: tab, problems } = await browser.open();
     await tab.goto(`http://127.0.0.1:${host.port}/?${new URLSearchParams({ policy }).toString()}`);
-    await tab.waitForFunction("document.querySelector('hindsight-toolbar') !== null");
+    // Not by a function that the page evaluates again and again, which its policy forbids.
+    await tab.locator('hindsight-toolbar').waitFor({ state: 'attached' });
     expect(await tab.evaluate("document.querySelector('script[data-token]').integrity")).to.equal(
       `sha256-${hash}`,
     );
