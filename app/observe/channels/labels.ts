@@ -8,7 +8,7 @@ export interface OrmCall {
   label: string | null;
   /** Of the call, where the library has taken one and calls now from elsewhere. */
   stack?: () => string;
-  /** `file:line` of the call, if it is known by now. */
+  /** `file:line` of the call, where it was found before the call is made. */
   caller?: string;
 }
 
