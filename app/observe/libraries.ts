@@ -6,7 +6,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
 import Module from 'node:module';
-import { dirname, join, sep } from 'node:path';
+import { dirname, isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { modulesSeen } from './caller.ts';
 import { wrapMethod } from './channels/wrap-method.ts';
@@ -174,7 +174,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
     const { request, parent } = message as { request: string; parent: string | null };
     try {
       if (request.startsWith('node:')) lookAtBuiltin(request);
-      else if (IN_PACKAGE.test(request)) lookAtFile(request);
+      else if (isAbsolute(request)) lookAtFile(resolve(request));
       else if (byName.has(BARE.exec(request)?.[0] ?? ''))
         lookAtFile(parent === null ? resolve(request) : Module.createRequire(parent).resolve(request));
     } catch {
