@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { expect } from 'chai';
 import express from 'express';
@@ -74,6 +75,7 @@ describe('an application that is watched', () => {
     app(req, res);
     await once(res, 'finish');
     await profiler.close();
-    expect(String(sent.read())).to.match(/^HTTP\/1.1 200 OK\r\n[^]*by hand$/);
+    sent.end();
+    expect(await text(sent)).to.match(/^HTTP\/1.1 200 OK\r\n[^]*by hand$/);
   });
 });
