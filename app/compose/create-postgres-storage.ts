@@ -9,7 +9,7 @@ import {
   createPostgresStorage as create,
   type StorageSettings,
 } from '../storage/postgres-profile-storage.ts';
-import type { OperationOptions } from '../storage/postgres-operations.ts';
+import type { OperationOptions } from '../storage/operation-options.ts';
 import { readFromReplica } from '../storage/read-from-replica.ts';
 
 export type HostStorageOptions = StorageSettings & {

@@ -3,7 +3,6 @@
  * format. The migrations are listed here, not read from a folder, so that every bundle contains them.
  */
 import type { Knex } from 'knex';
-import type { ClientBase } from 'pg';
 import * as profiles from '../../migrations/profiler/20261120000000_profiles.ts';
 import * as partitions from '../../migrations/profiler/20261121000000_partitions.ts';
 import * as shared from '../../migrations/profiler/20261122000000_shared.ts';
@@ -89,8 +88,13 @@ export function migrateProfiler(client: MigrationClient, schema: string): Promis
   });
 }
 
+/** A connection of `pg`, without its types: the package's own reach this file, and a host need not have them. */
+interface PgConnection {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
 /** Adapts a connection of `pg` for migrations. */
-export function migrationClientOf(connection: ClientBase): MigrationClient {
+export function migrationClientOf(connection: PgConnection): MigrationClient {
   function at(depth: number): MigrationClient {
     const point = `hindsight_${depth}`;
     const [begin, commit, undo] =
@@ -105,7 +109,7 @@ export function migrationClientOf(connection: ClientBase): MigrationClient {
           if (mark === '??') return quoted(String(left.shift()));
           return `$${bound.push(left.shift())}`;
         });
-        return connection.query<Record<string, unknown>>(text, bound);
+        return connection.query(text, bound);
       },
       async transaction(work) {
         await connection.query(begin);

@@ -1,7 +1,7 @@
 /** Operations of the storage's thread. Each is one message, so arguments and results must be values that can be cloned. */
 import type { ProfileStorage, SharedPart } from '../profiler/storage.ts';
-import type { OtlpOptions } from '../export/otlp-exporter.ts';
 import { LEASE_SIZE } from '../profiler/token.ts';
+import type { OperationOptions } from './operation-options.ts';
 import { createPartitionKeeper, NET } from './partitions.ts';
 import { type Pool, tableIn, withClient } from './pool.ts';
 import { clearProfiles } from './postgres-clear.ts';
@@ -17,16 +17,6 @@ import { countProfiles } from './postgres-counts.ts';
 import { type Batch, writeProfiles } from './postgres-write.ts';
 import { hasReached, readPosition } from './replica-position.ts';
 import { storable } from './text.ts';
-
-export interface OperationOptions {
-  schema: string;
-  /** Width of a partition in milliseconds. */
-  partitionMs: number;
-  /** Milliseconds a search may take. */
-  findTimeoutMs: number;
-  /** Where to export what is written. */
-  otlp?: OtlpOptions | undefined;
-}
 
 /** More than reading the database's clock takes; profiles live for hours. */
 const CLOCK_TOLERANCE_MS = 60_000;

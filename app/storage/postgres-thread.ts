@@ -7,7 +7,8 @@ import { provideNavigator } from './navigator.ts';
 import type { PgSettings } from './pg-settings.ts';
 import { createPool, type Pool } from './pool.ts';
 import type { Batch } from './postgres-write.ts';
-import { createOperations, type OperationOptions, type Operations } from './postgres-operations.ts';
+import type { OperationOptions } from './operation-options.ts';
+import { createOperations, type Operations } from './postgres-operations.ts';
 import { DONE, FAILED, type FromThread, type Order, type ToThread } from './thread.ts';
 import { failureOf } from './unavailable.ts';
 

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -114,7 +114,11 @@ describe('the package', () => {
     const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
       dependencies: Record<string, string>;
     };
-    for (const name of ['express', 'express-4', '@types', ...Object.keys(dependencies)]) {
+    await mkdir(join(modules, '@types'));
+    // A host has no types of a driver that it does not use.
+    const types = await readdir('node_modules/@types');
+    const typesOfHost = types.filter((name) => name !== 'pg').map((name) => `@types/${name}`);
+    for (const name of ['express', 'express-4', ...typesOfHost, ...Object.keys(dependencies)]) {
       await symlink(resolve('node_modules', name), join(modules, name), 'junction');
     }
     for (const [name, text] of Object.entries(HOSTS)) await writeFile(join(folder, name), text);

@@ -1,7 +1,7 @@
 /** The storage in PostgreSQL without a thread of its own, which takes half a second to start from source; messages are the same. */
 import { MessageChannel, type Worker } from 'node:worker_threads';
 import type { Knex } from 'knex';
-import type { OperationOptions } from '../../app/storage/postgres-operations.ts';
+import type { OperationOptions } from '../../app/storage/operation-options.ts';
 import {
   createPostgresStorage,
   type PostgresStorage,
