@@ -58,7 +58,7 @@ const DEFAULT_URL = 'http://127.0.0.1:3000';
 const DEFAULT_SCHEMA = 'hindsight';
 const HELP = `
 Filters are those of the list's search box: status:5xx route:/orders time>500 has:n+1 since:10m
-Exit codes: 0, 1 nothing found, 2 wrong arguments or no profiler.`;
+Exit codes: 0 found, 1 nothing found or a route became worse, 2 wrong arguments or no profiler.`;
 
 function readToken(text: string): string {
   const token = text.toLowerCase();
@@ -67,9 +67,9 @@ function readToken(text: string): string {
 }
 
 const listFormat = (): Option =>
-  new Option('-f, --format <format>', 'form of the output').choices(LIST_FORMATS).default('table');
+  new Option('-f, --format <format>', 'output format').choices(LIST_FORMATS).default('table');
 const pageFormat = (): Option =>
-  new Option('-f, --format <format>', 'form of the output').choices(['markdown', 'json']).default('markdown');
+  new Option('-f, --format <format>', 'output format').choices(['markdown', 'json']).default('markdown');
 
 function createProgram(options: ProgramOptions): Command {
   const { env, screen, note, openDatabase } = options;
@@ -131,9 +131,9 @@ function createProgram(options: ProgramOptions): Command {
     .description('Recorded requests of an application that runs with Hindsight.')
     .version(options.version)
     .option('-u, --url <url>', `address of the application (default: PROFILER_URL, or ${DEFAULT_URL})`)
-    .option('--password <password>', 'of its profiler (default: PROFILER_PASSWORD, which no list of processes shows)')
-    .option('--database <url>', 'read its PostgreSQL instead, without the application; PGPASSWORD is its password')
-    .option('--schema <name>', 'schema of the profiles in it', DEFAULT_SCHEMA)
+    .option('--password <password>', 'password of the profiler (default: PROFILER_PASSWORD, which the list of processes does not show)')
+    .option('--database <url>', 'read this PostgreSQL instead of the application (password: PGPASSWORD)')
+    .option('--schema <name>', 'schema of the profiles in the database', DEFAULT_SCHEMA)
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({ writeOut: screen.write, writeErr: (text) => note(text.trimEnd()) }); // prettier-ignore
@@ -142,7 +142,7 @@ function createProgram(options: ProgramOptions): Command {
     .command('list')
     .description('recorded requests, newest first')
     .argument('[filters...]', 'as in the search box')
-    .option('-n, --limit <number>', 'at most so many, up to 200', '25')
+    .option('-n, --limit <number>', 'number of requests, at most 200', '25')
     .addOption(listFormat())
     .action(async (filters: string[], { limit, format }: { limit: string; format: ListFormat }) => {
       const found = await withClient((client) => find(client, { q: filters.join(' '), limit }));
@@ -153,7 +153,7 @@ function createProgram(options: ProgramOptions): Command {
   program
     .command('show')
     .description('one request with all panels')
-    .argument('<token>', 'its token', readToken)
+    .argument('<token>', 'token of the request', readToken)
     .addOption(pageFormat())
     .action((token: string, { format }: { format: PageFormat }) =>
       withClient((client) => show(client, token, format)),
@@ -161,10 +161,13 @@ function createProgram(options: ProgramOptions): Command {
 
   program
     .command('why')
-    .description('what is wrong with a request, in short; the newest that failed, without a token')
-    .argument('[token]', 'its token', readToken)
-    .option('--since-release [release]', 'instead: routes that became worse than with it, or with the newest')
-    .addOption(new Option('-f, --format <format>', 'form of the output').choices(RELEASE_FORMATS))
+    .description('what is wrong with a request, in short; by default the newest that failed')
+    .argument('[token]', 'token of the request', readToken)
+    .option(
+      '--since-release [release]',
+      'routes that became worse since this release; by default since the one before the newest',
+    )
+    .addOption(new Option('-f, --format <format>', 'output format').choices(RELEASE_FORMATS))
     .action((given: string | undefined, { format, sinceRelease: since }: WhyOptions) =>
       withClient(async (client) => {
         if (since !== undefined) {
@@ -180,8 +183,8 @@ function createProgram(options: ProgramOptions): Command {
   program
     .command('compare')
     .description('what differs between two requests')
-    .argument('<a>', 'token of the earlier', readToken)
-    .argument('<b>', 'token of the later', readToken)
+    .argument('<a>', 'token of the earlier request', readToken)
+    .argument('<b>', 'token of the later request', readToken)
     .addOption(pageFormat())
     .action((a: string, b: string, { format }: { format: PageFormat }) =>
       withClient(async (client) => {
@@ -192,7 +195,7 @@ function createProgram(options: ProgramOptions): Command {
 
   program
     .command('tail')
-    .description('new requests as they end, until interrupted')
+    .description('new requests as they end, until Ctrl C')
     .option('--filter <filters>', 'as in the search box', '')
     .addOption(listFormat())
     .action(async ({ filter, format }: { filter: string; format: ListFormat }) => {
@@ -210,11 +213,9 @@ function createProgram(options: ProgramOptions): Command {
     .command('export')
     .description('one request, or all that match, as a file')
     .argument('[what...]', 'a token, or filters as in the search box; default: all requests')
-    .addOption(
-      new Option('-f, --format <format>', 'form of the file').choices(EXPORT_FORMATS).default('jsonl'),
-    )
-    .option('-o, --output <file>', 'default: standard output')
-    .option('-n, --limit <number>', 'at most so many, the newest', readCount)
+    .addOption(new Option('-f, --format <format>', 'file format').choices(EXPORT_FORMATS).default('jsonl'))
+    .option('-o, --output <file>', 'file to write (default: standard output)')
+    .option('-n, --limit <number>', 'only the newest requests, at most this many', readCount)
     .action((words: string[], given: { format: ExportFormat; output?: string; limit?: number }) =>
       withClient((client) =>
         exportProfiles({

@@ -103,7 +103,10 @@ async function prune(
         `Delete about ${countText(count)}, except pinned ones? This can’t be undone.`,
       );
       if (answer === null)
-        throw new CommandError('Nobody can be asked here; add --yes to delete them.', FAILED);
+        throw new CommandError(
+          'There is no terminal to ask for confirmation; add --yes to delete them.',
+          FAILED,
+        );
       if (!answer) {
         print('Deleted nothing.\n');
         return;
@@ -118,17 +121,17 @@ export function addStoreCommands(options: StoreCommandsOptions): void {
   const { program } = options;
   program
     .command('import')
-    .description('exported profiles into a database; one that is there already stays as it is')
-    .argument('[file]', 'written by export; default: standard input')
-    .option('--pin', 'pin them, so that retention keeps them', false)
+    .description('load exported profiles into a database; existing ones are not changed')
+    .argument('[file]', 'file that export wrote (default: standard input)')
+    .option('--pin', 'pin them, so that retention does not delete them', false)
     .action((file: string | undefined, { pin }: { pin: boolean }) => importFile(options, file, pin));
 
   program
     .command('prune')
     .description('delete old profiles of a database, except pinned ones')
-    .option('--older-than <age>', 'those that began longer ago: 90m, 12h, 7d', readAge)
-    .option('--keep <number>', 'all but the newest so many requests', readCount)
-    .option('-y, --yes', 'without asking', false)
+    .option('--older-than <age>', 'requests older than this: 90m, 12h, 7d', readAge)
+    .option('--keep <number>', 'all but this many newest requests', readCount)
+    .option('-y, --yes', 'do not ask', false)
     .action(({ olderThan, keep, yes }: { olderThan?: number; keep?: number; yes: boolean }) =>
       prune(
         options,

@@ -182,7 +182,7 @@ describe('export', () => {
       });
       const prune = ['prune', '--older-than', '0m', ...database];
       expect((await runCli(prune, {}, confirm(null))).stderr).to.equal(
-        'Nobody can be asked here; add --yes to delete them.\n',
+        'There is no terminal to ask for confirmation; add --yes to delete them.\n',
       );
       const no = await runCli(prune, {}, confirm(false));
       expect(no).to.deep.equal({ code: 0, stdout: 'Deleted nothing.\n', stderr: '' });
