@@ -140,7 +140,13 @@ describe('the browser’s timing', () => {
   it('is refused where a host’s parser has left what can’t be written as JSON', async () => {
     let deep: unknown = [];
     for (let i = 0; i < 50_000; i++) deep = [deep];
-    for (const body of [deep, 1n, () => 0]) {
+    // Node.js 26 writes it at any depth, and then it is too large.
+    const refused = [
+      [deep, [400, 413]],
+      [1n, [400]],
+      [() => 0, [400]],
+    ] as const;
+    for (const [body, statuses] of refused) {
       const parsed = await servePages((req, res, next) => {
         fixture.pages(Object.assign(req, { body }), res, next);
       });
@@ -149,7 +155,7 @@ describe('the browser’s timing', () => {
         headers: { ...SAME, 'content-type': 'application/json' },
       });
       await parsed.close();
-      expect(answer.status).to.equal(400);
+      expect(answer.status).to.be.oneOf([...statuses]);
     }
   });
 
