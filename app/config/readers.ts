@@ -28,7 +28,7 @@ export function onOff(given: unknown): boolean {
   const value = String(given);
   if (/^(1|true|on|yes)$/i.test(value)) return true;
   if (/^(0|false|off|no)$/i.test(value)) return false;
-  throw new Error(`is "${value}"; set it to 1 or 0.`);
+  throw new Error(`is "${value}"; set it to on or off.`);
 }
 
 /** One of several words. */
