@@ -27,8 +27,8 @@ export function createPublicAddressNotice(warn: (sentence: string) => void): (se
     said = true;
     const host = place.address.includes(':') ? `[${place.address}]` : place.address;
     warn(
-      `WHOEVER REACHES ${host}:${place.port} CAN READ EVERY REQUEST, its headers, queries and source excerpts, without a password: ` +
-        'set PROFILER_PASSWORD (in your own application also the option password or authorize), or turn the profiler off: PROFILER=off, of the service APP_ENV=prod.',
+      `ANYONE WHO CAN REACH ${host}:${place.port} CAN READ EVERY REQUEST, with headers, queries and source excerpts: no password is set. ` +
+        'Set PROFILER_PASSWORD (in your own application also the option password or authorize), or turn the profiler off: PROFILER=off, in the service APP_ENV=prod.',
     );
   };
 }

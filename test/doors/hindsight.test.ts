@@ -172,7 +172,7 @@ describe('hindsight(app)', () => {
     }
     expect(said, 'createProfiler, and hindsight without a guard').to.have.lengthOf(2);
     for (const sentence of said)
-      expect(sentence).to.match(/^WHOEVER REACHES 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST.*PROFILER_PASSWORD/);
+      expect(sentence).to.match(/^ANYONE WHO CAN REACH 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST.*PROFILER_PASSWORD/);
   });
 
   it('writes what a request made it throw without control characters, and with no line of its own', async () => {

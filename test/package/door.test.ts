@@ -259,7 +259,7 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
         HOST: '0.0.0.0',
       });
       expect(told).to.include({ page: 200, body: 'fine' });
-      expect(stderr.match(/WHOEVER REACHES 0\.0\.0\.0:\d+/g), stderr).to.have.lengthOf(1);
+      expect(stderr.match(/ANYONE WHO CAN REACH 0\.0\.0\.0:\d+/g), stderr).to.have.lengthOf(1);
     });
 
     it('leaves a production as it is, unless PROFILER says otherwise', async () => {
@@ -275,7 +275,7 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
         HOST: '0.0.0.0',
       });
       expect(on.told.page).to.equal(200);
-      expect(on.stderr.match(/WHOEVER REACHES 0\.0\.0\.0:\d+/g), on.stderr).to.have.lengthOf(1);
+      expect(on.stderr.match(/ANYONE WHO CAN REACH 0\.0\.0\.0:\d+/g), on.stderr).to.have.lengthOf(1);
       const unwanted = await runPlain('plain.mjs', text, { PROFILER: 'off' });
       expect(unwanted).to.deep.include({ stderr: '' }).and.nested.include({ 'told.link': null });
     });
