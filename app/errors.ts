@@ -45,7 +45,7 @@ const catalogue = {
     status: 403,
     message: (host: string) =>
       `The profiler has no password, so it responds to known hosts only, and "${host}" is not one. Add it to TRUSTED_HOSTS or ` +
-      'APP_DOMAIN (of a profiler in your application: PROFILER_HOSTS, or the option hosts), or set PROFILER_PASSWORD.',
+      'APP_DOMAIN (in your own application: PROFILER_HOSTS, or the option hosts), or set PROFILER_PASSWORD.',
   },
   CROSS_SITE: {
     status: 403,

@@ -48,7 +48,7 @@ function parseReply(text: string): Reply {
   try {
     return JSON.parse(data ?? text) as Reply;
   } catch {
-    throw new CommandError('The application responded to a message of MCP with something else.', FAILED);
+    throw new CommandError('The application’s response to an MCP message is not MCP.', FAILED);
   }
 }
 

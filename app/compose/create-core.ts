@@ -209,7 +209,9 @@ export function createCore(options: CoreOptions): Core {
       await recording.refresh();
       const pausedAt = recording.pausedAt();
       if (pausedAt !== null)
-        warn(`Recording is paused since ${new Date(pausedAt).toISOString()}; resume it at ${urls.home()}.`);
+        warn(
+          `Recording has been paused since ${new Date(pausedAt).toISOString()}; resume it at ${urls.home()}.`,
+        );
     },
     async close(timeoutMs) {
       housekeeper.close();

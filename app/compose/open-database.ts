@@ -136,7 +136,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
   function keepInMemory(): void {
     log(
       `PROFILES ARE KEPT IN MEMORY ONLY, the newest few thousand, and are gone when this process ends: ${missing}. ` +
-        'Set DATABASE_URL to a PostgreSQL to keep them; the embedded one is tried again each minute.',
+        'Set DATABASE_URL to store them; the embedded PostgreSQL is retried every minute.',
     );
     options.onStorage(createMemoryStorage());
   }
@@ -146,7 +146,7 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     do await sleep(options.retryMs ?? MINUTE, undefined, { ref: false });
     while (!closing && !(await startEmbedded(() => undefined)));
     if (closing) return;
-    log('The embedded PostgreSQL is there now; profiles of this process stay in memory until it ends.');
+    log('The embedded PostgreSQL is available now; profiles of this process stay in memory until it ends.');
     await connect();
   }
 

@@ -158,7 +158,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       await loading.then(destroy, () => undefined);
       return;
     }
-    if (loggedAt > -Infinity) log(`The database at ${state.server} is there.`);
+    if (loggedAt > -Infinity) log(`The database at ${state.server} is available.`);
     loggedAt = -Infinity;
     state = { ...state, status: 'ready', message: null };
     everReady = true;

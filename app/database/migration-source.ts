@@ -44,7 +44,7 @@ export async function listMigrations(folder: string): Promise<Migration[]> {
     const name = file.replace(MODULE_ENDING, '');
     const other = found.get(name);
     if (other !== undefined) {
-      throw new Error(`The migration "${name}" is there twice, as ${other.file} and ${join(folder, file)}.`);
+      throw new Error(`The migration "${name}" exists twice, as ${other.file} and ${join(folder, file)}.`);
     }
     found.set(name, { name, file: join(folder, file) });
   }

@@ -221,7 +221,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
     },
     begin(asked, open) {
       let started: Running | null = null;
-      let skipped = 'Another request was being sampled; one is at a time.';
+      let skipped = 'Another request was being sampled; only one can be at a time.';
       try {
         if (running === null) started = running = start(asked);
       } catch (error) {

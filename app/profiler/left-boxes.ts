@@ -99,7 +99,7 @@ export async function storeLeftBoxes(options: LeftBoxesOptions): Promise<EndedPr
     if (!(await allStored())) return null;
     if (isDamaged || left === null) {
       await rename(path, path.replace(BOX_ENDING, '.damaged'));
-      warn(`A part of what an earlier process left can't be read; it is put aside in ${folder}.`);
+      warn(`Some profiles that an earlier process left can't be read; they were moved to ${folder}.`);
     } else await rm(path);
     return left === null ? null : { process: left.process, ...(end ?? { at: Date.now(), how: null }) };
   }
@@ -121,7 +121,7 @@ export async function storeLeftBoxes(options: LeftBoxesOptions): Promise<EndedPr
       if (found !== null) ended.push(found);
     }
   } catch (error) {
-    warn(`What an earlier process left in ${folder} can't be stored: ${messageOf(error)}.`);
+    warn(`Profiles that an earlier process left in ${folder} can't be stored: ${messageOf(error)}.`);
   }
   return ended.sort((one, other) => one.at - other.at);
 }

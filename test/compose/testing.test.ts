@@ -140,8 +140,8 @@ describe('express-hindsight/testing', () => {
   it('says what is wrong with the test', async () => {
     const response = await request(app).get('/orders').expect(200);
     for (const [work, sentence] of [
-      [() => testing.noFindings({ headers: {} }), 'no x-debug-token in what was passed'],
-      [() => testing.noFindings(null as never), 'no x-debug-token in what was passed'],
+      [() => testing.noFindings({ headers: {} }), 'no header x-debug-token'],
+      [() => testing.noFindings(null as never), 'no header x-debug-token'],
       [() => testing.noFindings({ headers: { 'x-debug-token': 'ffffff' } }), 'No profile with token ffffff'],
       [() => testing.cpuBelow(response, 'soon'), '"soon" is no duration'],
       [() => testing.queriesBelow(response, '5' as never), '"5" is no number of queries'],

@@ -205,7 +205,7 @@ describe('the database', () => {
       await own.resume();
       await until(() => database.state().status === 'ready', 'the database is ready');
       await database.ready;
-      expect(lines.at(-1)).to.match(/is there\.$/);
+      expect(lines.at(-1)).to.match(/is available\.$/);
     });
 
     it('later is seen, said once, and used as soon as it is back', async () => {

@@ -76,7 +76,7 @@ describe('migrations', () => {
     write('1_a.js', '');
     write('1_a.ts', '');
     expect(await listMigrations(folder).catch((error: unknown) => String(error))).to.match(
-      /"1_a" is there twice/,
+      /"1_a" exists twice/,
     );
   });
 

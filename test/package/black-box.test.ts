@@ -98,7 +98,7 @@ describe('the black box', () => {
       async () => (await list(next)).some(({ url }) => url.startsWith('/end')),
       'the rest is stored',
     );
-    await until(() => next.said().includes('put aside'), 'it is said');
+    await until(() => next.said().includes('moved to'), 'it is said');
     expect(readdirSync(folder).map((file) => file.slice(-8))).to.deep.equal(['.damaged']);
   });
 

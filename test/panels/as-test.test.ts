@@ -130,7 +130,7 @@ describe('panel request: as test', () => {
     const cut = { ...body, contentType: 'text/plain', text: 'beg', truncated: true, files: [] };
     expect(
       toTest({ ...plain, body: cut } as unknown as RequestPanelData, profileWith({ status: 500 })).join('\n'),
-    ).to.contain('not recorded whole');
+    ).to.contain('truncated: fill it in');
     const untyped = { ...cut, contentType: null, truncated: false };
     expect(
       sentBy(

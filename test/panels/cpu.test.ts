@@ -120,7 +120,7 @@ describe('the panel of CPU profiles', () => {
     const text = pageOf(
       samples({ nodesLeft: 12, isThinned: true, isOverLimit: true, otherMs: 42.25 }),
     ).text();
-    expect(text).to.contain('12 calls with little time').and.contain('joined to be fewer');
+    expect(text).to.contain('12 calls with little time').and.contain('merged to save space');
     expect(text)
       .to.contain('Sampling ended at its limit')
       .and.contain('for 42.3 ms meanwhile; it is left out');

@@ -163,7 +163,7 @@ describe('panel request: what is kept', () => {
     const context = fixture.recorder.open('request');
     const profile = fixture.recorder.snapshot(context);
     const html = panelHtml(fixture.services.renderPage, panel, { profile });
-    expect(load(html)('.empty').text()).to.contain('Nothing of this request was recorded.');
+    expect(load(html)('.empty').text()).to.contain('Nothing was recorded for this request.');
   });
 
   it('says that a request still runs', async () => {

@@ -46,7 +46,7 @@ describe('an embedded database that can not be used', function () {
       .to.throw(/made by PostgreSQL 17/)
       .with.property('status', 503);
     writeFileSync(file, version);
-    await until(() => lines.some((line) => line.includes('is there now')), 'it was tried again', 20_000);
+    await until(() => lines.some((line) => line.includes('is available now')), 'it was tried again', 20_000);
     expect(lines.filter((line) => line.includes('PostgreSQL 17')).length).to.equal(1);
     const usable = (): boolean => {
       try {

@@ -85,7 +85,9 @@ describe('a pause among several processes', () => {
       'recording has been paused since',
     );
     const third = await start('web.3');
-    expect(lines.join('\n')).to.match(/Recording is paused since 20\d\d-.+; resume it at \/_profiler\/\./);
+    expect(lines.join('\n')).to.match(
+      /Recording has been paused since 20\d\d-.+; resume it at \/_profiler\/\./,
+    );
     expect(await isRecorded(third, '/products/1?restarted')).to.equal(false);
     expect(await act('resume', other, third)).to.equal(303);
     expect(await isRecorded(third, '/products/1?resumed')).to.equal(true);

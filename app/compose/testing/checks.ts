@@ -36,7 +36,7 @@ function dataOf({ profile }: TestedProfile, panel: string): unknown {
 
 function notRecorded(tested: TestedProfile): never {
   throw new TypeError(
-    `Of ${nameOf(tested)} only a summary was recorded: recording is paused, or the request was sampled out.`,
+    `Only a summary of ${nameOf(tested)} was recorded: recording is paused, or the request was not sampled.`,
   );
 }
 

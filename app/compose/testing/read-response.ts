@@ -27,7 +27,7 @@ export function readResponse(response: unknown): TestedProfile {
   const token = tokenOf(response);
   if (token === null)
     throw new TypeError(
-      `There is no ${HEADER} in what was passed. Pass a response of an application with hindsight(app); with NODE_ENV=production, also set PROFILER=on.`,
+      `The argument has no header ${HEADER}. Pass a response of an application with hindsight(app); with NODE_ENV=production, also set PROFILER=on.`,
     );
   for (const testable of profilers.testables) {
     const found = testable.read(token);

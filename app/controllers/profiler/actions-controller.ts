@@ -22,7 +22,7 @@ export function createActionsController(
   async function armCpu(form: URLSearchParams): Promise<undefined> {
     const { profile } = await requireFormProfile(services, form);
     if (profile.kind !== 'request' || cpu === undefined || cpu.isOff)
-      throw createError('BAD_REQUEST', ['CPU profiles are off, or this is no request: PROFILER_CPU.']);
+      throw createError('BAD_REQUEST', ['CPU profiles are off (PROFILER_CPU), or this is not a request.']);
     cpu.arm(profile);
   }
 

@@ -82,7 +82,7 @@ function cpuText({ profile, amendments }: FoundProfile, panels: readonly Panel[]
 function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string {
   const form = cpuFormOf(profile, cpu);
   if (form === null)
-    throw createError('BAD_REQUEST', ['CPU profiles are off (PROFILER_CPU), or this is no request.']);
+    throw createError('BAD_REQUEST', ['CPU profiles are off (PROFILER_CPU), or this is not a request.']);
   cpu?.arm(profile);
   return form.address;
 }

@@ -88,8 +88,8 @@ const FILTERS = {
     ...TEXT,
     description: 'Occurs in the URL, in what was thrown, or in queries, log lines and calls.',
   },
-  over: { type: 'number', minimum: 0, description: 'Took longer than so many milliseconds.' },
-  queries: { type: 'integer', minimum: 0, description: 'Ran at least so many queries.' },
+  over: { type: 'number', minimum: 0, description: 'Took longer than this many milliseconds.' },
+  queries: { type: 'integer', minimum: 0, description: 'Ran at least this many queries.' },
   has: {
     type: 'string',
     enum: ['error', 'no-error', 'finding', 'no-finding', 'n+1', 'slow-query', 'slow-call', 'pin'],
@@ -190,7 +190,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       name: 'list_requests',
       title: 'List requests',
       description:
-        'Recorded requests, newest first, with status, time, number of queries, what was thrown and what was found wrong.',
+        'Recorded requests, newest first, with status, time, number of queries, error and findings.',
       properties: FILTERS,
       async run({ args }) {
         const rows = await findRows(args);
@@ -253,7 +253,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       name: 'why_404',
       title: 'Explain a 404 or 405',
       description:
-        'The newest request without a route, or the one given: which routes came closest, and at what each of them differed.',
+        'Which routes came closest to the newest request without a route, or to the one given, and where each differs.',
       properties: { token: TOKEN, url: FILTERS.url, max_tokens: BUDGET },
       async run(call) {
         const given = textOf(call.args, 'token');
@@ -321,7 +321,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       name: 'routes',
       title: 'List routes',
       description:
-        'Routes by the time they take: number of requests, errors, median and 95th percentile, queries, what is usually found wrong.',
+        'Routes by the time they take: number of requests, errors, median and 95th percentile, queries, frequent findings.',
       properties: {
         since: { type: 'string', enum: ['15m', '1h', '24h', 'all'], description: 'Default: 1h.' },
       },

@@ -64,8 +64,7 @@ function bodyOf({ body }: RecordedRequest): string | null {
   const { text, truncated, files } = body;
   if (files.length > 0)
     return refuse('It uploaded files, which are not recorded, so it can’t be sent again.');
-  if (text === null || truncated)
-    return refuse('Its body was not recorded whole, so it can’t be sent again.');
+  if (text === null || truncated) return refuse('Its body was truncated, so it can’t be sent again.');
   if (text.includes(MASK)) return refuse('Its body has masked values, so it can’t be sent again.');
   return text;
 }
@@ -88,7 +87,7 @@ export function prepareReplay(profile: Profile, given: Readonly<Record<string, u
   for (const [name, value] of Object.entries(given)) {
     const key = name.toLowerCase();
     if (LEFT_OUT.test(key) || !HEADER_NAME.test(key) || typeof value !== 'string')
-      refuse(`The header "${name.slice(0, 100)}" can’t be given.`);
+      refuse(`The header "${name.slice(0, 100)}" can’t be set.`);
     replay.headers[key] = [value];
   }
   replay.masked = [...new Set(replay.masked)].filter((name) => replay.headers[name] === undefined);

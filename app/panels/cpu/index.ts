@@ -38,7 +38,7 @@ export const cpuPanel: Panel<KeptCpu> = {
       : { text: 'not sampled', tone: 'plain' },
   empty: () => ({
     what: 'This request was not sampled.',
-    why: 'A CPU profile names the functions that used the CPU. It is made for requests that are asked for: by the form above, or by the header x-debug-profile: cpu.',
+    why: 'A CPU profile names the functions that used the CPU. Request one with the form above, or with the header x-debug-profile: cpu.',
   }),
   present: presentCpu,
   draw: drawCpu,

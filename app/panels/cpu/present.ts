@@ -14,8 +14,8 @@ const HARDLY_MS = 0.1;
 
 const ASKED: Readonly<Record<CpuReason, string>> = {
   header: 'Sampled because it had the header x-debug-profile: cpu.',
-  form: 'Sampled because a person asked for it on these pages, or an agent did.',
-  block: 'Sampled by itself, because an earlier request to this address had blocked the event loop.',
+  form: 'Sampled on request, from these pages or by an agent.',
+  block: 'Sampled automatically, because an earlier request to this address blocked the event loop.',
 };
 
 /** One own function, wherever it was called. */
@@ -139,7 +139,7 @@ function remarks(kept: CpuSamples): string[] {
       ? []
       : [`${count(nodesLeft, 'call')} with little time were added to their callers.`]),
     ...(isThinned === true
-      ? ['Samples were joined to be fewer, so that their order is coarser in the file.']
+      ? ['Samples were merged to save space, so their order in the file is coarser.']
       : []),
   ];
 }
@@ -147,7 +147,7 @@ function remarks(kept: CpuSamples): string[] {
 function presentUnsampled(kept: Exclude<KeptCpu, CpuSamples>): Presentation {
   if ('skipped' in kept)
     return {
-      lead: ['A CPU profile was asked for, and could not be made.'],
+      lead: ['A CPU profile was requested but could not be made.'],
       sections: [{ id: 'why', title: 'Why', rows: [{ label: 'Reason', text: kept.skipped }] }],
     };
   const { what, place, profile } = kept.earlier;
@@ -194,7 +194,7 @@ export function presentCpu(kept: KeptCpu): Presentation {
         columns: { text: 'Function', number: 'Total', place: 'Place' },
         card: 'largest',
         left: Math.max(0, functions.length - MOST_FUNCTIONS),
-        none: 'No function of your code was met by a sample.',
+        none: 'No sample hit a function of your code.',
         rows: functions.slice(0, MOST_FUNCTIONS).map(({ name, place, selfUs, totalUs, most }, index) => ({
           id: `f${index + 1}`,
           text: name,

@@ -26,7 +26,7 @@ const HAND_OVER =
   'start the application with node --import express-hindsight/register. docs/libraries.md lists what is recorded of each.';
 
 function watchedSentence(libraries: readonly { name: string; version: string | null }[]): string {
-  if (libraries.length === 0) return 'No database library that is known here was found in this process.';
+  if (libraries.length === 0) return 'No supported database library was found in this process.';
   const names = libraries.map(({ name, version }) => (version === null ? name : `${name} ${version}`));
   return `Recorded in this process: queries through ${names.join(', ')}, except those of the profiler itself.`;
 }

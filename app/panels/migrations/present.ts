@@ -26,7 +26,7 @@ function leadOf(data: MigrationsData): string[] {
       state === 'locked' ? 'it is locked, or the database was too slow' : 'the database did not respond';
     return [`The table ${name} could not be read: ${why}.`, ...(message === null ? [] : [message])];
   }
-  return [`Table ${name}, read beside the request.`, ...(message === null ? [] : [message])];
+  return [`Table ${name}, read while the request ran.`, ...(message === null ? [] : [message])];
 }
 
 function namesSection(id: string, title: string, names: readonly string[], note: string): Section {

@@ -53,8 +53,10 @@ function notesOf({ headers, body }: RequestPanelData, lines: readonly string[]):
     ...(has(/^(?:cookie|(?:proxy-)?authorization)$/i)
       ? ['It was sent with cookies or an authorization header, which are not included.']
       : []),
-    ...(lacksBody ? ['It had a body that was not recorded whole: fill it in.'] : []),
-    ...((body?.files.length ?? 0) > 0 ? ['Contents of files were not recorded: zeros stand for them.'] : []),
+    ...(lacksBody ? ['Its body was truncated: fill it in.'] : []),
+    ...((body?.files.length ?? 0) > 0
+      ? ['Contents of files were not recorded and are replaced by zeros.']
+      : []),
     ...(lines.some((line) => line.includes('MASKED'))
       ? ['MASKED stands for a masked value: fill in your own.']
       : []),

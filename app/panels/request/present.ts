@@ -181,7 +181,7 @@ export function presentRequest(
 
 export function noRequest(): EmptyState {
   return {
-    what: 'Nothing of this request was recorded.',
+    what: 'Nothing was recorded for this request.',
     why: 'Its request line could not be read, or its profile could not be built.',
   };
 }

@@ -103,8 +103,8 @@ function joinClocks(
 type Joined = ReturnType<typeof joinClocks>;
 
 function clockSentence(joined: Joined, { ttfb }: Measured, { headersMs }: TimelineData): string {
-  if (joined === null) return 'The first byte was not measured on both sides: the server’s part can’t be placed among these times.'; // prettier-ignore
-  const where = `The clocks of browser and server are joined at the first byte, which left here ${durationText(headersMs)} after the request began and came there at ${durationText(ttfb)}.`;
+  if (joined === null) return 'The first byte was not measured on both sides, so the server’s time can’t be placed on this scale.'; // prettier-ignore
+  const where = `The clocks of browser and server are aligned at the first byte: sent ${durationText(headersMs)} after the request began, received at ${durationText(ttfb)}.`;
   if (joined.tooLong)
     return `${where} The server took longer than the browser waited, as after a wait in a service worker or an early response: its part is drawn from the beginning of the wait.`;
   if (joined.slackMs === null)

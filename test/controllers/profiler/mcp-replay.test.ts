@@ -169,7 +169,7 @@ describe('the MCP tool replay', () => {
     expect(foreign.text).to.include('404 Not Found');
     expect((await headersOf(host, foreign.text)).get('host')).to.equal('elsewhere.example');
     const given = await replay(client, await host.send('/fine'), { Host: 'elsewhere.example' });
-    expect(given).to.deep.equal({ isError: true, text: 'The header "Host" can’t be given.' });
+    expect(given).to.deep.equal({ isError: true, text: 'The header "Host" can’t be set.' });
     expect((await replay(client, 'ffffff')).text).to.include('Token "ffffff" not found.');
   });
 });

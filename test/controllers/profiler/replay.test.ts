@@ -97,7 +97,7 @@ describe('the button that requests again', () => {
     expect(response.status).to.equal(400);
     const $ = load(await response.text());
     expect($('h1').text()).to.equal('Request not sent again');
-    expect($('main').text()).to.include('Its body was not recorded whole');
+    expect($('main').text()).to.include('Its body was truncated');
     expect(await count(host)).to.equal(1);
   });
 
