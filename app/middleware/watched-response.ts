@@ -103,11 +103,18 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       } as ServerResponse['end'],
       emit: function boundEmit(this: Observed, ...args: Parameters<ServerResponse['emit']>): boolean {
         const known = find(this);
-        if (known === undefined || known.context.sampledOut) return Reflect.apply(methods.emit, this, args);
+        const isFinish = args[0] === 'finish';
+        if (known === undefined || (known.context.sampledOut && !isFinish))
+          return Reflect.apply(methods.emit, this, args);
         const { context, fact } = known;
-        if (args[0] === 'finish') fact.isSent = true;
-        if (tracker.current() === context) return Reflect.apply(methods.emit, this, args);
-        return tracker.run(context, () => Reflect.apply(methods.emit, this, args));
+        if (isFinish) fact.isSent = true;
+        const result =
+          context.sampledOut || tracker.current() === context
+            ? Reflect.apply(methods.emit, this, args)
+            : tracker.run(context, () => Reflect.apply(methods.emit, this, args));
+        // A server has taken its socket back by now, and emits `close`, which need not follow for a response that no server made.
+        if (isFinish && this.socket !== null) process.nextTick(ended, known);
+        return result;
       } as ServerResponse['emit'],
     };
   }
@@ -136,7 +143,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
 
   function ended(known: Watched): void {
     const { res, context, fact } = known;
-    fact.outcome = res.writableFinished ? 'finished' : 'aborted';
+    if (fact.outcome !== 'running') return;
+    fact.outcome = fact.isSent || res.writableFinished ? 'finished' : 'aborted';
     onClose(context, res.req);
     context.onLayerChange = null;
     watched.set(context, undefined);
@@ -162,7 +170,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       }
       open.add(known);
       res.on('close', () => {
-        if (fact.outcome === 'running') ended(known);
+        ended(known);
       });
     },
     sweep() {

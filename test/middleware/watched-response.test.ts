@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import type { ResponseFact } from '../../app/profiler/facts.ts';
@@ -107,6 +107,45 @@ describe('a watched response', () => {
     expect(fact).to.include({ status: 404, bodyBytes: 0, outcome: 'finished' });
     expect(fact.rawHeaders.slice(0, 2)).to.deep.equal(['x-a', '1']);
   });
+
+  for (const sampledOut of [false, true]) {
+    const which = sampledOut ? ', also if it is sampled out' : '';
+    it(`is finished where no server made it, as in a serverless function${which}`, async () => {
+      const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
+      let closed = 0;
+      const { watch } = createResponseWatch({
+        tracker: new ContextTracker(),
+        previewBytes: 10,
+        onHeaders: () => undefined,
+        onClose: () => closed++,
+      });
+      const res = new ServerResponse(new IncomingMessage(new Socket()));
+      const written: string[] = [];
+      const socket = {
+        _writableState: {},
+        writable: true,
+        on: () => undefined,
+        cork: () => undefined,
+        uncork: () => undefined,
+        write: (text: string, _encoding: string, sent?: () => void) => {
+          written.push(text);
+          sent?.();
+          return true;
+        },
+      };
+      res.assignSocket(socket as object as Socket);
+      watch(res, context);
+      const finished = once(res, 'finish');
+      res.end('done');
+      await finished;
+      expect(written.join('')).to.include('done');
+      await new Promise((done) => setImmediate(done));
+      const { outcome, bodyBytes } = context.first('response') ?? {};
+      expect([outcome, bodyBytes, closed]).to.deep.equal(['finished', sampledOut ? 0 : 4, 1]);
+      res.emit('close');
+      expect(closed).to.equal(1);
+    });
+  }
 
   it('lets two profilers watch the same response', async () => {
     const { fact, headers, closed } = await factOf((res) => res.end('ab'), { watches: 2 });
