@@ -24,6 +24,7 @@ import { redisPatches } from '../observe/channels/redis.ts';
 import { redis4Patches } from '../observe/channels/redis-4.ts';
 import { socketIoPatch } from '../observe/channels/socket-io.ts';
 import { sqlitePatches } from '../observe/channels/sqlite.ts';
+import { sqlite3Patch } from '../observe/channels/sqlite3.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump } from '../observe/dump.ts';
 import { createExplainer } from '../observe/explain.ts';
@@ -67,7 +68,9 @@ import type { Profiler } from './profiler-options.ts';
 
 /** Libraries of the database panel. */
 const DATABASES = new Set(
-  [pgPatch, postgresPatch, mongodbPatch, ...mysqlPatches, ...sqlitePatches].map(({ name }) => name),
+  [pgPatch, postgresPatch, mongodbPatch, ...mysqlPatches, ...sqlitePatches, sqlite3Patch].map(
+    ({ name }) => name,
+  ),
 );
 
 export interface ObserverOptions {
@@ -171,7 +174,7 @@ export function createObservers(options: ObserverOptions): Observers {
       listen: () => observeLabels({ tracker, findCaller, queries }),
     },
     { patches: [bluebirdPatch], listen: () => observeBluebird({ tracker, queries }) },
-    { patches: sqlitePatches, listen: () => observeSqlite({ queries }) },
+    { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeSqlite({ tracker, queries }) },
     {
       patches: [ioredisPatch, ...redisPatches, ...redis4Patches],
       listen: () => observeCache({ tracker, findCaller }),

@@ -1,7 +1,8 @@
-/** `better-sqlite3` and `node:sqlite` -> facts `query`, by the channel of channels/sqlite.ts. */
+/** `better-sqlite3`, `node:sqlite` and `sqlite3` -> facts `query`, by the channel of channels/sqlite.ts. */
 import { type SqliteQuery, sqliteChannels } from './channels/sqlite.ts';
-import type { QueryRecorder, RunningQuery } from './queries.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import type { DriverObserverOptions } from './pooled.ts';
+import type { RunningQuery } from './queries.ts';
+import { closing, subscribeToCalls } from './subscribe.ts';
 import { isRecord } from '../profiler/json.ts';
 
 /** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
@@ -11,17 +12,22 @@ function bindingsOf(args: readonly unknown[]): unknown {
   return isNamed && args.length === 1 ? first : args.flat();
 }
 
-function rowsOf({ method, result }: SqliteQuery): number | null {
+/** For other statements, `sqlite3` still has the number of the last change. */
+const CHANGES = /^\s*(?:with|insert|update|delete|replace)\b/i;
+
+function rowsOf({ method, result, error, sql, calledOn }: SqliteQuery): number | null {
+  if (error !== undefined) return null;
   if (method === 'all') return Array.isArray(result) ? result.length : null;
   if (method === 'get') return result === undefined ? 0 : 1;
-  if (method === 'iterate') return typeof result === 'number' ? result : null;
-  const changes: unknown = (result as { changes?: unknown } | null | undefined)?.changes;
+  if (method === 'iterate' || method === 'each') return typeof result === 'number' ? result : null;
+  const changed = calledOn !== undefined && CHANGES.test(sql) ? calledOn : result;
+  const changes: unknown = (changed as { changes?: unknown } | null | undefined)?.changes;
   return typeof changes === 'number' || typeof changes === 'bigint' ? Number(changes) : null;
 }
 
-export function observeSqlite({ queries }: { queries: QueryRecorder }): { close(): void } {
+export function observeSqlite({ tracker, queries }: DriverObserverOptions): { close(): void } {
   const running = new WeakMap<SqliteQuery, RunningQuery>();
-  const undo = subscribeToCalls<SqliteQuery>(sqliteChannels.query, {
+  const calls = subscribeToCalls<SqliteQuery>(sqliteChannels.query, {
     start(message) {
       const { database, sql, args } = message;
       const query = queries.start({
@@ -40,5 +46,10 @@ export function observeSqlite({ queries }: { queries: QueryRecorder }): { close(
       queries.end(query, { rows: rowsOf(message), error: message.error });
     },
   });
-  return { close: undo };
+  // An addon calls back outside of every request.
+  const callbacks = tracker.follow(
+    sqliteChannels.query.asyncStart,
+    (message) => running.get(message as SqliteQuery)?.context,
+  );
+  return closing([calls, callbacks]);
 }

@@ -176,6 +176,48 @@ function openSqlite(Database: Sqlite['DatabaseSync']): Work {
   };
 }
 
+interface Sqlite3 {
+  Database: new (file: string) => {
+    run(sql: string, done: (error: Error | null) => void): void;
+    all(sql: string, values: unknown[], done: (error: Error | null, rows: unknown) => void): void;
+    close(done: () => void): void;
+  };
+}
+
+async function openSqlite3(load: Load): Promise<Work> {
+  const database = new (load('sqlite3') as Sqlite3).Database(':memory:');
+  const run = (sql: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      database.run(sql, (error) => {
+        if (error === null) resolve();
+        else reject(error);
+      });
+    });
+  const one = (id: number): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      database.all('select * from things where id = ?', [id], (error, rows) => {
+        if (error === null) resolve(rows);
+        else reject(error);
+      });
+    });
+  await run('create table things (id integer, name text)');
+  await run(
+    'with recursive n(i) as (select 1 union all select i + 1 from n where i < 1200) insert into things select i, i from n',
+  );
+  return {
+    one,
+    async transaction(id) {
+      await run('begin');
+      await one(id);
+      await run('commit');
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        database.close(resolve);
+      }),
+  };
+}
+
 /** A query of Knex runs where it is awaited. */
 async function rowsOf(query: PromiseLike<unknown>): Promise<unknown> {
   return await query;
@@ -396,6 +438,7 @@ export const libraryCases: readonly LibraryCase[] = [
   { name: 'node:sqlite', folder: 'project', library: 'node:sqlite', open: (load) => openSqlite((load('node:sqlite') as Sqlite).DatabaseSync) }, // prettier-ignore
   // Compiled: only where somebody has installed it.
   { name: 'better-sqlite3', folder: 'project', library: 'better-sqlite3', open: (load) => openSqlite(load('better-sqlite3') as Sqlite['DatabaseSync']) }, // prettier-ignore
+  { name: 'sqlite3 6', folder: 'project', library: 'sqlite3', open: openSqlite3 },
   { name: 'mongodb 7', folder: 'project', library: 'mongodb', open: openMongodb },
   { name: 'mongodb 6', folder: 'previous', library: 'mongodb', open: openMongodb },
   { name: 'Knex 3', folder: 'project', library: 'knex', open: openKnex },

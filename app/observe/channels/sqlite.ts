@@ -11,6 +11,8 @@ export interface SqliteQuery extends Traced {
   /** Arguments of the method, as given. */
   args: readonly unknown[];
   method: string;
+  /** `this` of the callback, if the library calls back. */
+  calledOn?: unknown;
 }
 
 type Method = (this: unknown, ...args: unknown[]) => unknown;

@@ -1,0 +1,125 @@
+/**
+ * `sqlite3` -> channel `express-hindsight:sqlite:query`. A statement ends with its callback. The methods of a database call those of a
+ * statement, so only the outer call is published: it alone learns that a statement can't be prepared.
+ */
+import type { LibraryPatch } from '../libraries.ts';
+import { type SqliteQuery, sqliteChannels } from './sqlite.ts';
+import { publishEnd, traceSync, tracedCallback } from './trace.ts';
+import { allOf, wrapMethod } from './wrap-method.ts';
+
+type Callback = (this: unknown, ...args: unknown[]) => unknown;
+
+interface Exports {
+  Database?: { prototype: object };
+  Statement?: { prototype: object };
+}
+
+const { query } = sqliteChannels;
+
+/** The database of each prepared statement, because the statement lacks it. */
+const databases = new WeakMap<object, object>();
+
+let isInside = false;
+
+/** Calls a method that may call others of the library. */
+function inside(method: Callback, self: unknown, args: readonly unknown[]): unknown {
+  const before = isInside;
+  isInside = true;
+  try {
+    return Reflect.apply(method, self, args);
+  } finally {
+    isInside = before;
+  }
+}
+
+/** What becomes of an error without a callback: an event of the statement or database, which throws if nobody listens. */
+function unheard(this: unknown, error: unknown): void {
+  if (!(error instanceof Error)) return;
+  const emitter = this as { emit?: (name: string, error: unknown) => void } | undefined;
+  if (typeof emitter?.emit !== 'function') throw error;
+  emitter.emit('error', error);
+}
+
+/** The callback that ends the statement, and the arguments before it. */
+function splitArguments(
+  method: string,
+  args: readonly unknown[],
+): { before: readonly unknown[]; last: Callback } {
+  const last = args.at(-1);
+  if (typeof last !== 'function') return { before: args, last: unheard };
+  const isForRows = method === 'each' && typeof args.at(-2) !== 'function';
+  if (!isForRows) return { before: args.slice(0, -1), last: last as Callback };
+  return {
+    before: args,
+    last(error) {
+      if (error !== null && error !== undefined) Reflect.apply(last, this, [error]);
+    },
+  };
+}
+
+function traced(message: SqliteQuery, args: readonly unknown[], call: (args: unknown[]) => unknown): unknown {
+  const { before, last } = splitArguments(message.method, args);
+  const over = tracedCallback(query, message, last);
+  const ended: Callback = function (...results) {
+    message.calledOn = this;
+    return Reflect.apply(over, this, results);
+  };
+  try {
+    return traceSync(query, message, () => call([...before, ended]));
+  } catch (error) {
+    publishEnd(query, message);
+    throw error;
+  }
+}
+
+function patchMethods(
+  prototype: object | undefined,
+  names: readonly string[],
+  messageOf: (self: object, args: readonly unknown[]) => Pick<SqliteQuery, 'database' | 'sql' | 'args'>,
+): ((() => void) | null)[] {
+  return names.map((name) =>
+    wrapMethod(
+      prototype,
+      name,
+      (original) =>
+        function (this: unknown, ...args) {
+          if (isInside || !query.start.hasSubscribers) return Reflect.apply(original, this, args);
+          const message = { ...messageOf(this as object, args), method: name };
+          return traced(message, args, (given) => inside(original, this, given));
+        },
+    ),
+  );
+}
+
+function valuesIn(args: readonly unknown[]): unknown[] {
+  return args.filter((one) => typeof one !== 'function');
+}
+
+export const sqlite3Patch: LibraryPatch = {
+  name: 'sqlite3',
+  patch(exports) {
+    const { Database, Statement } = exports as Exports;
+    return allOf(
+      ...patchMethods(
+        Database?.prototype,
+        ['run', 'get', 'all', 'each', 'map', 'exec'],
+        (database, [sql, ...args]) => ({ database, sql: String(sql), args: valuesIn(args) }),
+      ),
+      ...patchMethods(Statement?.prototype, ['run', 'get', 'all', 'each'], (statement, args) => ({
+        database: databases.get(statement) ?? null,
+        sql: String((statement as { sql?: unknown }).sql),
+        args: valuesIn(args),
+      })),
+      wrapMethod(
+        Database?.prototype,
+        'prepare',
+        (original) =>
+          function (this: unknown, ...args) {
+            const statement = inside(original, this, args) as object;
+            databases.set(statement, this as object);
+            return statement;
+          },
+      ),
+    );
+  },
+};
