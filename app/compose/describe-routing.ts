@@ -23,12 +23,14 @@ function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
     return { table, considered, nearest: null, secondTry: null, allow: [] };
   }
   const other = otherSpelling(path);
+  const allowed = considered.flatMap(({ verdict, methods }) => (verdict === 'method' ? methods : []));
   return {
     table,
     considered,
     nearest: nearestRoutes(table, method, path),
     secondTry: { path: other, matched: matcher.match(other).routes.some((route) => answers(route, method)) },
-    allow: [...new Set(considered.flatMap(({ verdict, methods }) => (verdict === 'method' ? methods : [])))],
+    // `app.options('*', cors())` responds to preflights for paths that don't exist.
+    allow: allowed.every((name) => name === 'OPTIONS') ? [] : [...new Set(allowed)],
   };
 }
 

@@ -3,7 +3,7 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept } from './shared/kept.ts';
 import { wasSeen } from './shared/errors.ts';
-import { isInLibrary, loggedErrorPlace } from './shared/logged.ts';
+import { isInLibrary, loggedErrorPlace, toldErrorPlace } from './shared/logged.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 /** Express prints what no error handler took: an exception of this profile if it came before the end, else the response said it. */
@@ -32,7 +32,10 @@ export const loggedError: FindingRule<Given> = {
       errors === 1
         ? `An error was logged${response}: ${message}`
         : `${count(errors)} errors were logged${response}; first: ${message}`;
-    const place = isInLibrary(first.caller) ? (loggedErrorPlace(exception) ?? first.caller) : first.caller;
+    const told = isInLibrary(first.caller)
+      ? (toldErrorPlace(exception, first.message) ?? loggedErrorPlace(exception))
+      : null;
+    const place = told ?? first.caller;
     return [{ broke: 'unseen', severity: 'warn', sentence, anchor: `l${index + 1}`, place }];
   },
 };

@@ -1,11 +1,17 @@
 import { expect } from 'chai';
 import { loggedError } from '../../app/findings/logged-error.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { inLibrary } from '../support/in-library.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 
 describe('finding logged-error', () => {
   withQuietConsole();
   const ask = withFindingsApp((app) => {
+    app.get('/told', () => {
+      throw Object.assign(new Error('no more tea'), { status: 418 });
+    });
+    // A library's handler of errors logs what it is given, as express-winston's does.
+    app.use('/told', inLibrary("(error, req, res, next) => { console.error(`error: ${error.message} {}`); next(error); }")); // prettier-ignore
     app.get('/swallowed', (_req, res) => {
       console.error(new TypeError('no such thing'));
       console.error('and another');
@@ -30,6 +36,14 @@ describe('finding logged-error', () => {
     expect(finding).to.include({ label: 'logged error', severity: 'warn', panel: 'logs', anchor: 'l1' });
     expect(finding?.sentence).to.match(/^2 errors were logged, but the response was 200; first: TypeError: no such thing/); // prettier-ignore
     expect(finding?.place).to.match(/logged-error\.test\.ts:\d+$/);
+  });
+
+  it('has the line of the error that a library logged', async () => {
+    const { of, profile } = await ask('/told');
+    const [finding] = of('logged-error');
+    expect(finding?.sentence).to.match(/the response was 418: error: no more tea/);
+    expect(JSON.stringify(profile)).to.match(/node_modules\/some-framework\/handler\.js:1/);
+    expect(finding?.place).to.match(/^test\/findings\/logged-error\.test\.ts:\d+$/);
   });
 
   it('masks a secret that the request contained', async () => {

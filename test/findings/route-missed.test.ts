@@ -42,3 +42,21 @@ describe('finding route-missed', () => {
       expect((await ask(path)).of('route-missed'), path).to.deep.equal([]);
   });
 });
+
+describe('finding route-missed where every path responds to preflights', () => {
+  const ask = withFindingsApp((app) => {
+    app.options('/{*path}', (_req, res) => res.sendStatus(204));
+    app.get('/orders', (_req, res) => res.send('x'));
+  });
+
+  it('takes no path for one with another method', async () => {
+    expect((await ask('/nowhere-at-all')).of('route-missed')).to.deep.equal([]);
+  });
+
+  it('still names the methods of a path that exists', async () => {
+    const [finding] = (await ask('/orders', { method: 'PUT' })).of('route-missed');
+    expect(finding?.sentence).to.match(
+      /^This path allows 2 methods \((?:OPTIONS, GET|GET, OPTIONS)\), not PUT$/,
+    );
+  });
+});

@@ -1,5 +1,6 @@
 /** Helpers of rules about log lines: whose line it is, and where an error came from that was only logged. */
 import type { ExceptionData } from '../../panels/exception/data.ts';
+import { lineOf } from './errors.ts';
 
 const IN_LIBRARY = /(?:^|\/)node_modules\//;
 
@@ -12,4 +13,13 @@ export function loggedErrorPlace(exception: ExceptionData | undefined): string |
   const { file = null, line = null } =
     exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};
   return file === null || line === null ? null : `${file}:${line}`;
+}
+
+/** `file:line` where the error came from whose message a line has; null if none of the request has it. */
+export function toldErrorPlace(exception: ExceptionData | undefined, line: string): string | null {
+  const told = exception?.errors.find(({ thrown }) => {
+    const message = thrown.chain[0]?.message ?? '';
+    return message !== '' && line.includes(message);
+  });
+  return told === undefined ? null : lineOf(told);
 }

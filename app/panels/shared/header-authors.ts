@@ -55,9 +55,17 @@ function textOf(value: unknown): string {
   return typeof value === 'number' ? String(value) : '';
 }
 
+function itemsOf(list: string): string[] {
+  return list.split(',').map((item) => item.trim().toLowerCase());
+}
+
+/** `Accept, Origin` has all of `Origin`. */
 function extendsValue(before: unknown, after: unknown): boolean {
   if (Array.isArray(after)) return [before].flat().every((item) => after.includes(item));
-  return typeof before === 'string' && typeof after === 'string' && before !== '' && after.startsWith(before);
+  if (typeof before !== 'string' || typeof after !== 'string' || before === '') return false;
+  if (after.startsWith(before)) return true;
+  const items = new Set(itemsOf(after));
+  return itemsOf(before).every((item) => items.has(item));
 }
 
 function verbOf(story: Story, value: unknown): string {
