@@ -1,6 +1,6 @@
 /**
  * `POST /_profiler/mcp`: coding agents ask here, by the Model Context Protocol's Streamable HTTP transport (revisions 2025-03-26 to
- * 2026-07-28), one message and one JSON response at a time. It changes nothing that is stored, so it needs no signed form; what a replay may
+ * 2026-07-28), one message and one response at a time. It changes nothing that is stored, so it needs no signed form; what a replay may
  * do is a setting. The profiler's guard applies as to its pages, and pages of other origins are refused, as the transport's section on security requires.
  */
 import { createError } from '../../errors.ts';
@@ -24,7 +24,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw createError('BAD_REQUEST', ['The body is no JSON.'], { cause: error });
+    throw createError('BAD_REQUEST', ['The body is not JSON.'], { cause: error });
   }
 }
 
