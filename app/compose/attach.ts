@@ -40,7 +40,7 @@ export function requireApplication(value: unknown): ExpressApplication {
   if (isExpressApplication(value)) return value;
   throw new ConfigError(
     'hindsight:',
-    'the first argument is no Express application; pass what express() returned (of NestJS: app.getHttpAdapter().getInstance()).',
+    'the first argument is not an Express application; pass what express() returned (in NestJS: app.getHttpAdapter().getInstance()).',
   );
 }
 

@@ -140,7 +140,7 @@ export function readExportedLine(line: string): ImportedLine {
   try {
     content = JSON.parse(line);
   } catch {
-    throw new Error('it is no JSON');
+    throw new Error('it is not JSON');
   }
   if (!isRecord(content)) throw new Error('it is no exported profile');
   if ('part' in content) return { part: partOf(content.part) };

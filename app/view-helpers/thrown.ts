@@ -143,7 +143,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       framesDropped: link.framesDropped,
       emptyNote: link.isError
         ? 'No frames: the error carries no stack.'
-        : 'No frames: what was thrown is no Error.',
+        : 'No frames: the thrown value is not an Error.',
       members: link.errors.map(({ chain }, index) => ({
         number: index + 1,
         class: chain[0]?.class ?? '',

@@ -152,7 +152,7 @@ describe('export', () => {
       expect({ code, stdout }).to.deep.equal({ code: 2, stdout: 'Imported 1 profile.\n' });
       expect(stderr.trimEnd().split('\n').sort()).to.deep.equal(
         [
-          'Line 1: it is no JSON.',
+          'Line 1: it is not JSON.',
           'Line 2: it is no exported profile.',
           'Line 3: its shared part was changed.',
           'Line 4: its document has no valid "status": "green".',

@@ -172,7 +172,9 @@ describe('hindsight(app)', () => {
     }
     expect(said, 'createProfiler, and hindsight without a guard').to.have.lengthOf(2);
     for (const sentence of said)
-      expect(sentence).to.match(/^ANYONE WHO CAN REACH 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST.*PROFILER_PASSWORD/);
+      expect(sentence).to.match(
+        /^ANYONE WHO CAN REACH 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST.*PROFILER_PASSWORD/,
+      );
   });
 
   it('writes what a request made it throw without control characters, and with no line of its own', async () => {
@@ -188,7 +190,7 @@ describe('hindsight(app)', () => {
   });
 
   it('refuses what is no application', () => {
-    expect(() => hindsight(createServer())).to.throw('the first argument is no Express application');
+    expect(() => hindsight(createServer())).to.throw('the first argument is not an Express application');
   });
 
   it('answers what no route answered with a 404 page, where that is asked for', async () => {

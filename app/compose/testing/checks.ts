@@ -81,7 +81,7 @@ function matches({ method, url }: CallEntry, wantedMethod: string, wantedUrl: Re
 export const checks = {
   queriesBelow(response: unknown, limit: number): Verdict {
     if (typeof limit !== 'number' || Number.isNaN(limit))
-      throw new TypeError(`"${String(limit)}" is no number of queries.`);
+      throw new TypeError(`"${String(limit)}" is not a number of queries.`);
     const tested = readWhole(response);
     const queries = (dataOf(tested, 'database') as DatabaseData | null)?.totals.queries ?? 0;
     const said = `${nameOf(tested)} ran ${count(queries, 'query', 'queries')}`;

@@ -28,7 +28,7 @@ function countOf(panel: unknown): number {
   return typeof count === 'number' ? count : 0;
 }
 
-/** The line that would import it; null if it is no JSON of a profile. */
+/** The line that would import it; null if it is not JSON of a profile. */
 function lineOf(text: string): string | null {
   const saved = parse(text);
   if (!isRecord(saved) || !isRecord(saved.profile)) return null;

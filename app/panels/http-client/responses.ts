@@ -18,7 +18,7 @@ const MOST_COMPARED = 300;
 const MOST_SHOWN = 40;
 const LONGEST_LINE = 200;
 
-/** Indented; null if it is no JSON. */
+/** Indented; null if it is not JSON. */
 export function indented(text: string): string | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {

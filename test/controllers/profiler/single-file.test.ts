@@ -189,11 +189,11 @@ describe('a profile as one file', () => {
     };
     const refused: [string, string][] = [
       ['', 'No file was chosen'],
-      ['<!doctype html><title>Not ours</title>', 'Line 1: it is no JSON'],
+      ['<!doctype html><title>Not ours</title>', 'Line 1: it is not JSON'],
       ['{"profile":{"version":99}}', 'its profile has version 99'],
       ['{"a":1}', 'Line 1: it is no exported profile'],
       [JSON.stringify({ part: { id: 'x', text: '{}' } }), 'its shared part was changed'],
-      [lines.slice(0, lines.lastIndexOf('{"part"') + 20), 'it is no JSON'],
+      [lines.slice(0, lines.lastIndexOf('{"part"') + 20), 'it is not JSON'],
       [document((of) => (of.token = '../../x')), 'has no valid "token"'],
       [document((of) => (of.masked = 5)), 'the profile can’t be shown'],
       [document((of) => (of.panels = JSON.parse('{"__proto__":{}}') as object)), 'has no valid "panels"'],
