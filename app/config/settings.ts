@@ -82,7 +82,7 @@ export const serviceSettings = {
     read: proxyRanges,
     fallback: ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'],
     mayBeEmpty: true,
-    meaning: 'peers whose `x-forwarded-*` headers count; an empty value trusts none',
+    meaning: 'proxies whose `x-forwarded-*` headers are trusted; an empty value trusts none',
   }),
   trustedHosts: setting({
     name: 'TRUSTED_HOSTS',
@@ -102,7 +102,7 @@ export const serviceSettings = {
     read: wholeNumber(0, HOUR_MS),
     fallback: 25_000,
     meaning:
-      'milliseconds between SIGTERM and the end at most: running requests may end, and what is queued is stored. Less than the platform gives (Heroku and Kubernetes: 30 s)',
+      'maximum milliseconds between SIGTERM and exit, in which running requests finish and queued profiles are stored. Less than the platform gives (Heroku and Kubernetes: 30 s)',
   }),
   instance: setting({
     name: 'DYNO',
@@ -162,7 +162,7 @@ export const derivedSettings = {
     defaultText: '`postgres`',
     meaning: 'instead of `DATABASE_URL`: user',
   }),
-  dbPassword: secret('DB_PASSWORD', 'password of the database user, where `DATABASE_URL` has none'),
+  dbPassword: secret('DB_PASSWORD', 'password of the database user, if `DATABASE_URL` has none'),
   schema: setting({
     name: 'DB_SCHEMA',
     read: schemaName,
@@ -170,8 +170,8 @@ export const derivedSettings = {
     defaultText: '`APP_DOMAIN` as an identifier',
     meaning: 'search path of your connections',
   }),
-  appSecret: secret('APP_SECRET', 'a secret of yours: masked wherever it occurs'),
-  apiKey: secret('API_KEY', 'a secret of yours: masked wherever it occurs'),
+  appSecret: secret('APP_SECRET', 'a secret of your application: masked wherever it occurs'),
+  apiKey: secret('API_KEY', 'a secret of your application: masked wherever it occurs'),
 } satisfies SettingsTable;
 
 /** Settings of the profiler: `config.profiler`, and what a host passes to `createProfiler` by the same key. */
@@ -190,7 +190,7 @@ export const profilerSettings = {
     read: hostNames,
     fallback: [],
     meaning:
-      'host names, beside `localhost` and addresses, for which the profiler’s pages answer without a password; `.example.com` for a domain with its subdomains. The service adds `APP_DOMAIN` and `TRUSTED_HOSTS`',
+      'host names, in addition to `localhost` and addresses, for which the profiler’s pages respond without a password; `.example.com` for a domain with its subdomains. The service adds `APP_DOMAIN` and `TRUSTED_HOSTS`',
   }),
   retentionHours: setting({
     name: 'PROFILER_RETENTION_HOURS',
@@ -216,20 +216,20 @@ export const profilerSettings = {
     fallback: null,
     isSecret: true,
     meaning:
-      'streaming replica of the database that the profiles are stored in: pages read there what it has, and the rest from the primary ([docs/scaling.md](docs/scaling.md#reads-from-a-replica))',
+      'streaming replica of the database of the profiles: pages read from it what it has, and the rest from the primary ([docs/scaling.md](docs/scaling.md#reads-from-a-replica))',
   }),
   previewBytes: setting({
     name: 'PROFILER_PREVIEW_BYTES',
     read: wholeNumber(0, MEBIBYTE),
     fallback: 16_384,
-    meaning: 'bytes of a body that are recorded, of requests, responses and outgoing calls',
+    meaning: 'recorded bytes of each body, of requests, responses and outgoing calls',
   }),
   callBodies: setting({
     name: 'PROFILER_CALL_BODIES',
     read: onOff,
     fallback: true,
     meaning:
-      'whether bodies of outgoing calls are recorded, the first `PROFILER_PREVIEW_BYTES` of what is text ([docs/libraries.md](docs/libraries.md#bodies-of-calls)); in a host by default off where `NODE_ENV=production`',
+      'whether bodies of outgoing calls are recorded, the first `PROFILER_PREVIEW_BYTES` of text ([docs/libraries.md](docs/libraries.md#bodies-of-calls)); in a host by default off where `NODE_ENV=production`',
   }),
   sampleRate: setting({
     name: 'PROFILER_SAMPLE_RATE',
@@ -258,7 +258,7 @@ export const profilerSettings = {
     defaultText: '`VAR_DIR/black-box`; in a host a folder of the system’s temporary files',
     mayBeEmpty: true,
     meaning:
-      'folder for what a process could not store before it ended; the next start stores it. An empty value: it is lost ([docs/reliability.md](docs/reliability.md))',
+      'folder for what a process could not store before it ended; the next start stores it. An empty value turns this off ([docs/reliability.md](docs/reliability.md))',
   }),
   cpu: setting<'off' | 'ask' | 'auto' | null>({
     name: 'PROFILER_CPU',
@@ -266,15 +266,15 @@ export const profilerSettings = {
     fallback: null,
     defaultText: '`auto`; in a host `off` where `NODE_ENV=production`',
     meaning:
-      'which requests get a CPU profile ([docs/cpu.md](docs/cpu.md)): `ask`, those that are asked for by a form or a header; `auto`, also the next one to an address that blocked the event loop; `off`, none',
+      'which requests get a CPU profile ([docs/cpu.md](docs/cpu.md)): `ask`, those requested by a form or a header; `auto`, also the next one to an address that blocked the event loop; `off`, none',
   }),
   editor: setting({
     name: 'PROFILER_EDITOR',
     read: editorUrl,
     fallback: null,
-    defaultText: 'found in development',
+    defaultText: 'detected in development',
     meaning:
-      'editor that places on the pages open: `vscode`, `cursor`, `webstorm`, `zed`, an address with `%f`, `%l`, `%c`, or `none`. Where it is not set, it is found by `VISUAL`, `EDITOR`, the terminal, or a folder such as `.vscode`',
+      'editor that a `file:line` on the pages opens: `vscode`, `cursor`, `webstorm`, `zed`, an address with `%f`, `%l`, `%c`, or `none`. If unset, it is detected from `VISUAL`, `EDITOR`, the terminal, or a folder such as `.vscode`',
   }),
   editorPaths: setting({
     name: 'PROFILER_EDITOR_PATHS',
@@ -302,7 +302,7 @@ export const profilerSettings = {
     fallback: null,
     defaultText: 'the platform’s variable, such as `HEROKU_SLUG_COMMIT`, else the Git commit',
     meaning:
-      'name of the release, such as a commit or `v41`: profiles show it, and routes are compared by it ([docs/releases.md](docs/releases.md)); an empty value: none',
+      'name of the release, such as a commit or `v41`: profiles show it, and routes are compared by it ([docs/releases.md](docs/releases.md)); an empty value turns releases off',
     mayBeEmpty: true,
   }),
   serverTiming: setting({
@@ -324,7 +324,7 @@ export const profilerSettings = {
     read: onOff,
     fallback: false,
     meaning:
-      'whether what is recorded is also sent to an OpenTelemetry collector, traces and logs, as the `OTEL_…` settings below say ([docs/otlp.md](docs/otlp.md)). Without it these change nothing, so that an application with an OpenTelemetry SDK of its own does not export twice',
+      'whether profiles are also sent to an OpenTelemetry collector, as traces and logs; the `OTEL_…` settings below say how ([docs/otlp.md](docs/otlp.md)). Without it those have no effect, so an application with its own OpenTelemetry SDK does not export twice',
   }),
   otlpEndpoint: setting({
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -356,20 +356,20 @@ export const profilerSettings = {
     read: text,
     fallback: null,
     defaultText: '`unknown_service:node`',
-    meaning: 'name of the service in what is exported to OpenTelemetry ([docs/otlp.md](docs/otlp.md))',
+    meaning: 'name of the service in OpenTelemetry ([docs/otlp.md](docs/otlp.md))',
   }),
   resourceAttributes: setting<string | null>({
     name: 'OTEL_RESOURCE_ATTRIBUTES',
     read: text,
     fallback: null,
-    meaning: 'further attributes of the service there: `deployment.environment.name=staging,…`',
+    meaning: 'further attributes of the service in OpenTelemetry: `deployment.environment.name=staging,…`',
   }),
   replay: setting<'off' | 'safe' | 'all'>({
     name: 'PROFILER_REPLAY',
     read: oneOf('off', 'safe', 'all'),
     fallback: 'safe',
     meaning:
-      'which recorded requests an [agent](docs/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off`: no request is sent again, from the pages neither; they send any method, after a confirmation',
+      'which recorded requests an [agent](docs/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off`: no request is sent again, not from the pages either; these send any method, after a confirmation',
   }),
 } satisfies SettingsTable;
 
