@@ -144,7 +144,7 @@ describe('content security policy', () => {
     expect(directives.map(({ name, note }) => [name, note])).to.deep.equal([
       ['default-src', null],
       ['script-src', 'inline scripts may run'],
-      ['script-src', 'stands twice: browsers ignore this one'],
+      ['script-src', 'repeated: browsers ignore this one'],
       ['img-src', null],
     ]);
   });
@@ -154,7 +154,7 @@ describe('content security policy', () => {
     expect(directives.map(({ note }) => note)).to.deep.equal([
       "'none' is ignored beside other values",
       'obsolete: browsers ignore it',
-      'any site is let in',
+      'allows any site',
     ]);
     expect(open.join(' ')).to.contain('any script may run').and.to.not.contain('object-src');
     expect(

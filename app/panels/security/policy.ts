@@ -43,17 +43,17 @@ function scriptNote(lower: readonly string[]): string | null {
 }
 
 function noteOf(name: string, values: readonly string[], isRepeated: boolean): string | null {
-  if (isRepeated) return 'stands twice: browsers ignore this one';
+  if (isRepeated) return 'repeated: browsers ignore this one';
   if (OBSOLETE[name] !== undefined) return OBSOLETE[name];
   const lower = values.map((value) => value.toLowerCase());
   if (lower.includes("'none'") && lower.length > 1) return "'none' is ignored beside other values";
   if (SCRIPT_DIRECTIVES.has(name)) return scriptNote(lower);
   if (STYLE_DIRECTIVES.has(name))
     return lower.includes("'unsafe-inline'") && !lower.some((value) => NONCE_OR_HASH.test(value))
-      ? 'inline styles are let in'
+      ? 'allows inline styles'
       : null;
   if ((name === 'frame-ancestors' || name === 'form-action' || name === 'base-uri') && lower.includes('*'))
-    return 'any site is let in';
+    return 'allows any site';
   return null;
 }
 
@@ -65,9 +65,7 @@ function openEnds(directives: readonly Directive[], names: ReadonlySet<string>):
       ? []
       : ['No script-src and no default-src: any script may run.']),
     ...(hasDefault || names.has('object-src') ? [] : ['No object-src: plug-ins may run code.']),
-    ...(names.has('base-uri')
-      ? []
-      : ['No base-uri: a <base> that gets in turns relative scripts elsewhere.']),
+    ...(names.has('base-uri') ? [] : ['No base-uri: an injected <base> redirects relative scripts.']),
     ...(names.has('form-action') ? [] : ['No form-action: forms may be sent to any site.']),
     ...(names.has('frame-ancestors') ? [] : ['No frame-ancestors: any site may frame the page.']),
   ];

@@ -49,7 +49,7 @@ function ageProblem([value = '']: string[], { https }: SentHeaders): string | nu
 const RULES: readonly Rule[] = [
   {
     header: 'Content-Security-Policy',
-    purpose: 'says what a page may load and run',
+    purpose: 'controls what the page may load and run',
     risk: 'a script that gets into the page runs with all its rights',
     needed: ({ html }) => html,
   },
@@ -70,7 +70,7 @@ const RULES: readonly Rule[] = [
   },
   {
     header: 'X-Frame-Options',
-    purpose: 'says who may frame the page, where no frame-ancestors does',
+    purpose: 'controls who may frame the page, unless frame-ancestors does',
     risk: 'any site may frame the page and have its buttons clicked',
     needed: ({ html, all }) =>
       html && !all('content-security-policy').some((value) => /frame-ancestors/i.test(value)),
@@ -79,7 +79,7 @@ const RULES: readonly Rule[] = [
   },
   {
     header: 'Referrer-Policy',
-    purpose: 'says how much of the address other sites get',
+    purpose: 'controls how much of the address other sites get',
     risk: 'browsers choose: the origin goes to every site that the page links to',
     needed: ({ html }) => html,
     problem: ([value = '']) =>
@@ -87,7 +87,7 @@ const RULES: readonly Rule[] = [
   },
   {
     header: 'Permissions-Policy',
-    purpose: 'says which features of the browser a page may use',
+    purpose: 'controls which browser features the page may use',
     needed: never,
   },
   {
@@ -97,7 +97,7 @@ const RULES: readonly Rule[] = [
   },
   {
     header: 'Cross-Origin-Resource-Policy',
-    purpose: 'says which origins may embed the response',
+    purpose: 'controls which origins may embed the response',
     needed: never,
   },
   {
@@ -119,7 +119,7 @@ const RULES: readonly Rule[] = [
     purpose: 'names the server software',
     needed: never,
     onlySent: true,
-    problem: () => "tells who attacks what to try: app.disable('x-powered-by')",
+    problem: () => "tells attackers what to try: app.disable('x-powered-by')",
   },
 ];
 
