@@ -48,15 +48,15 @@ export const failureSent: FindingRule<Given> = {
     if ((database?.totals.failed ?? 0) > 0 || (calls?.totals.failed ?? 0) > 0) return [];
     const layers = routing.layers.map(fromLayerRow);
     const layer = lastRunning(layers);
-    if (layer === undefined) return [];
-    const passing = layer.kind === 'error' ? layers.findLast(({ kind }) => kind !== 'error') : undefined;
+    if (layers.length === 0) return [];
+    const passing = layer?.kind === 'error' ? layers.findLast(({ kind }) => kind !== 'error') : undefined;
     const line = logs?.lines.findLast(({ level }) => level === 'error' || level === 'warn');
     const lineAt = isInLibrary(line?.caller) ? null : line?.caller;
     const sent = errors.find(({ origin }) => origin === 'sent');
     const sentAt = (sent === undefined ? null : lineOf(sent)) ?? loggedErrorPlace(exception);
     const known = passing?.source ?? sentAt ?? lineAt ?? request?.response?.sentFrom;
     const last = known === null || known === undefined ? lastWork(database, calls) : undefined;
-    const place = known ?? last?.caller ?? layer.source;
+    const place = known ?? last?.caller ?? layer?.source;
     const cause =
       passing === undefined
         ? 'and nothing was thrown or passed to next()'

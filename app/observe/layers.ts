@@ -273,8 +273,8 @@ function createLayerTrace(
   }
 
   /**
-   * No route handled the request: the mount of the middleware that responded is its route. A middleware that
-   * responds with 404 may be there for unknown paths.
+   * No handler ran: the mount of the middleware that responded is the route. A middleware that responds with 404 may be there for
+   * unknown paths, but a callback of `app.param` runs for a path that has a route.
    */
   function noteMount(context: Context): void {
     const trace = traces.get(context);
@@ -282,11 +282,12 @@ function createLayerTrace(
     if (trace?.route !== null || trace.isUnanswered) return;
     if (typeof response?.headersAtMs !== 'number') return;
     const fact = trace.facts[trace.facts.length - 1];
-    if (fact?.kind !== 'middleware' || fact.outcome !== 'running') return;
-    if (response.status === 404 || response.status === 405) return;
+    if (fact?.outcome !== 'running' || (fact.kind !== 'middleware' && fact.kind !== 'param')) return;
+    const isMiddleware = fact.kind === 'middleware';
+    if (isMiddleware && (response.status === 404 || response.status === 405)) return;
     const method = context.first('request')?.method ?? '';
     if (isOptionsList(response, method)) return;
-    const handler = fact.name === '<anonymous>' ? null : fact.name;
+    const handler = fact.name === '<anonymous>' || !isMiddleware ? null : fact.name;
     const { pattern, source } = fact;
     const made = { pattern, method, params: {}, handler, source };
     trace.route = { key: null, fact: made };
@@ -437,10 +438,13 @@ function createLayerTrace(
     const trace = context === undefined ? undefined : traces.get(context);
     if (context === undefined || trace === undefined) return;
     // An error is no `next()`: the framework may have responded with it already.
-    if (context.ended && (!error || isSignal(error))) markNextAfterEnd(context);
+    const isNext = !error || isSignal(error);
+    if (context.ended && isNext) markNextAfterEnd(context);
+    // What called the application goes on: a framework around it, or Express's own 404.
+    else if (isNext) markNextCalled(trace.facts, trace.facts.at(-1)?.depth ?? 0, context.elapsedMs());
     trace.isUnanswered = true;
     if (trace.failure === null) return;
-    if (!error || isSignal(error)) {
+    if (isNext) {
       if (trace.handler !== null) noteDropped(trace, req);
       return;
     }

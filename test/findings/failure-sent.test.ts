@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ErrorRequestHandler, Response } from 'express';
+import express, { type ErrorRequestHandler, type Response } from 'express';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import { setImmediate } from 'node:timers/promises';
 import { inLibrary } from '../support/in-library.ts';
@@ -92,6 +92,20 @@ describe('finding failure-sent', () => {
     app.use('/result', ((_error, _req, res, _next) => {
       res.status(500).end();
     }) satisfies ErrorRequestHandler);
+    const inner = express();
+    inner.use(function passes(_req, _res, next) {
+      next();
+    });
+    app.use('/around', function around(req, res) {
+      inner(req, res, () => {
+        res.status(500).end();
+      });
+    });
+  });
+
+  it('names what called an application that passed the request on', async () => {
+    const [finding] = (await ask('/around')).of('failure-sent');
+    expect(finding?.sentence).to.match(/^around responded 500, /);
   });
 
   it('names the handler that sent a 5xx, and where', async () => {

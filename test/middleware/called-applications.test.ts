@@ -84,4 +84,29 @@ for (const [name, make] of EXPRESS_VERSIONS)
       const profiles = await recorded(make, inner, { options: { sampleRate: 0 } });
       expect(profiles.map(({ status }) => status)).to.deep.equal([503, 503]);
     });
+
+    it('does not respond where it passes the request on to what called it', async () => {
+      const profiler = createProfiler({ toolbar: false });
+      const app = make();
+      app.use(profiler.watch, profiler.pages);
+      app.use(function passes(_req, _res, next) {
+        next();
+      });
+      // As Fastify does with @fastify/express.
+      const { server, origin } = await listen((req, res) => {
+        app(req as express.Request, res as express.Response, () => {
+          res.writeHead(500).end('around');
+        });
+      });
+      // Express 4 is observed as a whole from its second request on.
+      await (await fetch(origin)).text();
+      const answer = await fetch(origin);
+      await answer.text();
+      const read = await profiler.profiles.read(answer.headers.get('x-debug-token') ?? '');
+      await close(server, profiler);
+      expect(JSON.stringify(read?.profile.panels.routing?.data)).not.to.include('responded');
+      expect(read?.profile.findings.map(({ sentence }) => sentence)).to.deep.equal([
+        'code outside any middleware responded 500, and nothing was thrown or passed to next()',
+      ]);
+    });
   });

@@ -49,6 +49,25 @@ describe('the route of a request that a mounted middleware answers', () => {
     expect((await see((app) => app.use('/api', missing), '/api/x')).route).to.equal(null);
   });
 
+  it('is that of the path whose parameter a callback responds to, with 404, too', async () => {
+    const build = (app: express.Express): void => {
+      app.param('id', (_req, res, next, id) => {
+        if (id === 'old') res.status(410).end();
+        else if (id === 'none') res.status(404).end();
+        else next();
+      });
+      const things = express.Router();
+      things.param('part', (_req, res) => void res.status(404).end());
+      things.get('/parts/:part', (_req, res) => void res.end());
+      app.use('/things', things);
+      app.get('/orders/:id', (_req, res) => void res.end());
+    };
+    expect((await see(build, '/orders/old')).route).to.equal('/orders/:id');
+    expect((await see(build, '/orders/none')).route).to.equal('/orders/:id');
+    expect((await see(build, '/orders/7')).route).to.equal('/orders/:id');
+    expect((await see(build, '/things/parts/7')).route).to.equal('/things/parts/:part');
+  });
+
   it('is none where Express lists the methods for OPTIONS, and that of a middleware that does', async () => {
     const build = (app: express.Express): void => {
       app.use(express.json());
