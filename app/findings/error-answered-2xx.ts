@@ -30,8 +30,8 @@ export const errorAnswered2xx: FindingRule<{ routing: KeptRouting; exception?: E
   name: 'error-answered-2xx',
   needs: ['routing'],
   labels: ['error hidden'],
-  why: 'A middleware or handler threw, rejected or passed an error to `next()`, or a resolver of GraphQL threw what JavaScript throws by itself (`TypeError` and the like), and the response status is a 2xx.',
-  fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by itself: there, mend the line, and throw a `GraphQLError` for what clients should know.',
+  why: 'A middleware or handler threw, rejected or passed an error to `next()`, or a GraphQL resolver threw a built-in error such as `TypeError`, and the response status is a 2xx.',
+  fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by design: there, fix the line, and throw a `GraphQLError` for what clients should know.',
   find({ routing, exception }, { status }) {
     if (status === null || status < 200 || status >= 300) return [];
     // Reported by error-dropped, and by answered-twice.

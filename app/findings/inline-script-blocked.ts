@@ -42,7 +42,7 @@ export const inlineScriptBlocked: FindingRule<{ request: KeptRequest } & Partial
   needs: ['request'],
   labels: ['script blocked'],
   why: 'The HTML has a script without `src` and without a nonce of the policy, and the policy that was sent has no hash and no `unsafe-inline` for scripts.',
-  fix: 'Move the script to a file of its own site, or give it a nonce that is new for each response and stands in `script-src` as `nonce-…`.',
+  fix: 'Move the script to a file of its own site, or give it a nonce that is new for each response and is listed in `script-src` as `nonce-…`.',
   find({ request, routing }, _head, shared) {
     const text = request.response?.text ?? null;
     if (

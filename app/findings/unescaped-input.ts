@@ -26,7 +26,7 @@ export const unescapedInput: FindingRule<{ request: KeptRequest } & Partial<Pick
   name: 'unescaped-input',
   needs: ['request'],
   labels: ['unescaped input'],
-  why: 'A parameter, query value or form field that contains a tag stands in the HTML of the response as it was sent.',
+  why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response.',
   fix: 'Let a template escape it (`<%= … %>` in EJS), or respond with text or JSON.',
   find({ request, routing }, _head, shared) {
     const { response } = request;

@@ -56,7 +56,7 @@ const RULES: readonly Rule[] = [
   {
     header: 'Strict-Transport-Security',
     purpose: 'keeps browsers on https',
-    risk: 'the next visit may begin over http, where anyone between can answer it',
+    risk: 'the next visit may begin over http, where anyone in between can respond',
     needed: ({ https }) => https,
     problem: ageProblem,
   },
