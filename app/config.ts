@@ -54,7 +54,8 @@ export function measuresCoverage(env: Environment = process.env): boolean {
 
 /** Whether a host is recorded: as its code says, else as PROFILER says, else everywhere except in production. */
 export function isEnabled(given: boolean | undefined, env: Environment = process.env): boolean {
-  return given ?? readEnvironment(hostSettings, env).enabled ?? !isProduction(env);
+  const { enabled } = hostSettings;
+  return given ?? readEnvironment({ enabled }, env).enabled ?? !isProduction(env);
 }
 
 /** The editor that places on the pages open; null: none. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ConfigError, readConfig, schemaOf } from '../app/config.ts';
+import { ConfigError, hostEnvironment, isEnabled, readConfig, schemaOf } from '../app/config.ts';
 
 describe('configuration', () => {
   it('has the defaults of the documentation, frozen', () => {
@@ -182,6 +182,15 @@ describe('configuration', () => {
       expect(() => readConfig(env)).to.not.throw(ConfigError, /secret/);
     });
   }
+
+  it('refuses a database of a host that is none, unless the host is not recorded', () => {
+    const env = { PROFILER_DATABASE_URL: 'nonsense' };
+    expect(() => hostEnvironment(env)).to.throw(
+      ConfigError,
+      /^PROFILER_DATABASE_URL is not an address; set /,
+    );
+    expect(isEnabled(undefined, { ...env, NODE_ENV: 'production' })).to.equal(false);
+  });
 
   it('keeps plans of statements from 100 ms on, or as asked, or none', () => {
     expect(readConfig({}).profiler.explainMs).to.equal(100);

@@ -1,5 +1,5 @@
 /** The two-line entry point: creates a profiler for one application and attaches it. */
-import { ConfigError, hostEnvironment } from '../config.ts';
+import { ConfigError, hostEnvironment, isEnabled } from '../config.ts';
 import { profilerOf, requireApplication } from './attach.ts';
 import { createProfiler } from './create-profiler.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
@@ -19,7 +19,9 @@ export function hindsight(app: object, options: ProfilerOptions = {}): Profiler 
       'this application has a profiler already, with other options; pass them in the first call, or close that profiler.',
     );
   }
-  const profiler = createProfiler({ ...hostEnvironment(), ...options });
+  // A profiler that is off does not end the application for a wrong setting.
+  const environment = isEnabled(options.enabled) ? hostEnvironment() : {};
+  const profiler = createProfiler({ ...environment, ...options });
   profiler.attach(application);
   return profiler;
 }

@@ -1,4 +1,4 @@
-/** Finds unknown options of `createProfiler`, each with the closest known one: typing errors, or options of another version. */
+/** Finds unknown options of a profiler, each with the closest known one: typing errors, or options of another version. */
 import { profilerSettings, hostSettings } from '../config/settings.ts';
 import { editDistance } from '../middleware/nearest-routes.ts';
 import type { ProfilerOptions } from './profiler-options.ts';
@@ -46,6 +46,6 @@ export function unknownOptions(options: object): string[] {
     .map((name) => {
       const near = nearest(name, known);
       const advice = near.length === 0 ? 'it has no effect.' : `did you mean ${near.join(', ')}?`;
-      return `createProfiler: unknown option "${name}"; ${advice}`;
+      return `unknown option "${name}"; ${advice}`;
     });
 }

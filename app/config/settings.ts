@@ -384,7 +384,7 @@ export const hostSettings = {
   }),
   databaseUrl: setting({
     name: 'PROFILER_DATABASE_URL',
-    read: text,
+    read: postgresUrl,
     fallback: null,
     defaultText: 'none: memory',
     isSecret: true,

@@ -255,6 +255,18 @@ describe('hindsight(app)', () => {
       });
       expect(said).to.deep.equal([]);
     });
+
+    it('is not ended by a wrong setting, which ends the start elsewhere', async () => {
+      const wrong = { PROFILER_SLOW_MS: 'soon' };
+      await withEnvironment({ ...wrong, NODE_ENV: 'production' }, async () => {
+        const app = application();
+        expect(attached(app).isOn).to.equal(false);
+        await expectOff(app);
+      });
+      await withEnvironment(wrong, () => {
+        expect(() => attached(application())).to.throw(/^PROFILER_SLOW_MS is "soon"; /);
+      });
+    });
   });
 });
 
@@ -264,11 +276,11 @@ describe('createProfiler', () => {
     const options = { sampling: { rate: 0.1 }, retention: 4, passwort: 'x', toolbr: true, quux: 1 };
     await createProfiler({ ...options, warn: (sentence) => said.push(sentence) }).close();
     expect(said).to.deep.equal([
-      'createProfiler: unknown option "sampling"; did you mean sampleRate?',
-      'createProfiler: unknown option "retention"; did you mean retentionHours, retentionCount, retentionMb?',
-      'createProfiler: unknown option "passwort"; did you mean password?',
-      'createProfiler: unknown option "toolbr"; did you mean toolbar, toolbarOrigins?',
-      'createProfiler: unknown option "quux"; it has no effect.',
+      'unknown option "sampling"; did you mean sampleRate?',
+      'unknown option "retention"; did you mean retentionHours, retentionCount, retentionMb?',
+      'unknown option "passwort"; did you mean password?',
+      'unknown option "toolbr"; did you mean toolbar, toolbarOrigins?',
+      'unknown option "quux"; it has no effect.',
     ]);
   });
 });
