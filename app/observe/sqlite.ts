@@ -29,13 +29,13 @@ export function observeSqlite({ tracker, queries }: DriverObserverOptions): { cl
   const running = new WeakMap<SqliteQuery, RunningQuery>();
   const calls = subscribeToCalls<SqliteQuery>(sqliteChannels.query, {
     start(message) {
-      const { database, sql, args } = message;
+      const { library, database, sql, args } = message;
       const query = queries.start({
         system: 'sqlite',
         sql,
         bindings: bindingsOf(args),
         connection: database,
-        library: 'better-sqlite3',
+        library,
       });
       if (query !== null) running.set(message, query);
     },

@@ -5,6 +5,8 @@ import { publishEnd, publishError, traceSync, type Traced } from './trace.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
 export interface SqliteQuery extends Traced {
+  /** Package whose frames are no callers. */
+  library: string;
   /** The database; null if unknown. */
   database: object | null;
   sql: string;
@@ -24,6 +26,9 @@ interface Statement {
   database?: object;
 }
 
+/** node:sqlite has no frames of a package. */
+const LIBRARY = 'better-sqlite3';
+
 const query = tracingChannel('express-hindsight:sqlite:query');
 
 export const sqliteChannels = { query };
@@ -34,7 +39,7 @@ const databases = new WeakMap<object, object>();
 function messageOf(statement: Statement, method: string, args: readonly unknown[]): SqliteQuery {
   const sql = statement.sourceSQL ?? statement.source;
   const database = statement.database ?? databases.get(statement) ?? null;
-  return { database, sql: typeof sql === 'string' ? sql : '', args, method };
+  return { library: LIBRARY, database, sql: typeof sql === 'string' ? sql : '', args, method };
 }
 
 function traced(message: SqliteQuery, call: () => unknown): unknown {
@@ -106,7 +111,13 @@ function patchExec(prototype: object | undefined): (() => void) | null {
     (original) =>
       function (this: unknown, ...args) {
         const call = (): unknown => Reflect.apply(original, this, args);
-        const message = { database: this as object, sql: String(args[0]), args: [], method: 'exec' };
+        const message = {
+          library: LIBRARY,
+          database: this as object,
+          sql: String(args[0]),
+          args: [],
+          method: 'exec',
+        };
         return query.start.hasSubscribers ? traced(message, call) : call();
       },
   );

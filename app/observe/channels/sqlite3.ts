@@ -84,7 +84,7 @@ function patchMethods(
       (original) =>
         function (this: unknown, ...args) {
           if (isInside || !query.start.hasSubscribers) return Reflect.apply(original, this, args);
-          const message = { ...messageOf(this as object, args), method: name };
+          const message = { ...messageOf(this as object, args), library: 'sqlite3', method: name };
           return traced(message, args, (given) => inside(original, this, given));
         },
     ),

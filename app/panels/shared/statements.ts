@@ -93,9 +93,9 @@ export function labelOfStatement(
   return label ?? (above === undefined ? labelled(sql) : `${above}: ${labelled(sql)}`);
 }
 
-/** Begin, commit, a setting of the connection (`set time zone`) and the like, which do no work. */
+/** Begin, commit, a setting of the connection (`set time zone`), a question about the schema that an ORM repeats (`pragma`) and the like, which do no work. */
 export function isControl(sql: string): boolean {
-  return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|set)\b/i.test(sql);
+  return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|set|pragma)\b/i.test(sql);
 }
 
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;

@@ -124,7 +124,14 @@ describe('SQL, told without a parser', () => {
   });
 
   it('knows what controls a transaction', () => {
-    for (const sql of ['BEGIN;', 'COMMIT;', 'ROLLBACK', 'SAVEPOINT trx3;', 'release trx3'])
+    for (const sql of [
+      'BEGIN;',
+      'COMMIT;',
+      'ROLLBACK',
+      'SAVEPOINT trx3;',
+      'release trx3',
+      'PRAGMA TABLE_INFO(`things`);',
+    ])
       expect(isControl(sql), sql).to.equal(true);
     expect(isControl('select begin from t')).to.equal(false);
   });
