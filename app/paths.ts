@@ -38,13 +38,19 @@ function installedRoot(file: string): string {
   }
 }
 
-/** The folder that holds this package's package.json. */
-export function packageRoot(): string {
+function findRoot(): string {
   const file = fileURLToPath(codeUrl());
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     if (isPackage(folder)) return folder;
     if (folder === dirname(folder)) return installedRoot(file);
   }
+}
+
+let root: string | undefined;
+
+/** The folder that holds this package's package.json. */
+export function packageRoot(): string {
+  return (root ??= findRoot());
 }
 
 /** `name` of a module under `app/` without ending: .ts from source, .js in dist. */

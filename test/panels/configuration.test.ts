@@ -57,6 +57,22 @@ describe('panel configuration', () => {
     expect(rows).to.deep.equal(['@scope/a 1.0.0', 'express 5.1.0', 'knex 3.3.0']);
   });
 
+  it('looks for the packages once, however many there are and whatever comes first', async () => {
+    let looks = 0;
+    const counting = {
+      ...facts,
+      get packages() {
+        looks++;
+        return facts.packages;
+      },
+    };
+    const fixture = createPageFixture([createConfigurationPanel(counting)]);
+    await fixture.profileOf({});
+    const { panels } = await fixture.profileOf({ request: { live: { app: { settings: {} } } } });
+    expect((panels.configuration?.data as ConfigurationData).packages).to.have.length(3);
+    expect(looks).to.equal(1);
+  });
+
   it('shows what Express is set to, by its own list', async () => {
     const { data, html } = await render();
     expect(data.application).to.deep.equal([{ name: 'trust proxy', value: true, state: 'shown' }]);

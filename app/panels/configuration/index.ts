@@ -14,7 +14,7 @@ export interface ConfigurationFacts {
   settings: Readonly<Record<string, unknown>>;
   /** Names of settings whose values may be shown. */
   shown: readonly string[];
-  /** Version by name of package. */
+  /** Version by name of package. Read once: the getter of a host looks into each package's folder. */
   packages: Readonly<Record<string, string>>;
   /** The process: node, platform, pid, dyno, release … by name. */
   process: Readonly<Record<string, string | number | null>>;
@@ -47,13 +47,18 @@ function pickShown(settings: Readonly<Record<string, unknown>> = {}): Record<str
   return Object.fromEntries(Object.entries(settings).filter(([name]) => SHOWN_APPLICATION.has(name)));
 }
 
+function listPackages(packages: Readonly<Record<string, string>>): string[] {
+  return Object.keys(packages)
+    .sort()
+    .map((name) => `${name} ${packages[name] ?? ''}`);
+}
+
 export function createConfigurationPanel(facts: ConfigurationFacts): Panel<ConfigurationData, null> {
+  let packages: string[] | null = null;
   const read = (application: Readonly<Record<string, unknown>> | undefined): ConfigurationData => ({
     settings: rowsOf(facts.settings, new Set(facts.shown)),
     application: rowsOf(pickShown(application), SHOWN_APPLICATION),
-    packages: Object.keys(facts.packages)
-      .sort()
-      .map((name) => `${name} ${facts.packages[name] ?? ''}`),
+    packages: (packages ??= listPackages(facts.packages)),
     process: Object.keys(facts.process).map((name) => ({ name, value: facts.process[name] ?? null })),
   });
   let data: ConfigurationData | null = null;
