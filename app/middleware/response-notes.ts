@@ -81,8 +81,9 @@ export class WatchedResponse implements ResponseFact {
   noteHeaders(res: ServerResponse, atMs: number): void {
     this.headersAtMs = atMs;
     this.status = res.statusCode;
-    this.statusMessage = res.statusMessage;
     const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
+    // HTTP/2 has no status message, and prints a warning if it is read.
+    if (typeof block === 'string') this.statusMessage = res.statusMessage;
     this.#sent = typeof block === 'string' ? block : readTable(res);
   }
 

@@ -91,9 +91,12 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       } as ServerResponse['write'],
       end: function observedEnd(this: Observed, ...args: unknown[]): unknown {
         const { writableEnded, headersSent } = this;
+        const bytesBefore = find(this)?.fact.bodyBytes;
         const result: unknown = Reflect.apply(methods.end, this, args);
         if (!writableEnded) {
-          findBody(this)?.noteChunk(args[0], args[1]);
+          const body = findBody(this);
+          // HTTP/2 has passed it to `write`.
+          if (body?.bodyBytes === bytesBefore) body?.noteChunk(args[0], args[1]);
           const known = headersSent ? find(this) : undefined;
           if (known !== undefined) known.fact.endedAtMs = known.context.elapsedMs();
         } else if (isChunk(args[0])) {
