@@ -28,6 +28,7 @@ import type { ExportedProfile } from './exported-profile.ts';
 import { type CheckProfile, type OpenedLines, openLines } from './open-lines.ts';
 import { readExported } from './read-exported.ts';
 import { createRecentProfilesCache, type CachedProfile } from './recent-profiles-cache.ts';
+import { orderOf } from './query-rows.ts';
 import { findUnstored } from './unstored.ts';
 import type { Writer } from './writer.ts';
 
@@ -117,14 +118,10 @@ export function createProfiles(options: {
     }
     // Pins and text search exist for stored profiles only.
     const isOfStored = query.pinned === true || query.text !== undefined;
-    const waiting = isOfStored
-      ? { rows: [], total: 0 }
-      : findUnstored({ recorder, writer }, query, stored.rows);
-    const total = stored.total + waiting.total;
-    if (waiting.total === 0 || query.offset > 0) return { ...stored, total, notice };
-    const rows = [...waiting.rows, ...stored.rows]
-      .sort((a, b) => compareRows(a, b, query))
-      .slice(0, query.limit);
+    const waiting = isOfStored ? [] : findUnstored({ recorder, writer }, query, stored.rows);
+    const total = stored.total + waiting.length;
+    if (waiting.length === 0 || query.offset > 0) return { ...stored, total, notice };
+    const rows = [...waiting, ...stored.rows].sort(orderOf(query)).slice(0, query.limit);
     return { ...stored, rows, total, notice };
   }
 
@@ -308,14 +305,4 @@ export function createProfiles(options: {
       }
     },
   };
-}
-
-function compareRows(a: ProfileIndex, b: ProfileIndex, query: ProfileQuery): number {
-  const column = query.sort ?? 'startedAt';
-  const sign = query.descending === false ? 1 : -1;
-  const [left, right] = [a[column], b[column]];
-  if (left === right) return sign * (a.startedAt - b.startedAt);
-  if (left === null) return 1;
-  if (right === null) return -1;
-  return sign * (left < right ? -1 : 1);
 }

@@ -1,7 +1,6 @@
 /** Searches profiles in memory; postgres-find, postgres-text and postgres-counts do the same in PostgreSQL. */
 import { findText, type TextPlace } from '../profiler/find-text.ts';
-import { matchesQuery } from '../profiler/match-query.ts';
-import type { ProfileIndex } from '../profiler/profile-index.ts';
+import { compareNewest, matcherOf, orderOf } from '../profiler/query-rows.ts';
 import {
   type FindResult,
   MOST_COUNTED,
@@ -26,29 +25,9 @@ export function isPinned({ amendments }: Entry): boolean {
   return pin !== 'null' && pin !== 'false';
 }
 
-export function compareNewest(a: ProfileIndex, b: ProfileIndex): number {
-  return b.startedAt - a.startedAt || (a.token < b.token ? -1 : 1);
-}
-
-function compare(
-  a: ProfileIndex,
-  b: ProfileIndex,
-  { sort = 'startedAt', descending = true, text }: ProfileQuery,
-): number {
-  if (text !== undefined) return compareNewest(a, b);
-  const [left, right] = [a[sort], b[sort]];
-  if (left !== right) {
-    if (left === null) return 1;
-    if (right === null) return -1;
-    return (left < right ? -1 : 1) * (descending ? -1 : 1);
-  }
-  return compareNewest(a, b);
-}
-
 function matching(entries: Iterable<Entry>, query: ProfileQuery): Entry[] {
-  return [...entries].filter(
-    (entry) => matchesQuery(entry.index, query) && (query.pinned !== true || isPinned(entry)),
-  );
+  const matches = matcherOf(query);
+  return [...entries].filter((entry) => matches(entry.index) && (query.pinned !== true || isPinned(entry)));
 }
 
 function search(
@@ -64,7 +43,8 @@ function search(
 }
 
 export function findEntries(entries: Iterable<Entry>, query: ProfileQuery): FindResult {
-  const sorted = matching(entries, query).sort((a, b) => compare(a.index, b.index, query));
+  const compare = orderOf(query);
+  const sorted = matching(entries, query).sort((a, b) => compare(a.index, b.index));
   const looked = query.text === undefined ? null : sorted.slice(0, MOST_LOOKED);
   const { hits, found } =
     looked === null ? { hits: sorted, found: new Map<string, TextPlace>() } : search(looked, query);

@@ -1,6 +1,7 @@
 /** Selects the profiles in memory that retention deletes, by the same rules as in PostgreSQL (postgres-purge.ts). */
 import type { RetentionLimits } from '../profiler/storage.ts';
-import { compareNewest, type Entry, isPinned } from './memory-find.ts';
+import { compareNewest } from '../profiler/query-rows.ts';
+import { type Entry, isPinned } from './memory-find.ts';
 
 /** Failed requests and the slowest of each route, newest first; these are stored longer than other profiles. */
 function exceptionsByAge(newest: readonly Entry[], { keepExceptions }: RetentionLimits): Set<string> {

@@ -6,8 +6,8 @@ import {
   type ReleaseQuery,
   type ReleaseSummary,
 } from '../profiler/release-summary.ts';
-import { compareNewest } from './memory-find.ts';
-import { durationsOf, failed, percentile } from './memory-summarize.ts';
+import { compareNewest, failed } from '../profiler/query-rows.ts';
+import { durationsOf, percentile } from './memory-summarize.ts';
 import { groupBy } from '../profiler/group-by.ts';
 
 type Released = ProfileIndex & { route: string; release: string };

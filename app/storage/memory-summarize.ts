@@ -17,6 +17,7 @@ import {
   type SummaryQuery,
   type SummaryStep,
 } from '../profiler/route-summary.ts';
+import { failed } from '../profiler/query-rows.ts';
 import { groupBy } from '../profiler/group-by.ts';
 
 function groupOf({ route, method, status }: ProfileIndex): RouteGroup {
@@ -34,11 +35,6 @@ export function percentile(sorted: readonly number[], share: number): number | n
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
-}
-
-/** Something was thrown, or the status is 5xx. */
-export function failed({ error, status }: ProfileIndex): boolean {
-  return error !== null || (status ?? 0) >= 500;
 }
 
 /** Of those that ended, in order of size. */

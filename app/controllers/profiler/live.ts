@@ -3,7 +3,7 @@
  * request is reported when it appears and when it ends, or only once if it takes longer than a minute.
  */
 import { AsyncResource } from 'node:async_hooks';
-import { matchesQuery } from '../../profiler/match-query.ts';
+import { matcherOf } from '../../profiler/query-rows.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FindResult, ProfileQuery } from '../../profiler/storage.ts';
 
@@ -104,9 +104,10 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     polls++;
     for (const listener of listeners) {
       const { query } = listener;
+      const matches = matcherOf(query);
       const matching = (some: readonly ProfileIndex[]): string[] =>
         some
-          .filter((row) => matchesQuery(row, query) && (query.pinned !== true || pinned.includes(row.token)))
+          .filter((row) => matches(row) && (query.pinned !== true || pinned.includes(row.token)))
           .map(({ token }) => token);
       if (rows !== null && ungreeted.delete(listener)) {
         listener.greet(matching(rows).slice(0, query.limit));

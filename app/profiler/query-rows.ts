@@ -1,0 +1,80 @@
+/** The meaning of a query: which rows match, in which order, and which page of them. Every store and the running requests use it. */
+import { isRelease } from './release.ts';
+import type { ProfileQuery } from './storage.ts';
+import type { Row } from './store.ts';
+
+function matchesStatus(status: number | null, wanted: NonNullable<ProfileQuery['status']>): boolean {
+  if (status === null) return false;
+  return typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === wanted.class;
+}
+
+/** Something was thrown, or the status is 5xx. */
+export function failed({ error, status }: Pick<Row, 'error' | 'status'>): boolean {
+  return error !== null || (status ?? 0) >= 500;
+}
+
+function hasMark({ marks }: Row, wanted: string): boolean {
+  return marks.some(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
+}
+
+/** Filters that are not in a row: the store checks pins and searches texts; the others say how to show the result. */
+type BesideRow = 'pinned' | 'text' | 'searched' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset';
+
+type Filters = {
+  [Name in Exclude<keyof ProfileQuery, BesideRow | 'kinds'>]-?: (
+    row: Row,
+    wanted: NonNullable<ProfileQuery[Name]>,
+  ) => boolean;
+};
+
+const FILTERS: Filters = {
+  token: (row, token) => row.token === token,
+  parent: (row, parent) => row.parent === parent,
+  clientAddress: (row, address) => row.clientAddress === address,
+  method: (row, method) => row.method.toLowerCase() === method.toLowerCase(),
+  status: (row, status) => matchesStatus(row.status, status),
+  url: (row, part) => row.url.toLowerCase().includes(part.toLowerCase()),
+  from: (row, from) => row.startedAt >= from,
+  until: (row, until) => row.startedAt < until,
+  overMs: (row, overMs) => (row.durationMs ?? 0) > overMs,
+  minQueries: (row, least) => row.queries >= least,
+  hasError: (row, wanted) => failed(row) === wanted,
+  hasFinding: (row, wanted) => row.findings > 0 === wanted,
+  mark: hasMark,
+  process: (row, process) => row.process === process,
+  release: (row, release) => isRelease(row.release, release),
+  route: (row, route) => row.route === route,
+  traceId: (row, traceId) => row.traceId === traceId,
+};
+
+const FILTER_ENTRIES = Object.entries(FILTERS) as [keyof Filters, (row: Row, wanted: unknown) => boolean][];
+
+/** A test for rows: all filters must match; an absent filter always does. */
+export function matcherOf(query: ProfileQuery): (row: Row) => boolean {
+  const kinds = query.kinds ?? ['request'];
+  const wanted = FILTER_ENTRIES.flatMap(([name, matches]) => {
+    const value = query[name];
+    return value === undefined ? [] : [{ matches, value }];
+  });
+  return (row) => kinds.includes(row.kind) && wanted.every(({ matches, value }) => matches(row, value));
+}
+
+export function compareNewest(a: Row, b: Row): number {
+  return b.startedAt - a.startedAt || (a.token < b.token ? -1 : 1);
+}
+
+/** The order of a query. Empty values come last in both directions; equal values are newest first, so that pages do not overlap. */
+export function orderOf({
+  sort = 'startedAt',
+  descending = true,
+  text,
+}: Pick<ProfileQuery, 'sort' | 'descending' | 'text'>): (a: Row, b: Row) => number {
+  if (text !== undefined) return compareNewest;
+  return (a, b) => {
+    const [left, right] = [a[sort], b[sort]];
+    if (left === right) return compareNewest(a, b);
+    if (left === null) return 1;
+    if (right === null) return -1;
+    return (left < right ? -1 : 1) * (descending ? -1 : 1);
+  };
+}
