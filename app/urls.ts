@@ -47,8 +47,6 @@ export const urls = {
     `${withQuery(`${PROFILER_PREFIX}/${token}`, { panel, open: row })}#${row}`,
   /** Of one panel, or of all. */
   profileJson: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.json${panelQuery(panel)}`,
-  /** As it is stored, for another storage. */
-  profileLines: (token: string) => `${PROFILER_PREFIX}/${token}.jsonl`,
   /** All of it in one file that opens without a server. */
   profileFile: (token: string) => `${PROFILER_PREFIX}/${token}.html`,
   profileHar: (token: string) => `${PROFILER_PREFIX}/${token}.har`,

@@ -7,7 +7,7 @@ import { type Client, CommandError, FAILED, NOTHING_FOUND } from './client.ts';
 import { type ListedProfile, printableLine, printableText } from './print.ts';
 import { countText, createProgress } from './progress.ts';
 
-export const EXPORT_FORMATS = ['jsonl', 'markdown', 'har'] as const;
+export const EXPORT_FORMATS = ['json', 'markdown', 'har'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 export interface ExportOptions {
@@ -33,7 +33,7 @@ interface Output {
 }
 
 interface Found {
-  profiles: readonly (ListedProfile & { child: string | null })[];
+  profiles: readonly ListedProfile[];
   notice: string | null;
   looked: { count: number; all: boolean } | null;
   total: number;
@@ -80,7 +80,7 @@ function streamOutput(stream: Writable): Output {
 
 /** Tokens of all that match, newest first, page by page. New requests move the pages: what came before is left out. */
 async function* findTokens(
-  { client, what, format, limit, note }: ExportOptions,
+  { client, what, limit, note }: ExportOptions,
   onTotal: (total: number) => void,
 ): AsyncGenerator<readonly string[]> {
   const seen = new Set<string>();
@@ -92,11 +92,7 @@ async function* findTokens(
     onTotal(Math.min(total, limit));
     const fresh = profiles.filter(({ token }) => !seen.has(token)).slice(0, limit - seen.size);
     for (const { token } of fresh) seen.add(token);
-    // The page of its error belongs to a request.
-    if (fresh.length > 0)
-      yield fresh.flatMap(({ token, child }) =>
-        format === 'jsonl' && child !== null ? [token, child] : [token],
-      );
+    if (fresh.length > 0) yield fresh.map(({ token }) => token);
     if (profiles.length < PAGE_ROWS) return;
   }
 }
@@ -111,27 +107,13 @@ interface Form {
   pieces: (text: string) => readonly string[];
 }
 
-/** Many profiles refer to the same parts: each is written once, before the first that needs it. */
-function linesForm(): Form {
-  const known = new Set<string>();
-  const isNew = (line: string): boolean => {
-    if (!line.startsWith('{"part":')) return true;
-    if (known.has(line)) return false;
-    known.add(line);
-    return true;
-  };
-  return {
-    address: (token) => urls.profileLines(token),
-    head: '',
-    between: '',
-    foot: '',
-    pieces: (text) =>
-      text
-        .split('\n')
-        .filter((line) => line !== '' && isNew(line))
-        .map((line) => `${printableLine(line)}\n`),
-  };
-}
+const JSON_FORM: Form = {
+  address: (token) => urls.profileJson(token),
+  head: '[\n',
+  between: ',\n',
+  foot: '\n]\n',
+  pieces: (text) => [printableLine(text)],
+};
 
 function harForm(version: string): Form {
   const creator = JSON.stringify({ name: 'express-hindsight', version });
@@ -156,8 +138,8 @@ const MARKDOWN_FORM: Form = {
 };
 
 function formOf({ format, version }: ExportOptions): Form {
-  if (format === 'jsonl') return linesForm();
-  return format === 'har' ? harForm(version) : MARKDOWN_FORM;
+  if (format === 'har') return harForm(version);
+  return format === 'json' ? JSON_FORM : MARKDOWN_FORM;
 }
 
 /** undefined for a profile that was deleted meanwhile. */

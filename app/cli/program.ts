@@ -10,11 +10,11 @@ import {
   LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableLine, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
 import { RELEASE_FORMATS, type ReleaseFormat, sinceRelease } from './since-release.ts';
-import { addStoreCommands, readCount, type StoreChanges } from './store-commands.ts';
+import { type PrunableStore, prune } from './prune.ts';
 import { tail } from './tail.ts';
 
 /** The pages over a database, without the application. */
-export interface OpenedDatabase extends StoreChanges {
+export interface OpenedDatabase extends PrunableStore {
   url: string;
   password: string;
   close(): Promise<void>;
@@ -60,6 +60,20 @@ const HELP = `
 Filters are those of the list's search box: status:5xx route:/orders time>500 has:n+1 since:10m
 Exit codes: 0 found, 1 nothing found or a route became worse, 2 wrong arguments or no profiler.`;
 
+const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function readAge(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,5})([mhd])$/.exec(text) ?? [];
+  const ms = UNITS_MS[unit];
+  if (ms === undefined) throw new InvalidArgumentError('Give an age such as 90m, 12h or 7d.');
+  return Number(count) * ms;
+}
+
+function readCount(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}
+
 function readToken(text: string): string {
   const token = text.toLowerCase();
   if (!TOKEN_PATTERN.test(token)) throw new InvalidArgumentError('A token has six hexadecimal digits.');
@@ -96,7 +110,7 @@ function createProgram(options: ProgramOptions): Command {
     screen.write(format === 'table' ? table(rows, screen, isMore) : markdownTable(rows, isMore));
   };
 
-  async function withStore<T>(work: (store: StoreChanges) => Promise<T>): Promise<T> {
+  async function withStore<T>(work: (store: PrunableStore) => Promise<T>): Promise<T> {
     const { database = env.PROFILER_DATABASE_URL, schema } = program.opts<GlobalOptions>();
     if (database === undefined || database === '')
       throw new CommandError('Name the database: --database <url>, or PROFILER_DATABASE_URL.', FAILED);
@@ -213,7 +227,7 @@ function createProgram(options: ProgramOptions): Command {
     .command('export')
     .description('one request, or all that match, as a file')
     .argument('[what...]', 'a token, or filters as in the search box; default: all requests')
-    .addOption(new Option('-f, --format <format>', 'file format').choices(EXPORT_FORMATS).default('jsonl'))
+    .addOption(new Option('-f, --format <format>', 'file format').choices(EXPORT_FORMATS).default('json'))
     .option('-o, --output <file>', 'file to write (default: standard output)')
     .option('-n, --limit <number>', 'only the newest requests, at most this many', readCount)
     .action((words: string[], given: { format: ExportFormat; output?: string; limit?: number }) =>
@@ -231,14 +245,28 @@ function createProgram(options: ProgramOptions): Command {
       ),
     );
 
-  addStoreCommands({
-    program,
-    stdin: options.stdin,
-    print: screen.write,
-    note,
-    confirm: options.confirm,
-    withStore,
-  });
+  program
+    .command('prune')
+    .description('delete old profiles of a database, except pinned ones')
+    .option('--older-than <age>', 'requests older than this: 90m, 12h, 7d', readAge)
+    .option('--keep <number>', 'all but this many newest requests', readCount)
+    .option('-y, --yes', 'do not ask', false)
+    .action(async ({ olderThan, keep, yes }: { olderThan?: number; keep?: number; yes: boolean }) => {
+      if (olderThan === undefined && keep === undefined)
+        throw new CommandError('Say what to delete: --older-than <age>, --keep <number>, or both.', FAILED);
+      await withStore((store) =>
+        prune({
+          store,
+          limits: {
+            olderThan: olderThan === undefined ? null : Date.now() - olderThan,
+            keep: keep ?? null,
+          },
+          print: screen.write,
+          note,
+          confirm: yes ? null : options.confirm,
+        }),
+      );
+    });
 
   program
     .command('mcp')

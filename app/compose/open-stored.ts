@@ -8,7 +8,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHostSource } from '../middleware/host-source.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
-import { changesOf, type StoreChanges } from './change-stored.ts';
+import { pruningOf, type StorePruning } from './prune-stored.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { createProfiler } from './create-profiler.ts';
 
@@ -20,7 +20,7 @@ export interface StoredOptions {
   warn: (sentence: string) => void;
 }
 
-export interface StoredProfiles extends StoreChanges {
+export interface StoredProfiles extends StorePruning {
   /** Where the pages are served. */
   url: string;
   password: string;
@@ -40,11 +40,9 @@ function readOnly({ writeSync: _last, leaseTokens: _lease, ...storage }: Profile
 
 /** Rejects with BAD_CONFIG if `pg` is not installed. */
 export async function openStored({ database, schema, warn }: StoredOptions): Promise<StoredProfiles> {
-  const clashes: string[] = [];
   const storage = createPostgresStorage({
     connection: database,
     schema,
-    onClash: (tokens) => void clashes.push(...tokens),
     findTimeoutMs: SEARCH_MS,
     replyTimeoutMs: REPLY_MS,
     say: warn,
@@ -78,7 +76,7 @@ export async function openStored({ database, schema, warn }: StoredOptions): Pro
   server.listen(0, HOST);
   await once(server, 'listening');
   return {
-    ...changesOf({ storage, database, schema, takeClashes: () => clashes.splice(0) }),
+    ...pruningOf(storage),
     url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
     password,
     async close() {

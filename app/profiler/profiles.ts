@@ -24,9 +24,6 @@ import type {
   CountsAndHistogram,
   CountsAndHistogramQuery,
 } from './storage.ts';
-import type { ExportedProfile } from './exported-profile.ts';
-import { type CheckProfile, type OpenedLines, openLines } from './open-lines.ts';
-import { readExported } from './read-exported.ts';
 import { createRecentProfilesCache, type CachedProfile } from './recent-profiles-cache.ts';
 import { orderOf } from './query-rows.ts';
 import { findUnstored } from './unstored.ts';
@@ -50,10 +47,6 @@ export interface Profiles {
    * same statement, for the call that follows.
    */
   read(token: string, options?: { routePercentiles?: boolean }): Promise<FoundProfile | null>;
-  /** A profile as it is stored, for another storage; null if none that is stored or queued has the token. Rejects with STORAGE_UNAVAILABLE. */
-  readExported(token: string): Promise<ExportedProfile | null>;
-  /** Opens lines of exported profiles. Rejects with STORAGE_UNAVAILABLE. */
-  importLines(lines: readonly string[], check: CheckProfile): Promise<OpenedLines>;
   /** Stored, running and queued profiles. Never rejects. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
   /** Stored profiles only; null if counting failed. Never rejects. */
@@ -212,26 +205,6 @@ export function createProfiles(options: {
 
   return {
     read,
-    async importLines(lines, check) {
-      try {
-        return await openLines({ storage, lines, check, read, complete: recorder.complete });
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
-    async readExported(token) {
-      await writer.flush(FLUSH_BEFORE_LIST);
-      const queued = writer.peek(token);
-      if (queued !== undefined) {
-        const { index, document, shared } = queued;
-        return { index, document, amendments: {}, parts: shared };
-      }
-      try {
-        return await readExported(storage, token);
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
     find,
     countsAndHistogram: (query) =>
       storage

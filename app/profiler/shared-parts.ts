@@ -16,7 +16,7 @@ export interface SharedParts {
 }
 
 /** `text`: a shared value, serialized. */
-export function sharedIdOf(text: string): string {
+function sharedIdOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 

@@ -77,7 +77,6 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_json', '/search\\.json', controllers.searchJson),
     get('_profiler_json', `/${TOKEN}\\.json`, controllers.json),
     get('_profiler_markdown', `/${TOKEN}\\.md`, controllers.markdown),
-    get('_profiler_lines', `/${TOKEN}\\.jsonl`, controllers.lines),
     get('_profiler_file', `/${TOKEN}\\.html`, controllers.file),
     get('_profiler_har', `/${TOKEN}\\.har`, controllers.har),
     get('_profiler_cpuprofile', `/${TOKEN}\\.cpuprofile`, controllers.cpuProfile),
@@ -115,7 +114,6 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     post('pause', controllers.pause),
     post('resume', controllers.resume),
     post('replay', controllers.replay),
-    post('import', controllers.import),
     shared(post('timing', controllers.timing)),
   ];
 }

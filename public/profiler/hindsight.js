@@ -4,7 +4,6 @@
 import { showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
 import { addCopyButtons, copyFrom, copyPage } from './copy.js';
-import { startDropping } from './drop.js';
 import { filterRows } from './filter.js';
 import { startFinding } from './find.js';
 import { closeFolds, noteFold, openTarget, toggleFold } from './fold.js';
@@ -65,7 +64,6 @@ function start() {
   startLive();
   startAges();
   startFinding();
-  startDropping();
   window.addEventListener('hashchange', openTarget);
 }
 

@@ -1,24 +1,22 @@
-/** A saved profile in Chromium: it opens from the disk without asking anybody, and from there on the list again, by drop and by form. */
+/** A saved profile in Chromium: it opens from the disk without asking anybody. */
 import { expect } from 'chai';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { violationsInBothThemes } from '../support/axe.ts';
 import { useBrowser } from '../support/browser.ts';
-import { startRecordingHost, useRecordingHosts } from '../support/recording-host.ts';
+import { startRecordingHost } from '../support/recording-host.ts';
 
 describe('a saved profile in Chromium', () => {
   const browser = useBrowser();
-  const startHost = useRecordingHosts();
   let folder = '';
   let file = '';
-  let token = '';
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'hindsight-file-'));
     const host = await startRecordingHost();
-    token = await host.send('/broken?q=1');
+    const token = await host.send('/broken?q=1');
     file = join(folder, 'saved.html');
     writeFileSync(file, await (await fetch(`${host.url}/_profiler/${token}.html`)).text());
     await host.close();
@@ -26,10 +24,6 @@ describe('a saved profile in Chromium', () => {
   after(() => {
     rmSync(folder, { recursive: true });
   });
-
-  async function start(): Promise<string> {
-    return `${(await startHost()).url}/_profiler/`;
-  }
 
   it('opens from the disk, styled, with all panels and working links, and asks for nothing', async () => {
     const { page, problems } = await browser.open({ viewport: { width: 390, height: 844 } });
@@ -50,27 +44,5 @@ describe('a saved profile in Chromium', () => {
     expect(asked).to.deep.equal([address]);
     expect(problems).to.deep.equal([]);
     expect(await violationsInBothThemes(page)).to.deep.equal([]);
-  });
-
-  it('is dropped onto the list', async () => {
-    const { page, problems } = await browser.open();
-    await page.goto(await start());
-    const data = await page.evaluateHandle(
-      `(() => { const data = new DataTransfer(); data.items.add(new File([${JSON.stringify(readFileSync(file, 'utf8')).replaceAll('<', '\\u003c')}], 'saved.html')); return data; })()`,
-    );
-    await page.dispatchEvent('main', 'dragover', { dataTransfer: data });
-    await page.dispatchEvent('main', 'drop', { dataTransfer: data });
-    await page.waitForURL(/panel=overview/);
-    expect(await page.locator('.subject h1').innerText()).to.include('/broken');
-    expect(problems).to.deep.equal([]);
-  });
-
-  it('is chosen by a form without script', async () => {
-    const { page } = await browser.open({ javaScriptEnabled: false });
-    await page.goto(await start());
-    await page.locator('input[type=file]').setInputFiles(file);
-    await page.locator('form[data-drop] button').click();
-    await page.waitForURL(/panel=overview/);
-    expect(await page.locator('.facts').innerText()).to.match(/Imported/i);
   });
 });

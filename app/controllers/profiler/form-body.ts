@@ -6,7 +6,6 @@ const LARGEST_FORM = 64 * 1024;
 /** Bytes beyond the limit that are still read, so that the client gets the response instead of a reset connection. */
 const DISCARDED = 1024 * 1024;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-const UPLOAD_TYPE = 'multipart/form-data';
 
 function fieldsOf(body: unknown): URLSearchParams {
   const fields = new URLSearchParams();
@@ -71,34 +70,4 @@ export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
   if (typeOf(req) !== FORM_TYPE)
     throw createError('BAD_REQUEST', [`The body must be a form (${FORM_TYPE}).`]);
   return new URLSearchParams(await readText(req));
-}
-
-const BOUNDARY = /;\s*boundary="?([\w'()+,./:=?-]{1,70})"?\s*(?:;|$)/i;
-const PART_NAME = /[;\s]name="([^"]*)"/i;
-
-/** Parts of a multipart body by name, a file as its text (RFC 7578); empty if it is none. */
-function partsOf(body: Buffer, boundary: string): URLSearchParams {
-  const parts = new URLSearchParams();
-  const delimiter = Buffer.from(`\r\n--${boundary}`);
-  const bytes = Buffer.concat([Buffer.from('\r\n'), body]);
-  let start = bytes.indexOf(delimiter) + delimiter.length;
-  for (;;) {
-    const end = bytes.indexOf(delimiter, start);
-    const headEnd = bytes.indexOf('\r\n\r\n', start);
-    if (end === -1 || headEnd === -1 || headEnd + 4 > end) return parts;
-    const [, name] = PART_NAME.exec(bytes.toString('latin1', start, headEnd)) ?? [];
-    if (name !== undefined) parts.append(name, bytes.toString('utf8', headEnd + 4, end));
-    start = end + delimiter.length;
-  }
-}
-
-/** A form with files. A parser of the host that read the body has taken the files. */
-export async function readUpload(req: IncomingMessage, largest: number): Promise<URLSearchParams> {
-  const { body } = req as IncomingMessage & { body?: unknown };
-  if (body !== undefined)
-    throw createError('BAD_REQUEST', ['A body parser of the application has read the file.']);
-  const boundary = BOUNDARY.exec(req.headers['content-type'] ?? '')?.[1];
-  if (typeOf(req) !== UPLOAD_TYPE || boundary === undefined)
-    throw createError('BAD_REQUEST', [`The body must be a form (${UPLOAD_TYPE}).`]);
-  return partsOf(await readBytes(req, largest), boundary);
 }

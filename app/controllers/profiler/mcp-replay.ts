@@ -15,7 +15,6 @@ import { cpuFormOf } from './cpu-form.ts';
 import type { Call, McpTool } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
-import { importedAtOf } from './profile-model.ts';
 import { replayProfile } from './replay-profile.ts';
 import { isSafe, type Replay } from './replay-request.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
@@ -127,8 +126,6 @@ export function createReplayTools(services: PageServices): McpTool[] {
 
   async function run(call: Call): Promise<string> {
     const before = await read(call.args.token);
-    if (allowed !== 'all' && importedAtOf(before.amendments) !== null)
-      throw createError('BAD_REQUEST', ['It was imported, so only a person may send it, on its page.']);
     if (call.args.cpu !== true) return send(before, call);
     const address = armCpu(before, cpu);
     try {

@@ -19,7 +19,7 @@ import { createFindingsModel } from './findings-model.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
-import { hasContent, importedAtOf, panelsOf } from './profile-model.ts';
+import { hasContent, panelsOf } from './profile-model.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
 import { compareReleases } from './release-comparison.ts';
@@ -140,9 +140,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
   }
 
   /** Code blocked the event loop, and nothing says which function did. */
-  function isCpuUnknown({ profile, amendments }: FoundProfile): boolean {
-    if (replay === 'off' || cpuFormOf(profile, cpu) === null || importedAtOf(amendments) !== null)
-      return false;
+  function isCpuUnknown({ profile }: FoundProfile): boolean {
+    if (replay === 'off' || cpuFormOf(profile, cpu) === null) return false;
     const { totals } = (profile.panels.runtime?.data ?? {}) as { totals?: { blockedMs: number } };
     return !hasContent(profile, 'cpu') && (totals?.blockedMs ?? 0) >= BLOCKED_MS;
   }

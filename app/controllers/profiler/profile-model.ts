@@ -1,7 +1,6 @@
 /** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { BesideProfile, Panel, PanelPage } from '../../profiler/panel.ts';
-import { IMPORTED } from '../../profiler/import-profiles.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { CpuForm } from './cpu-form.ts';
@@ -14,11 +13,6 @@ import { createFindingsModel } from './findings-model.ts';
 import { replayMarkOf } from './replay-profile.ts';
 
 const TITLE_LENGTH = 160;
-
-/** null: it was recorded here. */
-export function importedAtOf({ [IMPORTED]: at }: Readonly<Record<string, unknown>>): number | null {
-  return typeof at === 'number' ? at : null;
-}
 
 /** A panel of a stored profile that this process does not know is shown as plain data. */
 function unknownPanel(name: string): Panel {
@@ -121,8 +115,6 @@ export function createProfileModel(options: {
     canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
     /** Token of the request that it repeats. */
     repeats: replayMarkOf(amendments)?.of ?? null,
-    /** When it was imported, in milliseconds since 1970; null: it was recorded here. */
-    importedAt: importedAtOf(amendments),
     /** Null if there are too few. */
     routeTimes: enoughTimes(routePercentiles),
     cpuForm: panel.name === 'cpu' ? options.cpuForm : null,

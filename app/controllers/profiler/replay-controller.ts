@@ -6,7 +6,6 @@ import { createError, isHindsightError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { importedAtOf } from './profile-model.ts';
 import { replayProfile } from './replay-profile.ts';
 import { isSafe, prepareReplay, type Replay, serverUrl } from './replay-request.ts';
 import { requireFormProfile } from './require-profile.ts';
@@ -30,15 +29,13 @@ export function createReplayController(services: PageServices): { replay: PageAc
   /** Asks first, or says why nothing was sent. */
   async function show(
     page: PageRequest,
-    { profile, amendments }: FoundProfile,
+    { profile }: FoundProfile,
     state: { replay: Replay } | { problem: string },
   ): Promise<'responded'> {
     const csrf = await forms.sign();
-    const isImported = importedAtOf(amendments) !== null;
     const model = {
       title: 'Request again',
       profile,
-      isImported,
       replay: null,
       problem: null,
       ...state,
@@ -55,9 +52,7 @@ export function createReplayController(services: PageServices): { replay: PageAc
       throw createError('BAD_REQUEST', ['PROFILER_REPLAY is off, so no request is sent again.']);
     const before = await requireFormProfile(services, form);
     try {
-      // An imported request may have been written by anybody.
-      const isOwnSafe = isSafe(before.profile) && importedAtOf(before.amendments) === null;
-      if (!isOwnSafe && form.get('sure') !== 'yes')
+      if (!isSafe(before.profile) && form.get('sure') !== 'yes')
         return await show(page, before, { replay: prepareReplay(before.profile, {}) });
       const server = serverUrl(page.req);
       const { status, after } = await replayProfile(services, before, { server, signal: signalOf(page) });

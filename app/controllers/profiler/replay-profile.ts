@@ -1,9 +1,7 @@
 /** Sends the request of a profile again and waits for the new profile: one mechanism for the page and for agents. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
-import { isRecord } from '../../profiler/json.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import { TOKEN_PATTERN } from '../../urls.ts';
 import type { PageServices } from './page-services.ts';
 import { prepareReplay, type Replay, sendReplay } from './replay-request.ts';
 
@@ -27,11 +25,9 @@ export interface ReplayedProfile {
   after: FoundProfile | null;
 }
 
-/** null if the profile is no repetition. Amendments of an imported profile may be anything. */
+/** null if the profile is no repetition. */
 export function replayMarkOf({ [NAME]: mark }: FoundProfile['amendments']): ReplayMark | null {
-  if (!isRecord(mark) || typeof mark.of !== 'string' || !TOKEN_PATTERN.test(mark.of)) return null;
-  const without = Array.isArray(mark.without) ? mark.without : [];
-  return { of: mark.of, without: without.filter((name) => typeof name === 'string') };
+  return (mark as ReplayMark | undefined) ?? null;
 }
 
 /** Another process may have served it, so that it is stored a moment later. */

@@ -28,15 +28,11 @@ type SignedAction = (
   work: (form: URLSearchParams, page: PageRequest) => Promise<'responded' | undefined>,
 ) => PageAction;
 
-/** `read`: how its form is read; default: without files. */
-export function createSignedAction(
-  services: Pick<PageServices, 'forms' | 'securityHeaders'>,
-  read: (req: PageRequest['req']) => Promise<URLSearchParams> = readForm,
-): SignedAction {
+export function createSignedAction(services: Pick<PageServices, 'forms' | 'securityHeaders'>): SignedAction {
   const respond = createRespond(services);
   return (work) => async (page) => {
     if (!isSameOrigin(page.req, page.origin())) throw createError('CROSS_SITE', []);
-    const form = await read(page.req);
+    const form = await readForm(page.req);
     if (!(await services.forms.holds(form.get('csrf') ?? ''))) throw createError('FORM_EXPIRED', []);
     if ((await work(form, page)) === undefined) redirect(respond, page, backOf(form), 303);
   };

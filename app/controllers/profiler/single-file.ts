@@ -1,7 +1,4 @@
-/**
- * A profile as one HTML file that opens without a server: all panels, the stylesheet, no script. What is stored is embedded as lines of
- * JSON, so that the file can be imported again.
- */
+/** A profile as one HTML file that opens without a server: all panels, the stylesheet, no script. */
 import { createHash } from 'node:crypto';
 import { urls } from '../../urls.ts';
 import { escapeHtml } from '../../view-helpers/safe-html.ts';
@@ -28,8 +25,6 @@ export interface SingleFile {
   body: string;
   /** The stylesheet. */
   css: string;
-  /** As stored: lines of JSON. */
-  lines: string;
   /** Of the service, for links to other profiles; null: they are no links. */
   origin: string | null;
 }
@@ -76,12 +71,9 @@ export function singleFile(file: SingleFile): { html: string; policy: string } {
   });
   let next = 0;
   const body = inFile(around, null, file).replace(/<!--panel-->/g, () => panels[next++] ?? '');
-  // JSON has `<` in strings only, where it may be written so: nothing ends the element.
-  const data = file.lines.replaceAll('<', '\\u003c');
   const html =
     `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">\n` +
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n' +
-    `<title>${escapeHtml(file.title)}</title>\n<style>${css}</style>\n</head>\n<body>\n${body}\n` +
-    `<script type="application/jsonl" id="hindsight-profile">\n${data}</script>\n</body>\n</html>\n`;
+    `<title>${escapeHtml(file.title)}</title>\n<style>${css}</style>\n</head>\n<body>\n${body}\n</body>\n</html>\n`;
   return { html, policy };
 }

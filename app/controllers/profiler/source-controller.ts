@@ -12,7 +12,6 @@ import { placeKey, sourcePlace } from '../../view-helpers/editor.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsPage } from '../../render/rows-page.ts';
 import type { PageAction, PageServices } from './page-services.ts';
-import { importedAtOf } from './profile-model.ts';
 import { createPageNotFound } from './route-errors.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, HTML } from './respond.ts';
@@ -109,8 +108,7 @@ export function createSourceController(services: PageServices): { source: PageAc
       const presented = present(found);
       const place = placeOf(page.params.place ?? '', profile, presented);
       if (place === null) throw createPageNotFound(page.req, services.redactText);
-      // Whoever wrote an imported file named its places.
-      const source = importedAtOf(found.amendments) === null ? sourceAt(place) : null;
+      const source = sourceAt(place);
       const model = {
         title: place,
         profile,

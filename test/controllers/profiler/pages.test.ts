@@ -163,7 +163,6 @@ describe('pages of the profiler', () => {
         '',
         '.json',
         '.har',
-        '.jsonl',
         '.otlp.json',
         '/exception',
         '/exception.css',

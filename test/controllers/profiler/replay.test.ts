@@ -131,22 +131,4 @@ describe('the button that requests again', () => {
   async function formValue(host: RecordingHost, token: string): Promise<string> {
     return (await page(host, `/_profiler/${token}`))('input[name=csrf]').attr('value')!;
   }
-
-  it('reads no mark of an imported profile that it did not make', async () => {
-    const host = await start();
-    const [a, b] = [await host.send('/fine'), await host.send('/fine')];
-    for (const mark of [
-      'x',
-      { of: '../x' },
-      { of: a, without: '<b>' },
-      { of: a, without: [7, '<b>x</b>'] },
-    ]) {
-      await host.profiler.profiles.amend(b, 'replay', mark);
-      const $ = await page(host, `/_profiler/compare?a=${a}&b=${b}`);
-      expect($('main b')).to.have.length(0);
-    }
-    expect((await page(host, `/_profiler/compare?a=${a}&b=${b}`))('main .warn').text()).to.include(
-      '<b>x</b>',
-    );
-  });
 });

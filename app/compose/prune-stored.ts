@@ -1,10 +1,7 @@
-/** What the command line changes in a database: imports and deletes profiles, through the storage. */
-import { createError, messageOf } from '../errors.ts';
+/** Deletes profiles of a database for the command line, through the storage. */
 import { PROFILE_KINDS } from '../profiler/context.ts';
-import { type ImportOptions, importProfiles, type ImportResult } from '../profiler/import-profiles.ts';
 import type { ProfileStorage, RetentionLimits } from '../profiler/storage.ts';
 import { sleep } from '../profiler/timeouts.ts';
-import { runProfilerMigrations } from './run-profiler-migrations.ts';
 
 /** At least one of the two. */
 export interface PruneLimits {
@@ -14,9 +11,7 @@ export interface PruneLimits {
   keep: number | null;
 }
 
-export interface StoreChanges {
-  /** Creates the tables if they are missing. Rejects with STORAGE_UNAVAILABLE. */
-  importLines(given: Omit<ImportOptions, 'storage' | 'takeClashes'>): Promise<ImportResult>;
+export interface StorePruning {
   /** About how many `prune` would delete, pinned ones included. */
   countPrunable(limits: PruneLimits): Promise<number>;
   /** Deletes all but pinned profiles; returns how many. */
@@ -40,28 +35,12 @@ function limitsOf({ olderThan, keep }: PruneLimits): RetentionLimits {
   };
 }
 
-export function changesOf(options: {
-  storage: ProfileStorage;
-  database: string;
-  schema: string;
-  takeClashes: ImportOptions['takeClashes'];
-}): StoreChanges {
-  const { storage, database, schema, takeClashes } = options;
-
+export function pruningOf(storage: ProfileStorage): StorePruning {
   async function total(query: { until?: number; kinds: typeof PROFILE_KINDS | readonly ['request'] }) {
     return (await storage.find({ ...query, limit: 1, offset: 0 })).total;
   }
 
   return {
-    async importLines(given) {
-      try {
-        await runProfilerMigrations({ connection: database, schema });
-      } catch (error) {
-        const reason = messageOf(error);
-        throw createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
-      }
-      return importProfiles({ ...given, storage, takeClashes });
-    },
     async countPrunable({ olderThan, keep }) {
       const old = olderThan === null ? 0 : await total({ until: olderThan, kinds: PROFILE_KINDS });
       const surplus = keep === null ? 0 : (await total({ kinds: ['request'] })) - keep;
