@@ -5,6 +5,7 @@
 import type { Knex } from 'knex';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { observeBluebird } from '../observe/bluebird.ts';
+import { unobservedModules } from '../observe/es-modules.ts';
 import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder, type FindSender } from '../observe/caller.ts';
 import { bluebirdPatch } from '../observe/channels/bluebird.ts';
@@ -198,7 +199,10 @@ export function createObservers(options: ObserverOptions): Observers {
   const engines = ['ejs', 'pug', 'handlebars']
     .filter(isWanted)
     .map((name): LibraryPatch => ({ name, patch: (exports) => views.watchLibrary(exports) }));
-  const libraries = watchLibraries([...express, ...engines, ...observed.flatMap(({ patches }) => patches)]);
+  const patches = observed.flatMap((one) => one.patches);
+  const libraries = watchLibraries([...express, ...engines, ...patches]);
+  const unobserved = patches.some(({ module }) => module !== undefined) ? unobservedModules() : null;
+  if (unobserved !== null) warn(unobserved);
   endEarlyRegistrations();
   const closing: { close(): void }[] = [
     registrations,

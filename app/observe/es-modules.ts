@@ -1,5 +1,5 @@
 /**
- * ES modules hand over what is replaced in them: a synchronous hook (Node.js 22.15) adds a line to their source. An application's static
+ * ES modules hand over what is replaced in them: a synchronous hook of Node.js adds a line to their source. An application's static
  * imports are all loaded before any of them runs, so `register` adds the lines from the start.
  */
 import diagnostics from 'node:diagnostics_channel';
@@ -60,8 +60,33 @@ export function handedOver(): HandedOver[] {
   return (holder[HANDED] ??= []);
 }
 
-/** undefined on Node.js 20, and where a test runner refuses hooks (Jest). */
+/** The first release of each line that is free of nodejs/node#57327, as [minor, patch]; later lines all are. */
+const FIRST_SAFE: Readonly<Record<number, readonly [number, number]>> = {
+  22: [22, 3],
+  24: [11, 1],
+  25: [1, 0],
+};
+
+/**
+ * Whether module hooks of this Node.js leave an application alone. In the others, a `load` hook that changes nothing stops every
+ * application that imports Express (nodejs/node#57327), or they have no such hooks (20, and 22 before 22.15).
+ */
+export function hasSafeHooks(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => parseInt(part, 10));
+  if (major > 25) return true;
+  const [safeMinor, safePatch] = FIRST_SAFE[major] ?? [Infinity, 0];
+  return minor > safeMinor || (minor === safeMinor && patch >= safePatch);
+}
+
+/** What a Node.js whose hooks we leave alone does not show; null if it has safe hooks, or none. */
+export function unobservedModules(version = process.versions.node): string | null {
+  if (hasSafeHooks(version) || !('registerHooks' in Module)) return null;
+  return `libraries that are ES modules, such as postgres, may not be recorded: the module hooks of Node.js ${version} are faulty. Use 22.22.3, 24.11.1, 25.1 or later.`;
+}
+
+/** undefined without safe hooks, and where a test runner refuses them (Jest). */
 export function registerHooks(hooks: Hooks): { deregister(): void } | undefined {
+  if (!hasSafeHooks(process.versions.node)) return undefined;
   try {
     return (Module as LoadHooks).registerHooks?.(hooks);
   } catch {

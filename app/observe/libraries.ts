@@ -1,6 +1,6 @@
 /**
  * Finds the libraries of this process and makes them publish: those in `require.cache`, those that `Module._load` loads later (also for
- * an `import` of CommonJS), and ES modules by a synchronous hook where Node.js has it (22.15), else once they appear in the stack of a
+ * an `import` of CommonJS), and ES modules by a synchronous hook where Node.js has a safe one, else once they appear in the stack of a
  * statement. Decision 17 has what else was tried.
  */
 import diagnostics from 'node:diagnostics_channel';

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import Module from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { ES_MODULES } from '../../app/observe/es-modules.ts';
+import { ES_MODULES, hasSafeHooks } from '../../app/observe/es-modules.ts';
 import type { LibraryPatch } from '../../app/observe/libraries.ts';
 import { withBuild } from '../support/build.ts';
 
@@ -43,8 +42,33 @@ describe('ES modules', () => {
     expect(ES_MODULES).to.deep.equal(patched);
   });
 
+  for (const [version, isSafe] of [
+    ['20.19.0', false],
+    ['22.0.0', false],
+    ['22.14.0', false],
+    ['22.15.0', false],
+    ['22.20.0', false],
+    ['22.22.2', false],
+    ['22.22.3', true],
+    ['22.23.0', true],
+    ['23.5.0', false],
+    ['23.11.1', false],
+    ['24.0.0', false],
+    ['24.11.0', false],
+    ['24.11.1', true],
+    ['24.12.0', true],
+    ['25.0.0', false],
+    ['25.1.0', true],
+    ['26.0.0', true],
+    ['26.10.0', true],
+    ['27.0.0-nightly20261126', true],
+  ] as const)
+    it(`are${isSafe ? '' : ' not'} changed by hooks of Node.js ${version}`, () => {
+      expect(hasSafeHooks(version)).to.equal(isSafe);
+    });
+
   it('that are imported beside Express are observed by `register`', async function () {
-    if (!('registerHooks' in Module)) return this.skip();
+    if (!hasSafeHooks(process.versions.node)) return this.skip();
     const folder = await mkdtemp(join(tmpdir(), 'hindsight-modules-'));
     try {
       await symlink(resolve('node_modules'), join(folder, 'node_modules'));
