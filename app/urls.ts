@@ -75,12 +75,6 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/routes`, query),
   routesJson: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/routes.json`, query),
-  releases: (query: Record<string, string | number | undefined> = {}) =>
-    withQuery(`${PROFILER_PREFIX}/releases`, query),
-  releasesJson: (query: Record<string, string | number | undefined> = {}) =>
-    withQuery(`${PROFILER_PREFIX}/releases.json`, query),
-  releasesMarkdown: (query: Record<string, string | number | undefined> = {}) =>
-    withQuery(`${PROFILER_PREFIX}/releases.md`, query),
   compare: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/compare`, query),
   compareJson: (query: Record<string, string | number | undefined> = {}) =>

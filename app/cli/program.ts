@@ -9,7 +9,6 @@ import { serveMcp } from './mcp.ts';
 import {
   LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableLine, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
-import { RELEASE_FORMATS, type ReleaseFormat, sinceRelease } from './since-release.ts';
 import { type PrunableStore, prune } from './prune.ts';
 import { tail } from './tail.ts';
 
@@ -48,17 +47,11 @@ interface GlobalOptions {
 
 type PageFormat = 'markdown' | 'json';
 
-interface WhyOptions {
-  format?: ReleaseFormat;
-  /** true: without a value. */
-  sinceRelease?: string | true;
-}
-
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 const DEFAULT_SCHEMA = 'hindsight';
 const HELP = `
 Filters are those of the list's search box: status:5xx route:/orders time>500 has:n+1 since:10m
-Exit codes: 0 found, 1 nothing found or a route became worse, 2 wrong arguments or no profiler.`;
+Exit codes: 0 found, 1 nothing found, 2 wrong arguments or no profiler.`;
 
 const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -177,20 +170,11 @@ function createProgram(options: ProgramOptions): Command {
     .command('why')
     .description('what is wrong with a request, in short; by default the newest that failed')
     .argument('[token]', 'token of the request', readToken)
-    .option(
-      '--since-release [release]',
-      'routes that became worse since this release; by default since the one before the newest',
-    )
-    .addOption(new Option('-f, --format <format>', 'output format').choices(RELEASE_FORMATS))
-    .action((given: string | undefined, { format, sinceRelease: since }: WhyOptions) =>
+    .addOption(pageFormat())
+    .action((given: string | undefined, { format }: { format: PageFormat }) =>
       withClient(async (client) => {
-        if (since !== undefined) {
-          const earlier = since === true ? undefined : since;
-          await sinceRelease(client, earlier, { format: format ?? 'text', write: screen.write });
-          return;
-        }
         const token = given ?? (await find(client, { has: 'error', limit: 1 })).profiles[0]?.token ?? '';
-        await show(client, token, format === 'json' ? 'json' : 'markdown', '?length=short');
+        await show(client, token, format, '?length=short');
       }),
     );
 

@@ -302,7 +302,7 @@ export const profilerSettings = {
     fallback: null,
     defaultText: 'the platform’s variable, such as `HEROKU_SLUG_COMMIT`, else the Git commit',
     meaning:
-      'name of the release, such as a commit or `v41`: profiles show it, and routes are compared by it ([docs/releases.md](docs/releases.md)); an empty value turns releases off',
+      'name of the release, such as a commit or `v41`: profiles show it, and the list finds it ([how](docs/list.md#the-release)); an empty value stores none',
     mayBeEmpty: true,
   }),
   serverTiming: setting({

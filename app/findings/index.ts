@@ -48,7 +48,6 @@ import { repeatedStatement } from './repeated-statement.ts';
 import { retriedCall } from './retried-call.ts';
 import { rootCause } from './root-cause.ts';
 import { routeMissed } from './route-missed.ts';
-import { routeRegression } from './route-regression.ts';
 import { routeShadowed } from './route-shadowed.ts';
 import { sequentialAwaits } from './sequential-awaits.ts';
 import { sequentialCalls } from './sequential-calls.ts';
@@ -118,7 +117,6 @@ export function createFindingRules(): FindingRule[] {
     nextAfterResponse,
     routeMissed,
     routeShadowed,
-    routeRegression,
     middlewareOrder,
     redirectFails,
     htmlInstead,

@@ -52,7 +52,6 @@ export function createDeferredStorage({ readWithinMs = 0 }: { readWithinMs?: num
     read: async (token, options) => (await soon()).read(token, options),
     find: async (query) => (await soon()).find(query),
     summarize: async (query) => (await soon()).summarize(query),
-    summarizeReleases: async (query) => (await soon()).summarizeReleases(query),
     routePercentiles: async (query) => (await soon()).routePercentiles(query),
     countsAndHistogram: async (query) => (await soon()).countsAndHistogram(query),
     clear: async () => (await soon()).clear(),

@@ -19,8 +19,6 @@ export interface Finding {
   /** The panel that shows the evidence, and the id of the row. */
   panel: string;
   anchor?: string;
-  /** The evidence is the comparison with this request. Set when the profile is read; never stored. */
-  against?: string;
   /** Milliseconds of the request that it explains; findings that broke nothing are sorted by severity and by it. */
   costMs?: number;
   /** Name of its rule, set when the rules run; absent if a panel made the finding. */

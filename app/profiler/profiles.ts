@@ -10,12 +10,6 @@ import { PROFILE_KINDS } from './context.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import { sleep } from './timeouts.ts';
 import type { Recorder } from './recorder.ts';
-import {
-  MOST_OF_ROUTE,
-  type ReleaseQuery,
-  type ReleaseRoute,
-  type ReleaseSummary,
-} from './release-summary.ts';
 import type { RouteSummaries, RoutePercentiles, SummaryQuery } from './route-summary.ts';
 import type {
   FindResult,
@@ -55,12 +49,6 @@ export interface Profiles {
   clear(): Promise<number>;
   /** Stored requests by route, after flushing the queue. Rejects with STORAGE_UNAVAILABLE. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
-  /** Stored requests by route and release, after flushing the queue. Rejects with STORAGE_UNAVAILABLE. */
-  summarizeReleases(query: ReleaseQuery): Promise<ReleaseSummary[]>;
-  /**
-   * The same for one route; up to ROUTE_RELEASES_FOR_MS old, unless `release` was not seen yet. Never rejects: empty if the storage failed.
-   */
-  routeReleases(query: ReleaseRoute & { release?: string | null }): Promise<readonly ReleaseSummary[]>;
   /** Durations of stored requests of the same route before this one; null if it has no route or the storage failed. */
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
   /** Whether a token without a profile belongs to a request that was sampled out. */
@@ -74,8 +62,6 @@ export interface Profiles {
 const MOST_SHARED = 500;
 /** Profiles whose route percentiles are cached. */
 const MOST_REMEMBERED = 200;
-/** Milliseconds for which releases of a route are cached. */
-const ROUTE_RELEASES_FOR_MS = 10_000;
 /** Milliseconds until a request that has ended is in the queue, unless it still expects facts. */
 const SOON_QUEUED = 20;
 /** Milliseconds that a list waits for the queue to be flushed. */
@@ -124,17 +110,6 @@ export function createProfiles(options: {
   function rememberPercentiles(token: string, routePercentiles: RoutePercentiles | null): void {
     if (percentilesByToken.size >= MOST_REMEMBERED) percentilesByToken.clear();
     percentilesByToken.set(token, routePercentiles);
-  }
-
-  /** Cached, because every page of a profile reads them, and a busy route has many requests. */
-  const releasesByRoute = new Map<string, { at: number; releases: readonly ReleaseSummary[] }>();
-
-  async function readReleases(of: ReleaseRoute): Promise<readonly ReleaseSummary[]> {
-    try {
-      return await storage.summarizeReleases({ of, most: MOST_OF_ROUTE });
-    } catch {
-      return [];
-    }
   }
 
   /** Shared values of other processes, read from the storage. */
@@ -225,23 +200,6 @@ export function createProfiles(options: {
       } catch (error) {
         throw unavailable(error);
       }
-    },
-    async summarizeReleases(query) {
-      if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
-      try {
-        return await storage.summarizeReleases(query);
-      } catch (error) {
-        throw unavailable(error);
-      }
-    },
-    async routeReleases({ route, method, release = null }) {
-      const key = JSON.stringify([method, route, release]);
-      const known = releasesByRoute.get(key);
-      if (known !== undefined && Date.now() - known.at < ROUTE_RELEASES_FOR_MS) return known.releases;
-      const releases = await readReleases({ route, method });
-      if (releasesByRoute.size >= MOST_REMEMBERED) releasesByRoute.clear();
-      releasesByRoute.set(key, { at: Date.now(), releases });
-      return releases;
     },
     async routePercentiles({ kind, token, route, method, startedAt }) {
       if (kind !== 'request' || route === null) return null;

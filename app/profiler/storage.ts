@@ -5,7 +5,6 @@ import type { SearchedFields, TextPlace } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
 import type { ExportCounters } from './export.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';
-import type { ReleaseQuery, ReleaseSummary } from './release-summary.ts';
 import type {
   RouteSummaries,
   RoutePercentiles,
@@ -206,8 +205,6 @@ export interface ProfileStorage {
   find(query: ProfileQuery): Promise<FindResult>;
   /** Totals by route, of the newest requests if there are many. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
-  /** Totals by route and release, of the newest requests; what was seen last comes first. */
-  summarizeReleases(query: ReleaseQuery): Promise<ReleaseSummary[]>;
   /** Durations of a route, among the newest LOOKED_BACK requests before a moment. */
   routePercentiles(query: RoutePercentilesQuery): Promise<RoutePercentiles>;
   /** Counts and requests over time, within limits of rows and time. */

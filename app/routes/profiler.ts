@@ -33,7 +33,7 @@ function shared(route: PageRoute): PageRoute {
 
 /** Pages whose address also gives JSON and Markdown, as `Accept` says; each form has an address of its own, too. */
 function createNegotiated(controllers: ProfilerControllers): Record<
-  'profile' | 'routes' | 'releases' | 'health' | 'compare',
+  'profile' | 'routes' | 'health' | 'compare',
   PageAction
 > & {
   list: (page: PageAction) => PageAction;
@@ -46,11 +46,6 @@ function createNegotiated(controllers: ProfilerControllers): Record<
       page: controllers.routes,
       json: controllers.routesJson,
       markdown: controllers.routesMarkdown,
-    }),
-    releases: byAccept({
-      page: controllers.releases,
-      json: controllers.releasesJson,
-      markdown: controllers.releasesMarkdown,
     }),
     health: byAccept({
       page: controllers.health,
@@ -66,7 +61,7 @@ function createNegotiated(controllers: ProfilerControllers): Record<
 }
 
 export function createProfilerRoutes(controllers: ProfilerControllers): PageRoute[] {
-  const { list, profile, routes, releases, health, compare } = createNegotiated(controllers);
+  const { list, profile, routes, health, compare } = createNegotiated(controllers);
   return [
     get('_profiler_home', '/', list(controllers.home)),
     get('_profiler_search', '/search', list(controllers.search)),
@@ -84,9 +79,6 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_routes', '/routes', routes),
     get('_profiler_routes_json', '/routes\\.json', controllers.routesJson),
     get('_profiler_routes_markdown', '/routes\\.md', controllers.routesMarkdown),
-    get('_profiler_releases', '/releases', releases),
-    get('_profiler_releases_json', '/releases\\.json', controllers.releasesJson),
-    get('_profiler_releases_markdown', '/releases\\.md', controllers.releasesMarkdown),
     get('_profiler_health', '/health', health),
     get('_profiler_health_json', '/health\\.json', controllers.healthJson),
     get('_profiler_health_markdown', '/health\\.md', controllers.healthMarkdown),

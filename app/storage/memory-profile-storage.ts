@@ -8,7 +8,6 @@ import type { RoutePercentiles } from '../profiler/route-summary.ts';
 import type { ProfileStorage, QueuedProfile } from '../profiler/storage.ts';
 import { type Entry, findEntries, isPinned, countEntries } from './memory-find.ts';
 import { purgedTokens, unpinnedTokens } from './memory-purge.ts';
-import { summarizeReleaseRows } from './memory-releases.ts';
 import { percentilesAmong, summarizeRows } from './memory-summarize.ts';
 
 export interface MemoryStorageOptions {
@@ -186,7 +185,6 @@ export function createMemoryStorage({
     countsAndHistogram: (query) => Promise.resolve(countEntries(entries.values(), query)),
     routePercentiles: (query) => Promise.resolve(percentilesAmong(allRows(), query)),
     summarize: (query) => Promise.resolve(summarizeRows(allRows(), query)),
-    summarizeReleases: (query) => Promise.resolve(summarizeReleaseRows(allRows(), query)),
     clear: () => Promise.resolve(removeAll(unpinnedTokens([...entries.values()]))),
     readSetting: (name) => Promise.resolve(settings.get(name) ?? null),
     writeSetting(name, value) {

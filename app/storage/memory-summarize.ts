@@ -29,7 +29,7 @@ function keyOf({ route, method, status }: RouteGroup): string {
 }
 
 /** Like SQL's percentile_disc: the smallest value that at least this share of the values does not exceed; null without values. */
-export function percentile(sorted: readonly number[], share: number): number | null {
+function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
@@ -38,7 +38,7 @@ function sum(values: readonly number[]): number {
 }
 
 /** Of those that ended, in order of size. */
-export function durationsOf(rows: readonly ProfileIndex[]): number[] {
+function durationsOf(rows: readonly ProfileIndex[]): number[] {
   return rows.flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs])).sort((a, b) => a - b);
 }
 

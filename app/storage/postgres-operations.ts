@@ -11,7 +11,6 @@ import { createReader } from './postgres-read.ts';
 import { formKey, readSetting, tokenKey, writeSetting } from './postgres-settings.ts';
 import { storeShared, readShared } from './postgres-shared.ts';
 import { readRoutePercentiles } from './postgres-route-percentiles.ts';
-import { summarizeReleases } from './postgres-releases.ts';
 import { summarizeProfiles } from './postgres-summarize.ts';
 import { countProfiles } from './postgres-counts.ts';
 import { type Batch, writeProfiles } from './postgres-write.ts';
@@ -36,7 +35,6 @@ export interface Operations {
   find: Contract<'find'>;
   routePercentiles: Contract<'routePercentiles'>;
   summarize: Contract<'summarize'>;
-  summarizeReleases: Contract<'summarizeReleases'>;
   countsAndHistogram: Contract<'countsAndHistogram'>;
   clear: Contract<'clear'>;
   readSetting: Contract<'readSetting'>;
@@ -111,7 +109,6 @@ export function createOperations(
     find: (query) => findProfiles(pool, { schema, timeoutMs: findTimeoutMs, partitionMs }, query),
     routePercentiles: (query) => readRoutePercentiles(pool, schema, query),
     summarize: (query) => summarizeProfiles(pool, { schema, timeoutMs: findTimeoutMs }, query),
-    summarizeReleases: (query) => summarizeReleases(pool, { schema, timeoutMs: findTimeoutMs }, query),
     countsAndHistogram: (query) => countProfiles(pool, { schema }, query),
     clear: () => clearProfiles(store),
     readSetting: (name) => readSetting(store, name),

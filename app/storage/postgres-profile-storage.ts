@@ -122,7 +122,6 @@ export function createPostgresStorage(options: PostgresStorageOptions): Postgres
     find: (query) => ask(searchMs, 'find', query),
     routePercentiles: (query) => ask(replyTimeoutMs, 'routePercentiles', query),
     summarize: (query) => ask(searchMs, 'summarize', query),
-    summarizeReleases: (query) => ask(searchMs, 'summarizeReleases', query),
     countsAndHistogram: (query) => ask(replyTimeoutMs, 'countsAndHistogram', query),
     clear: () => order('clear', []),
     readSetting: (name) => ask(replyTimeoutMs, 'readSetting', name),

@@ -109,7 +109,6 @@ export function readFromReplica(options: ReplicaOptions): ProfileStorage {
     readShared: (ids) => read((from) => from.readShared(ids)),
     find: (query) => read((from) => from.find(query)),
     summarize: (query) => read((from) => from.summarize(query)),
-    summarizeReleases: (query) => read((from) => from.summarizeReleases(query)),
     routePercentiles: (query) => read((from) => from.routePercentiles(query)),
     countsAndHistogram: (query) => read((from) => from.countsAndHistogram(query)),
     readsFrom: (): ReadsFrom => ({ server: reason === null ? 'replica' : 'primary', reason, ...counts }),

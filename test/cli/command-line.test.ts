@@ -9,7 +9,6 @@ import { createProfiler, type Profiler } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
 import { runCli } from '../support/cli.ts';
 import { close, listen } from '../support/listen.ts';
-import { openReleasesHost } from '../support/releases-host.ts';
 
 interface Ended {
   code: number | null;
@@ -90,33 +89,6 @@ describe('the command line', () => {
     const compared = await runCli(['compare', a, b], env);
     expect(compared.code).to.equal(0);
     expect(compared.stdout).to.include(a).and.include(b);
-  });
-
-  it('says which routes became worse since a release, and exits with 1 if one did', async () => {
-    const host = await openReleasesHost();
-    try {
-      const released = { PROFILER_URL: host.url };
-      const text = await runCli(['why', '--since-release'], released);
-      expect(text.code).to.equal(1);
-      expect(text.stdout).to.match(
-        /^GET \/orders\/:id gained 14 queries \(median 3 before, 17 now\): [0-9a-f]{6}\n1 of 2 routes became worse with release bbbbbbb00000 \(before: aaaaaaa00000\)\.\n$/,
-      );
-      expect(text.stderr).to.equal('1 route became worse.\n');
-      const json = await runCli(['why', '--since-release', 'aaaaaaa', '--format', 'json'], released);
-      expect(json.code).to.equal(1);
-      expect(JSON.parse(json.stdout)).to.include({ release: 'bbbbbbb00000', before: 'aaaaaaa00000' });
-      const markdown = await runCli(['why', '--since-release', '-f', 'markdown'], released);
-      expect(markdown.code).to.equal(1);
-      expect(markdown.stdout).to.match(/^## Routes by release\n\n\*\*1 route\*\* of 2 became worse/);
-      const itself = await runCli(['why', '--since-release', 'bbbbbbb'], released);
-      expect(itself).to.deep.include({ code: 2, stdout: '' });
-      expect((await runCli(['why', '--since-release', 'v9'], released)).code).to.equal(2);
-    } finally {
-      await host.close();
-    }
-    const { code, stderr } = await runCli(['why', '--since-release'], env);
-    expect(code).to.equal(2);
-    expect(stderr).to.match(/^(No recorded request has a release|Only the release \S+ was recorded)/);
   });
 
   it('exits with 1 if nothing is found', async () => {

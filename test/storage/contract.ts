@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import type { ProfileQuery, ProfileStorage, QueuedProfile } from '../../app/profiler/storage.ts';
 import { profileIndex } from '../support/profile-index.ts';
-import { describeReleases } from './releases.ts';
 import { describeSummaries } from './summarize.ts';
 
 const START = 1_700_000_000_000;
@@ -354,6 +353,16 @@ export function describeStorageContract(subject: ContractSubject): void {
       });
     }
 
+    it('finds the requests of a release, of a commit by its first digits', async () => {
+      const releases = ['3f2a1b9c7d10', '3f2a1b9', 'v1', 'v10', null];
+      await storage.write(releases.map((release, index) => profileOf(0x101 + index, { release })));
+      expect(await tokens({ release: 'v1' })).to.deep.equal(['000103']);
+      expect(await tokens({ release: '3f2a1b9' })).to.deep.equal(['000102', '000101']);
+      expect(await tokens({ release: '3f2a1b9c7d10' })).to.deep.equal(['000101']);
+      expect(await tokens({ release: '3f2a1b' })).to.deep.equal([]);
+      expect(await tokens({ release: '%' })).to.deep.equal([]);
+    });
+
     it('pages with the exact total', async () => {
       const page = await storage.find({ limit: 2, offset: 1 });
       expect(page.total).to.equal(4);
@@ -371,10 +380,6 @@ export function describeStorageContract(subject: ContractSubject): void {
 
   describe('adding up by route', () => {
     describeSummaries(() => storage, profileOf);
-  });
-
-  describe('adding up by release', () => {
-    describeReleases(() => storage, profileOf);
   });
 
   describe('searching for text', () => {

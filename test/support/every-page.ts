@@ -146,7 +146,6 @@ export const everyPage: readonly SamplePage[] = [
   at('logs, nothing found', ({ token, text }) => `${urls.profile(token, 'logs')}&find=${encodeURIComponent(nowhere(text))}`),
   at('source of a place', ({ token }) => urls.source(token, placeKey(PLACE))),
   at('health', () => urls.health()),
-  at('releases', () => urls.releases()),
   at('routes', () => urls.routes({ since: 'all' })),
   at('routes, nothing found', ({ text }) => urls.routes({ find: nowhere(text) })),
   { name: 'one route', html: async ({ get }) => get(load(await get(urls.routes()))('#rt .go').attr('href') ?? '') },

@@ -5,7 +5,7 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';
-import { withRouteFindings } from './finding-history.ts';
+import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
@@ -51,7 +51,7 @@ export function createFileController(services: PageServices): Record<'file', Pag
     async file(page) {
       const { token = '' } = page.params;
       const found = await requireProfile(services, page);
-      const profile = await withRouteFindings(services, found.profile);
+      const profile = await withHistory(services, found.profile);
       const { amendments } = found;
       const [children, beside] = await Promise.all([
         childrenOf(services, profile),

@@ -1,9 +1,8 @@
-/** What other requests to its route say about the findings of a profile: a regression, and how often each was seen. */
+/** How often other requests to its route had the findings of a profile. */
 import type { Finding, FindingHistory } from '../../profiler/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
-import { withReleaseFinding } from './release-finding.ts';
 
 /** Requests that are looked at, the newest. */
 const LOOKED_AT = 50;
@@ -45,22 +44,23 @@ function isChecked({ state, blockedMs }: ProfileIndex, isWatched: boolean): bool
   return state === 'final' && (blockedMs !== null || !isWatched);
 }
 
-/** The profile, with what other requests to its route add to its findings. Never rejects: it is extra. */
-export async function withRouteFindings(
-  services: Pick<PageServices, 'profiles'>,
-  given: Profile,
+/** The profile, with the history of each finding on its route. Never rejects: it is extra. */
+export async function withHistory(
+  { profiles }: Pick<PageServices, 'profiles'>,
+  profile: Profile,
 ): Promise<Profile> {
-  const profile = await withReleaseFinding(services, given);
-  const { kind, route, method, findings } = given;
+  const { kind, route, method, findings } = profile;
   if (kind !== 'request' || route === null || findings.length === 0) return profile;
-  const { rows } = await services.profiles
+  const { rows } = await profiles
     .find({ route, method, sort: 'startedAt', descending: true, counted: false, limit: LOOKED_AT, offset: 0 })
     .catch(() => ({ rows: [] as ProfileIndex[] }));
   const isWatched = rows.some(({ blockedMs }) => blockedMs !== null);
   const checked = rows.filter((row) => isChecked(row, isWatched));
-  const withHistory = (finding: Finding): Finding => {
-    const history = findings.includes(finding) ? historyOf(finding.label, checked) : null;
-    return history === null ? finding : { ...finding, history };
+  return {
+    ...profile,
+    findings: findings.map((finding): Finding => {
+      const history = historyOf(finding.label, checked);
+      return history === null ? finding : { ...finding, history };
+    }),
   };
-  return { ...profile, findings: profile.findings.map(withHistory) };
 }

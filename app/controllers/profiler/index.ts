@@ -13,7 +13,6 @@ import { createMcpController } from './mcp-controller.ts';
 import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
-import { createReleasesController } from './releases-controller.ts';
 import { createReplayController } from './replay-controller.ts';
 import { createRoutesController } from './routes-controller.ts';
 import { createSourceController } from './source-controller.ts';
@@ -31,7 +30,6 @@ export function createProfilerControllers(services: PageServices) {
     ...createMcpController(services),
     ...createNeighbourController(services),
     ...createSourceController(services),
-    ...createReleasesController(services),
     ...createRoutesController(services),
     ...createHealthController(services),
     ...createCompareController(services),

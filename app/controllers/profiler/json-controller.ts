@@ -5,7 +5,7 @@ import { presentPanel } from '../../render/present-panel.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';
 import { readOne } from './filters.ts';
-import { withRouteFindings } from './finding-history.ts';
+import { withHistory } from './finding-history.ts';
 import { jsonForm } from './json-form.ts';
 import { jsonPanels } from './json-panels.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -44,7 +44,7 @@ export function createJsonController(services: PageServices): { json: PageAction
     async json(page) {
       const name = readOne(page.query, 'panel');
       const read = await requireProfile(services, page);
-      const found = { ...read, profile: await withRouteFindings(services, read.profile) };
+      const found = { ...read, profile: await withHistory(services, read.profile) };
       const body = await (name === null ? profileJson(found) : panelJson(name, found));
       respond(page, { type: JSON_TYPE, body });
     },

@@ -4,7 +4,7 @@
  */
 import { urls } from '../../urls.ts';
 
-const VERSIONS = { list: 1, profile: 1, panel: 1, routes: 1, releases: 1, comparison: 1, health: 1 } as const;
+const VERSIONS = { list: 1, profile: 1, panel: 1, routes: 1, comparison: 1, health: 1 } as const;
 
 export function jsonForm(form: keyof typeof VERSIONS, members: object): string {
   return JSON.stringify({ schema: urls.schema(form), version: VERSIONS[form], ...members });

@@ -3,7 +3,7 @@ import { createError } from '../../errors.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import { readOne } from './filters.ts';
-import { withRouteFindings } from './finding-history.ts';
+import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelsOf } from './profile-model.ts';
@@ -24,7 +24,7 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
       if (length !== null && length !== 'short')
         throw createError('BAD_FILTER', ['length', `is "${length}"; give short, or leave it out`]);
       const { amendments, ...found } = await requireProfile(services, page);
-      const profile = await withRouteFindings(services, found.profile);
+      const profile = await withHistory(services, found.profile);
       if (length === 'short' && name === null) {
         const body = await readShortMarkdown(services, { profile, amendments }, { origin: page.origin() });
         respond(page, { type: MARKDOWN_TYPE, body });

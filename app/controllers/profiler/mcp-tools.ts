@@ -14,7 +14,7 @@ import { compareProfiles } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import { readFilters } from './filters.ts';
-import { withRouteFindings } from './finding-history.ts';
+import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
@@ -22,8 +22,6 @@ import { profileMarkdown } from './profile-markdown.ts';
 import { hasContent, panelsOf } from './profile-model.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
-import { compareReleases } from './release-comparison.ts';
-import { releasesMarkdown } from './releases-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
@@ -130,7 +128,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
     const found = await profiles.read(token);
     if (found === null) throw await createUnknownTokenError(services, token);
-    return { ...found, profile: await withRouteFindings(services, found.profile) };
+    return { ...found, profile: await withHistory(services, found.profile) };
   }
 
   async function short(token: string | null, { args, origin }: Call): Promise<string> {
@@ -327,23 +325,6 @@ export function createMcpTools(services: PageServices): McpTool[] {
       async run({ args }) {
         const query = summaryQuery(readRoutesFilters(paramsOf(args, ['since'])), Date.now());
         return routesTable(await profiles.summarize(query), MOST_ROWS);
-      },
-    },
-    {
-      name: 'releases',
-      title: 'What became worse with a release',
-      description:
-        'Routes that run more queries, take longer or fail more often since a release, each with its newest request and the newest before, ' +
-        'whose tokens `compare` takes. Default: the newest release against the one before it.',
-      properties: {
-        release: { ...TEXT, description: 'The later release; of a commit, seven digits are enough.' },
-        since: { ...TEXT, description: 'The earlier release.' },
-        max_tokens: BUDGET,
-      },
-      async run({ args }) {
-        const query = paramsOf(args, ['release', 'since']);
-        const comparison = compareReleases(await profiles.summarizeReleases({}), query);
-        return cutMarkdown(releasesMarkdown(comparison), longestOf(args), HOW_TO_GET_MORE);
       },
     },
   ];

@@ -4,7 +4,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';
 import { readOne } from './filters.ts';
-import { withRouteFindings } from './finding-history.ts';
+import { withHistory } from './finding-history.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
 import { cpuFormOf } from './cpu-form.ts';
@@ -33,7 +33,7 @@ export function createProfileController(
       }
       if (found === null) throw await createUnknownTokenError(services, token);
       const { amendments } = found;
-      const profile = await withRouteFindings(services, found.profile);
+      const profile = await withHistory(services, found.profile);
       const panels = panelsOf(profile, services.panels);
       const name = wanted ?? defaultPanel(profile, panels);
       const panel = panels.find((listed) => listed.name === name);

@@ -1,13 +1,6 @@
 /** One summary with its requests -> the page of a route: figures, percentiles over time, durations, findings. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import { worseSince } from '../../profiler/release-changes.ts';
-import type { ReleaseSummary } from '../../profiler/release-summary.ts';
-import {
-  DURATION_EDGES,
-  type RouteGroup,
-  type RouteSummaries,
-  type SummaryStep,
-} from '../../profiler/route-summary.ts';
+import { DURATION_EDGES, type RouteSummaries, type SummaryStep } from '../../profiler/route-summary.ts';
 import { urls } from '../../urls.ts';
 import { groupQuery, type RoutesFilters, tableQuery } from './routes-filters.ts';
 import { periodLinks, requestsOf, titleOf } from './routes-model.ts';
@@ -17,12 +10,7 @@ import { boxOf, columnPath } from './trend.ts';
 export interface RouteRequests {
   slowest: readonly ProfileIndex[];
   newest: readonly ProfileIndex[];
-  /** The newest first; empty if its requests name none. */
-  releases: readonly ReleaseSummary[];
 }
-
-/** Releases shown. */
-const MOST_RELEASES = 20;
 
 function chartOf(steps: readonly SummaryStep[]) {
   const topMs = Math.max(0, ...steps.map(({ maxMs }) => maxMs ?? 0));
@@ -57,22 +45,6 @@ function binsOf(counts: readonly number[]) {
   return bins.slice(Math.max(0, bins.findIndex(filled)), bins.findLastIndex(filled) + 1);
 }
 
-function releaseRows({ method, route }: RouteGroup, releases: readonly ReleaseSummary[]) {
-  return releases.slice(0, MOST_RELEASES).map((summary, index) => {
-    const before = releases[index + 1];
-    const { release, newest } = summary;
-    return {
-      summary,
-      /** What became worse than in the release before. */
-      worse: new Set(before === undefined ? [] : worseSince(before, summary).map(({ what }) => what)),
-      /** Its requests. */
-      requests: urls.search({ route: route ?? undefined, method, release }),
-      /** Compares its newest request with that of the release before; null for the first. */
-      compare: before === undefined ? null : urls.compare({ a: before.newest, b: newest }),
-    };
-  });
-}
-
 export function createRouteModel(
   options: RouteRequests & {
     filters: RoutesFilters & { group: NonNullable<RoutesFilters['group']> };
@@ -81,7 +53,7 @@ export function createRouteModel(
     foot: readonly string[];
   },
 ) {
-  const { filters, summaries, slowest, newest, releases, notice, foot } = options;
+  const { filters, summaries, slowest, newest, notice, foot } = options;
   const { group, period } = filters;
   const summary = summaries.routes[0] ?? null;
   const steps = summary?.steps ?? [];
@@ -103,7 +75,6 @@ export function createRouteModel(
     bins: summary === null ? [] : binsOf(summary.durations),
     slowest,
     newest,
-    releases: releaseRows(group, releases),
     requests: summary === null ? null : requestsOf(summary),
     /** Compares the newest and the slowest request; null if they are the same. */
     compare: differ ? urls.compare({ a: last, b: longest }) : null,

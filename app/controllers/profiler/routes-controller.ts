@@ -1,6 +1,5 @@
 /** All routes by cost, or one of them, as page, JSON or Markdown. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import { newestFirst } from '../../profiler/release-changes.ts';
 import type { RouteGroup, RouteSummaries } from '../../profiler/route-summary.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { jsonForm } from './json-form.ts';
@@ -50,14 +49,12 @@ export function createRoutesController(
   }
 
   async function endsOf(group: RouteGroup, { routes, from, until }: RouteSummaries): Promise<RouteRequests> {
-    if (routes.length === 0) return { slowest: [], newest: [], releases: [] };
-    const { route, method } = group;
-    const [slowest, newest, releases] = await Promise.all([
+    if (routes.length === 0) return { slowest: [], newest: [] };
+    const [slowest, newest] = await Promise.all([
       requestsOf(group, { from, until, sort: 'durationMs' }),
       requestsOf(group, { from, until, sort: 'startedAt' }),
-      route === null ? [] : profiles.routeReleases({ route, method }),
     ]);
-    return { slowest, newest, releases: newestFirst(releases) };
+    return { slowest, newest };
   }
 
   async function showOne(page: PageRequest, filters: RoutesFilters & { group: RouteGroup }): Promise<void> {
@@ -80,10 +77,8 @@ export function createRoutesController(
     },
     async routesJson(page) {
       const filters = filtersOf(page);
-      const { route = null, method = '' } = filters.group ?? {};
       const { summaries, notice } = await summarize(filters);
-      const releases = route === null ? [] : newestFirst(await profiles.routeReleases({ route, method }));
-      const body = jsonForm('routes', { since: filters.period.name, notice, ...summaries, releases });
+      const body = jsonForm('routes', { since: filters.period.name, notice, ...summaries });
       respond(page, { type: JSON_TYPE, body });
     },
     async routesMarkdown(page) {

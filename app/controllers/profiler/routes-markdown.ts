@@ -3,7 +3,6 @@ import type { RouteSummaries, RouteSummary } from '../../profiler/route-summary.
 import { blocks, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { requestsTable } from './list-markdown.ts';
-import { releasesTable } from './releases-markdown.ts';
 import type { RouteRequests } from './route-model.ts';
 import type { RoutesFilters } from './routes-filters.ts';
 import { titleOf } from './routes-model.ts';
@@ -48,13 +47,12 @@ export interface RoutesMarkdownOptions {
 export function routesMarkdown({ filters, summaries, notice, requests }: RoutesMarkdownOptions): string {
   const { group, period } = filters;
   const title = group === null ? 'Routes' : `${group.method} ${titleOf(group)}`.trim();
-  const { slowest = [], newest = [], releases = [] } = requests ?? {};
+  const { slowest = [], newest = [] } = requests ?? {};
   return `${blocks([
     heading(1, title),
     `Period: ${period.title.toLowerCase()}.`,
     notice === null ? '' : prose(notice),
     routesTable(summaries),
-    releases.length === 0 ? '' : blocks([heading(2, 'Releases'), releasesTable(releases)]),
     slowest.length === 0 ? '' : blocks([heading(2, 'Slowest requests'), requestsTable(slowest)]),
     newest.length === 0 ? '' : blocks([heading(2, 'Newest requests'), requestsTable(newest)]),
   ])}\n`;

@@ -94,13 +94,8 @@ function processDifference({ process, startedAt }: Profile, recent: readonly Pro
   return [{ text: `The first of them in process ${process}.` }];
 }
 
-/** The rule whose findings are made when a page is read: lists don't have them. */
-const MADE_LATER = 'route-regression';
-
 function findingDifferences({ findings }: Profile, recent: readonly ProfileIndex[]): Difference[] {
-  const labels = findings
-    .filter(({ severity, rule }) => severity !== 'info' && rule !== MADE_LATER)
-    .map(({ label }) => label);
+  const labels = findings.filter(({ severity }) => severity !== 'info').map(({ label }) => label);
   return [...new Set(labels)].flatMap((label): Difference[] => {
     // A list keeps only so many marks of a request: with all of them, it may have the finding, too.
     const isNew = recent.every(

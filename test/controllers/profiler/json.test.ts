@@ -34,7 +34,6 @@ describe('the JSON forms', () => {
     'all routes': { form: 'routes', path: () => urls.routesJson({ since: 'all' }) },
     'one route': { form: 'routes', path: () => urls.routesJson({ since: 'all', none: 1, status: 404 }) },
     'a comparison': { form: 'comparison', path: () => urls.compareJson({ a: world.token, b: other }) },
-    releases: { form: 'releases', path: () => urls.releasesJson() },
     health: { form: 'health', path: () => urls.healthJson() },
   };
 

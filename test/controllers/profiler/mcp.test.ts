@@ -74,7 +74,6 @@ describe('the MCP server', () => {
       'compare',
       'wait_for_next',
       'routes',
-      'releases',
       'replay',
     ]);
     for (const { name, description, inputSchema, annotations } of tools) {
@@ -196,6 +195,6 @@ describe('the MCP server', () => {
     const authorization = `Basic ${Buffer.from('me:let me in please').toString('base64')}`;
     await client.close();
     client = await connect({ authorization });
-    expect((await client.listTools()).tools).to.have.length(10);
+    expect((await client.listTools()).tools).to.have.length(9);
   });
 });
