@@ -10,6 +10,7 @@ import { withTimeouts, type ConnectionSettings } from './connection-settings.ts'
 import { listMigrations } from './migration-source.ts';
 import { reasonOf } from './reach.ts';
 import { quoted } from './ensure-schema.ts';
+import { within } from '../profiler/timeouts.ts';
 import { codeOf } from '../errors.ts';
 
 export interface ExecutedMigration {
@@ -70,21 +71,6 @@ const CANCELED = '57014';
 /** Separators of columns and rows when the table is read as one text: control characters that no name contains. */
 const COLUMN = '\u001f';
 const ROW = '\u001e';
-
-class ReadTimeout extends Error {}
-
-async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ReadTimeout(`no response within ${timeoutMs} ms`)), timeoutMs);
-    timer.unref();
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 function parse(text: string): ExecutedMigration[] {
   if (text === '') return [];
@@ -212,7 +198,11 @@ export function createMigrationReader(options: MigrationReaderOptions): Migratio
       message: null,
     };
     try {
-      const [list, text] = await within(Promise.all([namesInFolder(), readTable()]), timeoutMs);
+      const [list, text] = await within(
+        Promise.all([namesInFolder(), readTable()]),
+        timeoutMs,
+        () => new Error(`no response within ${timeoutMs} ms`),
+      );
       if (last?.text !== text || last.list !== list) last = { text, list, lists: compare(text, list) };
       Object.assign(fact, last.lists);
     } catch (error) {

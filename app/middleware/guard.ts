@@ -6,6 +6,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError, type HindsightError } from '../errors.ts';
+import { within } from '../profiler/timeouts.ts';
 import { isProfilerTarget, TOOLBAR_HEADER } from '../urls.ts';
 import { createPasswordGuesses } from './password-guesses.ts';
 import { createPageHosts, type PageHostsOptions } from './page-hosts.ts';
@@ -90,19 +91,12 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   async function ask(req: IncomingMessage, rule: NonNullable<typeof authorize>): Promise<Verdict> {
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        reject(new Error(`no decision within ${AUTHORIZE_WITHIN_MS / 1000} s`));
-      }, AUTHORIZE_WITHIN_MS);
-    });
+    const late = (): Error => new Error(`no decision within ${AUTHORIZE_WITHIN_MS / 1000} s`);
     try {
-      const answer: unknown = await Promise.race([rule(req), tooLate]);
+      const answer: unknown = await within(Promise.resolve(rule(req)), AUTHORIZE_WITHIN_MS, late);
       if (answer === true) return null;
     } catch (error) {
       warn(`authorize failed, and the profiler’s pages were refused: ${String(error)}`);
-    } finally {
-      clearTimeout(timer);
     }
     return createError('FORBIDDEN', []);
   }

@@ -9,7 +9,7 @@ import { originOf } from './attach-origin.ts';
 import { readRest } from './body-tap.ts';
 import { answers } from './dry-match.ts';
 import type { DryMatcher } from './dry-match.ts';
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../profiler/escape-html.ts';
 import { lostThrowOf } from './lost-throws.ts';
 import { setSecurityHeaders } from './security-headers.ts';
 

@@ -3,7 +3,7 @@
  * version.
  */
 import { STATUS_CODES } from 'node:http';
-import { escapeHtml } from './escape-html.ts';
+import { escapeHtml } from '../profiler/escape-html.ts';
 
 export function shortPage(
   { status, message }: { status: number; message: string },

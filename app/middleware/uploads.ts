@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Request } from 'express';
 import type { diskStorage, StorageEngine } from 'multer';
-import { codeOf } from '../errors.ts';
+import { isAlive } from '../profiler/is-alive.ts';
 
 const NAME = /^upload-(\d+)-[0-9a-f]{32}$/;
 /** No request lasts this long: an older file is left over, even if its pid is in use again. */
@@ -99,15 +99,6 @@ export function createUploads({ folder, diskStorage: createStorage }: UploadOpti
       });
     },
   };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
 }
 
 /** Removes files that killed processes left in `folder`; called once, at start. Returns how many. */

@@ -24,11 +24,7 @@ export function createDeferredStorage({ readWithinMs = 0 }: { readWithinMs?: num
   }
 
   async function soon(): Promise<ProfileStorage> {
-    if (actual === null && readWithinMs > 0)
-      await settledWithin(
-        arrival.then(() => undefined),
-        readWithinMs,
-      );
+    if (actual === null && readWithinMs > 0) await settledWithin(arrival, readWithinMs);
     return now();
   }
 

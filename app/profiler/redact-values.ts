@@ -2,6 +2,7 @@
  * Known values -> a function that masks them in a text, in every encoding in which they may occur, and also their first half if the
  * text was truncated inside a value.
  */
+import { escapeHtml } from './escape-html.ts';
 import { createHeadScan, CUT, type HeadScan, SHORTEST_HEAD } from './redact-heads.ts';
 import { MASK } from './redact-rules.ts';
 import { groupBy } from './group-by.ts';
@@ -33,10 +34,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': 'quot',
   "'": 'apos',
 };
-
-function escapeMarkup(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => `&${ENTITIES[character] ?? ''};`).replaceAll("'", '&#39;');
-}
 
 const PERCENT_LETTER = /%(?:[A-F]|\d[A-F])/;
 
@@ -76,7 +73,7 @@ function spellingsOf(value: string): string[] {
   if (value.length > LONG_VALUE) return [value, ...readableSpellings(value.slice(0, LONG_VALUE))];
   const hex = Buffer.from(value).toString('hex');
   const readable = readableSpellings(value);
-  if (readable.length > 1) readable.push(escapeMarkup(value));
+  if (readable.length > 1) readable.push(escapeHtml(value));
   return [...readable, hex, hex.toUpperCase(), ...base64Spellings(value)];
 }
 

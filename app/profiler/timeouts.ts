@@ -1,13 +1,21 @@
-/** Resolves when `work` has settled or the time is over. Its timer does not keep the process alive. */
-export function settledWithin(work: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    work.then(done, done);
+/** Settles as `work` does, or rejects with `late()` if that takes longer; then `work` goes on. */
+export async function within<T>(work: Promise<T>, ms: number, late: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(late());
+    }, ms);
   });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves when `work` has settled or the time is over. */
+export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
+  await within(work, ms, () => new Error('too late')).catch(() => undefined);
 }
 
 export function sleep(ms: number): Promise<void> {

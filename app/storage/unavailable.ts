@@ -1,5 +1,6 @@
 /** Errors of PostgreSQL and the socket -> one error of the catalogue with a sentence that names the reason. */
 import { createError, type HindsightError, isHindsightError, codeOf } from '../errors.ts';
+import { within } from '../profiler/timeouts.ts';
 
 /** SQLSTATE: query_canceled, undefined_table, invalid_schema_name, insufficient_privilege. */
 const CANCELED = '57014';
@@ -41,16 +42,7 @@ export function explain(error: unknown, timeoutMs: number): HindsightError {
 }
 
 /** Rejects if `work` has not settled in time; `work` goes on. A database that hangs reports no error. */
-export async function rejectAfter<T>(work: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(createError('STORAGE_UNAVAILABLE', [`the database has not replied within ${ms / 1000} s.`]));
-    }, ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function rejectAfter<T>(work: Promise<T>, ms: number): Promise<T> {
+  const reason = `the database has not replied within ${ms / 1000} s.`;
+  return within(work, ms, () => createError('STORAGE_UNAVAILABLE', [reason]));
 }

@@ -16,7 +16,7 @@ import { createDryMatcher } from '../../app/middleware/dry-match.ts';
 import type { DryMatcher } from '../../app/middleware/dry-match.ts';
 import { createErrorHandler, statusTextOf } from '../../app/middleware/errors.ts';
 import type { ErrorPage } from '../../app/middleware/errors.ts';
-import { escapeHtml } from '../../app/middleware/escape-html.ts';
+import { escapeHtml } from '../../app/profiler/escape-html.ts';
 import { createExpectationCheck } from '../../app/middleware/expectation.ts';
 import { createFramingCheck } from '../../app/middleware/framing-check.ts';
 import { createHostCheck } from '../../app/middleware/host-check.ts';

@@ -4,6 +4,7 @@ import { access, constants, readdir, readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runProgram } from './account.ts';
 import { codeOf } from '../../errors.ts';
+import { isAlive } from '../../profiler/is-alive.ts';
 import { EmbeddedPostgresError, unwritable } from './errors.ts';
 import type { Places } from './places.ts';
 import { INITDB_ARGUMENTS } from './settings.ts';
@@ -22,15 +23,6 @@ async function versionOf(data: string): Promise<string | null> {
     `The folder ${data} holds files but no PostgreSQL cluster (no PG_VERSION). Nothing was changed; ` +
       'restore it from a copy, or move it away to begin with an empty one.',
   );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
 }
 
 /** Unfinished clusters of killed processes: the folder name contains the pid. */

@@ -1,4 +1,5 @@
 /** The script element that is inserted into a page. Its only data is the token. */
+import { escapeHtml } from '../../profiler/escape-html.ts';
 import { judge } from './policy.ts';
 
 /** The script as it is served. */
@@ -24,7 +25,7 @@ export type MadeTag = { tag: string } | { against: string };
 
 function attribute(name: string, value: string | null): string {
   if (value === null) return '';
-  return ` ${name}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')}"`;
+  return ` ${name}="${escapeHtml(value)}"`;
 }
 
 export function makeTag({ token, script, policies, origin, localsNonce }: TagOptions): MadeTag {

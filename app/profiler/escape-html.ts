@@ -1,5 +1,4 @@
-/** For the few pages that are written without a template. */
-const ENTITIES: Record<string, string> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -7,6 +6,7 @@ const ENTITIES: Record<string, string> = {
   "'": '&#39;',
 };
 
+/** For element content and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
