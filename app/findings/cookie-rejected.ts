@@ -7,7 +7,6 @@ import { count } from './shared/wording.ts';
 
 export const cookieRejected: FindingRule<{ request: KeptRequest; security: KeptSecurity }> = {
   name: 'cookie-rejected',
-  formerly: 'cookie-dropped',
   needs: ['request', 'security'],
   labels: ['cookie rejected'],
   why: 'The flags of the cookies were checked against the rules of browsers (RFC 6265bis): Secure over http, SameSite=None without Secure, prefixes, length.',

@@ -150,7 +150,6 @@ function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
 
 export const eventLoopBlocked: FindingRule<Given> = {
   name: 'event-loop-blocked',
-  formerly: 'loop-held',
   needs: ['runtime'],
   labels: ['loop blocked'],
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',

@@ -9,7 +9,6 @@ const CATCH_ALL = /^\/?(?:\*\w*|\{\/?\*\w+\}|\(?\.\*\)?|\/\^?\.\*\$?\/)$/;
 
 export const middlewareOrder: FindingRule<{ routing: KeptRouting }> = {
   name: 'middleware-order',
-  formerly: 'layer-order',
   needs: ['routing'],
   labels: ['middleware order'],
   why: 'A middleware ended the request with a 404, no route handler ran, and a route registered after it matches this method and path.',

@@ -16,7 +16,6 @@ function mostFrequent(lines: Kept['logs']['lines']): { place: string; count: num
 
 export const tooManyLogs: FindingRule<Pick<Kept, 'logs'>> = {
   name: 'too-many-logs',
-  formerly: 'log-flood',
   needs: ['logs'],
   labels: ['too many logs'],
   why: 'The request logged at least 200 lines while it ran. Up to 1,000 are stored; all count.',

@@ -5,7 +5,6 @@ import type { DeriveFrom, Panel } from './panel.ts';
 import { type PanelRecord, type KeptPanel, type Profile, type ProfileDocument } from './profile.ts';
 import type { SpanDraft } from './span.ts';
 import type { MaskedValue } from './redact.ts';
-import { upgradeDocument, upgradeShared } from './upgrade-document.ts';
 
 /** A shared value, masked. */
 export interface SharedValue {
@@ -68,10 +67,9 @@ function completePanel(
 }
 
 export function completeProfile(
-  stored: ProfileDocument,
+  document: ProfileDocument,
   { panels, shown, sharedOf }: CompleteOptions,
 ): Profile {
-  const document = upgradeDocument(stored);
   const kept: Record<string, PanelRecord> = {};
   for (const [name, { data = null, error = null }] of Object.entries(document.panels))
     kept[name] = { data, summary: null, error };
@@ -94,12 +92,10 @@ export function completeProfile(
     dropped: document.dropped ?? {},
     masked: document.masked ?? [],
   };
-  // The first version stored complete profiles.
-  if (stored.version === 1) return { ...profile, panels: document.panels as Profile['panels'] };
   // Read now: panels may use it much later, when a page is rendered.
   const shared = new Map<string, SharedValue | undefined>();
   for (const [name, { shared: id }] of Object.entries(document.panels))
-    if (id !== undefined) shared.set(name, upgradeShared(name, sharedOf(id)));
+    if (id !== undefined) shared.set(name, sharedOf(id));
   const sharedBy = (name: string): SharedValue | undefined => shared.get(name);
   const spans = (endMs: number): SpanDraft[] =>
     panels.flatMap((panel) => spansOf(panel, document.panels[panel.name]?.data, { profile, endMs }));

@@ -19,8 +19,6 @@ export interface FindingDraft extends Omit<Finding, 'label' | 'panel' | 'place' 
 export interface FindingRule<Kept extends object = Record<string, unknown>> {
   /** `[a-z0-9-]+`; also the name of its page in docs/findings. */
   readonly name: string;
-  /** Its name in earlier releases; findings stored under that name keep their explanation. */
-  readonly formerly?: string;
   /** Panels whose data it reads; the rule is skipped if one of them has none or failed. */
   readonly needs: readonly string[];
   /** All labels its findings can have. */
@@ -44,14 +42,11 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   code?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): FixCode | null;
 }
 
-/** What pages need of each rule, by its current and its former name. */
+/** What pages need of each rule, by its name. */
 export type RuleTexts = Readonly<
   Record<string, Pick<FindingRule, 'why' | 'fix' | 'amend' | 'code'> & Partial<Pick<FindingRule, 'needs'>>>
 >;
 
 export function ruleTexts(rules: readonly FindingRule[]): RuleTexts {
-  const former = rules.flatMap((rule) =>
-    rule.formerly === undefined ? [] : [[rule.formerly, rule] as const],
-  );
-  return Object.fromEntries([...former, ...rules.map((rule) => [rule.name, rule] as const)]);
+  return Object.fromEntries(rules.map((rule) => [rule.name, rule] as const));
 }

@@ -9,8 +9,8 @@ import type { Tone } from './rows.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { StoredBecause } from './sampling.ts';
 
-/** 3: some values have another name (upgrade-document.ts). 2: values that can be derived are not stored. 1: everything is stored. */
-export const PROFILE_VERSION = 3;
+/** Of the document's format. */
+export const PROFILE_VERSION = 1;
 
 /** A profile without panels and findings. */
 export interface ProfileHead {

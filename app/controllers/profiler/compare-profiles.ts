@@ -145,9 +145,9 @@ function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boole
   return { label, unit, a, b, change, ratio, tone };
 }
 
-/** Recorded in full, so what is missing did not happen. Earlier versions could store a profile without its `detail`. */
-function isWhole({ storedBecause, dropped }: Profile): boolean {
-  return storedBecause === null && dropped.detail === undefined;
+/** Recorded in full, so what is missing did not happen. */
+function isWhole({ storedBecause }: Profile): boolean {
+  return storedBecause === null;
 }
 
 function amountOf(work: ComparedWork | null): WorkRow['a'] {

@@ -40,11 +40,6 @@ export interface KeptStatement {
   sql: string;
   /** What a level above calls it: `User.findMany`. */
   above?: string;
-  /**
-   * Stored by earlier releases only. It has an ellipsis, and one character beyond Latin-1 makes V8 use two bytes for each one of the whole
-   * document, which doubles the time to write it.
-   */
-  label?: string;
   /** `postgresql`, `mysql`, `mongodb` …; absent: not known. */
   system?: string;
 }

@@ -3,7 +3,7 @@ import { load } from 'cheerio';
 import express from 'express';
 import { createFindingsModel } from '../../../app/controllers/profiler/findings-model.ts';
 import type { Finding, FindingRule, Profile } from '../../../app/index.ts';
-import { ruleTexts, type RuleTexts } from '../../../app/profiler/finding-rule.ts';
+import { type RuleTexts } from '../../../app/profiler/finding-rule.ts';
 import { startFindingsApp, type FindingsApp } from '../../support/findings-app.ts';
 import { until } from '../../support/waiting.ts';
 
@@ -37,15 +37,6 @@ describe('the findings at the head of a profile', () => {
       { 'slow-thing': { why: 'By its time.', fix: 'Less of it.' } },
     );
     expect(rules).to.deep.equal([{ labels: ['slow', 'slower'], why: 'By its time.', fix: 'Less of it.' }]);
-  });
-
-  it('keep the texts of a rule that was renamed', () => {
-    const rule: FindingRule = {
-      name: 'loop-blocked', formerly: 'loop-held', needs: [], labels: [], why: 'So.', fix: 'So.', find: () => [],
-    }; // prettier-ignore
-    const texts = ruleTexts([rule]);
-    for (const name of ['loop-blocked', 'loop-held'])
-      expect(modelOf(findings(1, { rule: name }), texts).rules, name).to.have.length(1);
   });
 
   it('say what came later, where their rule knows how, and outlive one that fails', () => {
