@@ -78,3 +78,8 @@ export function orderOf({
     return (left < right ? -1 : 1) * (descending ? -1 : 1);
   };
 }
+
+/** Only a summary was recorded. */
+export function isSummary({ state }: Pick<Row, 'state'>): boolean {
+  return (state as string) === 'summary';
+}

@@ -1,0 +1,278 @@
+/**
+ * Keeps the folder within its limits: whole segments are deleted, the oldest of their kind first. What outlives its segment is copied
+ * before: pinned and failed requests, and the slowest of each route.
+ */
+import { failed } from '../../profiler/query-rows.ts';
+import type { Row, StoreLimits } from '../../profiler/store.ts';
+import type { Disk } from './disk.ts';
+import {
+  type Entry,
+  entryIn,
+  headerIn,
+  ROWS,
+  segmentKindOf,
+  type SegmentKind,
+  type TextPlace,
+  TEXTS,
+} from './segment.ts';
+import { ALIVE_MS, CLEARED, PIN, type SegmentIndex } from './segment-index.ts';
+import type { SegmentWriter } from './segment-writer.ts';
+
+/** A segment as it counts for the limits. */
+interface Counted {
+  name: string;
+  kind: SegmentKind;
+  /** Bytes of its rows when it was counted. */
+  rowsSize: number;
+  bytes: number;
+  records: number;
+  oldestStart: number;
+  newestStart: number;
+  newestAt: number;
+  /** First digits of its tokens. */
+  blocks: ReadonlySet<string>;
+  /** Of exceptions only. */
+  tokens: ReadonlySet<string>;
+  canGo: boolean;
+}
+
+export interface OldDeleter {
+  purge(limits: StoreLimits): Promise<number>;
+  /** Deletes the segments of which nothing is visible since the last clearing. */
+  deleteCleared(): Promise<void>;
+}
+
+const LOCK = 'lock';
+/** Milliseconds after which the process that deletes must have ended. */
+const LOCK_STALE_MS = 30_000;
+const COPY_WITHIN_MS = 10_000;
+const HOUR_MS = 3_600_000;
+export const SETTING = 'set-';
+const DRAFT = 'draft-';
+
+export function createOldDeleter(options: {
+  disk: Disk;
+  index: SegmentIndex;
+  writer: SegmentWriter;
+  /** Bytes that all files together may take. */
+  mostBytes: number;
+}): OldDeleter {
+  const { disk, index, writer, mostBytes } = options;
+  const known = new Map<string, Counted>();
+
+  async function linesOf(name: string): Promise<string[]> {
+    const state = await disk.state(name + ROWS);
+    if (state === null) return [];
+    const bytes = await disk.read(name + ROWS, 0, state.size);
+    return bytes.toString('utf8', 0, bytes.lastIndexOf(10) + 1).split('\n');
+  }
+
+  /** Its entries; null: it is of another format. */
+  async function entriesOf(name: string): Promise<Entry[] | null> {
+    const [first = '', ...lines] = await linesOf(name);
+    const header = headerIn(first);
+    if (header === null) return null;
+    return lines.flatMap((line) => entryIn(line, header) ?? []);
+  }
+
+  async function count(name: string, kind: SegmentKind): Promise<Counted | null> {
+    const [rows, texts] = [await disk.state(name + ROWS), await disk.state(name + TEXTS)];
+    if (rows === null) return null;
+    const bytes = rows.size + (texts?.size ?? 0);
+    const isOpen = [...index.segments()].some((one) => one.name === name && one.own && !one.closed);
+    const isQuiet = Date.now() - rows.changedAt > ALIVE_MS;
+    const before = known.get(name);
+    if (before?.rowsSize === rows.size)
+      return { ...before, bytes, canGo: !isOpen && (before.canGo || isQuiet) };
+    const entries = await entriesOf(name);
+    const records = (entries ?? []).flatMap((entry) => (entry.type === 'record' ? [entry] : []));
+    const starts = records.map(({ row }) => row.startedAt);
+    const counted: Counted = {
+      name,
+      kind,
+      rowsSize: rows.size,
+      bytes,
+      records: records.length,
+      oldestStart: starts.reduce((least, start) => Math.min(least, start), rows.changedAt),
+      newestStart:
+        records.length === 0 ? rows.changedAt : starts.reduce((most, start) => Math.max(most, start), 0),
+      newestAt: records.reduce((most, { at }) => Math.max(most, at), 0),
+      blocks: new Set(records.map(({ row }) => row.token.slice(0, 3))),
+      tokens: new Set(kind === 'exception' ? records.map(({ row }) => row.token) : []),
+      canGo: !isOpen && (isQuiet || entries?.at(-1)?.type === 'end'),
+    };
+    known.set(name, counted);
+    return counted;
+  }
+
+  async function countAll(names: readonly string[]): Promise<Counted[]> {
+    const found: Counted[] = [];
+    for (const file of [...names].sort()) {
+      const name = file.endsWith(ROWS) ? file.slice(0, -ROWS.length) : '';
+      const kind = segmentKindOf(name);
+      const counted = kind === null ? null : await count(name, kind);
+      if (counted !== null) found.push(counted);
+    }
+    const present = new Set(found.map(({ name }) => name));
+    for (const name of known.keys()) if (!present.has(name)) known.delete(name);
+    return found;
+  }
+
+  /** Runs while no other process deletes; null: one does. */
+  async function alone<T>(work: () => Promise<T>): Promise<T | null> {
+    const lock = await disk.state(LOCK);
+    if (lock !== null && Date.now() - lock.changedAt > LOCK_STALE_MS) await disk.remove(LOCK);
+    if (!(await disk.writeText(LOCK, '', true))) return null;
+    try {
+      return await work();
+    } finally {
+      await disk.remove(LOCK);
+    }
+  }
+
+  /** Which segments go, by the limits. */
+  function choose(all: readonly Counted[], limits: StoreLimits, most: number): Counted[] {
+    const gone = new Set<Counted>();
+    const left = (kind: SegmentKind): Counted[] => all.filter((one) => one.kind === kind && !gone.has(one));
+    const sum = (some: readonly Counted[], of: 'bytes' | 'records'): number =>
+      some.reduce((total, one) => total + one[of], 0);
+
+    function shrink(kind: SegmentKind, { least = Infinity, bytes = Infinity, olderThan = 0 }): void {
+      let [records, size] = [sum(left(kind), 'records'), sum(left(kind), 'bytes')];
+      for (const one of left(kind)) {
+        const isSpare = records - one.records >= least || size > bytes || one.newestStart < olderThan;
+        if (!one.canGo || !isSpare) continue;
+        gone.add(one);
+        records -= one.records;
+        size -= one.bytes;
+      }
+    }
+
+    const { olderThan, exceptions } = limits;
+    shrink('summary', { least: limits.summaryCount, bytes: limits.summaryBytes, olderThan });
+    shrink('own', { least: limits.profilerCount, olderThan });
+    shrink('full', { least: limits.count, bytes: limits.bytes, olderThan });
+    shrink('exception', {
+      least: exceptions.count,
+      bytes: exceptions.bytes,
+      olderThan: exceptions.olderThan,
+    });
+    for (const kind of ['summary', 'own', 'full', 'exception'] as const) {
+      const others = sum(
+        all.filter((one) => !gone.has(one) && one.kind !== kind),
+        'bytes',
+      );
+      shrink(kind, { bytes: Math.max(0, most - others) });
+    }
+    return [...gone];
+  }
+
+  async function textOf(name: string, { from, size }: TextPlace): Promise<string> {
+    return (await disk.read(name + TEXTS, from, size)).toString();
+  }
+
+  /** Tokens that outlive these rows. */
+  function exceptionsAmong(
+    rows: readonly Row[],
+    pins: ReadonlySet<string>,
+    limits: StoreLimits | null,
+  ): Set<string> {
+    const kept = new Set<string>();
+    const slowest = new Map<string, Row>();
+    for (const row of rows) {
+      if (pins.has(row.token) || (row.parent !== null && pins.has(row.parent))) kept.add(row.token);
+      if (limits === null || row.kind !== 'request' || row.startedAt < limits.exceptions.olderThan) continue;
+      if (failed(row) && kept.size < limits.exceptions.count) kept.add(row.token);
+      const key = `${row.method} ${row.route ?? ''}`;
+      if ((row.durationMs ?? 0) > (slowest.get(key)?.durationMs ?? -1)) slowest.set(key, row);
+    }
+    for (const { token } of slowest.values()) kept.add(token);
+    for (const { token, parent } of rows) if (parent !== null && kept.has(parent)) kept.add(token);
+    return kept;
+  }
+
+  /** `limits`: null if only what is pinned outlives. Returns how many records are gone. */
+  async function evict(
+    gone: readonly Counted[],
+    all: readonly Counted[],
+    limits: StoreLimits | null,
+  ): Promise<number> {
+    if (gone.length === 0) return 0;
+    const pins = new Set(
+      (await disk.names()).flatMap((file) => (file.startsWith(PIN) ? [file.slice(PIN.length)] : [])),
+    );
+    const leaving = new Set(gone);
+    const exceptions = new Set(all.flatMap((one) => (leaving.has(one) ? [] : [...one.tokens])));
+    let deleted = 0;
+    for (const { name, kind } of gone) {
+      const entries = (await entriesOf(name)) ?? [];
+      const latest = new Map<string, Entry & { type: 'record' }>();
+      for (const entry of entries) if (entry.type === 'record') latest.set(entry.row.token, entry);
+      const rows = Array.from(latest.values(), ({ row }) => row);
+      const outlive = kind === 'full' ? limits : null;
+      const kept = exceptionsAmong(rows, pins, outlive);
+      for (const token of kept) {
+        const entry = latest.get(token);
+        if (entry === undefined) continue;
+        writer.add({ row: entry.row, text: await textOf(name, entry) }, 'exception', entry.at);
+      }
+      for (const entry of entries) {
+        if (entry.type !== 'fact' && entry.type !== 'label') continue;
+        if (!kept.has(entry.token) && !exceptions.has(entry.token)) continue;
+        writer.put(entry, 'exception', entry.type === 'fact' ? await textOf(name, entry) : undefined);
+      }
+      deleted += latest.size - kept.size;
+    }
+    if (!(await writer.flush(COPY_WITHIN_MS))) return 0;
+    for (const { name } of gone) {
+      await disk.remove(name + ROWS);
+      await disk.remove(name + TEXTS);
+    }
+    index.forget(new Set(gone.map(({ name }) => name)));
+    return deleted;
+  }
+
+  /** Deletes settings that nothing stored needs, and what a process left behind that ended while it wrote. */
+  async function sweep(names: readonly string[], stored: readonly Counted[]): Promise<void> {
+    const oldest = stored.reduce((least, { oldestStart }) => Math.min(least, oldestStart), Date.now());
+    const blocks = new Set(stored.flatMap((one) => [...one.blocks]));
+    const texts = new Set(stored.map(({ name }) => name + TEXTS));
+    for (const name of names) {
+      const isPart = name.startsWith(`${SETTING}part-`);
+      const isBlock = name.startsWith(`${SETTING}tokens-`) && !blocks.has(name.slice(-3));
+      const isLost = name.startsWith(DRAFT) || (name.endsWith(TEXTS) && !texts.has(name));
+      if (!isPart && !isBlock && !isLost) continue;
+      const state = await disk.state(name);
+      const before = Math.min(Date.now(), isPart ? oldest : Infinity) - HOUR_MS;
+      if (state !== null && state.changedAt < before) await disk.remove(name);
+    }
+  }
+
+  return {
+    async purge(limits) {
+      const deleted = await alone(async () => {
+        const names = await disk.names();
+        const all = await countAll(names);
+        const used = all.reduce((total, { bytes }) => total + bytes, 0);
+        const most = Math.min(mostBytes, await disk.mostBytes(used));
+        const gone = choose(all, limits, most);
+        const count = await evict(gone, all, limits);
+        const isGone = new Set(gone);
+        await sweep(
+          names,
+          all.filter((one) => !isGone.has(one)),
+        );
+        return count;
+      });
+      return deleted ?? 0;
+    },
+    async deleteCleared() {
+      await alone(async () => {
+        const clearedAt = Number((await disk.readText(CLEARED)) ?? 0);
+        const all = await countAll(await disk.names());
+        const gone = all.filter(({ canGo, newestAt }) => canGo && newestAt <= clearedAt);
+        return evict(gone, all, null);
+      });
+    },
+  };
+}

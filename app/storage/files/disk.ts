@@ -1,0 +1,295 @@
+/** Where segments lie: files in one private folder, or in memory if no folder can be written. */
+import { randomBytes } from 'node:crypto';
+import {
+  close,
+  constants,
+  fstat,
+  futimes,
+  mkdirSync,
+  open,
+  openSync,
+  promises as fs,
+  write,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { codeOf } from '../../errors.ts';
+
+/** A file that this process made. */
+export interface OwnFile {
+  /** Writes all of it; to write the same again changes nothing. */
+  write(bytes: Uint8Array, position: number): Promise<void>;
+  writeSync(bytes: Uint8Array, position: number): void;
+  /** Says that its process is alive; false: the file is no longer in the folder. */
+  touch(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface FileState {
+  size: number;
+  /** When it was written or touched last, milliseconds since 1970. */
+  changedAt: number;
+}
+
+export interface Disk {
+  readonly name: 'files' | 'memory';
+  /** A segment of this size is closed. */
+  readonly segmentBytes: number;
+  names(): Promise<readonly string[]>;
+  /** null: there is no such file. */
+  state(name: string): Promise<FileState | null>;
+  /** Fewer bytes if the file ends before. */
+  read(name: string, position: number, length: number): Promise<Buffer>;
+  create(name: string): Promise<OwnFile>;
+  createSync(name: string): OwnFile;
+  /** False: it was gone. */
+  remove(name: string): Promise<boolean>;
+  readText(name: string): Promise<string | null>;
+  /** As a whole or not at all; false: it exists, and `onlyIfAbsent` was asked for. */
+  writeText(name: string, text: string, onlyIfAbsent: boolean): Promise<boolean>;
+  /** How much all files together may take here. */
+  mostBytes(used: number): Promise<number>;
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** No links are followed; Windows has no such flag. */
+const NO_LINKS = constants.O_NOFOLLOW ?? 0;
+const MAKE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | NO_LINKS;
+const READ = constants.O_RDONLY | NO_LINKS;
+const PRIVATE = 0o600;
+
+// By number, because a handle that is not closed when the process ends prints a warning.
+const openLater = promisify(open);
+const writeLater = promisify(write);
+const touchLater = promisify(futimes);
+const stateLater = promisify(fstat);
+const closeLater = promisify(close);
+
+/** Type of the file system `tmpfs`, which is memory. */
+const TMPFS = 0x01021994;
+/** Share of the free space. */
+const MOST_OF_FREE = 0.1;
+const MOST_ON_TMPFS = 32 * MEBIBYTE;
+
+function isGone(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
+}
+
+class FolderFile implements OwnFile {
+  readonly #path: string;
+  readonly #fd: number;
+
+  constructor(path: string, fd: number) {
+    this.#path = path;
+    this.#fd = fd;
+  }
+
+  async write(bytes: Uint8Array, position: number): Promise<void> {
+    for (let done = 0; done < bytes.length;) {
+      const { bytesWritten } = await writeLater(this.#fd, bytes, done, bytes.length - done, position + done);
+      done += bytesWritten;
+    }
+  }
+
+  writeSync(bytes: Uint8Array, position: number): void {
+    for (let done = 0; done < bytes.length;)
+      done += writeSync(this.#fd, bytes, done, bytes.length - done, position + done);
+  }
+
+  async touch(): Promise<boolean> {
+    const now = new Date();
+    await touchLater(this.#fd, now, now);
+    try {
+      const [here, there] = [await stateLater(this.#fd), await fs.lstat(this.#path)];
+      return here.ino === there.ino;
+    } catch (error) {
+      if (isGone(error)) return false;
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return closeLater(this.#fd);
+  }
+}
+
+/** `folder` must have been checked (folder.ts). */
+export function createFolderDisk(folder: string): Disk {
+  const pathOf = (name: string): string => join(folder, name);
+
+  /** The folder may have been deleted. */
+  async function inFolder<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      await fs.mkdir(folder, { recursive: true, mode: 0o700 });
+      return work();
+    }
+  }
+
+  async function writeText(name: string, text: string, onlyIfAbsent: boolean): Promise<boolean> {
+    const draft = pathOf(`draft-${randomBytes(8).toString('hex')}`);
+    const handle = await fs.open(draft, MAKE, PRIVATE);
+    try {
+      await handle.writeFile(text);
+    } finally {
+      await handle.close();
+    }
+    if (!onlyIfAbsent) {
+      await fs.rename(draft, pathOf(name));
+      return true;
+    }
+    try {
+      await fs.link(draft, pathOf(name));
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'EEXIST') return false;
+      throw error;
+    } finally {
+      await fs.unlink(draft);
+    }
+  }
+
+  return {
+    name: 'files',
+    segmentBytes: 8 * MEBIBYTE,
+    async names() {
+      try {
+        return await fs.readdir(folder);
+      } catch (error) {
+        if (isGone(error)) return [];
+        throw error;
+      }
+    },
+    async state(name) {
+      try {
+        const found = await fs.lstat(pathOf(name));
+        return found.isFile() ? { size: found.size, changedAt: found.mtimeMs } : null;
+      } catch (error) {
+        if (isGone(error)) return null;
+        throw error;
+      }
+    },
+    async read(name, position, length) {
+      const handle = await fs.open(pathOf(name), READ);
+      try {
+        const bytes = Buffer.allocUnsafe(length);
+        let done = 0;
+        while (done < length) {
+          const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
+          if (bytesRead === 0) break;
+          done += bytesRead;
+        }
+        return bytes.subarray(0, done);
+      } finally {
+        await handle.close();
+      }
+    },
+    create: (name) =>
+      inFolder(async () => new FolderFile(pathOf(name), await openLater(pathOf(name), MAKE, PRIVATE))),
+    createSync(name) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return new FolderFile(pathOf(name), openSync(pathOf(name), MAKE, PRIVATE));
+    },
+    async remove(name) {
+      try {
+        await fs.unlink(pathOf(name));
+        return true;
+      } catch (error) {
+        if (isGone(error)) return false;
+        throw error;
+      }
+    },
+    async readText(name) {
+      try {
+        const handle = await fs.open(pathOf(name), READ);
+        try {
+          return await handle.readFile('utf8');
+        } finally {
+          await handle.close();
+        }
+      } catch (error) {
+        if (isGone(error)) return null;
+        throw error;
+      }
+    },
+    writeText: (name, text, onlyIfAbsent) => inFolder(() => writeText(name, text, onlyIfAbsent)),
+    async mostBytes(used) {
+      const { type, bavail, bsize } = await fs.statfs(folder);
+      const share = MOST_OF_FREE * (bavail * bsize + used);
+      return type === TMPFS ? Math.min(MOST_ON_TMPFS, share) : share;
+    },
+  };
+}
+
+class MemoryFile implements OwnFile {
+  bytes = Buffer.alloc(0);
+  size = 0;
+  changedAt = Date.now();
+
+  writeSync(bytes: Uint8Array, position: number): void {
+    const size = position + bytes.length;
+    if (size > this.bytes.length) {
+      const larger = Buffer.alloc(Math.max(size, Math.min(2 * size, size + MEBIBYTE / 4)));
+      larger.set(this.bytes.subarray(0, this.size));
+      this.bytes = larger;
+    }
+    this.bytes.set(bytes, position);
+    this.size = Math.max(this.size, size);
+    this.changedAt = Date.now();
+  }
+
+  write(bytes: Uint8Array, position: number): Promise<void> {
+    this.writeSync(bytes, position);
+    return Promise.resolve();
+  }
+
+  touch(): Promise<boolean> {
+    this.changedAt = Date.now();
+    return Promise.resolve(true);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+export function createMemoryDisk(): Disk {
+  const files = new Map<string, MemoryFile>();
+
+  function createSync(name: string): MemoryFile {
+    const file = new MemoryFile();
+    files.set(name, file);
+    return file;
+  }
+
+  function readFrom(name: string, position: number, length: number): Buffer {
+    const file = files.get(name);
+    return file === undefined
+      ? Buffer.alloc(0)
+      : file.bytes.subarray(position, Math.min(position + length, file.size));
+  }
+
+  return {
+    name: 'memory',
+    segmentBytes: MEBIBYTE,
+    names: () => Promise.resolve([...files.keys()]),
+    state(name) {
+      const file = files.get(name);
+      return Promise.resolve(file === undefined ? null : { size: file.size, changedAt: file.changedAt });
+    },
+    read: (name, position, length) => Promise.resolve(readFrom(name, position, length)),
+    create: (name) => Promise.resolve(createSync(name)),
+    createSync,
+    remove: (name) => Promise.resolve(files.delete(name)),
+    readText: (name) => Promise.resolve(files.has(name) ? readFrom(name, 0, Infinity).toString() : null),
+    writeText(name, text, onlyIfAbsent) {
+      if (onlyIfAbsent && files.has(name)) return Promise.resolve(false);
+      createSync(name).writeSync(Buffer.from(text), 0);
+      return Promise.resolve(true);
+    },
+    mostBytes: () => Promise.resolve(32 * MEBIBYTE),
+  };
+}

@@ -1,0 +1,342 @@
+/**
+ * Keeps records in files of one folder that all processes of an application share, or in memory by the same code. Each process writes
+ * segments of its own (segment-writer.ts), reads those of all (segment-index.ts), and one at a time deletes old ones (delete-old.ts).
+ */
+import { createError, isHindsightError, messageOf } from '../../errors.ts';
+import { matcherOf, orderOf } from '../../profiler/query-rows.ts';
+import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/storage.ts';
+import type { FindText, Row, Store, StoreLimits } from '../../profiler/store.ts';
+import { createOldDeleter, SETTING } from './delete-old.ts';
+import type { Disk } from './disk.ts';
+import { checksum, TEXTS } from './segment.ts';
+import { CLEARED, createSegmentIndex, type Found, isAlive, PIN, type Text } from './segment-index.ts';
+import { createSegmentWriter } from './segment-writer.ts';
+
+/** Names the project of a folder. */
+export const PROJECT = 'project';
+
+export interface FileStoreOptions {
+  disk: Disk;
+  /** Bytes that all files together may take; less where little is free. */
+  mostBytes?: number;
+  project: string;
+  script: string;
+  /** What protects the pages of this process, hashed; null: nothing does. */
+  guard: string | null;
+  /** Shows what any process of this user has recorded, whatever protects its pages: the command line. */
+  showsAll?: boolean;
+  isFrozenBetween?: boolean;
+  /** Why records are not in the usual place. */
+  notice?: string | null;
+  thread: number;
+  warn: (sentence: string) => void;
+}
+
+/** Until the first round of deleting, only the disk limits. */
+const NO_LIMITS: StoreLimits = {
+  olderThan: 0,
+  count: Infinity,
+  bytes: Infinity,
+  profilerCount: Infinity,
+  summaryCount: Infinity,
+  summaryBytes: Infinity,
+  exceptions: { olderThan: 0, count: Infinity, bytes: Infinity },
+};
+const MOST_BYTES = 256 * 1024 * 1024;
+/** Milliseconds without a reader after which rows leave the memory. */
+const RELEASE_AFTER_MS = 5 * 60_000;
+/** A search for text ends after so many milliseconds. */
+const SEARCH_MS = 1000;
+/** Milliseconds of searching between two turns of the event loop. */
+const TURN_MS = 20;
+/** Texts of segments that a search holds at once. */
+const MOST_TEXTS = 4;
+const ROWS_AT_ONCE = 5000;
+const SETTING_NAME = /^[\w.-]{1,100}$/;
+const TOKEN = /^[0-9a-f]{6}$/;
+
+function unavailable(error: unknown): Error {
+  return isHindsightError(error)
+    ? error
+    : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export function createFileStore(options: FileStoreOptions): Store {
+  const { disk, guard, showsAll = false, warn, project } = options;
+  const index = createSegmentIndex({
+    disk,
+    shows: (other) => showsAll || other === null || other === guard,
+    warn,
+  });
+  let limits: StoreLimits = NO_LIMITS;
+  let isNamed = false;
+  const writer = createSegmentWriter({
+    disk,
+    index,
+    header: () => ({ project, script: options.script, pid: process.pid, thread: options.thread, guard }),
+    isFrozenBetween: options.isFrozenBetween ?? false,
+    async onHeartbeat() {
+      if (!isNamed) await disk.writeText(PROJECT, project, true);
+      isNamed = true;
+      const clearedAt = Number((await disk.readText(CLEARED)) ?? 0);
+      if (clearedAt <= index.clearedAt) return;
+      index.clear(clearedAt);
+      await writer.rotate();
+    },
+    onFull() {
+      void store.purge(limits).catch(() => undefined);
+    },
+    warn,
+  });
+  const deleter = createOldDeleter({ disk, index, writer, mostBytes: options.mostBytes ?? MOST_BYTES });
+  let release: NodeJS.Timeout | null = null;
+
+  /** Knows what other processes have written until a moment ago. */
+  async function refresh(): Promise<void> {
+    if (release === null) release = setTimeout(forgetRows, RELEASE_AFTER_MS).unref();
+    else release.refresh();
+    await index.refresh();
+  }
+
+  function forgetRows(): void {
+    release = null;
+    index.release();
+  }
+
+  /** null: it was deleted, or is damaged. */
+  async function textOf(text: Text): Promise<string | null> {
+    if (typeof text === 'string') return text;
+    const { segment, place } = text;
+    const bytes = await disk.read(segment.name + TEXTS, place.from, place.size).catch(() => null);
+    return bytes !== null && checksum(bytes) === place.sum ? bytes.toString() : null;
+  }
+
+  /** What this process wrote lately is known without reading the folder. */
+  async function foundOf(token: string): Promise<Found | undefined> {
+    const own = index.get(token);
+    if (own !== undefined || !TOKEN.test(token)) return own;
+    await refresh();
+    return index.get(token);
+  }
+
+  async function amendmentsOf({ facts }: Found): Promise<Record<string, unknown>> {
+    const amendments: Record<string, unknown> = {};
+    for (const [name, { text }] of facts ?? []) {
+      const json = await textOf(text);
+      if (json !== null) amendments[name] = JSON.parse(json);
+    }
+    return amendments;
+  }
+
+  /** Reads texts of many records: those of a segment at once. */
+  function createTextReader(): (text: Text) => Promise<string | null> {
+    const held = new Map<string, Promise<Buffer | null>>();
+    return async (text) => {
+      if (typeof text === 'string') return text;
+      const { segment, place } = text;
+      let bytes = held.get(segment.name);
+      if (bytes === undefined || ((await bytes)?.length ?? Infinity) < place.from + place.size) {
+        bytes = disk.read(segment.name + TEXTS, 0, 4 * disk.segmentBytes).catch(() => null);
+        held.set(segment.name, bytes);
+        const [oldest] = held.keys();
+        if (held.size > MOST_TEXTS && oldest !== undefined) held.delete(oldest);
+      }
+      return (await bytes)?.toString('utf8', place.from, place.from + place.size) ?? null;
+    };
+  }
+
+  async function search(
+    candidates: readonly Found[],
+    { text: wanted = '', offset, limit }: ProfileQuery,
+    findText: FindText,
+  ): Promise<{ hits: Found[]; looked: TextSearch }> {
+    const read = createTextReader();
+    const hits: Found[] = [];
+    const found: TextSearch['found'] = {};
+    const until = performance.now() + SEARCH_MS;
+    let turn = performance.now();
+    let count = 0;
+    for (const one of candidates) {
+      if (hits.length > offset + limit || performance.now() > until) break;
+      count++;
+      const text = await read(one.text);
+      const place = text === null ? null : findText(text, wanted);
+      if (place !== null) {
+        hits.push(one);
+        Object.assign(found, { [one.token]: place });
+      }
+      if (performance.now() - turn < TURN_MS) continue;
+      await pause();
+      turn = performance.now();
+    }
+    const oldest = candidates[count - 1]?.row.startedAt ?? null;
+    return { hits, looked: { count, all: count === candidates.length, oldest, found } };
+  }
+
+  function matching(query: ProfileQuery): Found[] {
+    const matches = matcherOf(query);
+    const one = query.token === undefined ? undefined : index.get(query.token);
+    const among = query.token === undefined ? index.all() : one === undefined ? [] : [one];
+    return among.filter(({ token, row }) => matches(row) && (query.pinned !== true || index.isPinned(token)));
+  }
+
+  async function find(query: ProfileQuery, findText?: FindText): Promise<FindResult> {
+    await refresh();
+    const { text, offset, limit, sort = 'startedAt', descending = true } = query;
+    let found = matching(query);
+    let looked: TextSearch | undefined;
+    if (text !== undefined && findText !== undefined)
+      ({ hits: found, looked } = await search(found, query, findText));
+    else if (sort !== 'startedAt' || !descending) {
+      const order = orderOf(query);
+      found.sort((a, b) => order(a.row, b.row));
+    }
+    const rows = found.slice(offset, offset + limit).map(({ row }) => ({ ...row }));
+    const pinned = rows.flatMap(({ token }) => (index.isPinned(token) ? [token] : []));
+    return {
+      rows,
+      total: found.length,
+      totalIsExact: looked?.all ?? true,
+      ...(pinned.length === 0 ? {} : { pinned }),
+      ...(looked === undefined
+        ? {}
+        : {
+            looked: {
+              ...looked,
+              found: Object.fromEntries(rows.flatMap(({ token }) => placeOf(looked, token))),
+            },
+          }),
+    };
+  }
+
+  const store: Store = {
+    name: disk.name,
+    get state() {
+      return { ...writer.state, notice: options.notice ?? null };
+    },
+    add(items) {
+      for (const item of items) {
+        const before = index.get(item.row.token)?.row;
+        const isOther =
+          before !== undefined &&
+          (before.startedAt !== item.row.startedAt || before.process !== item.row.process);
+        const isLate = before?.state !== 'running' && item.row.state === 'running' && before !== undefined;
+        if (isOther) item.settled?.('token in use');
+        else if (isLate) item.settled?.(null);
+        else writer.add(item);
+      }
+    },
+    async amend(token, name, json) {
+      const found = await foundOf(token).catch((error: unknown) => Promise.reject(unavailable(error)));
+      if (found === undefined) return false;
+      writer.put({ type: 'fact', at: writer.now(), token, name }, found.segment.kind, json);
+      return true;
+    },
+    async read(token) {
+      try {
+        if (TOKEN.test(token)) await refresh();
+        const found = index.get(token);
+        const text = found === undefined ? null : await textOf(found.text);
+        if (found === undefined || text === null) return null;
+        const hasEnded = found.row.state === 'running' && !found.segment.own && !isAlive(found.segment);
+        return {
+          row: { ...found.row },
+          text,
+          amendments: await amendmentsOf(found),
+          pinned: index.isPinned(token),
+          ...(hasEnded ? { processEnded: true } : {}),
+        };
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async find(query, findText) {
+      try {
+        return await find(query, findText);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async *rows(since) {
+      await refresh().catch((error: unknown) => Promise.reject(unavailable(error)));
+      const all = index.all();
+      let from = 0;
+      while (from < all.length) {
+        const batch: Row[] = [];
+        for (const { row } of all.slice(from, from + ROWS_AT_ONCE))
+          if (row.startedAt >= since) batch.push(row);
+        from += ROWS_AT_ONCE;
+        if (batch.length === 0) return;
+        yield batch;
+        await pause();
+      }
+    },
+    async label(token, labels) {
+      const found = await foundOf(token);
+      if (found !== undefined)
+        writer.put({ type: 'label', at: writer.now(), token, labels }, found.segment.kind);
+    },
+    async keep(token, yes) {
+      try {
+        if ((await foundOf(token)) === undefined) return false;
+        if (yes) await disk.writeText(PIN + token, '', false);
+        else await disk.remove(PIN + token);
+        index.pin(token, yes);
+        return true;
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async purge(given) {
+      limits = given;
+      try {
+        return await deleter.purge(given);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async clear() {
+      try {
+        await refresh();
+        const before = index.all().length;
+        const until = writer.now();
+        await disk.writeText(CLEARED, String(until), false);
+        index.clear(until);
+        await writer.flush(1000);
+        await writer.rotate();
+        await deleter.deleteCleared();
+        return before - index.all().length;
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async setting(name, value, { onlyIfAbsent = false } = {}) {
+      if (!SETTING_NAME.test(name)) return null;
+      const file = SETTING + name;
+      try {
+        if (value === null) await disk.remove(file);
+        else if (value !== undefined && (await disk.writeText(file, value, onlyIfAbsent))) return value;
+        return await disk.readText(file);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async close(timeoutMs = 5000) {
+      if (release !== null) clearTimeout(release);
+      await writer.close(timeoutMs);
+    },
+    closeSync() {
+      writer.closeSync();
+    },
+  };
+  return store;
+}
+
+function placeOf({ found }: TextSearch, token: string): [string, TextSearch['found'][string]][] {
+  const place = found[token];
+  return place === undefined ? [] : [[token, place]];
+}

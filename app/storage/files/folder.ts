@@ -1,0 +1,133 @@
+/**
+ * Which folder holds the recorded requests of an application: one for each project, below the user's folder for caches. Not inside the
+ * project: `node_modules` and the project are zipped, deployed and copied into images, and recorded requests must not be.
+ */
+import { createHash } from 'node:crypto';
+import { accessSync, chmodSync, constants, lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join, resolve, sep } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import { PROJECT } from './file-store.ts';
+import { segmentKindOf } from './segment.ts';
+
+const NAME = 'express-hindsight';
+/** Whether anybody else may use it, or write to it. */
+const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface FolderChoice {
+  /** null: records stay in memory. */
+  folder: string | null;
+  /** Why; null if that was asked for. */
+  problem: string | null;
+}
+
+function stateOf(path: string): Stats | null {
+  return lstatSync(path, { throwIfNoEntry: false }) ?? null;
+}
+
+/** Can the folder, or the nearest one above that exists, be written? */
+function isWritable(path: string): boolean {
+  if (stateOf(path) === null) {
+    const above = dirname(path);
+    return above !== path && isWritable(above);
+  }
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isOurs(path: string): boolean {
+  const names = readdirSync(path);
+  return (
+    names.length === 0 ||
+    names.some((name) => name === PROJECT || segmentKindOf(name.replace(/\.\w+$/, '')) !== null)
+  );
+}
+
+/** Why a folder can't be used; null if it can, or does not exist yet. */
+export function problemOf(path: string, isAboveOurs = false): string | null {
+  const state = stateOf(path);
+  if (state === null) return null;
+  if (state.isSymbolicLink()) return `${path} is a link`;
+  if (!state.isDirectory()) return `${path} is no folder`;
+  // On Windows the user's profile folder is the protection.
+  if (process.getuid === undefined) return null;
+  if (state.uid !== process.getuid()) return `${path} belongs to another user`;
+  if ((Number(state.mode) & OTHERS_WRITE) !== 0) return `${path} can be written by other users`;
+  if (isAboveOurs) return null;
+  if (!isOurs(path)) return `${path} holds other files`;
+  if ((Number(state.mode) & OTHERS) !== 0) chmodSync(path, 0o700);
+  return null;
+}
+
+/** Where caches of this user belong, the usual place first. */
+function cacheFolders({ XDG_CACHE_HOME, LOCALAPPDATA }: Environment): string[] {
+  const home = homedir();
+  const usual =
+    process.platform === 'win32'
+      ? (LOCALAPPDATA ?? join(home, 'AppData', 'Local'))
+      : process.platform === 'darwin'
+        ? join(home, 'Library', 'Caches')
+        : XDG_CACHE_HOME?.startsWith(sep) === true
+          ? XDG_CACHE_HOME
+          : join(home, '.cache');
+  return [usual, tmpdir()];
+}
+
+/** The name of the folder of a project: it can be guessed, and says nothing about its path. */
+export function folderNameOf(project: string): string {
+  return createHash('sha256').update(project).digest('hex').slice(0, 16);
+}
+
+/** The folders that may hold projects. */
+export function projectFolders(env: Environment): string[] {
+  return cacheFolders(env).map((cache) => join(cache, NAME));
+}
+
+/** `given`: from PROFILER_DIR; an empty text keeps everything in memory, null chooses. Makes nothing. */
+export function chooseFolder(given: string | null, project: string, env: Environment): FolderChoice {
+  if (given === '') return { folder: null, problem: null };
+  const places =
+    given === null
+      ? projectFolders(env).map((above) => ({ above, folder: join(above, folderNameOf(project)) }))
+      : [{ above: null, folder: resolve(given) }];
+  let problem: string | null = null;
+  for (const { above, folder } of places)
+    try {
+      const found =
+        (above === null ? null : problemOf(above, true)) ??
+        problemOf(folder) ??
+        (isWritable(folder) ? null : `${folder} can't be written`);
+      if (found === null) return { folder, problem: null };
+      problem ??= found;
+    } catch (error) {
+      problem ??= messageOf(error);
+    }
+  return { folder: null, problem };
+}
+
+/**
+ * The project: the nearest folder with a package.json above the main script, outside of `node_modules`. Under pm2 and in test runners the
+ * main script is theirs.
+ */
+export function findProject(env: Environment): string {
+  const script = env.pm_exec_path ?? process.argv[1];
+  const here = realpathSync(process.cwd());
+  if (script === undefined) return here;
+  let path: string;
+  try {
+    path = realpathSync(script);
+  } catch {
+    return here;
+  }
+  if (path.includes(`${sep}node_modules${sep}`)) path = join(here, 'script');
+  for (let above = dirname(path); above !== dirname(above); above = dirname(above))
+    if (stateOf(join(above, 'package.json')) !== null) return above;
+  return here;
+}

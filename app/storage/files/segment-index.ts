@@ -1,0 +1,342 @@
+/**
+ * What lies in the folder, by token: rows in memory, texts on the disk. Until somebody reads, it has only the newest records of this process.
+ * The first list or search reads the rows of all segments; from then on only what other processes have added is read.
+ */
+import { compareNewest } from '../../profiler/query-rows.ts';
+import type { Row, RowLabels } from '../../profiler/store.ts';
+import type { Disk } from './disk.ts';
+import {
+  type Entry,
+  entryIn,
+  type Header,
+  headerIn,
+  ROWS,
+  segmentKindOf,
+  type SegmentKind,
+  type TextPlace,
+} from './segment.ts';
+
+export interface Segment {
+  readonly name: string;
+  readonly kind: SegmentKind;
+  /** This process writes it. */
+  readonly own: boolean;
+  header: Header | null;
+  /** Bytes of its rows that were read. */
+  read: number;
+  /** No more is written to it. */
+  closed: boolean;
+  changedAt: number;
+}
+
+/** A text on the disk, or one that waits to be written. */
+export type Text = { segment: Segment; place: TextPlace } | string;
+
+export interface Found {
+  readonly token: string;
+  row: Row;
+  /** When the record was written. */
+  at: number;
+  segment: Segment;
+  text: Text;
+  labels: RowLabels | null;
+  labelledAt: number;
+  facts: Map<string, { at: number; text: Text }> | null;
+}
+
+export interface SegmentIndex {
+  /** Everything in the folder is known, but for the last moment. */
+  readonly isWhole: boolean;
+  get(token: string): Found | undefined;
+  /** All that is visible, newest first. */
+  all(): readonly Found[];
+  /** Brings in what this process writes. */
+  add(segment: Segment, entry: Entry, text?: string): void;
+  /** What was added is on the disk. */
+  written(segment: Segment, entry: Entry): void;
+  isPinned(token: string): boolean;
+  /** This process pinned a record, or took its pin off. */
+  pin(token: string, yes: boolean): void;
+  /** Forgets a record that could not be written. */
+  drop(token: string, at: number): void;
+  /** Reads what is new in the folder; the first time all of it. */
+  refresh(): Promise<void>;
+  /** Segments were deleted. */
+  forget(names: ReadonlySet<string>): void;
+  /** Hides what was written until then and is not pinned. */
+  clear(until: number): void;
+  readonly clearedAt: number;
+  /** Keeps the newest of this process only. */
+  release(): void;
+  segments(): Iterable<Segment>;
+}
+
+/** Of this process, while nobody reads. */
+const MOST_OWN = 2000;
+/** Milliseconds after which what other processes have written is read again. */
+const FRESH_MS = 150;
+/** A segment that was not touched for so long is of a process that has ended. */
+export const ALIVE_MS = 15_000;
+/** Each process closes its segments before. */
+const SURELY_CLOSED_MS = 15 * 60_000;
+/** Milliseconds of reading between two turns of the event loop. */
+const TURN_MS = 8;
+
+/** Holds the moment of the last clearing. */
+export const CLEARED = 'cleared';
+/** A file for each pinned record, named by its token. */
+export const PIN = 'pin-';
+
+export function isAlive({ changedAt, closed }: Segment): boolean {
+  return !closed && Date.now() - changedAt < ALIVE_MS;
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export function createSegmentIndex(options: {
+  disk: Disk;
+  /** Whether records of a process with this guard are shown. */
+  shows: (guard: string | null) => boolean;
+  /** Says once that there are files that can't be read. */
+  warn: (sentence: string) => void;
+}): SegmentIndex {
+  const { disk, shows, warn } = options;
+  const segments = new Map<string, Segment>();
+  let byToken = new Map<string, Found>();
+  /** Facts, labels and pins whose record was not read yet. */
+  let early = new Map<string, { segment: Segment; entry: Entry }[]>();
+  /** Newest first; null: to be sorted again. */
+  let sorted: Found[] | null = null;
+  let isWhole = false;
+  let refreshing: Promise<void> | null = null;
+  let refreshedAt = -Infinity;
+  let clearedAt = 0;
+  let pins: ReadonlySet<string> = new Set();
+  let damaged = 0;
+
+  function sayDamaged(): void {
+    if (damaged++ === 0) warn('Some stored profiles are damaged or of another version; they are skipped.');
+  }
+
+  function applyBeside(found: Found, segment: Segment, entry: Entry, text?: string): void {
+    if (entry.type === 'label' && entry.at >= found.labelledAt) {
+      found.labels = entry.labels;
+      found.labelledAt = entry.at;
+      Object.assign(found.row, entry.labels);
+    } else if (entry.type === 'fact') {
+      found.facts ??= new Map();
+      const { from, size, sum } = entry;
+      if (entry.at >= (found.facts.get(entry.name)?.at ?? 0))
+        found.facts.set(entry.name, { at: entry.at, text: text ?? { segment, place: { from, size, sum } } });
+    }
+  }
+
+  function isOlder(entry: Entry & { type: 'record' }, found: Found): boolean {
+    const isSame = entry.row.startedAt === found.row.startedAt && entry.row.process === found.row.process;
+    if (!isSame) return entry.row.startedAt < found.row.startedAt;
+    const [before, now] = [found.row.state === 'running', entry.row.state === 'running'];
+    return before === now ? entry.at < found.at : now;
+  }
+
+  function applyRecord(segment: Segment, entry: Entry & { type: 'record' }, given?: string): void {
+    const { row, at, from, size, sum } = entry;
+    const text: Text = given ?? { segment, place: { from, size, sum } };
+    const found = byToken.get(row.token);
+    if (found === undefined) {
+      const added: Found = {
+        token: row.token, row, at, segment, text,
+        labels: null, labelledAt: 0, facts: null,
+      }; // prettier-ignore
+      byToken.set(row.token, added);
+      sorted = null;
+      const beside = early.get(row.token);
+      if (beside === undefined) return;
+      early.delete(row.token);
+      for (const other of beside) applyBeside(added, other.segment, other.entry);
+      return;
+    }
+    if (isOlder(entry, found)) return;
+    if (found.row.startedAt !== row.startedAt) sorted = null;
+    found.row = found.labels === null ? row : Object.assign(row, found.labels);
+    Object.assign(found, { at, segment, text });
+  }
+
+  function apply(segment: Segment, entry: Entry, text?: string): void {
+    if (entry.type === 'end') segment.closed = true;
+    else if (entry.type === 'record') applyRecord(segment, entry, text);
+    else {
+      const found = byToken.get(entry.token);
+      if (found !== undefined) applyBeside(found, segment, entry, text);
+      else if (early.has(entry.token)) early.get(entry.token)?.push({ segment, entry });
+      else early.set(entry.token, [{ segment, entry }]);
+    }
+  }
+
+  /** While nobody reads, only the newest stay. */
+  function dropOld(): void {
+    if (isWhole || byToken.size <= MOST_OWN * 1.1) return;
+    for (const [token, { text }] of byToken) {
+      if (byToken.size <= MOST_OWN) break;
+      if (typeof text !== 'string') byToken.delete(token);
+    }
+    early.clear();
+    sorted = null;
+  }
+
+  /** Reads the lines of a segment from where it was read until last. */
+  async function readMore(segment: Segment, size: number): Promise<void> {
+    const bytes = await disk.read(segment.name + ROWS, segment.read, size - segment.read);
+    const end = bytes.lastIndexOf(10) + 1;
+    segment.read += end;
+    let turn = performance.now();
+    for (const line of bytes.toString('utf8', 0, end).split('\n')) {
+      if (line === '') continue;
+      if (segment.header === null) {
+        segment.header = headerIn(line);
+        if (segment.header === null) {
+          segment.closed = true;
+          sayDamaged();
+          return;
+        }
+        if (!shows(segment.header.guard)) {
+          segment.closed = true;
+          return;
+        }
+        continue;
+      }
+      const entry = entryIn(line, segment.header);
+      if (entry === null) sayDamaged();
+      else apply(segment, entry);
+      if (performance.now() - turn < TURN_MS) continue;
+      await pause();
+      turn = performance.now();
+    }
+  }
+
+  async function look(segment: Segment): Promise<void> {
+    const state = await disk.state(segment.name + ROWS);
+    if (state === null) return;
+    segment.changedAt = state.changedAt;
+    if (state.size > segment.read) await readMore(segment, state.size);
+    if (!segment.own && Date.now() - state.changedAt > SURELY_CLOSED_MS) segment.closed = true;
+  }
+
+  function forget(names: ReadonlySet<string>): void {
+    if (names.size === 0) return;
+    for (const name of names) segments.delete(name);
+    for (const { token, segment } of byToken.values()) if (names.has(segment.name)) byToken.delete(token);
+    sorted = null;
+  }
+
+  async function readFolder(): Promise<void> {
+    const names = await disk.names();
+    const present = new Set<string>();
+    for (const file of names) {
+      if (!file.endsWith(ROWS)) continue;
+      const name = file.slice(0, -ROWS.length);
+      const kind = segmentKindOf(name);
+      if (kind === null) continue;
+      present.add(name);
+      if (!segments.has(name))
+        segments.set(name, { name, kind, own: false, header: null, read: 0, closed: false, changedAt: 0 });
+    }
+    forget(
+      new Set([...segments.values()].flatMap(({ name, own }) => (own || present.has(name) ? [] : [name]))),
+    );
+    setPins(new Set(names.flatMap((file) => (file.startsWith(PIN) ? [file.slice(PIN.length)] : []))));
+    if (names.includes(CLEARED)) clear(Number(await disk.readText(CLEARED)));
+    // What this process wrote is in memory, but only the newest of it until the folder was read.
+    const open = [...segments.values()].filter(({ own, closed }) => (own ? !isWhole : !closed));
+    for (const segment of open) if (segment.own) segment.read = 0;
+    // Files of a folder are read several at a time, because each needs some round trips to the thread pool.
+    const readers = Array.from({ length: 4 }, async () => {
+      for (let next = open.pop(); next !== undefined; next = open.pop()) await look(next);
+    });
+    await Promise.all(readers);
+  }
+
+  function setPins(now: ReadonlySet<string>): void {
+    if (now.size !== pins.size || [...now].some((token) => !pins.has(token))) sorted = null;
+    pins = now;
+  }
+
+  function clear(until: number): void {
+    if (!(until > clearedAt)) return;
+    clearedAt = until;
+    sorted = null;
+  }
+
+  function isVisible({ token, at, row: { parent } }: Found): boolean {
+    return at > clearedAt || pins.has(token) || (parent !== null && pins.has(parent));
+  }
+
+  return {
+    get isWhole() {
+      return isWhole;
+    },
+    get clearedAt() {
+      return clearedAt;
+    },
+    get(token) {
+      const found = byToken.get(token);
+      return found !== undefined && isVisible(found) ? found : undefined;
+    },
+    all() {
+      sorted ??= [...byToken.values()].filter(isVisible).sort((a, b) => compareNewest(a.row, b.row));
+      return sorted;
+    },
+    isPinned: (token) => pins.has(token),
+    pin(token, yes) {
+      const now = new Set(pins);
+      if (yes) now.add(token);
+      else now.delete(token);
+      setPins(now);
+    },
+    written(segment, entry) {
+      segments.set(segment.name, segment);
+      if (entry.type === 'end' || entry.type === 'label') return;
+      const place = { segment, place: { from: entry.from, size: entry.size, sum: entry.sum } };
+      if (entry.type === 'record') {
+        const found = byToken.get(entry.row.token);
+        if (found?.at !== entry.at) return;
+        found.segment = segment;
+        found.text = place;
+      } else {
+        const fact = byToken.get(entry.token)?.facts?.get(entry.name);
+        if (fact?.at === entry.at) fact.text = place;
+      }
+    },
+    add(segment, entry, text) {
+      apply(segment, entry, text);
+      dropOld();
+    },
+    drop(token, at) {
+      if (byToken.get(token)?.at !== at) return;
+      byToken.delete(token);
+      sorted = null;
+    },
+    async refresh() {
+      if (refreshing === null && performance.now() - refreshedAt < FRESH_MS) return;
+      refreshing ??= readFolder().finally(() => {
+        refreshing = null;
+        refreshedAt = performance.now();
+      });
+      await refreshing;
+      isWhole = true;
+    },
+    forget,
+    clear,
+    release() {
+      isWhole = false;
+      early = new Map();
+      const own = [...byToken].filter(([, { segment }]) => segment.own);
+      byToken = new Map(own.slice(-MOST_OWN));
+      for (const [name, { own: isOwn }] of segments) if (!isOwn) segments.delete(name);
+      refreshedAt = -Infinity;
+      sorted = null;
+    },
+    segments: () => segments.values(),
+  };
+}

@@ -1,0 +1,473 @@
+/**
+ * Appends what this process records to segments of its own, at most some tens of milliseconds behind. Nobody waits for it: while the disk
+ * is full, slow or gone, entries wait in memory up to a limit, and the oldest are dropped.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../errors.ts';
+import type { StoreItem, StoreState } from '../../profiler/store.ts';
+import { settledWithin } from '../../profiler/timeouts.ts';
+import type { Disk, OwnFile } from './disk.ts';
+import {
+  checksum,
+  type Entry,
+  entryLine,
+  type Header,
+  headerLine,
+  kindOfRow,
+  newSegmentName,
+  ROWS,
+  type SegmentKind,
+  TEXTS,
+} from './segment.ts';
+import type { Segment, SegmentIndex } from './segment-index.ts';
+
+/** Without its place, which is known when it is written. */
+export type Draft = Entry extends infer One
+  ? One extends Entry
+    ? Omit<One, 'from' | 'size' | 'sum'>
+    : never
+  : never;
+
+interface Waiting {
+  kind: SegmentKind;
+  entry: Draft;
+  /** null: it has no text. */
+  text: string | null;
+  size: number;
+  settled: StoreItem['settled'];
+}
+
+interface OpenSegment {
+  segment: Segment;
+  rows: OwnFile;
+  texts: OwnFile;
+  rowsSize: number;
+  textsSize: number;
+  records: number;
+  openedAt: number;
+}
+
+/** What is being written: to write it again changes nothing. */
+interface Batch {
+  open: OpenSegment;
+  rows: Buffer;
+  texts: Buffer;
+  entries: { entry: Entry; text: string | null; settled: StoreItem['settled'] }[];
+}
+
+export interface SegmentWriter {
+  readonly state: Omit<StoreState, 'notice'>;
+  /** Queues a record. A version of it that still waits is replaced. */
+  add(item: StoreItem, kind?: SegmentKind, at?: number): void;
+  /** Queues something beside a record that lies in a segment of this kind. */
+  put(entry: Exclude<Draft, { type: 'record' | 'end' }>, kind: SegmentKind, text?: string): void;
+  /** A moment later than all that this process has seen. */
+  now(): number;
+  /** Resolves when all that waits now is written, or after `timeoutMs`. */
+  flush(timeoutMs: number): Promise<boolean>;
+  /** Closes the open segments; the next entry opens new ones. */
+  rotate(): Promise<void>;
+  close(timeoutMs: number): Promise<void>;
+  closeSync(): void;
+}
+
+/** Milliseconds that entries wait for others. */
+const LINGER_MS = 50;
+const RETRY_MS = 1000;
+const HEARTBEAT_MS = 5000;
+const SEGMENT_MS = 10 * 60_000;
+const MOST_WAITING = 32 * 1024 * 1024;
+const BATCH_BYTES = 4 * 1024 * 1024;
+/** Segments of the profiler's own pages are small, because few of these are kept. */
+const MOST_OWN_PAGES = 100;
+/** About the size of an entry without its text. */
+const ENTRY_BYTES = 600;
+/** Milliseconds of writing after which the disk counts as slow. */
+const SLOW_MS = 1000;
+
+export function createSegmentWriter(options: {
+  disk: Disk;
+  index: SegmentIndex;
+  header: () => Omit<Header, 'format' | 'columns' | 'startedAt'>;
+  /** The process may be stopped after each response: everything is written at once. */
+  isFrozenBetween: boolean;
+  /** Called every few seconds while segments are open. */
+  onHeartbeat: () => Promise<void>;
+  /** A segment was closed because it is full. */
+  onFull: () => void;
+  warn: (sentence: string) => void;
+}): SegmentWriter {
+  const { disk, index, header, isFrozenBetween, onHeartbeat, onFull, warn } = options;
+  const open = new Map<SegmentKind, OpenSegment>();
+  let waiting: Waiting[] = [];
+  const byToken = new Map<string, Waiting>();
+  let pendingBytes = 0;
+  /** What is being written, by kind; the first of it is `inFlight`. */
+  let working: [SegmentKind, Waiting[]][] = [];
+  let inFlight: Batch | null = null;
+  let active: Promise<void> | null = null;
+  let activeSince = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let heartbeat: NodeJS.Timeout | null = null;
+  let lastAt = 0;
+  /** Entries that were queued, and the oldest of them that wait no more. */
+  let pushed = 0;
+  let finished = 0;
+  let failed = 0;
+  let failing = false;
+  let saidFull = false;
+  let closed = false;
+  /** Stands for the segment of what was not written yet. */
+  const unwritten = (kind: SegmentKind): Segment => ({
+    name: '', kind, own: true, header: null, read: 0, closed: false, changedAt: Date.now(),
+  }); // prettier-ignore
+  const nowhere: Record<SegmentKind, Segment> = {
+    full: unwritten('full'),
+    summary: unwritten('summary'),
+    own: unwritten('own'),
+    exception: unwritten('exception'),
+  };
+
+  function now(): number {
+    lastAt = Math.max(Date.now(), lastAt, index.clearedAt + 1);
+    return lastAt;
+  }
+
+  function newSegment(kind: SegmentKind): { segment: Segment; line: string } {
+    const segment: Segment = { ...unwritten(kind), name: newSegmentName(kind) };
+    return { segment, line: headerLine({ ...header(), startedAt: Date.now() }) };
+  }
+
+  function opened(segment: Segment, rows: OwnFile, texts: OwnFile, rowsSize: number): OpenSegment {
+    const made = { segment, rows, texts, rowsSize, textsSize: 0, records: 0, openedAt: performance.now() };
+    open.set(segment.kind, made);
+    heartbeat ??= setInterval(() => void beat(), HEARTBEAT_MS).unref();
+    return made;
+  }
+
+  async function openSegment(kind: SegmentKind): Promise<OpenSegment> {
+    const { segment, line } = newSegment(kind);
+    const texts = await disk.create(segment.name + TEXTS);
+    const rows = await disk.create(segment.name + ROWS);
+    await rows.write(Buffer.from(line), 0);
+    return opened(segment, rows, texts, Buffer.byteLength(line));
+  }
+
+  function openSegmentSync(kind: SegmentKind): OpenSegment {
+    const { segment, line } = newSegment(kind);
+    const texts = disk.createSync(segment.name + TEXTS);
+    const rows = disk.createSync(segment.name + ROWS);
+    rows.writeSync(Buffer.from(line), 0);
+    return opened(segment, rows, texts, Buffer.byteLength(line));
+  }
+
+  function isOver({ segment: { kind }, textsSize, rowsSize, records, openedAt }: OpenSegment): boolean {
+    return (
+      textsSize + rowsSize > disk.segmentBytes ||
+      performance.now() - openedAt > SEGMENT_MS ||
+      (kind === 'own' && records >= MOST_OWN_PAGES)
+    );
+  }
+
+  async function closeSegment(one: OpenSegment, isLost = false): Promise<void> {
+    open.delete(one.segment.kind);
+    one.segment.closed = true;
+    try {
+      if (!isLost) await one.rows.write(Buffer.from(entryLine({ type: 'end' })), one.rowsSize);
+    } catch {
+      // Other processes see that it is not touched any more.
+    }
+    await Promise.allSettled([one.rows.close(), one.texts.close()]);
+  }
+
+  function batchOf(one: OpenSegment, items: readonly Waiting[]): Batch {
+    const entries: Batch['entries'] = [];
+    const texts: Buffer[] = [];
+    const lines: string[] = [];
+    let from = one.textsSize;
+    for (const { entry: draft, text, settled } of items) {
+      let entry = draft as Entry;
+      if (text !== null) {
+        const bytes = Buffer.from(text);
+        entry = { ...draft, from, size: bytes.length, sum: checksum(bytes) } as Entry;
+        from += bytes.length;
+        texts.push(bytes);
+      }
+      lines.push(entryLine(entry));
+      entries.push({ entry, text, settled });
+    }
+    return { open: one, rows: Buffer.from(lines.join('')), texts: Buffer.concat(texts), entries };
+  }
+
+  function written({ open: one, rows, texts, entries }: Batch): void {
+    one.rowsSize += rows.length;
+    one.textsSize += texts.length;
+    for (const { entry, settled } of entries) {
+      if (entry.type === 'record') one.records++;
+      index.written(one.segment, entry);
+      settled?.(null);
+    }
+  }
+
+  function take(): Map<SegmentKind, Waiting[]> {
+    let bytes = 0;
+    const beyond = waiting.findIndex(({ size }) => {
+      bytes += size;
+      return bytes > BATCH_BYTES;
+    });
+    const taken = waiting.slice(0, beyond === -1 ? waiting.length : Math.max(1, beyond));
+    waiting = waiting.slice(taken.length);
+    bytes = taken.reduce((sum, { size }) => sum + size, 0);
+    pendingBytes -= bytes;
+    const byKind = new Map<SegmentKind, Waiting[]>();
+    for (const item of taken) {
+      if (item.entry.type === 'record') byToken.delete(item.entry.row.token);
+      const others = byKind.get(item.kind);
+      if (others === undefined) byKind.set(item.kind, [item]);
+      else others.push(item);
+    }
+    return byKind;
+  }
+
+  function putBack(items: readonly Waiting[]): void {
+    waiting = [...items, ...waiting];
+    for (const item of items) {
+      pendingBytes += item.size;
+      if (item.entry.type === 'record' && !byToken.has(item.entry.row.token))
+        byToken.set(item.entry.row.token, item);
+    }
+    makeRoom();
+  }
+
+  async function writeSome(): Promise<void> {
+    working = [...take()];
+    const taken = pushed - waiting.length;
+    try {
+      for (let next = working[0]; next !== undefined; next = working[0]) {
+        const [kind, items] = next;
+        const full = open.get(kind);
+        if (full !== undefined && isOver(full)) {
+          await closeSegment(full);
+          onFull();
+        }
+        const one = open.get(kind) ?? (await openSegment(kind));
+        inFlight = batchOf(one, items);
+        await one.texts.write(inFlight.texts, one.textsSize);
+        await one.rows.write(inFlight.rows, one.rowsSize);
+        const done = inFlight;
+        inFlight = null;
+        working.shift();
+        written(done);
+      }
+      finished = taken;
+      failing = saidFull = false;
+    } catch (error) {
+      // What the segment holds beyond its last whole entry is unknown: the next attempt opens a new one.
+      const lost = inFlight?.open;
+      inFlight = null;
+      putBack(working.flatMap(([, items]) => items));
+      working = [];
+      complain(error);
+      if (lost !== undefined) await closeSegment(lost, true);
+    }
+  }
+
+  function complain(error: unknown): void {
+    failed++;
+    if (!failing)
+      warn(`Profiles can't be written at the moment (${messageOf(error)}); the newest are kept in memory.`);
+    failing = true;
+  }
+
+  function start(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (active !== null || waiting.length === 0) return;
+    activeSince = performance.now();
+    active = writeSome().finally(() => {
+      active = null;
+      schedule();
+    });
+  }
+
+  function schedule(): void {
+    if (timer !== null || active !== null || waiting.length === 0) return;
+    timer = setTimeout(start, failing ? RETRY_MS : LINGER_MS).unref();
+  }
+
+  function makeRoom(): void {
+    if (pendingBytes <= MOST_WAITING) return;
+    let count = 0;
+    for (const { entry, size, settled } of waiting.slice(0, -1)) {
+      if (pendingBytes <= MOST_WAITING) break;
+      count++;
+      pendingBytes -= size;
+      if (entry.type === 'record') {
+        byToken.delete(entry.row.token);
+        index.drop(entry.row.token, entry.at);
+      }
+      settled?.('disk full or gone');
+    }
+    finished += count;
+    waiting = waiting.slice(count);
+    if (!saidFull) warn('The oldest profiles that wait to be written are dropped.');
+    saidFull = true;
+  }
+
+  function push(item: Waiting): void {
+    waiting.push(item);
+    pushed++;
+    pendingBytes += item.size;
+    makeRoom();
+    if (isFrozenBetween && active === null) writeNow();
+    else schedule();
+  }
+
+  /** Runs while nothing is written. */
+  async function alone(work: () => Promise<void>): Promise<void> {
+    while (active !== null) await active;
+    active = work().finally(() => {
+      active = null;
+      schedule();
+    });
+    await active;
+  }
+
+  async function touchAll(): Promise<void> {
+    for (const one of [...open.values()]) {
+      const isThere = await one.rows.touch();
+      if (!isThere || isOver(one)) await closeSegment(one, !isThere);
+    }
+  }
+
+  async function beat(): Promise<void> {
+    try {
+      await alone(touchAll);
+      await onHeartbeat();
+    } catch {
+      // Whatever is wrong with the disk, the next write says so.
+    }
+    if (open.size > 0 || heartbeat === null) return;
+    clearInterval(heartbeat);
+    heartbeat = null;
+  }
+
+  /** Also what is being written, because its outcome is unknown. Throws if the disk does. */
+  function writeAllSync(): void {
+    if (inFlight !== null) {
+      const { open: one, texts, rows } = inFlight;
+      one.texts.writeSync(texts, one.textsSize);
+      one.rows.writeSync(rows, one.rowsSize);
+      one.textsSize += texts.length;
+      one.rowsSize += rows.length;
+      inFlight = null;
+      working.shift();
+    }
+    while (working.length > 0 || waiting.length > 0) {
+      if (working.length === 0) working = [...take()];
+      for (let next = working[0]; next !== undefined; next = working[0]) {
+        const [kind, items] = next;
+        const batch = batchOf(open.get(kind) ?? openSegmentSync(kind), items);
+        batch.open.texts.writeSync(batch.texts, batch.open.textsSize);
+        batch.open.rows.writeSync(batch.rows, batch.open.rowsSize);
+        working.shift();
+        written(batch);
+      }
+    }
+    finished = pushed;
+  }
+
+  /** Everything at once, because the process may be stopped. */
+  function writeNow(): void {
+    try {
+      writeAllSync();
+      failing = saidFull = false;
+    } catch (error) {
+      putBack(working.flatMap(([, items]) => items));
+      working = [];
+      complain(error);
+      schedule();
+    }
+  }
+
+  async function flush(timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs;
+    const last = pushed;
+    while (finished < last) {
+      const left = deadline - performance.now();
+      if (left <= 0) return false;
+      if (!failing) start();
+      await settledWithin(active ?? sleep(20), left);
+    }
+    return true;
+  }
+
+  return {
+    get state() {
+      const isSlow = active !== null && performance.now() - activeSince > SLOW_MS;
+      const inWork = working.reduce((sum, [, items]) => sum + items.length, 0);
+      return {
+        pending: waiting.length + inWork,
+        pendingBytes,
+        maxPendingBytes: MOST_WAITING,
+        failed,
+        failing: failing || isSlow,
+      };
+    },
+    now,
+    add({ row, text, settled }, kind = kindOfRow(row), at = now()) {
+      row.bytes = Buffer.byteLength(text);
+      const entry: Draft = { type: 'record', at, row };
+      if (closed) {
+        settled?.('shut down');
+        return;
+      }
+      const item: Waiting = { kind, entry, text, size: row.bytes + ENTRY_BYTES, settled };
+      index.add(nowhere[kind], entry as Entry, text);
+      const before = byToken.get(row.token);
+      byToken.set(row.token, item);
+      if (before === undefined) {
+        push(item);
+        return;
+      }
+      const first = before.settled;
+      const both = (dropped: string | null): void => {
+        first?.(dropped);
+        settled?.(dropped);
+      };
+      item.settled = both;
+      pendingBytes += item.size - before.size;
+      waiting[waiting.indexOf(before)] = item;
+    },
+    put(entry, kind, text) {
+      if (closed) return;
+      index.add(nowhere[kind], entry as Entry, text);
+      push({ kind, entry, text: text ?? null, size: (text?.length ?? 0) + ENTRY_BYTES, settled: undefined });
+    },
+    flush,
+    rotate: () =>
+      alone(async () => {
+        for (const one of [...open.values()]) await closeSegment(one);
+      }),
+    async close(timeoutMs) {
+      if (closed) return;
+      await flush(timeoutMs);
+      closed = true;
+      if (timer !== null) clearTimeout(timer);
+      if (heartbeat !== null) clearInterval(heartbeat);
+      for (const { settled } of waiting) settled?.('shut down');
+      waiting = [];
+      for (const one of [...open.values()]) await closeSegment(one);
+    },
+    closeSync() {
+      if (closed) return;
+      try {
+        writeAllSync();
+        for (const { rows, rowsSize } of open.values())
+          rows.writeSync(Buffer.from(entryLine({ type: 'end' })), rowsSize);
+      } catch {
+        // Nothing more can be done: the process ends.
+      }
+    },
+  };
+}

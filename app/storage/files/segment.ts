@@ -1,0 +1,114 @@
+/**
+ * The format of a segment: two files. `<name>.rows` has a header and then one entry a line; `<name>.texts` has the texts of its records
+ * and late facts, one after the other. A line of the first begins with the checksum of the rest, so that a line that was cut off or
+ * damaged is skipped. Entries name a text by its place, length and checksum.
+ */
+import { randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { COLUMN_ENTRIES } from '../../profiler/profile-index.ts';
+import { isSummary } from '../../profiler/query-rows.ts';
+import type { Row, RowLabels } from '../../profiler/store.ts';
+
+/** Segments with another number are skipped. */
+export const FORMAT = 1;
+
+/**
+ * What a segment holds: each has limits of its own, and a whole segment is deleted at once. `full`: full records. `summary`: summaries.
+ * `own`: the profiler's own pages. `exception`: copies of what outlives its segment.
+ */
+export const SEGMENT_KINDS = ['full', 'summary', 'own', 'exception'] as const;
+export type SegmentKind = (typeof SEGMENT_KINDS)[number];
+
+export interface Header {
+  format: number;
+  project: string;
+  script: string;
+  pid: number;
+  thread: number;
+  startedAt: number;
+  /** Names of a row's values, in order. */
+  columns: readonly string[];
+  /** What protects the pages of its process, hashed; null: nothing. */
+  guard: string | null;
+}
+
+/** Where a text lies. */
+export interface TextPlace {
+  from: number;
+  size: number;
+  sum: number;
+}
+
+/** `at`: when it was written, milliseconds since 1970. Of two entries for one thing the later one counts. */
+export type Entry =
+  | ({ type: 'record'; at: number; row: Row } & TextPlace)
+  | ({ type: 'fact'; at: number; token: string; name: string } & TextPlace)
+  | { type: 'label'; at: number; token: string; labels: RowLabels }
+  | { type: 'end' };
+
+export const ROWS = '.rows';
+export const TEXTS = '.texts';
+
+const NAMES = COLUMN_ENTRIES.map(([name]) => name);
+const SEGMENT_NAME = /^(full|summary|own|exception)-[0-9a-z]{9}-[0-9a-f]{12}$/;
+
+export function newSegmentName(kind: SegmentKind): string {
+  return `${kind}-${Date.now().toString(36).padStart(9, '0')}-${randomBytes(6).toString('hex')}`;
+}
+
+/** null: the file is no segment. */
+export function segmentKindOf(name: string): SegmentKind | null {
+  return (SEGMENT_NAME.exec(name)?.[1] as SegmentKind | undefined) ?? null;
+}
+
+export function kindOfRow(row: Row): SegmentKind {
+  if (row.kind === 'profiler') return 'own';
+  return isSummary(row) ? 'summary' : 'full';
+}
+
+export function checksum(bytes: Uint8Array | string): number {
+  return crc32(bytes);
+}
+
+function lineOf(json: string): string {
+  return `${checksum(json).toString(16).padStart(8, '0')} ${json}\n`;
+}
+
+export function headerLine(header: Omit<Header, 'format' | 'columns'>): string {
+  return lineOf(JSON.stringify({ format: FORMAT, ...header, columns: NAMES }));
+}
+
+export function entryLine(entry: Entry): string {
+  return lineOf(
+    JSON.stringify(entry.type === 'record' ? { ...entry, row: NAMES.map((name) => entry.row[name]) } : entry),
+  );
+}
+
+/** The JSON of a line; undefined if it is damaged. */
+function jsonIn(line: string): unknown {
+  if (line.length < 10 || line[8] !== ' ') return undefined;
+  const json = line.slice(9);
+  if (parseInt(line.slice(0, 8), 16) !== checksum(json)) return undefined;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** null: it is no header of this format. */
+export function headerIn(line: string): Header | null {
+  const header = jsonIn(line) as Partial<Header> | null | undefined;
+  return header?.format === FORMAT && Array.isArray(header.columns) ? (header as Header) : null;
+}
+
+/** null: the line is damaged. */
+export function entryIn(line: string, { columns }: Header): Entry | null {
+  const entry = jsonIn(line) as Entry | null | undefined;
+  if (entry === undefined || entry === null) return null;
+  if (entry.type !== 'record') return entry;
+  const values = entry.row as unknown as unknown[];
+  const row: Record<string, unknown> = {};
+  for (const [place, name] of columns.entries()) row[name] = values[place];
+  return { ...entry, row: row as Row };
+}

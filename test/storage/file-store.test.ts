@@ -1,0 +1,478 @@
+import { expect } from 'chai';
+import { execFile, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createFolderDisk, createMemoryDisk, type Disk } from '../../app/storage/files/disk.ts';
+import { createFileStore, type FileStoreOptions } from '../../app/storage/files/file-store.ts';
+import { chooseFolder, findProject, folderNameOf } from '../../app/storage/files/folder.ts';
+import type { Store } from '../../app/profiler/store.ts';
+import { until } from '../support/waiting.ts';
+import { describeStoreContract, itemOf, NO_LIMITS, stored } from './store-contract.ts';
+
+const run = promisify(execFile);
+const isRoot = process.getuid?.() === 0;
+
+describe('store in files', () => {
+  let folder: string;
+  let said: string[];
+  const opened: Store[] = [];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'hindsight-store-'));
+    said = [];
+  });
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close(100);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function open(changes: Partial<FileStoreOptions> = {}): Store {
+    const store = createFileStore({
+      disk: createFolderDisk(folder),
+      project: '/project',
+      script: '/project/app.js',
+      guard: null,
+      thread: 0,
+      warn: (sentence) => said.push(sentence),
+      ...changes,
+    });
+    opened.push(store);
+    return store;
+  }
+
+  const listed = async (store: Store): Promise<string[]> =>
+    (await store.find({ limit: 1000, offset: 0 })).rows.map(({ token }) => token);
+  const files = (ending: string): string[] => readdirSync(folder).filter((name) => name.endsWith(ending));
+
+  describe('keeps the contract', () => {
+    describeStoreContract({
+      open: () => Promise.resolve(open()),
+      empty() {
+        rmSync(folder, { recursive: true, force: true });
+        return Promise.resolve();
+      },
+    });
+  });
+
+  it('makes nothing before the first record', async () => {
+    rmSync(folder, { recursive: true });
+    const store = open();
+    expect(await store.read('000001')).to.equal(null);
+    expect(await listed(store)).to.deep.equal([]);
+    expect(existsSync(folder)).to.equal(false);
+  });
+
+  it('keeps what it wrote for the next process, readable by its user only', async () => {
+    await stored(open(), [itemOf(1), itemOf(2)]);
+    for (const name of readdirSync(folder))
+      expect(lstatSync(join(folder, name)).mode & 0o777).to.equal(0o600);
+    expect(await listed(open())).to.deep.equal(['000002', '000001']);
+  });
+
+  it('loses at most the last moment when it is killed', async function () {
+    const writer = spawn(
+      process.execPath,
+      ['--import', 'tsx', join(import.meta.dirname, '../support/store-writer.ts'), folder],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    let added = 0;
+    writer.stdout.on('data', (chunk: Buffer) => {
+      added = Number(chunk.toString().trim().split('\n').at(-1));
+    });
+    await until(() => added > 200, 'records are written');
+    const before = added;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    writer.kill('SIGKILL');
+    await once(writer, 'exit');
+    const store = open();
+    const tokens = await listed(store);
+    expect(tokens.length).to.be.least(before);
+    for (const token of tokens.slice(0, 20)) expect((await store.read(token))?.text).to.contain(token);
+  });
+
+  it('writes what waits when the process ends', async () => {
+    await run(process.execPath, [
+      '--import',
+      'tsx',
+      join(import.meta.dirname, '../support/store-writer.ts'),
+      folder,
+      'end',
+    ]);
+    expect(await listed(open())).to.have.length(50);
+  });
+
+  it('writes each record at once where the process may be stopped', async () => {
+    open({ isFrozenBetween: true }).add([itemOf(1)]);
+    expect(readFileSync(join(folder, files('.texts')[0] ?? ''), 'utf8')).to.equal(itemOf(1).text);
+    expect(await listed(open())).to.deep.equal(['000001']);
+  });
+
+  it('says that a request which was running belongs to a process that has ended', async () => {
+    await stored(open(), [itemOf(1, { state: 'running' })]);
+    const other = open();
+    expect(await other.read('000001')).to.not.have.property('processEnded');
+    const old = new Date(Date.now() - 20_000);
+    for (const name of files('.rows')) utimesSync(join(folder, name), old, old);
+    await until(async () => (await other.read('000001'))?.processEnded === true, 'its process has ended');
+  });
+
+  it('hides what a process with another password recorded', async () => {
+    await stored(open({ guard: 'a' }), [itemOf(1)]);
+    await stored(open(), [itemOf(2)]);
+    expect(await listed(open({ guard: 'a' }))).to.deep.equal(['000002', '000001']);
+    expect(await listed(open({ guard: 'b' }))).to.deep.equal(['000002']);
+    expect(await listed(open())).to.deep.equal(['000002']);
+    expect(await listed(open({ showsAll: true }))).to.deep.equal(['000002', '000001']);
+  });
+
+  describe('with damaged and foreign files', () => {
+    it('skips an entry that was cut off', async () => {
+      await stored(open(), [itemOf(1), itemOf(2)]);
+      const [name = ''] = files('.rows');
+      const rows = readFileSync(join(folder, name));
+      writeFileSync(join(folder, name), rows.subarray(0, rows.length - 40));
+      expect(await listed(open())).to.deep.equal(['000001']);
+      expect(said).to.deep.equal([]);
+    });
+
+    it('skips what is damaged, with one sentence', async () => {
+      await stored(open(), [itemOf(1), itemOf(2), itemOf(3)]);
+      const [rows = ''] = files('.rows');
+      const lines = readFileSync(join(folder, rows), 'utf8').split('\n');
+      lines[2] = (lines[2] ?? '').replace('/items/', '/ITEMS/');
+      writeFileSync(join(folder, rows), lines.join('\n'));
+      const [texts = ''] = files('.texts');
+      const bytes = readFileSync(join(folder, texts));
+      bytes[3] = 0;
+      writeFileSync(join(folder, texts), bytes);
+      const store = open();
+      expect(await listed(store)).to.deep.equal(['000003', '000001']);
+      expect(await store.read('000001')).to.equal(null);
+      expect((await store.read('000003'))?.text).to.equal(itemOf(3).text);
+      expect(said).to.have.length(1);
+    });
+
+    it('leaves other files alone, and skips segments of another format', async () => {
+      await stored(open(), [itemOf(1)]);
+      writeFileSync(join(folder, 'notes.txt'), 'mine');
+      writeFileSync(join(folder, 'full-0mwz153np-17459288be6a.rows'), 'another format\n');
+      mkdirSync(join(folder, 'full-0mwz153np-17459288be6b.rows'));
+      const store = open();
+      expect(await listed(store)).to.deep.equal(['000001']);
+      await store.purge({ ...NO_LIMITS, count: 0 });
+      expect(readdirSync(folder)).to.include.members(['notes.txt', 'full-0mwz153np-17459288be6a.rows']);
+      expect(said).to.have.length(1);
+    });
+
+    it('follows no link that lies among its files', async () => {
+      await stored(open(), [itemOf(1)]);
+      const [name = ''] = files('.rows');
+      symlinkSync(join(folder, name), join(folder, 'full-0mwz153np-17459288be6a.rows'));
+      const store = open();
+      expect(await listed(store)).to.deep.equal(['000001']);
+      const target = join(folder, 'target');
+      writeFileSync(target, 'untouched');
+      symlinkSync(target, join(folder, 'set-paused'));
+      await store.setting('paused', 'x').catch(() => undefined);
+      expect(readFileSync(target, 'utf8')).to.equal('untouched');
+    });
+  });
+
+  describe('when the disk fails', () => {
+    it('goes on in a new folder when its own was deleted', async () => {
+      const store = open();
+      await stored(store, [itemOf(1)]);
+      rmSync(folder, { recursive: true });
+      await until(async () => {
+        await stored(store, [itemOf(2)]);
+        return existsSync(folder) && files('.rows').length > 0;
+      }, 'the folder is made again');
+      expect(await listed(open())).to.deep.equal(['000002']);
+      expect(await store.read('000001')).to.equal(null);
+    });
+
+    it('keeps the newest in memory while a write fails, says so once, and writes them later', async () => {
+      const disk = createFolderDisk(folder);
+      let isFull = true;
+      const failing: Disk = {
+        ...disk,
+        create: (name) => (isFull ? Promise.reject(new Error('no space left')) : disk.create(name)),
+      };
+      const store = open({ disk: failing });
+      const done = stored(store, [itemOf(1), itemOf(2)]);
+      await until(() => store.state.failing, 'it fails');
+      expect((await store.read('000002'))?.text).to.equal(itemOf(2).text);
+      const text = 'x'.repeat(8 * 1024 * 1024);
+      const dropped: string[] = [];
+      for (let number = 10; number < 16; number++)
+        store.add([
+          { ...itemOf(number, {}, text), settled: (reason) => reason !== null && dropped.push(reason) },
+        ]);
+      expect(await done).to.deep.equal(['disk full or gone', 'disk full or gone']);
+      expect(dropped).to.have.length.above(0);
+      expect(store.state.pendingBytes).to.be.below(33 * 1024 * 1024);
+      await until(() => store.state.failed > 1, 'it tries again');
+      isFull = false;
+      await until(() => store.state.pending === 0, 'all is written');
+      expect(store.state.failing).to.equal(false);
+      expect(await listed(open())).to.include('00000f');
+      expect(said).to.have.length(2);
+    });
+
+    it('survives a full file system', async function () {
+      if (!isRoot) this.skip();
+      try {
+        await run('mount', ['-t', 'tmpfs', '-o', 'size=1m,mode=700', 'tmpfs', folder]);
+      } catch {
+        this.skip();
+      }
+      try {
+        const store = open();
+        for (let number = 1; number < 100; number++) store.add([itemOf(number, {}, 'x'.repeat(50_000))]);
+        await until(() => store.state.failing, 'the file system is full');
+        expect((await store.read('000063'))?.text).to.contain('xxx');
+        await store.close(100);
+        await listed(open());
+      } finally {
+        await run('umount', ['-l', folder]);
+      }
+    });
+
+    it('refuses a folder of another user, one that others can write, a link, and one that holds other files', () => {
+      const choose = (path: string): string | null => chooseFolder(path, '/project', {}).problem;
+      expect(choose(folder)).to.equal(null);
+      expect(choose(join(folder, 'new'))).to.equal(null);
+      chmodSync(folder, 0o777);
+      expect(choose(folder)).to.contain('can be written by other users');
+      chmodSync(folder, 0o755);
+      expect(choose(folder)).to.equal(null);
+      expect(lstatSync(folder).mode & 0o777).to.equal(0o700);
+      writeFileSync(join(folder, 'notes.txt'), 'mine');
+      expect(choose(folder)).to.contain('holds other files');
+      rmSync(join(folder, 'notes.txt'));
+      const link = join(folder, 'link');
+      symlinkSync(folder, link);
+      expect(choose(link)).to.contain('is a link');
+      rmSync(link);
+      if (!isRoot) return;
+      chownSync(folder, 12345, 12345);
+      expect(choose(folder)).to.contain('belongs to another user');
+    });
+
+    it('takes the usual folder of the user, else a temporary one, else none', () => {
+      const name = folderNameOf('/project');
+      const cache = { XDG_CACHE_HOME: folder };
+      const ours = join(folder, 'express-hindsight', name);
+      expect(chooseFolder(null, '/project', cache)).to.deep.equal({ folder: ours, problem: null });
+      expect(chooseFolder('', '/project', cache)).to.deep.equal({ folder: null, problem: null });
+      symlinkSync(tmpdir(), join(folder, 'express-hindsight'));
+      expect(chooseFolder(null, '/project', cache).folder).to.equal(
+        join(tmpdir(), 'express-hindsight', name),
+      );
+    });
+  });
+
+  it('finds the project of the main script', () => {
+    const project = join(folder, 'shop');
+    mkdirSync(join(project, 'src'), { recursive: true });
+    writeFileSync(join(project, 'package.json'), '{}');
+    writeFileSync(join(project, 'src', 'server.js'), '');
+    expect(findProject({ pm_exec_path: join(project, 'src', 'server.js') })).to.equal(project);
+  });
+
+  describe('deleting', () => {
+    /** A store whose segments are closed after a few records. */
+    const small = (): Disk => ({ ...createFolderDisk(folder), segmentBytes: 5000 });
+
+    async function fill(
+      store: Store,
+      count: number,
+      changes: Parameters<typeof itemOf>[1] = {},
+    ): Promise<void> {
+      for (let number = 1; number <= count; number++)
+        await stored(store, [itemOf(number, { durationMs: 1, ...changes }, 'x'.repeat(1000))]);
+    }
+
+    it('deletes whole segments beyond the limits, oldest first', async () => {
+      const store = open({ disk: small() });
+      await fill(store, 20);
+      const before = files('.rows').length;
+      const exceptions = { olderThan: Infinity, count: 0, bytes: 0 };
+      const deleted = await store.purge({ ...NO_LIMITS, count: 8, exceptions });
+      const left = await listed(store);
+      expect(deleted).to.equal(20 - left.length);
+      expect(left.length).to.be.within(8, 12);
+      expect(left[0]).to.equal('000014');
+      expect(files('.rows').length).to.be.below(before);
+      expect(files('.texts').length).to.equal(files('.rows').length);
+      expect(await listed(open())).to.deep.equal(left);
+      await store.purge({ ...NO_LIMITS, bytes: 4000, exceptions });
+      expect((await listed(store)).length).to.be.below(left.length);
+    });
+
+    it('keeps pins, errors and the slowest of each route, with what is beside them', async () => {
+      const store = open({ disk: small() });
+      await stored(store, [
+        itemOf(1, { durationMs: 1 }, 'x'.repeat(1000)),
+        itemOf(2, { durationMs: 900 }, 'y'.repeat(1000)),
+        itemOf(3, { durationMs: 1, error: 'Error: no' }, 'z'.repeat(1000)),
+        itemOf(4, { durationMs: 1, route: '/pinned' }, 'p'.repeat(1000)),
+        itemOf(5, { kind: 'error_page', parent: '000003' }),
+      ]);
+      await store.keep('000004', true);
+      await store.amend('000004', 'late', '"fact"');
+      await store.label('000004', { findings: 1, mark: 'slow', marks: [] });
+      for (let number = 6; number < 20; number++)
+        await stored(store, [itemOf(number, { durationMs: 0.5, startedAt: Date.now() }, 'x'.repeat(1000))]);
+      await store.purge({ ...NO_LIMITS, olderThan: Date.now() - 3_600_000 });
+      for (const reader of [store, open()]) {
+        const kept = (
+          await reader.find({
+            kinds: ['request', 'error_page'],
+            until: Date.now() - 3_600_000,
+            limit: 9,
+            offset: 0,
+          })
+        ).rows;
+        expect(kept.map(({ token }) => token)).to.have.members(['000002', '000003', '000004', '000005']);
+        expect((await reader.read('000003'))?.text).to.contain('zzz');
+        expect(await reader.read('000004')).to.deep.include({ amendments: { late: 'fact' }, pinned: true });
+        expect((await reader.read('000004'))?.row).to.include({ findings: 1, mark: 'slow' });
+      }
+    });
+
+    it('limits pages of the profiler, and summaries, by their own numbers', async () => {
+      const store = open({ disk: small() });
+      for (let batch = 0; batch < 5; batch++)
+        await stored(
+          store,
+          Array.from({ length: 50 }, (_, i) => itemOf(1000 + 50 * batch + i, { kind: 'profiler' })),
+        );
+      await fill(store, 8);
+      await store.purge({ ...NO_LIMITS, profilerCount: 60 });
+      expect((await store.find({ kinds: ['profiler'], limit: 1, offset: 0 })).total).to.be.within(60, 160);
+      expect(await listed(store)).to.have.length(8);
+    });
+
+    it('leaves the segments of a process that runs', async () => {
+      await stored(open(), [itemOf(1), itemOf(2)]);
+      expect(await open().purge({ ...NO_LIMITS, count: 0, olderThan: Date.now() })).to.equal(0);
+      expect(await listed(open())).to.have.length(2);
+    });
+
+    it('happens in one process at a time, and a lock that was left is taken after a while', async () => {
+      const store = open({ disk: small() });
+      await fill(store, 20);
+      const lock = join(folder, 'lock');
+      writeFileSync(lock, '');
+      expect(await store.purge({ ...NO_LIMITS, count: 1 })).to.equal(0);
+      const old = new Date(Date.now() - 60_000);
+      utimesSync(lock, old, old);
+      expect(await store.purge({ ...NO_LIMITS, count: 1 })).to.be.above(0);
+      expect(existsSync(lock)).to.equal(false);
+    });
+
+    it('deletes parts, blocks of tokens and drafts that nothing needs any more', async () => {
+      const store = open();
+      await stored(store, [itemOf(0xabc123, { startedAt: Date.now() })]);
+      for (const name of ['part-old', 'part-new', 'tokens-abc', 'tokens-def', 'paused'])
+        await store.setting(name, 'x');
+      writeFileSync(join(folder, 'draft-1'), '');
+      const old = new Date(Date.now() - 3 * 3_600_000);
+      for (const name of ['set-part-old', 'set-tokens-abc', 'set-tokens-def', 'set-paused', 'draft-1'])
+        utimesSync(join(folder, name), old, old);
+      await store.purge(NO_LIMITS);
+      expect(readdirSync(folder).filter((name) => !name.startsWith('full-'))).to.have.members([
+        'set-part-new',
+        'set-tokens-abc',
+        'set-paused',
+      ]);
+    });
+
+    it('reads, lists and deletes among 10,000 segments', async () => {
+      const store = open();
+      await stored(store, [itemOf(1)]);
+      await store.close();
+      const [rows = '', texts = ''] = [files('.rows')[0], files('.texts')[0]];
+      const [rowBytes, textBytes] = [readFileSync(join(folder, rows)), readFileSync(join(folder, texts))];
+      for (let number = 0; number < 10_000; number++) {
+        const name = join(folder, `full-0000${number.toString().padStart(5, '0')}-17459288be6a`);
+        writeFileSync(`${name}.rows`, rowBytes);
+        writeFileSync(`${name}.texts`, textBytes);
+      }
+      const reader = open();
+      expect(await listed(reader)).to.deep.equal(['000001']);
+      await reader.purge({ ...NO_LIMITS, count: 1, exceptions: { olderThan: Infinity, count: 0, bytes: 0 } });
+      expect(files('.rows')).to.have.length(1);
+      expect((await open().read('000001'))?.text).to.equal(itemOf(1).text);
+    });
+  });
+
+  it('shows what was recorded after the clock jumped back', async () => {
+    const store = open();
+    await stored(store, [itemOf(1)]);
+    writeFileSync(join(folder, 'cleared'), String(Date.now() + 3_600_000));
+    await until(async () => (await listed(store)).length === 0, 'all is cleared');
+    await stored(store, [itemOf(2)]);
+    expect(await listed(store)).to.deep.equal(['000002']);
+  });
+
+  it('appends to nothing that another process wrote', async () => {
+    await stored(open(), [itemOf(1)]);
+    const [name = ''] = files('.rows');
+    const before = readFileSync(join(folder, name));
+    await stored(open(), [itemOf(2)]);
+    expect(readFileSync(join(folder, name)).subarray(0, before.length)).to.deep.equal(before);
+    expect(files('.rows')).to.have.length(2);
+    appendFileSync(join(folder, name), '');
+  });
+});
+
+describe('store in memory', () => {
+  let disk: Disk;
+  const open = (): Store =>
+    createFileStore({ disk, project: '/p', script: '', guard: null, thread: 0, warn: () => undefined });
+
+  beforeEach(() => {
+    disk = createMemoryDisk();
+  });
+
+  describeStoreContract({
+    open: () => Promise.resolve(open()),
+    empty: () => Promise.resolve(),
+  });
+
+  it('stays within its bytes', async () => {
+    const store = open();
+    for (let batch = 0; batch < 50; batch++)
+      await stored(
+        store,
+        Array.from({ length: 20 }, (_, i) => itemOf(20 * batch + i, { durationMs: 1 }, 'x'.repeat(100_000))),
+      );
+    await store.purge(NO_LIMITS);
+    let bytes = 0;
+    for (const name of await disk.names()) bytes += (await disk.state(name))?.size ?? 0;
+    expect(bytes).to.be.below(36 * 1024 * 1024);
+    const { rows } = await store.find({ limit: 1000, offset: 0 });
+    expect(rows[0]?.token).to.equal((999).toString(16).padStart(6, '0'));
+    expect(rows.length).to.be.within(100, 400);
+    await store.close();
+  });
+});
