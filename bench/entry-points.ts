@@ -131,9 +131,7 @@ function row(cells: readonly string[]): string {
 }
 
 mkdirSync(folder, { recursive: true });
-const packed = npm(['pack', '--ignore-scripts', '--silent', '--pack-destination', folder])
-  .split('\n')
-  .at(-1)!;
+const packed = npm(['pack', '--ignore-scripts', '--silent', '--pack-destination', folder]);
 for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
 install(folder, join(folder, packed), 'express@5', 'tsx@4');
 

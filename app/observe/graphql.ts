@@ -16,7 +16,7 @@ import {
   type ResolveInfo,
   type ResponsePath,
 } from './channels/graphql.ts';
-import { isThenable } from './channels/trace.ts';
+import { isNativePromise, isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
 import { hideProfilerFrames } from './profiler-frames.ts';
 import { subscribeTo, subscribeToCalls } from './subscribe.ts';
@@ -233,7 +233,7 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     subscribeToCalls<GraphqlResolved>(graphqlChannels.resolve, {
       start: resolve,
       end(message) {
-        if (!isThenable(message.result)) resolved(message);
+        if (!isNativePromise(message.result)) resolved(message);
       },
       asyncStart: resolved,
     }),

@@ -5,6 +5,7 @@
  */
 import { types } from 'node:util';
 import type { Layer } from '../profiler/express-routers.ts';
+import { isNativePromise } from './channels/trace.ts';
 import type { LayerCall } from './layer-call.ts';
 
 /** What is reported of a call; none of it may throw. */
@@ -44,12 +45,7 @@ export interface HandlerProxies {
   threw(call: LayerCall, error: unknown): void;
 }
 
-const { isAsyncFunction, isPromise } = types;
-
-/** Only native promises: calling `then` on a Knex query builder would run the query twice. */
-function isNativePromise(value: unknown): value is Promise<unknown> {
-  return isPromise(value) && value.constructor === Promise && value.then === Promise.prototype.then;
-}
+const { isAsyncFunction } = types;
 
 /**
  * Whether the router handles the rejection of a handler's promise. Attaching `then` marks a promise as handled: where the router

@@ -5,6 +5,7 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { CallerOptions } from './caller.ts';
+import { isNativePromise } from './channels/trace.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -52,10 +53,6 @@ const MOST_INCLUDES = 50;
  */
 function callerBelow(below: (...args: never[]) => unknown): CallerOptions {
   return { below, near: 1, skip: 'express' };
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 /** Applications that others call, not mount, are only known by what they share. */
@@ -169,12 +166,11 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   ): unknown {
     try {
       const result: unknown = within(context, frame, (): unknown => Reflect.apply(template, self, args));
-      if (isThenable(result)) {
-        const settle = (): void => {
+      if (isNativePromise(result))
+        return result.finally(() => {
           end(context, frame);
-        };
-        result.then(settle, settle);
-      } else if (!isPage) end(context, frame);
+        });
+      if (!isPage) end(context, frame);
       return result;
     } catch (error) {
       fail(context, frame, error);

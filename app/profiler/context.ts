@@ -7,6 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { inspect } from 'node:util';
 import { BeyondLimit } from './beyond-limit.ts';
 import type { FactName, Facts } from './facts.ts';
 import type { Fate } from './ledger.ts';
@@ -96,6 +97,11 @@ export class Context {
     this.#limits = limits;
     this.startedAt = Date.now();
     this.#startedMark = performance.now();
+  }
+
+  /** Node.js 20 and 22 show the stores of AsyncLocalStorage in each promise and timer that an application prints. */
+  [inspect.custom](): string {
+    return '[Hindsight]';
   }
 
   /** `performance.now()` at the start. */

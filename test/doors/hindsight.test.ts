@@ -1,10 +1,12 @@
 /** The door of two lines, and when a profiler is off. */
 import { expect } from 'chai';
 import express from 'express';
+import { AsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import request from 'supertest';
 import hindsight, { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
 import { EXPRESS_VERSIONS } from '../support/express-versions.ts';
@@ -94,6 +96,27 @@ describe('hindsight(app)', () => {
     const { headers } = await request(server).get('/inner').expect(200, 'inner');
     expect(headers['x-debug-token']).to.match(TOKEN);
     expect((await request(server).get('/outer')).headers).to.not.have.property('x-debug-token');
+  });
+
+  it('prints as [Hindsight] in promises and timers that the application inspects', async () => {
+    const app = express();
+    const profiler = attached(app);
+    app.get('/', (req, response) => {
+      const options = { depth: null, showHidden: true };
+      const shown = profiler.span('inspecting', () => [
+        inspect(Promise.resolve(1), options),
+        inspect(
+          setImmediate(() => undefined),
+          options,
+        ),
+        inspect(new AsyncResource('work'), options),
+      ]);
+      response.json({ shown, context: inspect(profiler.watch.contextOf(req), options) });
+    });
+    const { text } = await request(app).get('/').set('cookie', 'sid=cookie-value-1234').expect(200);
+    const { shown, context } = JSON.parse(text) as { shown: string[]; context: string };
+    expect(context).to.equal('[Hindsight]');
+    expect(shown.join('\n')).to.not.match(/cookie-value-1234|Context \{/);
   });
 
   it('leaves requests over HTTP/2 to an application that was patched for them', async () => {

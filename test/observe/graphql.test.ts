@@ -40,6 +40,25 @@ function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList
           throw (broken = new NoSuchOrder('broken'));
         },
       },
+      thenable: {
+        type: GraphQLString,
+        resolve: () => ({
+          // Returns nothing.
+          then(fulfilled: (value: string) => void) {
+            setTimeout(fulfilled, 5, 'later');
+          },
+        }),
+      },
+      rejecting: {
+        type: GraphQLString,
+        resolve: () => ({
+          then(_fulfilled: unknown, rejected?: (error: Error) => void) {
+            setTimeout(() => {
+              rejected?.(new NoSuchOrder('rejected later'));
+            }, 5);
+          },
+        }),
+      },
       fault: { type: GraphQLString, resolve: () => (null as unknown as Error).message },
       order: {
         type: GraphQLString,
@@ -106,6 +125,18 @@ for (const [version, exports, execution] of [
         ['Item.stock', 3, 0],
       ]);
       expect(operation?.resolvers[1]?.totalMs).to.be.above(0);
+    });
+
+    it('leaves a thenable that is no promise to graphql, also one that rejects later', async () => {
+      // 16 takes the result of `then`, and gives it no second function.
+      const isWaited = version === '17';
+      const { body, profile } = await run('{ thenable }');
+      expect(JSON.parse(body)).to.deep.equal({ data: isWaited ? { thenable: 'later' } : {} });
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      expect(operation?.resolvers.map(({ field, calls }) => [field, calls])).to.deep.equal([
+        ['Query.thenable', 1],
+      ]);
+      expect((await run('{ rejecting }')).body).to.contain(isWaited ? 'rejected later' : '{"data":{}}');
     });
 
     it('records what a resolver threw as an exception, although the response is 200', async () => {

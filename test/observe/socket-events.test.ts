@@ -68,7 +68,14 @@ describe('events of socket.io', () => {
           answer(rows[0]);
         });
       });
-      socket.on('fail', () => Promise.reject(new TypeError('no such room')));
+      socket.on('fail', async () => {
+        await Promise.reject(new TypeError('no such room'));
+      });
+      socket.on('handled', () => {
+        const failing = Promise.reject(new Error('handled elsewhere'));
+        failing.catch(() => undefined);
+        return failing;
+      });
     };
     io.on('connection', listen);
     io.of('/admin').on('connection', listen);
@@ -132,6 +139,16 @@ describe('events of socket.io', () => {
     const { token } = await eventNamed('fail');
     const found = await profiler.profiles.read(token);
     expect(JSON.stringify(found?.profile.panels.exception?.data)).to.contain('no such room');
+  });
+
+  it('leave a rejection handled that the listener handles itself', async () => {
+    let unhandled = 0;
+    const count = (): void => void unhandled++;
+    process.on('unhandledRejection', count);
+    client.emit('handled');
+    await eventNamed('handled');
+    process.off('unhandledRejection', count);
+    expect(unhandled).to.equal(0);
   });
 
   it(`are recorded ${EVENTS_PER_SECOND} times a second at most, and answered always`, async () => {

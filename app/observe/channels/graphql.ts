@@ -5,7 +5,7 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { traceCall, type Traced } from './trace.ts';
+import { traceCall, type Traced, traceOwnCall } from './trace.ts';
 import { wrapMethod } from './wrap-method.ts';
 
 /** The arguments of `execute`, under the names that graphql 17 gives them. */
@@ -79,7 +79,7 @@ function wrapResolver(field: Field, name: string): (() => void) | null {
         const call = (): unknown => Reflect.apply(original, this, args);
         if (!resolve.start.hasSubscribers) return call();
         const message: GraphqlResolved = { field: name, info: args[3] as ResolveInfo | undefined };
-        return traceCall(resolve, message, call);
+        return traceOwnCall(resolve, message, call);
       },
   );
 }

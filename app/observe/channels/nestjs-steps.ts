@@ -82,7 +82,8 @@ function traceStep(kind: NestStep['kind'], name: string, call: () => unknown): u
   } catch (error) {
     return failed(error);
   }
-  return isThenable(result) ? result.then(returned, failed) : returned(result);
+  // NestJS awaits whatever is returned. A promise of our own, because `then` of another may return nothing.
+  return isThenable(result) ? Promise.resolve(result).then(returned, failed) : returned(result);
 }
 
 function classOf(instance: unknown): string {

@@ -1,8 +1,9 @@
 /** socket.io 4 -> `express-hindsight:socket.io:event`: an event that a client sent, with its listeners. */
 import { EventEmitter } from 'node:events';
 import { tracingChannel } from 'node:diagnostics_channel';
+import { types } from 'node:util';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishEnd, publishError, type Traced } from './trace.ts';
+import { isNativePromise, publishEnd, publishError, type Traced } from './trace.ts';
 import { ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface SocketEvent extends Traced {
@@ -14,7 +15,11 @@ export interface SocketEvent extends Traced {
   isFollowed?: true;
 }
 
-type Listener = (...args: unknown[]) => unknown;
+interface Listener {
+  (...args: unknown[]): unknown;
+  /** Of the wrapper that `once` adds. */
+  listener?: unknown;
+}
 
 export const socketEvents = tracingChannel('express-hindsight:socket.io:event');
 
@@ -47,7 +52,10 @@ function answering(answer: Listener, end: () => void): Listener {
   };
 }
 
-/** Calls the listeners as `emit` does, and follows their promises and the acknowledgement. A rejection stays unhandled. */
+/**
+ * Calls the listeners as `emit` does, and follows the acknowledgement and the promises of async functions. Other promises may have a
+ * second user, who handles a rejection that we would leave unhandled.
+ */
 function callListeners(socket: EventEmitter, message: SocketEvent, given: unknown[]): boolean {
   const parts = countdown(message);
   const end = parts.begin();
@@ -57,7 +65,7 @@ function callListeners(socket: EventEmitter, message: SocketEvent, given: unknow
   try {
     for (const listener of listeners) {
       const result: unknown = Reflect.apply(listener, socket, given);
-      if (!(result instanceof Promise)) continue;
+      if (!isNativePromise(result) || !types.isAsyncFunction(listener.listener ?? listener)) continue;
       const settled = parts.begin();
       result.then(settled, (error: unknown) => {
         publishError(socketEvents, message, error);

@@ -3,6 +3,7 @@
  * are more; ours returns the library's kind of promise, and an unhandled rejection stays unhandled.
  */
 import type { TracingChannel } from 'node:diagnostics_channel';
+import { types } from 'node:util';
 
 /** What every message carries, by the conventions of TracingChannel. */
 export interface Traced {
@@ -16,6 +17,11 @@ interface Thenable {
 
 export function isThenable(value: unknown): value is Thenable {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
+/** Whether calling `then` has no effect but a callback: that of a Knex query runs it, and others return nothing. */
+export function isNativePromise(value: unknown): value is Promise<unknown> {
+  return types.isPromise(value) && value.constructor === Promise && value.then === Promise.prototype.then;
 }
 
 /** The call is over; nothing of the application runs in between. */
@@ -47,10 +53,8 @@ export function traceSync<T>(channel: TracingChannel, message: Traced, call: () 
   }
 }
 
-/** The same for a call that may return a promise: it is returned as one that settles alike, after `asyncStart` and `asyncEnd`. */
-export function traceCall<T>(channel: TracingChannel, message: Traced, call: () => T): T {
-  const result = traceSync(channel, message, call);
-  if (!isThenable(result)) return result;
+/** The result of a call, as a promise that settles alike, after `asyncStart` and `asyncEnd`. */
+function traceResult(channel: TracingChannel, message: Traced, result: Thenable): unknown {
   message.result = undefined;
   return result.then(
     (value) => {
@@ -63,7 +67,19 @@ export function traceCall<T>(channel: TracingChannel, message: Traced, call: () 
       publishEnd(channel, message);
       throw error;
     },
-  ) as T;
+  );
+}
+
+/** The same for a call of a library that may return a promise, of whatever kind the library makes. */
+export function traceCall<T>(channel: TracingChannel, message: Traced, call: () => T): T {
+  const result = traceSync(channel, message, call);
+  return isThenable(result) ? (traceResult(channel, message, result) as T) : result;
+}
+
+/** The same for a function of the application: a native promise is followed, any other result is returned as it is. */
+export function traceOwnCall(channel: TracingChannel, message: Traced, call: () => unknown): unknown {
+  const result = traceSync(channel, message, call);
+  return isNativePromise(result) ? traceResult(channel, message, result) : result;
 }
 
 /** A node callback in whose place the call is published as settled; stores bound to `asyncStart` apply while it runs. */
