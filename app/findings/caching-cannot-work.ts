@@ -4,14 +4,7 @@ import type { Finding } from '../profiler/finding.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { directivesIn, headerAt, headerCode, sentValue } from './shared/header-code.ts';
-import {
-  authorOf,
-  receivedHeader,
-  type SentHeader,
-  sentHeader,
-  sentHeaders,
-  type Shared,
-} from './shared/http.ts';
+import { authorOf, receivedHeader, type SentHeader, sentHeader, sentHeaders } from './shared/http.ts';
 import type { Kept } from './shared/kept.ts';
 
 const { bytesText, count } = numberHelpers;
@@ -41,12 +34,12 @@ function isPersonal(request: KeptRequest): boolean {
 /** What contradicts this Cache-Control among the other headers of the response. */
 function contradictions(
   control: SentHeader,
-  { request, shared, varies }: { request: KeptRequest; shared: Shared; varies: string },
+  { request, varies }: { request: KeptRequest; varies: string },
 ): [sentence: string, severity: Finding['severity'], anchor: string][] {
   const directives = directivesOf(control.value);
   const ageS = Math.max(seconds(directives, 'max-age'), seconds(directives, 's-maxage'));
   const isShared = directives.has('public') || seconds(directives, 's-maxage') > 0;
-  const cookies = sentHeaders(request, shared, 'set-cookie');
+  const cookies = sentHeaders(request, 'set-cookie');
   const bytes = request.response?.bytes ?? 0;
   const found: ReturnType<typeof contradictions> = [];
   const say = (sentence: string, severity: Finding['severity'] = 'warn', anchor = control.anchor): void => {
@@ -62,7 +55,7 @@ function contradictions(
     say(
       'Shared caches may store this response, although the request carried credentials (Authorization), and send it to other visitors',
     );
-  const tag = sentHeader(request, shared, 'etag');
+  const tag = sentHeader(request, 'etag');
   if (directives.has('no-store') && tag !== null && bytes >= LARGE_BODY)
     say(
       `An ETag was computed for ${bytesText(bytes)}, but Cache-Control: no-store prevents its use`,
@@ -71,7 +64,7 @@ function contradictions(
     );
   if (ageS > 0 && varies.includes('*'))
     say(`Vary: * prevents any reuse: the ${count(ageS, 'second')} in Cache-Control have no effect`);
-  const encoding = sentHeader(request, shared, 'content-encoding');
+  const encoding = sentHeader(request, 'content-encoding');
   const isCompressed = encoding !== null && encoding.value.trim().toLowerCase() !== 'identity';
   if (ageS > 0 && isShared && isCompressed && !/accept-encoding|\*/.test(varies))
     say(
@@ -93,7 +86,7 @@ export const cachingCannotWork: FindingRule<{ request: KeptRequest } & Partial<P
   labels: ['caching'],
   why: 'The response headers contradict each other (RFC 9111), or a full body was sent although the request already named its ETag.',
   fix: 'Choose one policy per route: `no-store`, `private` with a lifetime, or `public` without cookies and with the right Vary. Send 304 when `req.fresh` is true.',
-  find({ request, routing }, { method, status }, shared) {
+  find({ request, routing }, { method, status }) {
     const { response } = request;
     if (status === null || status < 200 || status >= 300 || response === undefined) return [];
     if (method !== 'GET' && method !== 'HEAD') return [];
@@ -102,17 +95,17 @@ export const cachingCannotWork: FindingRule<{ request: KeptRequest } & Partial<P
       const author = authorOf(request, routing, anchor);
       found.push({ severity, sentence, anchor, place: author?.source ?? routing?.route?.source });
     };
-    const control = sentHeader(request, shared, 'cache-control');
+    const control = sentHeader(request, 'cache-control');
     if (control !== null) {
-      const varies = sentHeaders(request, shared, 'vary')
+      const varies = sentHeaders(request, 'vary')
         .map(({ value }) => value)
         .join(',')
         .toLowerCase();
-      for (const contradiction of contradictions(control, { request, shared, varies })) say(...contradiction);
+      for (const contradiction of contradictions(control, { request, varies })) say(...contradiction);
     }
     const requested = status === 200 && method === 'GET' ? receivedHeader(request, 'if-none-match') : null;
     if (requested === null || /no-cache/i.test(receivedHeader(request, 'cache-control') ?? '')) return found;
-    const tag = sentHeader(request, shared, 'etag');
+    const tag = sentHeader(request, 'etag');
     if (tag !== null && matches(requested, tag.value) && response.bytes > 0)
       say(
         `The client already had this ETag, but received all ${bytesText(response.bytes)} again instead of a 304`,

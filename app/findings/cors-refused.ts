@@ -3,14 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import {
-  authorOf,
-  nameOfLayer,
-  receivedHeader,
-  type SentHeader,
-  sentHeader,
-  type Shared,
-} from './shared/http.ts';
+import { authorOf, nameOfLayer, receivedHeader, type SentHeader, sentHeader } from './shared/http.ts';
 import { excerpt } from './shared/wording.ts';
 
 /** Need not be allowed. */
@@ -18,7 +11,6 @@ const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
 
 interface Exchange {
   request: KeptRequest;
-  shared: Shared;
   status: number;
   origin: string;
   allowed: SentHeader | null;
@@ -39,8 +31,8 @@ function listed(header: SentHeader | null): Set<string> {
 }
 
 /** Names or methods of a preflight that the response does not allow. */
-function missingIn({ request, shared, wanted }: Exchange): string | null {
-  const methods = listed(sentHeader(request, shared, 'access-control-allow-methods'));
+function missingIn({ request, wanted }: Exchange): string | null {
+  const methods = listed(sentHeader(request, 'access-control-allow-methods'));
   if (
     wanted !== null &&
     !SIMPLE_METHODS.has(wanted) &&
@@ -48,7 +40,7 @@ function missingIn({ request, shared, wanted }: Exchange): string | null {
     !methods.has(wanted.toLowerCase())
   )
     return `Access-Control-Allow-Methods does not have ${excerpt(wanted, 20)}`;
-  const names = listed(sentHeader(request, shared, 'access-control-allow-headers'));
+  const names = listed(sentHeader(request, 'access-control-allow-headers'));
   const asked = (receivedHeader(request, 'access-control-request-headers') ?? '').split(',');
   const missing = asked
     .map((name) => name.trim().toLowerCase())
@@ -56,8 +48,8 @@ function missingIn({ request, shared, wanted }: Exchange): string | null {
   return missing === undefined ? null : `Access-Control-Allow-Headers does not have ${excerpt(missing, 60)}`;
 }
 
-function promisesCredentials({ request, shared }: Exchange): boolean {
-  return sentHeader(request, shared, 'access-control-allow-credentials')?.value === 'true';
+function promisesCredentials({ request }: Exchange): boolean {
+  return sentHeader(request, 'access-control-allow-credentials')?.value === 'true';
 }
 
 /** Why browsers refuse it; null if they don't, or it can't be known. */
@@ -82,12 +74,12 @@ export const corsRefused: FindingRule<{ request: KeptRequest; routing: KeptRouti
   labels: ['CORS refused'],
   why: 'The request has an Origin of another site, and its response does not have the status or the CORS headers that browsers ask for.',
   fix: 'Mount `cors({ origin, credentials })` before whatever may respond, such as authentication: a preflight has no cookies and tokens. Name the origin exactly, without a slash at its end, and not as `*` with credentials.',
-  find({ request, routing }, { status, method }, shared) {
+  find({ request, routing }, { status, method }) {
     const origin = receivedHeader(request, 'origin');
     if (origin === null || status === null || isSameOrigin(request, origin)) return [];
     const wanted = method === 'OPTIONS' ? receivedHeader(request, 'access-control-request-method') : null;
-    const allowed = sentHeader(request, shared, 'access-control-allow-origin');
-    const exchange: Exchange = { request, shared, status, origin, allowed, wanted };
+    const allowed = sentHeader(request, 'access-control-allow-origin');
+    const exchange: Exchange = { request, status, origin, allowed, wanted };
     const reason = reasonOf(exchange);
     // A preflight does not say whether the request that follows has cookies.
     const mayFail = wanted !== null && allowed?.value === '*' && promisesCredentials(exchange);

@@ -49,10 +49,10 @@ export function createEtagChanges(): FindingRule<{ request: KeptRequest } & Part
     labels: ['ETag changes'],
     why: 'The request named the ETag of an earlier response of this process; the texts differ only in a few characters that look like a time or a random value.',
     fix: 'Leave what changes each time out of the body, or send it in a header, so that the ETag stays the same and 304 can be sent.',
-    find({ request, routing }, { method, status, url }, shared) {
+    find({ request, routing }, { method, status, url }) {
       if (method !== 'GET' || status !== 200) return [];
       const text = request.response?.text ?? null;
-      const tag = text === null ? null : sentHeader(request, shared, 'etag');
+      const tag = text === null ? null : sentHeader(request, 'etag');
       if (text === null || tag === null) return [];
       const condition = receivedHeader(request, 'if-none-match');
       const earlier = condition === null ? undefined : sent.get(`${condition} ${url}`);

@@ -3,7 +3,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { layerAt, nameOfLayer, sentNames, type Shared } from './shared/http.ts';
+import { layerAt, nameOfLayer, sentNames } from './shared/http.ts';
 
 /** Headers that hold lists: a later value must include the earlier ones. */
 const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
@@ -20,9 +20,9 @@ interface Overwritten {
   index: number;
 }
 
-function overwrittenIn(request: KeptRequest, shared: Shared): Overwritten[] {
+function overwrittenIn(request: KeptRequest): Overwritten[] {
   const { sent } = readAuthors(request.response?.setBy);
-  return sentNames(request, shared).flatMap((name, index) => {
+  return sentNames(request).flatMap((name, index) => {
     const steps = sent[index] ?? [];
     const at = steps.findIndex(({ verb }) => verb === 'changed');
     const by = steps[at];
@@ -37,10 +37,10 @@ export const headerOverwritten: FindingRule<{ request: KeptRequest; routing: Kep
   labels: ['lost header', 'overwritten'],
   why: 'Two middleware functions or handlers called `setHeader` for the same header, and the later value does not contain the earlier one.',
   fix: 'Append to list headers (`res.append`, `res.vary`, `res.cookie`) instead of setting them, and set each policy in one place.',
-  find({ request, routing }, { status }, shared) {
+  find({ request, routing }, { status }) {
     // An error page replaces headers on purpose.
     if (request.response?.setBy?.includes('c') !== true || status === null || status >= 400) return [];
-    return overwrittenIn(request, shared).flatMap(({ name, by, before, index }): FindingDraft[] => {
+    return overwrittenIn(request).flatMap(({ name, by, before, index }): FindingDraft[] => {
       const isList = LISTS.has(name.toLowerCase());
       if (!isList && !POLICIES.has(name.toLowerCase())) return [];
       const [first, second] = [layerAt(routing, before.layer), layerAt(routing, by.layer)];

@@ -43,14 +43,14 @@ export const inlineScriptBlocked: FindingRule<{ request: KeptRequest } & Partial
   labels: ['script blocked'],
   why: 'The HTML has a script without `src` and without a nonce of the policy, and the policy that was sent has no hash and no `unsafe-inline` for scripts.',
   fix: 'Move the script to a file of its own site, or give it a nonce that is new for each response and is listed in `script-src` as `nonce-…`.',
-  find({ request, routing }, _head, shared) {
+  find({ request, routing }, _head) {
     const text = request.response?.text ?? null;
     if (
       text?.includes('<script') !== true ||
       mediaType(request.response?.contentType ?? null) !== 'text/html'
     )
       return [];
-    const policy = sentHeader(request, shared, 'content-security-policy');
+    const policy = sentHeader(request, 'content-security-policy');
     // Several policies, joined by a comma, all have to allow it.
     if (policy === null || policy.value.includes(',')) return [];
     const source = scriptSource(policy.value);

@@ -13,11 +13,11 @@ export const jsonTwice: FindingRule<{ request: KeptRequest } & Partial<Pick<Kept
   labels: ['JSON in JSON'],
   why: 'The response is JSON, and all of it is one string that begins like JSON.',
   fix: 'Pass the value itself: `res.json(rows)`, not `res.json(JSON.stringify(rows))`.',
-  find({ request, routing }, { status }, shared) {
+  find({ request, routing }, { status }) {
     const { response } = request;
     if (status === null || !TWICE.test(response?.text ?? '')) return [];
     if (!/[/+]json$/.test(mediaType(response?.contentType ?? null))) return [];
-    const [type] = sentHeaders(request, shared, 'content-type');
+    const [type] = sentHeaders(request, 'content-type');
     const author = type === undefined ? undefined : authorOf(request, routing, type.anchor);
     const sentence = 'The response was serialized twice: it is a string that contains JSON';
     return [

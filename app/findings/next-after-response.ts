@@ -18,7 +18,7 @@ export const nextAfterResponse: FindingRule<{
   labels: ['next after response'],
   why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
   fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called where there is none.',
-  find({ request, routing, exception }, _head, shared) {
+  find({ request, routing, exception }, _head) {
     const { headersAtMs = null, endedAtMs = headersAtMs, refused, nextFrom } = request.response ?? {};
     const last = routing.layers.at(-1);
     if (headersAtMs === null || endedAtMs === null || last === undefined) return [];
@@ -32,7 +32,7 @@ export const nextAfterResponse: FindingRule<{
     const after = failed ? sent : sent.filter(({ startMs }) => startMs > endedAtMs);
     // After the end of the response no layer is recorded, but that the last one called `next()`.
     if (after.length === 0 && (fromLayerRow(last).nextMs ?? 0) === 0) return [];
-    const type = sentHeader(request, shared, 'content-type') ?? sentHeader(request, shared, 'content-length');
+    const type = sentHeader(request, 'content-type') ?? sentHeader(request, 'content-length');
     const author = type === null ? undefined : authorOf(request, routing, type.anchor);
     if (author?.outcome !== 'next' || author.startMs > headersAtMs) return [];
     if (author.startMs + (author.nextMs ?? 0) <= headersAtMs) return [];

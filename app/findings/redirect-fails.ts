@@ -38,9 +38,9 @@ export const redirectFails: FindingRule<{ request: KeptRequest; routing: KeptRou
   labels: ['redirect loop', 'body lost'],
   why: 'The Location is the address of the request itself and no cookie was set, or a middleware redirected a request with a body by 301, 302 or 303 to another spelling of its address.',
   fix: "Exempt the target of a redirect from what redirects there. Trust the proxy that terminates TLS (`app.set('trust proxy', …)`). Redirect with 308, which keeps method and body.",
-  find({ request, routing }, { status, method, url }, shared) {
+  find({ request, routing }, { status, method, url }) {
     if (status === null || !REDIRECTS.has(status)) return [];
-    const location = sentHeader(request, shared, 'location');
+    const location = sentHeader(request, 'location');
     const from = location === null ? null : addressOf(request, url);
     if (location === null || from === null || !URL.canParse(location.value, from.href)) return [];
     const to = new URL(location.value, from.href);
@@ -54,7 +54,7 @@ export const redirectFails: FindingRule<{ request: KeptRequest; routing: KeptRou
     };
     const isRead = method === 'GET' || method === 'HEAD';
     // A cookie may make the next request another one.
-    if (isRead && leadsBack(from, to) && sentHeader(request, shared, 'set-cookie') === null) {
+    if (isRead && leadsBack(from, to) && sentHeader(request, 'set-cookie') === null) {
       const proxy = isUntrustedHttps(request)
         ? ': the proxy says https, but is not trusted, so Express takes the request for http'
         : '';

@@ -14,13 +14,12 @@ export const sessionWithoutCookie: FindingRule<{ request: KeptRequest } & Partia
   labels: ['session without cookie'],
   why: 'The request sent no cookie and left values in its session, but the response set no cookie. `express-session` omits it where `cookie.secure` is on and `req.secure` is not.',
   fix: "Set `cookie.secure` to `'auto'`, or trust the proxy that terminates TLS (`app.set('trust proxy', …)`).",
-  find({ request, routing }, { status }, shared) {
+  find({ request, routing }, { status }) {
     const session = request.sessionAndUser?.session;
     if (!isRecord(session)) return [];
     // Values that came too late have a rule of their own.
     if (status === null || status >= 400 || request.sessionAndUser?.late !== undefined) return [];
-    if (receivedHeader(request, 'cookie') !== null || sentHeader(request, shared, 'set-cookie') !== null)
-      return [];
+    if (receivedHeader(request, 'cookie') !== null || sentHeader(request, 'set-cookie') !== null) return [];
     const names = Object.keys(session);
     if (names.length === 0) return [];
     const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);

@@ -11,10 +11,10 @@ export const streamBuffered: FindingRule<{ request: KeptRequest }> = {
   labels: ['buffered stream'],
   why: 'The response is an event stream with a Content-Encoding, so a compressor buffers what is written.',
   fix: 'Exclude event streams from compression (`Cache-Control: no-transform`, or its filter), or call `res.flush()` after each event.',
-  find({ request }, _profile, shared) {
+  find({ request }, _profile) {
     const { response } = request;
     if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
-    const encoding = sentHeader(request, shared, 'content-encoding');
+    const encoding = sentHeader(request, 'content-encoding');
     if (encoding === null || /^\s*(?:identity|none)?\s*$/i.test(encoding.value)) return [];
     const sentence = `The event stream is compressed, so events may wait in a buffer; ${numberHelpers.bytesText(response.bytes)} were sent so far`;
     return [{ severity: 'warn', sentence, anchor: encoding.anchor }];

@@ -28,13 +28,13 @@ export const unescapedInput: FindingRule<{ request: KeptRequest } & Partial<Pick
   labels: ['unescaped input'],
   why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response.',
   fix: 'Let a template escape it (`<%= … %>` in EJS), or respond with text or JSON.',
-  find({ request, routing }, _head, shared) {
+  find({ request, routing }, _head) {
     const { response } = request;
     const text = response?.text ?? null;
     if (text === null || mediaType(response?.contentType ?? null) !== 'text/html') return [];
     const found = inputsOf(request).find(([, value]) => text.includes(value));
     if (found === undefined) return [];
-    const type = sentHeader(request, shared, 'content-type');
+    const type = sentHeader(request, 'content-type');
     const author = type === null ? undefined : authorOf(request, routing, type.anchor);
     const sentence = `The HTML of the response contains ${found[0]} as it was sent, not escaped: its markup runs in the page`;
     return [

@@ -30,7 +30,6 @@ interface StoredBody {
 
 interface StoredResponse {
   headers: NamedValue[];
-  headersLost: boolean;
   headersAtMs: number | null;
   contentType: string | null;
   bytes: number;
@@ -72,7 +71,6 @@ function contentOf({ headers, contentType, bytes, text, truncated, toolbarBytes 
 function responseOf(profile: Profile, request: StoredRequest) {
   const { response } = request;
   const headers = response?.headers ?? [];
-  const lost = response?.headersLost ? 'Some headers are no longer stored.' : null;
   return {
     status: profile.status ?? 0,
     statusText: profile.statusMessage,
@@ -83,7 +81,7 @@ function responseOf(profile: Profile, request: StoredRequest) {
     redirectURL: headerOf(headers, 'location'),
     headersSize: -1,
     bodySize: response?.bytes ?? -1,
-    ...commentOf(response === null ? 'The response had not begun.' : lost),
+    ...commentOf(response === null ? 'The response had not begun.' : null),
   };
 }
 

@@ -1,11 +1,8 @@
 /** Helpers of rules about HTTP: headers by name, with the id of their row, and layers by index. */
 import type { KeptRequest } from '../../panels/request/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
-import { type CommonHeaders, mergeHeaders } from '../../panels/shared/common-headers.ts';
 import { layerName, readAuthors } from '../../panels/shared/header-authors.ts';
 import { fromLayerRow, type RanLayer } from '../../panels/shared/layer-rows.ts';
-
-export type Shared = Readonly<Record<string, object>>;
 
 export interface SentHeader {
   value: string;
@@ -14,41 +11,25 @@ export interface SentHeader {
 }
 
 /** Response headers of this lower-case name, in the order sent. */
-export function sentHeaders({ response }: KeptRequest, shared: Shared, name: string): SentHeader[] {
-  if (response === undefined) return [];
-  const common = (shared.request as CommonHeaders | undefined)?.headers;
-  const found: SentHeader[] = [];
-  response.headers.forEach((stored, index) => {
-    const row = stored ?? common?.[index] ?? null;
-    if (row !== null && row.name.length === name.length && row.name.toLowerCase() === name)
-      found.push({ value: row.value, anchor: `rh-${index + 1}` });
-  });
-  return found;
+export function sentHeaders({ response }: KeptRequest, name: string): SentHeader[] {
+  return (response?.headers ?? []).flatMap((row, index) =>
+    row.name.toLowerCase() === name ? { value: row.value, anchor: `rh-${index + 1}` } : [],
+  );
 }
 
 /** The first of them; null if none was sent. */
-export function sentHeader({ response }: KeptRequest, shared: Shared, name: string): SentHeader | null {
-  if (response === undefined) return null;
-  const common = (shared.request as CommonHeaders | undefined)?.headers;
-  // Runs for every response, so it allocates nothing.
-  for (let index = 0; index < response.headers.length; index++) {
-    const row = response.headers[index] ?? common?.[index] ?? null;
-    if (row !== null && row.name.length === name.length && row.name.toLowerCase() === name)
-      return { value: row.value, anchor: `rh-${index + 1}` };
-  }
-  return null;
+export function sentHeader(request: KeptRequest, name: string): SentHeader | null {
+  return sentHeaders(request, name)[0] ?? null;
 }
 
 /** Names of all response headers, in the order sent. */
-export function sentNames({ response }: KeptRequest, shared: Shared): string[] {
-  return response === undefined ? [] : mergeHeaders(response.headers, shared.request).map(({ name }) => name);
+export function sentNames({ response }: KeptRequest): string[] {
+  return (response?.headers ?? []).map(({ name }) => name);
 }
 
 /** The first request header of this lower-case name; null if there is none. */
 export function receivedHeader({ headers }: KeptRequest, name: string): string | null {
-  return (
-    headers.find((row) => row.name.length === name.length && row.name.toLowerCase() === name)?.value ?? null
-  );
+  return headers.find((row) => row.name.toLowerCase() === name)?.value ?? null;
 }
 
 export function mediaType(contentType: string | null): string {

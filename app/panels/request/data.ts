@@ -1,7 +1,6 @@
 import type { RefusedWrite, ResponseFact } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
-import type { OwnHeaders } from '../shared/common-headers.ts';
 import type { NamedAuthors } from '../shared/header-authors.ts';
 import type { ReceivedBody } from './body.ts';
 import type { SessionAndUser } from './session-and-user.ts';
@@ -35,8 +34,6 @@ export interface RequestPanelData {
     status: number | null;
     statusMessage: string;
     headers: NamedValue[];
-    /** Shared headers are no longer stored. */
-    headersLost: boolean;
     /** Which layer set which header; null if unknown. */
     authors: NamedAuthors | null;
     headersAtMs: number | null;
@@ -81,7 +78,7 @@ export interface KeptRequest {
     | (Pick<Response, 'headersAtMs' | 'contentType' | 'bytes' | 'text'> & {
         truncated: true | undefined;
         isErrorPage: true | undefined;
-        headers: OwnHeaders;
+        headers: NamedValue[];
         setBy: string | undefined;
         refused: KeptRefusal[] | undefined;
         /** `file:line` of own code that sent a 5xx, if no error was recorded. */

@@ -1,9 +1,9 @@
 /**
  * The request panel: request and response with headers in order and case as sent, and which layer set which header. Rows are { name, value },
- * which the recorder masks by name. Headers that most responses have are shared. Values of cookies are not recorded, and multipart bodies
+ * which the recorder masks by name. Values of cookies are not recorded, and multipart bodies
  * only as parsed: both contain secrets under names that no rule knows, and raw text would show what the rows hide.
  */
-import { type Context, createSlot } from '../../profiler/context.ts';
+import type { Context } from '../../profiler/context.ts';
 import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
 import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
 import { undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
@@ -15,7 +15,6 @@ import { decodePreview } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
-import { createHeaderSplit, mergeHeaders, type SplitHeaders } from '../shared/common-headers.ts';
 import { createAuthorsWriter, layerName, type NamedAuthors } from '../shared/header-authors.ts';
 import { authorsOf, layersOf } from '../shared/kept-panels.ts';
 import { round } from '../shared/rows.ts';
@@ -60,7 +59,7 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
 
 /** The response; what the index row contains is not stored twice. */
 function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: DeriveFrom): Response {
-  const { profile, shared, lost } = from;
+  const { profile } = from;
   const { status, statusMessage, outcome } = profile;
   const { refused = [] } = kept;
   const ran = refused.length === 0 ? [] : layersOf(profile);
@@ -70,11 +69,10 @@ function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: Derive
   };
   let authors: NamedAuthors | null | undefined;
   return {
-    headers: mergeHeaders(kept.headers, shared),
-    headersLost: lost,
+    headers: kept.headers,
     // Shown by two panels, and derived from what a third one stores.
     get authors() {
-      if (authors === undefined) authors = lost ? null : authorsOf(from);
+      if (authors === undefined) authors = authorsOf(from);
       return authors;
     },
     headersAtMs: kept.headersAtMs,
@@ -123,14 +121,10 @@ function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | 
 }
 
 export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
-  const split = createHeaderSplit();
-  const splits = createSlot<SplitHeaders>('split headers');
   const writeAuthors = createAuthorsWriter();
 
   function readResponse(response: ResponseFact, context: Context): NonNullable<KeptRequest['response']> {
     const { rawHeaders, headerWrites, refused = [] } = response;
-    const headers = split(rawHeaders);
-    splits.set(context, headers);
     const contentType = rawHeader(rawHeaders, 'content-type');
     const layers = context.all('layer');
     const toolbar = context.first('toolbar');
@@ -140,7 +134,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     });
     const body = withoutToolbar(sent, toolbar?.tag ?? '');
     return {
-      headers: headers.own,
+      headers: pairHeaders(rawHeaders),
       setBy: writeAuthors({ rawHeaders, headerWrites, layers }),
       refused: undefinedIfEmpty(
         refused.map(({ layer, ...write }) => ({
@@ -188,7 +182,6 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
         response: response === undefined ? undefined : readResponse(response, context),
       };
     },
-    shared: (context) => splits.get(context)?.common ?? null,
     derive,
     empty: noRequest,
     present: presentRequest,

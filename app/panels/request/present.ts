@@ -73,7 +73,6 @@ function responseText({ httpVersion, response }: RequestPanelData): string {
 function responseNotes({ response }: RequestPanelData): string[] {
   if (response === null) return [];
   return [
-    response.headersLost ? 'Headers it had in common with other responses are no longer stored.' : '',
     response.isErrorPage ? 'Its body is the profiler’s error page, which is not recorded.' : '',
     response.truncated ? 'Only the beginning of the body was recorded.' : '',
     absenceSentence(response.toolbarAbsent) ?? '',

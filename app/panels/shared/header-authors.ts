@@ -4,8 +4,7 @@
  * `c`hanged, `a`dded to, `r`emoved, each with the index of its layer among those that ran; `h` before the index: that layer's code ran when
  * the headers were sent. `-`: unknown; empty: like the header before. `s4c9`: set by the fifth layer, changed by the tenth.
  */
-import type { HeaderWrite } from '../../profiler/facts.ts';
-import { isTheSame, type Outline, outlineOf, type ToldWrites } from './header-outline.ts';
+import type { HeaderWrite, ResponseFact } from '../../profiler/facts.ts';
 import type { RanLayer } from './layer-rows.ts';
 
 type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
@@ -16,6 +15,10 @@ export interface HeaderStep {
   layer: number | null;
   /** Made when the headers were sent. */
   hooked: boolean;
+}
+
+export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'rawHeaders'> {
+  layers: readonly object[];
 }
 
 interface HeaderAuthors {
@@ -117,8 +120,6 @@ function createStories(): (name: string) => Story | undefined {
 
 export function createAuthorsWriter(): (told: ToldWrites) => string | undefined {
   const storyOf = createStories();
-  let last: Outline | null = null;
-
   function forget(touched: readonly Story[]): void {
     for (const story of touched) {
       story.isTold = false;
@@ -175,10 +176,7 @@ export function createAuthorsWriter(): (told: ToldWrites) => string | undefined 
   return (told) => {
     const { headerWrites = NONE, layers } = told;
     if (headerWrites.length === 0 || layers.length === 0) return undefined;
-    if (last !== null && isTheSame(last, told)) return last.text;
-    const text = write(told);
-    last = outlineOf(told, text);
-    return text;
+    return write(told);
   };
 }
 

@@ -1,7 +1,6 @@
 /** What one panel reads of another's stored data when a profile is read. */
 import type { DeriveFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { mergeHeaders, type OwnHeaders } from './common-headers.ts';
 import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
 import { fromLayerRow, type LayerRow, type RanLayer } from './layer-rows.ts';
 
@@ -22,7 +21,12 @@ export interface KeptResponse {
 
 interface KeptRequest {
   client: { scheme: 'http' | 'https' };
-  response?: { headersAtMs: number | null; contentType: string | null; headers: OwnHeaders; setBy?: string };
+  response?: {
+    headersAtMs: number | null;
+    contentType: string | null;
+    headers: readonly { name: string; value: string }[];
+    setBy?: string;
+  };
 }
 
 /** Headers that Express's final handler sends if no layer responded, or none handled the error. */
@@ -53,10 +57,7 @@ function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedA
 }
 
 /** The response; null until the headers are sent. */
-export function responseOf({
-  profile,
-  sharedOf,
-}: Pick<DeriveFrom, 'profile' | 'sharedOf'>): KeptResponse | null {
+export function responseOf({ profile }: Pick<DeriveFrom, 'profile'>): KeptResponse | null {
   const request = dataOf(profile, 'request') as KeptRequest | null;
   if (!request?.response) return null;
   const { headersAtMs, contentType, headers } = request.response;
@@ -65,17 +66,16 @@ export function responseOf({
     scheme: request.client.scheme,
     headersAtMs,
     contentType,
-    headers: mergeHeaders(headers, sharedOf('request')),
+    headers,
   };
 }
 
 /** Which layer set which header of the response; null if that is not known. */
-export function authorsOf(from: Pick<DeriveFrom, 'profile' | 'sharedOf'>): NamedAuthors | null {
+export function authorsOf(from: Pick<DeriveFrom, 'profile'>): NamedAuthors | null {
   const { profile } = from;
   const all = responseOf(from)?.headers;
   const kept = (dataOf(profile, 'request') as KeptRequest | null)?.response;
-  // If some of them are no longer stored, their positions mean nothing.
-  if (all === undefined || all.length !== kept?.headers.length) return null;
+  if (all === undefined || kept === undefined) return null;
   const names = all.map(({ name }) => name);
   const named = nameAuthors(kept.setBy, names, layersOf(profile));
   return named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createAuthorsWriter } from '../../../app/panels/shared/header-authors.ts';
-import type { ToldWrites } from '../../../app/panels/shared/header-outline.ts';
+import type { ToldWrites } from '../../../app/panels/shared/header-authors.ts';
 
 const [policies, handler] = [{ name: 'policies' }, { name: 'handler' }];
 
