@@ -10,7 +10,7 @@ import { cacheNPlusOne } from './cache-n-plus-one.ts';
 import { cachingCannotWork } from './caching-cannot-work.ts';
 import { callNotJson } from './call-not-json.ts';
 import { clientLeft } from './client-left.ts';
-import { createConnectionPerRequest } from './connection-per-request.ts';
+import { connectionPerRequest } from './connection-per-request.ts';
 import { cookieRejected } from './cookie-rejected.ts';
 import { cutOff } from './cut-off.ts';
 import { errorAnswered2xx } from './error-answered-2xx.ts';
@@ -18,7 +18,7 @@ import { errorDropped } from './error-dropped.ts';
 import { errorHandlerArguments } from './error-handler-arguments.ts';
 import { errorThrown } from './error-thrown.ts';
 import { corsRefused } from './cors-refused.ts';
-import { createEtagChanges } from './etag-changes.ts';
+import { etagChanges } from './etag-changes.ts';
 import { eventLoopBlocked } from './event-loop-blocked.ts';
 import { failedCall } from './failed-call.ts';
 import { failedStatement } from './failed-statement.ts';
@@ -85,7 +85,7 @@ export function createFindingRules(): FindingRule[] {
     nullComparison,
     queryNeverRun,
     poolWait,
-    createConnectionPerRequest(),
+    connectionPerRequest,
     unendedTransaction,
     outsideTransaction,
     transactionAcrossCall,
@@ -125,7 +125,7 @@ export function createFindingRules(): FindingRule[] {
     uploadCutOff,
     headerOverwritten,
     cachingCannotWork,
-    createEtagChanges(),
+    etagChanges,
     streamBuffered,
     wrongLength,
     jsonTwice,

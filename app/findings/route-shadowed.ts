@@ -33,7 +33,7 @@ export const routeShadowed: FindingRule<{ routing: KeptRouting }> = {
   labels: ['shadowed route'],
   why: 'The route that responded has parameters, and a route registered after it has exactly this path and method.',
   fix: 'Register routes with literal paths before those with parameters (`/orders/recent` before `/orders/:id`).',
-  find({ routing }, { method, status, url }, shared) {
+  find({ routing }, { method, status, url }, { shared }) {
     const { route } = routing;
     if (status === null || route === null || shared.routing === undefined || passedOn(routing, route.pattern))
       return [];

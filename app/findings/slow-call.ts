@@ -58,12 +58,13 @@ export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept
   labels: ['slow call'],
   why: 'The call took at least 100 ms and 30 % of the request, or half of one that took three times as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
   fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
-  find({ http_client: { calls }, runtime }, { durationMs: wholeMs }, _shared, usual) {
+  find({ http_client: { calls }, runtime }, { durationMs: wholeMs }, { usualMs }) {
     if (wholeMs === null) return [];
     const slow = calls
       .map((call, index) => ({ ...call, index, ms: call.durationMs ?? 0 }))
       .filter(
-        ({ ms }) => ms >= wholeMs * SLOW_SHARE && lengthOf(ms, wholeMs, { longMs: SLOW_MS, usual }) !== null,
+        ({ ms }) =>
+          ms >= wholeMs * SLOW_SHARE && lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null,
       )
       .filter((call) => !hasFailed(call))
       .filter((call) => !isMostlyBlocked(call, runtime));
@@ -71,7 +72,7 @@ export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept
       const { index, ms } = call;
       const part = slowPart(call);
       const isUnusual = ms < SLOW_MS;
-      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}${isUnusual ? usualText(usual) : ''}`;
+      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}${isUnusual ? usualText(usualMs) : ''}`;
       const severity = isUnusual ? 'info' : 'warn';
       return { severity, sentence, anchor: `c${index + 1}`, costMs: ms, place: call.caller };
     });

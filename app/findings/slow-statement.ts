@@ -41,10 +41,10 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
   labels: ['slow query'],
   why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
   fix: 'Check its plan: it may need an index on what it filters or joins by, fewer rows or columns, or to run once instead of repeatedly.',
-  find({ database, runtime }, { durationMs: wholeMs }, _shared, usual) {
+  find({ database, runtime }, { durationMs: wholeMs }, { usualMs }) {
     const slow = database.queries
       .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
-      .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usual }) !== null)
+      .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null)
       // A large result, a failure and a wait for a lock have rules of their own.
       // A wait for a connection is a statement without SQL.
       .filter(
@@ -61,7 +61,7 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
       const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;
       const others = beside.length === 0 ? '' : `, while ${count(beside.length, 'other slow statement')} ran`;
       const isUnusual = ms < SLOW_MS;
-      const than = isUnusual ? usualText(usual) : '';
+      const than = isUnusual ? usualText(usualMs) : '';
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}`;
       const anchor = rowOf(database, index);
       const severity = isUnusual ? 'info' : 'warn';

@@ -30,17 +30,17 @@ export const slowView: FindingRule<Pick<Kept, 'views'>> = {
   labels: ['slow view'],
   why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS, Handlebars and Eta each partial is timed too.',
   fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
-  find({ views: { views } }, { durationMs: wholeMs }, _shared, usual) {
+  find({ views: { views } }, { durationMs: wholeMs }, { usualMs }) {
     return views.flatMap(({ name, depth, durationMs, caller }, index) => {
       if (depth !== 0 || durationMs === null) return [];
-      if (lengthOf(durationMs, wholeMs, { longMs: SLOW_MS, usual }) === null) return [];
+      if (lengthOf(durationMs, wholeMs, { longMs: SLOW_MS, usualMs }) === null) return [];
       const isUnusual = durationMs < SLOW_MS;
       const part = heaviest(views, index, durationMs);
       const most =
         part === null
           ? ''
           : `, ${duration(part.ms)} of it in ${part.count === 1 ? '' : `${count(part.count)} × `}${part.name.slice(0, 120)}`;
-      const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}${isUnusual ? usualText(usual) : ''}`;
+      const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}${isUnusual ? usualText(usualMs) : ''}`;
       const severity = isUnusual ? 'info' : 'warn';
       return [{ severity, sentence, anchor: `v${index + 1}`, costMs: durationMs, place: caller }];
     });

@@ -1,18 +1,16 @@
 /**
- * Context -> document: each panel collects its data once, everything is masked, empty values are left out. A panel that throws
- * fails alone, and `build` never throws: if it fails, only the line of the request remains.
+ * Context -> document: each panel collects its data once, everything is masked, empty values are left out. Nothing is concluded here
+ * (conclude.ts). A panel that throws fails alone, and `build` never throws: if it fails, only the line of the request remains.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Context } from './context.ts';
 import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
-import type { FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import { undefinedIfEmpty } from './plain.ts';
 import { jsonRpcLabel } from './json-rpc.ts';
 import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
 import type { Redactor } from './redact.ts';
-import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
 import type { Sampler } from './sampling.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
@@ -21,11 +19,11 @@ import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
 
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];
-  /** Rules for findings, run after all panels have collected. */
-  rules?: readonly FindingRule[];
   redactor: Redactor;
   sampler: Sampler;
   sharedParts: SharedParts;
+  /** Milliseconds that requests like this one usually take; null: unknown. */
+  usualMs?: (head: Pick<ProfileHead, 'method' | 'route'>) => number | null;
   /** Name of this process; shown, and a filter of the list. */
   process: string;
   /** Default: unknown. */
@@ -52,7 +50,7 @@ export interface BuildOptions {
 export interface ProfileBuilder {
   /**
    * Never throws. With `shown`, other panels are not displayed: those of the request still collect, because the redactor learns
-   * secrets from their data, but without their shared values and without findings.
+   * secrets from their data, but without their shared values.
    */
   build(context: Context, state: ProfileDocument['state'], options?: BuildOptions): BuiltProfile;
   /** Masks a late fact like the profile, including secrets that only the request itself revealed. */
@@ -63,7 +61,6 @@ export interface ProfileBuilder {
 
 /** What panels returned. */
 interface Taken {
-  seen: SeenPanels;
   shared: SharedPart[];
   queries: number;
 }
@@ -77,8 +74,6 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
 
 /** Panels of a summary. That of the request is the one that tells which texts are secrets. */
 const SUMMARY = new Set(['request', 'exception']);
-
-const NOTHING_FOUND: Findings = { findings: [], left: 0 };
 
 function isUsualPhrase({ status, statusMessage }: ProfileHead): boolean {
   return status !== null && statusMessage === STATUS_CODES[status];
@@ -98,8 +93,8 @@ function routeOf(context: Context): string | null {
 }
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
-  const { panels, rules = [], redactor, sampler, sharedParts, process, release = null, warn } = options;
-  const findIn = createFindingRunner(panels, rules);
+  const { panels, redactor, sampler, sharedParts, process, release = null, warn } = options;
+  const { usualMs = () => null } = options;
 
   /** Why a request that was not sampled is stored nevertheless; null if it was sampled or is not stored. */
   function whyStored(context: Context): ProfileHead['storedBecause'] {
@@ -149,12 +144,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       const data = panel.collect(context);
       const common = whole ? (panel.shared?.(context) ?? null) : null;
       if (data === null && common === null) return null;
-      if (data !== null) {
-        into.seen.kept[panel.name] = data;
-        if (panel.name === 'database') into.queries = panel.summary?.(data)?.count ?? 0;
-      }
+      if (data !== null && panel.name === 'database') into.queries = panel.summary?.(data)?.count ?? 0;
       if (common === null) return { data };
-      into.seen.shared[panel.name] = common;
       const part = sharedParts.partOf(common);
       into.shared.push(part);
       return data === null ? { shared: part.id } : { data, shared: part.id };
@@ -171,7 +162,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   ): BuiltProfile {
     const isShort = isSummary || context.isSummarized;
     const head = headOf(context, state);
-    const taken: Taken = { seen: { kept: {}, shared: {} }, shared: [], queries: 0 };
+    const taken: Taken = { shared: [], queries: 0 };
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
       if (isShort && !SUMMARY.has(panel.name)) continue;
@@ -180,9 +171,6 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       const record = takePanel(panel, context, taken, isShown);
       if (record !== null) kept[panel.name] = record;
     }
-    // Nobody but us can fix what the profiler's own pages do.
-    const looked = !isShort && head.kind !== 'profiler' && head.kind !== 'error_page' && shown === undefined;
-    const { findings, left } = looked ? findIn(taken.seen, head) : NOTHING_FOUND;
     const { value, masked } = redactor.tree({
       navigationHints: navigationHintsOf(context),
       method: head.method,
@@ -196,7 +184,6 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       process: head.process,
       error: head.error ?? undefined,
       panels: kept,
-      findings: undefinedIfEmpty(findings),
     });
     const { navigationHints } = value;
     return {
@@ -219,7 +206,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         storedBecause: head.storedBecause ?? undefined,
         release: head.release ?? undefined,
         dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
-        findingsLeft: left === 0 ? undefined : left,
+        usualMs: usualMs(head) ?? undefined,
         // The hints are stored in columns only; the document has the headers they come from, and what was masked in these.
         masked: undefinedIfEmpty(
           navigationHints === null
@@ -237,19 +224,13 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         process: value.process,
         error: value.error,
         panels: value.panels,
-        findings: value.findings,
       },
     };
   }
 
   function mask<T>(context: Context, late: T): T {
     const panelsNow: Record<string, KeptPanel | null> = {};
-    for (const panel of panels)
-      panelsNow[panel.name] = takePanel(panel, context, {
-        seen: { kept: {}, shared: {} },
-        shared: [],
-        queries: 0,
-      });
+    for (const panel of panels) panelsNow[panel.name] = takePanel(panel, context, { shared: [], queries: 0 });
     const { url, error } = headOf(context, 'final');
     return redactor.tree({ url, error, panels: panelsNow, late }).value.late;
   }

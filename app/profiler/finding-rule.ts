@@ -2,10 +2,20 @@
 import type { Finding, FixCode } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
 
-/** How requests to the same route of this process were, before this one. */
-export interface RouteUsual {
-  /** Median in milliseconds; null if there were too few. */
-  usualMs(): number | null;
+/** An earlier request of the same route: its head and the stored data of its panels. */
+export interface EarlierRequest {
+  head: ProfileHead;
+  kept: Readonly<Record<string, unknown>>;
+}
+
+/** What a rule may compare a request with. */
+export interface RuleBeside {
+  /** What panels returned from `shared`, masked. */
+  shared: Readonly<Record<string, unknown>>;
+  /** Milliseconds that the latest requests of this route of this process usually took, before this one; null if there were too few. */
+  usualMs: number | null;
+  /** Up to 20 requests of its route before this one that were recorded in full, the newest first; empty unless `compares` asked for them. */
+  earlier: readonly EarlierRequest[];
 }
 
 /** What a rule finds. Absent, `label` is the first of the rule's labels and `panel` the first that it needs. */
@@ -28,14 +38,12 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   /** How to fix it, in a sentence or two. */
   readonly fix: string;
   /**
-   * Called for every profile once all panels have collected, so it should return early. Only the worst few are stored. `kept` is not masked yet. `shared` holds what panels returned from `shared`. `usual` tells how the route usually is.
+   * Called when a profile is read, and for its row in the list. A pure function of what it is given: masked data, as stored. Only the
+   * worst few findings are shown.
    */
-  find(
-    kept: Kept,
-    profile: ProfileHead,
-    shared: Readonly<Record<string, object>>,
-    usual?: RouteUsual,
-  ): FindingDraft[];
+  find(kept: Kept, profile: ProfileHead, beside: RuleBeside): FindingDraft[];
+  /** Whether it needs `earlier` for this request; they are read from the storage. Absent: never. */
+  compares?(kept: Kept, profile: ProfileHead): boolean;
   /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */
   amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
   /** The fix as code; called when a page is read. null if the profile does not have enough for it. */

@@ -56,7 +56,7 @@ function profileOf(stored: ProfileIndex, document: ProfileDocument): StoredProfi
   if (!TOKEN.test(document.token) || typeof document.panels !== 'object')
     throw new Error('This is no profile.');
   if (document.state === 'running') Object.assign(document, { state: 'final', outcome: 'cut off' });
-  const index = indexOf({ document, queries: 0, navigationHints: null });
+  const index = indexOf({ document, findings: [], queries: 0, navigationHints: null });
   for (const [name] of COLUMN_ENTRIES)
     if (name !== 'state' && stored[name] !== undefined) Object.assign(index, { [name]: stored[name] });
   return { index, document: JSON.stringify(document) };

@@ -82,10 +82,6 @@ export interface DeriveFrom {
   profile: Profile;
   /** What `shared` returned, masked; null if there is none. */
   shared: unknown;
-  /** The shared value is no longer stored. */
-  lost: boolean;
-  /** Shared value of another panel. */
-  sharedOf: (panel: string) => unknown;
   /** The spans of all panels. */
   spans: (endMs: number) => SpanDraft[];
 }

@@ -16,6 +16,7 @@ export interface FindingMark {
 /** Where a column's value comes from. Take text from `document` and `navigationHints` only: facts of the context are not masked. */
 export interface IndexSource {
   document: ProfileDocument;
+  findings: readonly Finding[];
   /** Absent if a profile is read back from its document. */
   context?: Context;
   queries: number;
@@ -154,11 +155,11 @@ export const COLUMNS = {
   /** Name and message of what was thrown; null if nothing was. */
   error: { column: 'error', type: 'text', of: ({ document }) => errorText(document.error) },
   /** Number of findings. */
-  findings: { column: 'findings', type: 'integer', of: ({ document }) => document.findings?.length ?? 0 },
+  findings: { column: 'findings', type: 'integer', of: ({ findings }) => findings.length },
   /** Label of the worst finding. */
-  mark: { column: 'mark', type: 'text', of: ({ document }) => document.findings?.[0]?.label ?? null },
+  mark: { column: 'mark', type: 'text', of: ({ findings }) => findings[0]?.label ?? null },
   /** The worst findings, each label once. */
-  marks: { column: 'marks', type: 'marks', of: ({ document }) => marksOf(document.findings ?? []) },
+  marks: { column: 'marks', type: 'marks', of: ({ findings }) => marksOf(findings) },
   location: {
     column: 'location',
     type: 'text',

@@ -1,6 +1,6 @@
 /**
  * The record of one request: as it is stored (`ProfileDocument`: masked JSON with a version number, without empty values) and as pages
- * see it (`Profile`: complete, with derived values).
+ * see it (`Profile`: complete, with derived values and findings).
  */
 import type { ProfileKind } from './context.ts';
 import type { Finding } from './finding.ts';
@@ -41,6 +41,8 @@ export interface ProfileHead {
   startedAt: number;
   /** Milliseconds until the response finished; null while it runs. */
   durationMs: number | null;
+  /** Milliseconds: the median of the latest requests of its route in its process, before this one; absent: there were too few. */
+  usualMs?: number | undefined;
   /** `cut off`: its process ended while it ran. */
   outcome: 'running' | 'finished' | 'aborted' | 'cut off';
   /** What of this request ended its process, such as `an uncaught exception`; absent: nothing did. */
@@ -74,7 +76,7 @@ export interface PanelRecord {
 export interface Profile extends ProfileHead {
   panels: Record<string, PanelRecord>;
   findings: Finding[];
-  /** Number of further findings that were not stored. */
+  /** Number of further findings that are not listed. */
   findingsLeft?: number | undefined;
   /** Facts not recorded because the request reached its recording limit, by kind. */
   dropped: Record<string, number>;
@@ -101,12 +103,11 @@ type Optional =
   | 'storedBecause'
   | 'release'
   | 'error'
-  | 'findings'
   | 'dropped'
   | 'masked';
 
 /** As stored: an absent field is null or empty, an absent phrase the usual one of the status, an absent outcome `finished`. */
-export type ProfileDocument = Omit<Profile, 'panels' | Optional> & {
+export type ProfileDocument = Omit<Profile, 'panels' | 'findings' | 'findingsLeft' | Optional> & {
   [Name in Optional]?: Profile[Name] | undefined;
 } & {
   panels: Record<string, KeptPanel>;

@@ -4,7 +4,8 @@
  */
 import type { SearchedFields } from './find-text.ts';
 import { createError, type HindsightError, isHindsightError, messageOf } from '../errors.ts';
-import { type SharedValue, sharedIdsOf } from './complete-profile.ts';
+import { earlierRequest, type SharedValue, sharedIdsOf } from './conclude.ts';
+import type { EarlierRequest } from './finding-rule.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
 import { PROFILE_KINDS } from './context.ts';
 import type { ProfileIndex } from './profile-index.ts';
@@ -58,6 +59,8 @@ export interface Profiles {
   amend(token: string, name: string, value: unknown): Promise<boolean>;
 }
 
+/** Earlier requests of a route that a rule may compare with. */
+const MOST_EARLIER = 20;
 /** Shared values of other processes that are cached. */
 const MOST_SHARED = 500;
 /** Profiles whose route percentiles are cached. */
@@ -125,6 +128,21 @@ export function createProfiles(options: {
     return recorder.sharedOf(id) !== undefined || known.has(id);
   }
 
+  /** Full requests of the same route before this one, the newest first; empty if the storage fails. */
+  async function readEarlier({ route, method, startedAt }: ProfileDocument): Promise<EarlierRequest[]> {
+    try {
+      const query = { route: route ?? '', method, until: startedAt, limit: MOST_EARLIER, offset: 0 };
+      const { rows } = await find({ ...query, counted: false });
+      const found = await Promise.all(rows.map(({ token }) => storage.read(token)));
+      return found.flatMap((one) => {
+        const document = one?.document ?? null;
+        return document === null ? [] : earlierRequest(JSON.parse(document) as ProfileDocument);
+      });
+    } catch {
+      return [];
+    }
+  }
+
   /** Completes a document; shared values that this process does not have are read from the storage. */
   async function complete(text: string): Promise<{ profile: Profile; isWhole: boolean }> {
     const document = JSON.parse(text) as ProfileDocument;
@@ -132,7 +150,8 @@ export function createProfiles(options: {
     const missing = ids.filter((id) => !isKnown(id));
     // If the storage fails, the panels that need the shared value say so.
     if (missing.length > 0) await readShared(missing).catch(() => undefined);
-    return { profile: recorder.complete(document, known), isWhole: missing.every(isKnown) };
+    const earlier = recorder.needsEarlier(document) ? await readEarlier(document) : [];
+    return { profile: recorder.complete(document, known, earlier), isWhole: missing.every(isKnown) };
   }
 
   const recent = createRecentProfilesCache();

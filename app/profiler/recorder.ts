@@ -2,8 +2,9 @@
  * The life of a profile: opens contexts, takes snapshots of running ones, and passes the final profile to the writer when the
  * response has finished. Nothing here throws: a failure of the profiler is a warning and a counter.
  */
-import { createProfileBuilder, type ProfileBuilderOptions } from './build-profile.ts';
-import { completeProfile, type SharedValue } from './complete-profile.ts';
+import { type BuiltProfile, createProfileBuilder, type ProfileBuilderOptions } from './build-profile.ts';
+import { createConclude, type SharedValue } from './conclude.ts';
+import type { EarlierRequest, FindingRule } from './finding-rule.ts';
 import type { Context, ProfileKind, WorkKind } from './context.ts';
 import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
 import { createLedger, type Fate, type Ledger } from './ledger.ts';
@@ -12,6 +13,7 @@ import { createOpenList } from './open-list.ts';
 import type { Profile, ProfileDocument } from './profile.ts';
 import { indexOf, type ProfileIndex } from './profile-index.ts';
 import { createSampler, type Sampler } from './sampling.ts';
+import { createRouteTimes } from './route-times.ts';
 import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart, StoredProfile } from './storage.ts';
 
@@ -41,7 +43,9 @@ const MOST_UNBUILT = 100;
 const BUILT_TOGETHER = 12;
 const BUILT_WITHIN = 5;
 
-export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sampler' | 'sharedParts'> {
+export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sampler' | 'sharedParts' | 'usualMs'> {
+  /** Rules for findings, run when a profile is read. */
+  rules?: readonly FindingRule[];
   nextToken: () => string;
   /** Token of a request that is not sampled; default: as of any other. */
   nextSampledOut?: () => string;
@@ -72,7 +76,13 @@ export interface Recorder {
   /** Masks a late fact like the profile of its request. */
   mask<T>(context: Context, late: T): T;
   /** Completes a stored document for pages; `shared` has the shared values that this process does not know. */
-  complete(document: ProfileDocument, shared: ReadonlyMap<string, SharedValue>): Profile;
+  complete(
+    document: ProfileDocument,
+    shared: ReadonlyMap<string, SharedValue>,
+    earlier?: readonly EarlierRequest[],
+  ): Profile;
+  /** Whether a rule compares this request with earlier ones of its route. */
+  needsEarlier(document: ProfileDocument): boolean;
   /** A shared value of this process by its id. */
   sharedOf(id: string): SharedValue | undefined;
   /** The headers were sent: if the request goes on for long, it is stored as running. */
@@ -90,12 +100,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const { ledger = createLedger() } = options;
   const sampler = options.sampler ?? createSampler({ rate: 1, slowMs: Infinity });
   const sharedParts = createSharedParts(redactor);
+  const times = createRouteTimes();
+  const conclude = createConclude(panels, rules);
   const { build, mask, isDiscarded } = createProfileBuilder({
     panels,
-    rules,
     redactor,
     sampler,
     sharedParts,
+    usualMs: ({ method, route }) => (route === null ? null : times.usualMs(`${method} ${route}`)),
     process: options.process,
     release: options.release,
     warn,
@@ -122,21 +134,24 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return;
     }
     const built = build(context, state);
-    const profile = { index: indexOf({ ...built, context }), document: JSON.stringify(built.document) };
+    const profile = { index: rowOf(built, context), document: JSON.stringify(built.document) };
     write(profile, built.shared, context.fate ?? undefined);
+    noteTime(built.document);
     if (state === 'final') context.onStored?.(context);
   }
 
-  function complete(
-    document: ProfileDocument,
-    shared: ReadonlyMap<string, SharedValue>,
-    shown?: readonly string[],
-  ): Profile {
-    return completeProfile(document, {
-      panels,
-      ...(shown === undefined ? {} : { shown }),
-      sharedOf: (id) => sharedParts.valueOf(id) ?? shared.get(id),
-    });
+  const sharedOf = (id: string): SharedValue | undefined => sharedParts.valueOf(id);
+
+  function rowOf(built: BuiltProfile, context: Context): ProfileIndex {
+    const { findings } = conclude(built.document, { sharedOf });
+    return indexOf({ ...built, findings, context });
+  }
+
+  /** The duration of a request that succeeded counts for later ones of its route. */
+  function noteTime({ method, route, state, status, durationMs, token }: ProfileDocument): void {
+    if (state !== 'final' || route === undefined || route === null) return;
+    if (typeof durationMs !== 'number' || (status ?? 500) >= 400) return;
+    times.add(`${method} ${route}`, token, durationMs);
   }
 
   function clearTimer(context: Context): void {
@@ -264,14 +279,16 @@ export function createRecorder(options: RecorderOptions): Recorder {
     runningContexts: () => contexts,
     snapshot(context, shown) {
       const { document } = build(context, context.ended ? 'final' : 'running', { shown });
-      return complete(document, new Map(), shown);
+      return conclude(document, { sharedOf, shown });
     },
     indexOf(context, isSummary = false) {
-      return indexOf({ ...build(context, context.ended ? 'final' : 'running', { isSummary }), context });
+      return rowOf(build(context, context.ended ? 'final' : 'running', { isSummary }), context);
     },
     mask,
-    complete: (document, shared) => complete(document, shared),
-    sharedOf: (id) => sharedParts.valueOf(id),
+    complete: (document, shared, earlier) =>
+      conclude(document, { sharedOf: (id) => sharedOf(id) ?? shared.get(id), earlier }),
+    needsEarlier: (document) => conclude.needsEarlier(document),
+    sharedOf,
     headersSent(context) {
       // A page of the profiler that goes on is an event stream.
       if (context.ended || context.kind === 'profiler') return;

@@ -48,6 +48,9 @@ const SHORTEST_FIND = 5;
 const LONGEST_KEY = 100;
 const MOST_KEYS = 2500;
 
+/** Texts that are no secret under any name: `access-control-allow-credentials: true`. */
+const NO_SECRET = new Set<unknown>(['', 'true', 'false', 'null', 'undefined']);
+
 /** A name in a list of names and values, or an option of a command. */
 const LISTED_NAME = /^-{0,2}[A-Za-z][\w.-]*$/;
 
@@ -156,7 +159,8 @@ export function createTreeMasker({ names, maskText, maskKey, clean }: TreeRules)
 
   /** Masks everything below a secret name, including numbers and nested fields, but not booleans. */
   function secret(name: string, value: unknown, depth: number, pass: Pass): unknown {
-    if (value === null || value === undefined || value === '' || typeof value === 'boolean') return value;
+    if (value === null || value === undefined || typeof value === 'boolean' || NO_SECRET.has(value))
+      return value;
     pass.depth = depth;
     const shown = typeof value === 'string' ? maskByName(name, value) : MASK;
     if (shown !== value) note(pass, 'name');

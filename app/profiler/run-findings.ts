@@ -3,16 +3,15 @@
  * severity and time; limited, and the others counted. Never throws.
  */
 import type { Finding, Severity } from './finding.ts';
-import type { FindingDraft, FindingRule, RouteUsual } from './finding-rule.ts';
+import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
 import type { ProfileHead } from './profile.ts';
-import { createRouteTimes } from './route-times.ts';
 import { addTo } from './group-by.ts';
 
-/** Stored and shared data by panel, for rules; absent if there is none. */
+/** Stored and shared data by panel, masked; absent if there is none. */
 export interface SeenPanels {
-  kept: Record<string, unknown>;
-  shared: Record<string, object>;
+  kept: Readonly<Record<string, unknown>>;
+  shared: Readonly<Record<string, unknown>>;
 }
 
 export interface Findings {
@@ -61,7 +60,8 @@ function findingOf(
 
 interface Finder {
   needs: readonly string[];
-  find: (seen: SeenPanels, head: ProfileHead, usual: RouteUsual) => readonly Finding[];
+  find: (seen: SeenPanels, head: ProfileHead, beside: RuleBeside) => readonly Finding[];
+  compares?: FindingRule['compares'];
 }
 
 /** By the first panel that they need: for most requests few panels have data. */
@@ -74,58 +74,63 @@ function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): 
     add({ needs: [name], find: ({ kept }, head) => panel.findings?.(kept[name], head) ?? [] });
   }
   for (const rule of rules) {
-    const find: Finder['find'] = (seen, head, usual) => {
-      const found = rule.find(seen.kept, head, seen.shared, usual);
+    const find: Finder['find'] = (seen, head, beside) => {
+      const found = rule.find(seen.kept, head, beside);
       return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, seen));
     };
-    add({ needs: rule.needs, find });
+    add({ needs: rule.needs, find, compares: rule.compares?.bind(rule) });
   }
   return groups;
 }
 
-export function createFindingRunner(panels: readonly Panel[], rules: readonly FindingRule[]) {
-  const groups = groupFinders(panels, rules);
-  const times = createRouteTimes();
+export interface FindingRunner {
+  find(seen: SeenPanels, head: ProfileHead, beside: Omit<RuleBeside, 'shared'>): Findings;
+  /** Whether a rule needs earlier requests of the route. */
+  compares(kept: SeenPanels['kept'], head: ProfileHead): boolean;
+}
 
-  /** Its duration counts for later requests, if it succeeded. */
-  function noteTime(route: string, { state, status, durationMs, token }: ProfileHead): void {
-    if (state === 'final' && durationMs !== null && (status ?? 500) < 400)
-      times.add(route, token, durationMs);
+export function createFindingRunner(panels: readonly Panel[], rules: readonly FindingRule[]): FindingRunner {
+  const groups = groupFinders(panels, rules);
+
+  function findersFor(kept: SeenPanels['kept']): Finder[] {
+    return Object.keys(kept)
+      .flatMap((name) => groups.get(name) ?? [])
+      .filter(({ needs }) => needs.every((need) => kept[need] !== undefined));
   }
 
   function findBy(
     { find }: Finder,
     seen: SeenPanels,
     head: ProfileHead,
-    usual: RouteUsual,
+    beside: RuleBeside,
   ): readonly Finding[] {
     try {
-      return find(seen, head, usual);
+      return find(seen, head, beside);
     } catch {
       // A rule that throws finds nothing; the panels still show the facts.
       return NONE;
     }
   }
 
-  return function run(seen: SeenPanels, head: ProfileHead): Findings {
-    const all: Finding[] = [];
-    let left = 0;
-    const route = `${head.method} ${head.route ?? ''}`;
-    const usual: RouteUsual = { usualMs: () => (head.route === null ? null : times.usualMs(route)) };
-    for (const name of Object.keys(seen.kept)) {
-      const group = groups.get(name);
-      if (group === undefined) continue;
-      for (const finder of group) {
-        if (finder.needs.length > 1 && !finder.needs.every((need) => seen.kept[need] !== undefined)) continue;
-        const found = findBy(finder, seen, head, usual);
-        if (found.length === 0) continue;
-        if (found.length <= MOST_OF_ONE) all.push(...found);
-        else all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
+  return {
+    find(seen, head, { usualMs, earlier }) {
+      const all: Finding[] = [];
+      let left = 0;
+      for (const finder of findersFor(seen.kept)) {
+        const found = findBy(finder, seen, head, { shared: seen.shared, usualMs, earlier });
+        all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
       }
-    }
-    if (head.route !== null) noteTime(route, head);
-    if (all.length > 1) all.sort(worstFirst);
-    return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
+      all.sort(worstFirst);
+      return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
+    },
+    compares: (kept, head) =>
+      findersFor(kept).some(({ compares }) => {
+        try {
+          return compares?.(kept, head) ?? false;
+        } catch {
+          return false;
+        }
+      }),
   };
 }

@@ -4,7 +4,7 @@
  * changed.
  */
 import { createHash } from 'node:crypto';
-import type { SharedValue } from './complete-profile.ts';
+import type { SharedValue } from './conclude.ts';
 import type { Redactor } from './redact.ts';
 import type { SharedPart } from './storage.ts';
 import { dropOldest } from './drop-oldest.ts';

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { clientLeft } from '../../app/findings/client-left.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withLeavingClient } from '../support/leaving-client.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 
@@ -55,7 +56,7 @@ describe('finding client-left', () => {
     const of = (changed: object) => {
       const kept = { request: { headers: [] }, http_client: { calls: [{ ...call, ...changed }] } } as unknown as Parameters<typeof clientLeft.find>[0]; // prettier-ignore
       const head = { outcome: 'aborted', status: null, durationMs: 1010, error: null } as ProfileHead;
-      return clientLeft.find(kept, head, {})[0];
+      return clientLeft.find(kept, head, NOTHING_BESIDE)[0];
     };
     expect(of({ status: 200, headersMs: 500 })?.sentence).to.contain(
       ': GET a.test/tax had returned 200, but its body was not read to the end for 500.0 ms',

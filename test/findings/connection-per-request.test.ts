@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import pg from 'pg';
-import { createConnectionPerRequest } from '../../app/findings/connection-per-request.ts';
+import { connectionPerRequest } from '../../app/findings/connection-per-request.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding connection-per-request', () => {
@@ -44,39 +45,33 @@ describe('finding connection-per-request', () => {
       expect((await ask('/pool')).of('connection-per-request')).to.deep.equal([]);
   });
 
+  const query = (given: object) => ({ statement: 0, error: null, group: null, connection: 'c1', ...given });
+  const ran = (...queries: object[]) => ({
+    head: {} as ProfileHead,
+    kept: { database: { statements: [{ sql: 'select 1', label: 'select' }], queries } },
+  });
+  const find = (now: ReturnType<typeof ran>, earlier: ReturnType<typeof ran>[]) =>
+    connectionPerRequest.find(now.kept as unknown as Pick<Kept, 'database'>, now.head, {
+      ...NOTHING_BESIDE,
+      earlier,
+    });
+
   it('names the line that caused what a query builder sends by itself on a new connection', () => {
-    const rule = createConnectionPerRequest();
-    const query = (given: object) => ({ statement: 0, error: null, group: null, connection: 'c1', ...given });
-    const queries = [
+    const one = ran(
       query({ caller: 'node_modules/knex/lib/client.js:1', first: true }),
       query({ caller: 'a.ts:1' }),
-    ];
-    const database = {
-      statements: [{ sql: 'select 1', label: 'select' }],
-      queries,
-    } as unknown as Kept['database'];
-    const find = (token: string) => rule.find({ database }, { token } as ProfileHead, {});
-    const [, , found] = ['a', 'b', 'c'].map(find);
-    expect(found?.map(({ place, anchor }) => [place, anchor])).to.deep.equal([['a.ts:1', 'q2']]);
+    );
+    expect(find(one, [one, one]).map(({ place, anchor }) => [place, anchor])).to.deep.equal([
+      ['a.ts:1', 'q2'],
+    ]);
   });
 
-  it('counts a request once, and starts again with one that used a connection before', () => {
-    const rule = createConnectionPerRequest();
-    const find = (token: string, first: boolean) => {
-      const query = {
-        statement: 0,
-        caller: 'a.ts:1',
-        connection: 'c1',
-        error: null,
-        group: null,
-        ...(first ? { first } : {}),
-      };
-      const database = { statements: [{ sql: 'select 1', label: 'select' }], queries: [query] };
-      return rule.find({ database: database as unknown as Kept['database'] }, { token } as ProfileHead, {});
-    };
-    for (const token of ['a', 'a', 'a', 'b']) expect(find(token, true)).to.have.length(0);
-    expect(find('c', false)).to.have.length(0);
-    for (const token of ['d', 'e']) expect(find(token, true)).to.have.length(0);
-    expect(find('f', true)).to.have.length(1);
+  it('counts back to the last request whose line used a connection again', () => {
+    const opened = ran(query({ caller: 'a.ts:1', first: true }));
+    const used = ran(query({ caller: 'a.ts:1' }));
+    const other = ran(query({ caller: 'b.ts:1' }));
+    expect(find(opened, [opened, used, opened])).to.have.length(0);
+    expect(find(used, [opened, opened])).to.have.length(0);
+    expect(find(opened, [opened, other, opened, used])).to.have.length(1);
   });
 });

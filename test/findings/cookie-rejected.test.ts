@@ -3,6 +3,7 @@ import { cookieRejected } from '../../app/findings/cookie-rejected.ts';
 import { parseSetCookie } from '../../app/panels/security/set-cookie.ts';
 import type { NamedValue } from '../../app/profiler/raw-headers.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding cookie-rejected', () => {
   const ask = withFindingsApp((app) => {
@@ -27,7 +28,7 @@ describe('finding cookie-rejected', () => {
         .find(
           { request: { headers, client: { scheme: 'http', trusted } }, security: { jar: [cookie] } } as never,
           {} as never,
-          {},
+          NOTHING_BESIDE,
         )
         .map(({ sentence }) => sentence);
     const plain = 'Browsers reject 1 of 1 cookie, “sid”: it is Secure, and the response was sent over http';

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { corsRefused } from '../../app/findings/cors-refused.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 type Kept = Parameters<typeof corsRefused.find>[0];
 const ORIGIN = 'https://app.example';
@@ -17,7 +18,7 @@ function found(
   const request = { headers: rows({ host: 'api.example', ...received }), response: { headers: rows(sent) } };
   const kept = { request, routing: { layers: [] } } as unknown as Kept;
   return corsRefused
-    .find(kept, { method: 'GET', status: 200, ...head } as ProfileHead, {})
+    .find(kept, { method: 'GET', status: 200, ...head } as ProfileHead, NOTHING_BESIDE)
     .map(({ sentence }) => sentence.replace(/^.*, because /, ''));
 }
 

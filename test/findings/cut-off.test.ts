@@ -2,6 +2,9 @@ import { expect } from 'chai';
 import express from 'express';
 import { get } from 'node:http';
 import { createMemoryStorage, createProfiler } from '../../app/index.ts';
+import { cutOff as rule } from '../../app/findings/cut-off.ts';
+import { createConclude } from '../../app/profiler/conclude.ts';
+import type { ProfileDocument } from '../../app/profiler/profile.ts';
 import { listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
 
@@ -31,11 +34,9 @@ describe('finding cut-off', () => {
     expect(cutOff?.marks).to.deep.equal([{ label: 'cut off', severity: 'warn' }]);
     expect(rows.find(({ url }) => url === '/done')?.marks).to.deep.equal([]);
     const stored = await storage.read(cutOff?.token ?? '');
-    const document = JSON.parse(stored?.document ?? '') as {
-      outcome: string;
-      findings: { sentence: string }[];
-    };
+    const document = JSON.parse(stored?.document ?? '') as ProfileDocument;
     expect(document.outcome).to.equal('cut off');
-    expect(document.findings[0]?.sentence).to.match(/^The process ended after this had run for \S+ m?s$/);
+    const { findings } = createConclude([], [rule])(document, { sharedOf: () => undefined });
+    expect(findings[0]?.sentence).to.match(/^The process ended after this had run for \S+ m?s$/);
   });
 });

@@ -6,6 +6,7 @@ import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding error-thrown', () => {
   const ask = withFindingsApp((app) => {
@@ -99,7 +100,7 @@ describe('finding error-thrown', () => {
       typeof errorThrown.find
     >[0];
     const head = { status: null, outcome: 'aborted', durationMs: 900 } as ProfileHead;
-    expect(errorThrown.find(kept, head, {})[0]).to.include({
+    expect(errorThrown.find(kept, head, NOTHING_BESIDE)[0]).to.include({
       sentence: 'Thrown: RangeError: lost, and no response was sent',
       place: 'a.ts:2',
     });

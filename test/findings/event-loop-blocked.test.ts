@@ -8,6 +8,7 @@ import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { until } from '../support/waiting.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 const LONG = 250_000;
 
@@ -68,7 +69,7 @@ describe('finding event-loop-blocked', () => {
       });
       const runtime = { blocks: [{ startMs: 5, durationMs: 80 }], concurrent: 1 };
       const kept = { runtime, routing: { layers: [row] } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
-      return eventLoopBlocked.find(kept, { durationMs: 100, child: 'a1b2c3' } as ProfileHead, {});
+      return eventLoopBlocked.find(kept, { durationMs: 100, child: 'a1b2c3' } as ProfileHead, NOTHING_BESIDE);
     };
     expect(find('errorPage')).to.deep.equal([]);
     expect(find('showError')[0]).to.include({ place: 'src/app.ts:9' });
@@ -81,7 +82,7 @@ describe('finding event-loop-blocked', () => {
       concurrent: 2,
     } as unknown as Kept['runtime'];
     const find = (token: string) =>
-      eventLoopBlocked.find({ runtime }, { durationMs: 100, token } as ProfileHead, {})[0];
+      eventLoopBlocked.find({ runtime }, { durationMs: 100, token } as ProfileHead, NOTHING_BESIDE)[0];
     expect(find('a1b2c3')?.sentence).to.equal(
       'The event loop was blocked for 80.0 ms of 100.0 ms, by another request (GET /reports/daily), in dailyReport',
     );
@@ -94,7 +95,7 @@ describe('finding event-loop-blocked', () => {
     const find = (layers: unknown[]) => {
       const runtime = { blocks: [{ startMs: 5, durationMs: 80, cpuMs: 3 }], concurrent: 1 };
       const kept = { runtime, routing: { layers } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
-      return eventLoopBlocked.find(kept, { durationMs: 100, child: null } as ProfileHead, {});
+      return eventLoopBlocked.find(kept, { durationMs: 100, child: null } as ProfileHead, NOTHING_BESIDE);
     };
     expect(find([row])[0]?.sentence).to.equal(
       'The event loop was blocked for 80.0 ms of 100.0 ms, in synchronous code of exportOrders, which used only 3.0 ms of CPU: a synchronous wait (file, child process), or a busy machine',
@@ -109,7 +110,7 @@ describe('finding event-loop-blocked', () => {
       const query = { statement: 0, startMs: 5, durationMs: endMs - 5, caller: 'src/app.ts:11' };
       const database = { statements: [{ sql: '', label: 'select … from customers' }], queries: [query] };
       const kept = { runtime, routing: { layers: [row] }, database } as unknown as Pick<Kept, 'runtime'>;
-      return eventLoopBlocked.find(kept, { durationMs: 200, child: null } as ProfileHead, {})[0];
+      return eventLoopBlocked.find(kept, { durationMs: 200, child: null } as ProfileHead, NOTHING_BESIDE)[0];
     };
     expect(find(28)?.sentence).to.match(/, likely in code of login that ran after select … from customers$/);
     expect(find(28)).to.include({ place: 'src/app.ts:11' });

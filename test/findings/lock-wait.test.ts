@@ -9,6 +9,7 @@ import { Context } from '../../app/profiler/context.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
@@ -184,7 +185,7 @@ describe('finding lock-wait', () => {
         queries: [{ ...query, lockedBy }],
       } as unknown as Kept['database'];
       const find = (durationMs: number) =>
-        lockWait.find({ database }, { durationMs, token: 'aaaaaa' } as ProfileHead, {});
+        lockWait.find({ database }, { durationMs, token: 'aaaaaa' } as ProfileHead, NOTHING_BESIDE);
       expect(find(400)[0]?.sentence).to.contain(
         ' for a lock on rows of orders that another transaction of this request held',
       );

@@ -3,6 +3,7 @@ import { loggedError } from '../../app/findings/logged-error.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { inLibrary } from '../support/in-library.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding logged-error', () => {
   withQuietConsole();
@@ -64,7 +65,8 @@ describe('finding logged-error', () => {
       atMs: 1,
     };
     const logs = { lines: [line], dropped: 0 };
-    const found = (status: number): number => loggedError.find({ logs }, { status } as never, {}).length;
+    const found = (status: number): number =>
+      loggedError.find({ logs }, { status } as never, NOTHING_BESIDE).length;
     expect([404, 500, 200].map(found)).to.deep.equal([0, 0, 1]);
   });
 

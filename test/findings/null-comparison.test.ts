@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { nullComparison } from '../../app/findings/null-comparison.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 type Kept = Parameters<typeof nullComparison.find>[0];
 
@@ -11,7 +12,7 @@ const SEVEN = { name: 'a', value: 7 };
 function found(sql: string, bindings: object[], { rows = 0, status = 404 } = {}) {
   const query = { statement: 0, bindings, rows, error: null, group: null, caller: 'a.ts:3' };
   const kept = { database: { statements: [{ sql }], queries: [query] } } as unknown as Kept;
-  return nullComparison.find(kept, { status } as ProfileHead, {});
+  return nullComparison.find(kept, { status } as ProfileHead, NOTHING_BESIDE);
 }
 
 describe('finding null-comparison', () => {

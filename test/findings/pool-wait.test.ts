@@ -6,6 +6,7 @@ import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding pool-wait', () => {
   let pool: { numUsed(): number };
@@ -57,7 +58,8 @@ describe('finding pool-wait', () => {
     const find = (queries: DatabaseQuery[], concurrent: number) => {
       const database = { ...data, queries, totals: { ...data.totals, waitMs: 120 } };
       const kept = { database, runtime: { concurrent } as Kept['runtime'] };
-      return poolWait.find(kept, { durationMs: 200, status: 200 } as ProfileHead, {})[0]?.sentence;
+      return poolWait.find(kept, { durationMs: 200, status: 200 } as ProfileHead, NOTHING_BESIDE)[0]
+        ?.sentence;
     };
     expect(find([wait], 2)).to.match(/; a new connection was opened meanwhile$/);
     expect(find([{ ...wait, waitMs: 60 }], 2), 'opened as fast as usual').to.equal(undefined);
@@ -113,7 +115,7 @@ describe('finding pool-wait', () => {
       const database = { ...data, queries, totals: { ...data.totals, waitMs: 60 } };
       const kept = { database, runtime: { concurrent: 2 } as Kept['runtime'] };
       const head = { durationMs: 100, status: 200, token: 'aaaaaa' } as ProfileHead;
-      return poolWait.find(kept, head, {})[0]?.sentence;
+      return poolWait.find(kept, head, NOTHING_BESIDE)[0]?.sentence;
     };
     const held = ['a', 'b', 'b', 'c', 'd'].map((name) => holder(`GET /${name}`));
     expect(find(held)).to.match(

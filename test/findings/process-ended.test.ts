@@ -1,11 +1,12 @@
 import { expect } from 'chai';
 import { processEnded } from '../../app/findings/process-ended.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 /** That a real process has it: test/package/black-box.test.ts. */
 describe('finding process-ended', () => {
   function find(head: Partial<ProfileHead>) {
-    return processEnded.find({} as never, { error: null, ...head } as ProfileHead, {});
+    return processEnded.find({} as never, { error: null, ...head } as ProfileHead, NOTHING_BESIDE);
   }
 
   it('names what ended the process, and links to its error', () => {

@@ -3,6 +3,7 @@ import { retriedCall } from '../../app/findings/retried-call.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding retried-call', () => {
   let asked = 0;
@@ -49,7 +50,7 @@ describe('finding retried-call', () => {
       { ...call, startMs: 60, status: 200, error: null },
     ];
     const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
-    const [pay] = retriedCall.find(kept, { durationMs: 100, status: 200 } as ProfileHead, {});
+    const [pay] = retriedCall.find(kept, { durationMs: 100, status: 200 } as ProfileHead, NOTHING_BESIDE);
     expect(pay?.sentence).to.contain(
       ', with pauses of 50.0 ms; an attempt without a response may have taken effect',
     );

@@ -3,6 +3,7 @@ import { sequentialCalls } from '../../app/findings/sequential-calls.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 type Kept = Parameters<typeof sequentialCalls.find>[0];
 
@@ -21,7 +22,7 @@ const call = (url: string, startMs: number, more: object = {}) => ({
 function sentences(calls: object[], more: object = {}): string[] {
   const kept = { http_client: { calls }, ...more } as unknown as Kept;
   const head = { durationMs: 200, url: '/quote?user=17' } as ProfileHead;
-  return sequentialCalls.find(kept, head, {}).map(({ sentence }) => sentence);
+  return sequentialCalls.find(kept, head, NOTHING_BESIDE).map(({ sentence }) => sentence);
 }
 
 describe('finding sequential-calls', () => {

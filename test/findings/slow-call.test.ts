@@ -5,6 +5,7 @@ import type { RuntimeData } from '../../app/panels/runtime/data.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 const CALL = {
   method: 'GET',
@@ -70,7 +71,9 @@ describe('finding slow-call', () => {
         http_client: { calls: [call] } as unknown as HttpClientData,
         runtime: { blocks } as unknown as RuntimeData,
       };
-      return slowCall.find(kept, { durationMs: 250 } as ProfileHead, {}).map(({ severity }) => severity);
+      return slowCall
+        .find(kept, { durationMs: 250 } as ProfileHead, NOTHING_BESIDE)
+        .map(({ severity }) => severity);
     };
     expect(severities(180)).to.deep.equal([]);
     expect(severities(120)).to.deep.equal(['warn']);
@@ -80,7 +83,7 @@ describe('finding slow-call', () => {
     const connection = { lookupMs: 422, connectMs: 10, tlsMs: 12 };
     const call = { ...CALL, durationMs: 460, headersMs: 455, connection };
     const kept = { http_client: { calls: [call] } as unknown as HttpClientData };
-    expect(slowCall.find(kept, { durationMs: 500 } as ProfileHead, {})[0]?.sentence).to.equal(
+    expect(slowCall.find(kept, { durationMs: 500 } as ProfileHead, NOTHING_BESIDE)[0]?.sentence).to.equal(
       'GET rates.example/v2 took 460.0 ms (92 % of the request), 422.0 ms of it looking up the name',
     );
   });

@@ -6,6 +6,7 @@ import type { Finding } from '../../app/profiler/finding.ts';
 import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding slow-statement', () => {
   const ask = withFindingsDatabase(
@@ -135,7 +136,7 @@ describe('finding slow-statement', () => {
       };
       const database = { statements: [{ sql: 'select 1' }], queries, groups: [group] };
       return slowStatement
-        .find({ database } as unknown as Kept, { durationMs: 9000 } as ProfileHead, {})
+        .find({ database } as unknown as Kept, { durationMs: 9000 } as ProfileHead, NOTHING_BESIDE)
         .map(({ costMs }) => String(costMs));
     };
 

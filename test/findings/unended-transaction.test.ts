@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { unendedTransaction } from '../../app/findings/unended-transaction.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding unended-transaction', () => {
   const left: Knex.Transaction[] = [];
@@ -54,7 +55,7 @@ describe('finding unended-transaction', () => {
     const kept = { database: { statements: [{ sql: 'begin' }], queries } } as unknown as Parameters<
       typeof unendedTransaction.find
     >[0];
-    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, {});
+    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE);
     expect(finding?.place).to.equal('src/carts.ts:4');
   });
 
@@ -69,7 +70,7 @@ describe('finding unended-transaction', () => {
     const kept = { database: { statements, queries } } as unknown as Parameters<
       typeof unendedTransaction.find
     >[0];
-    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, {});
+    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE);
     expect(finding?.sentence).to.contain(
       'when the response finished: COMMIT ran on another connection of the pool',
     );

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unrecordedWait } from '../../app/findings/unrecorded-wait.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding unrecorded-wait', () => {
   const ask = withFindingsApp((app) => {
@@ -31,7 +32,8 @@ describe('finding unrecorded-wait', () => {
       routing: { layers: [['slow', 1, '/', 'GET', 'a.ts:1', 0, 2, 1000, null, null, null]] },
     };
     const head = { durationMs: 510, outcome: 'finished' } as ProfileHead;
-    const found = (more: object) => unrecordedWait.find({ ...kept, ...more } as unknown as Kept, head, {});
+    const found = (more: object) =>
+      unrecordedWait.find({ ...kept, ...more } as unknown as Kept, head, NOTHING_BESIDE);
 
     it('counts no wait for a call, a query that waited for the pool, or a blocked event loop', () => {
       expect(found({})).to.have.length(1);

@@ -8,6 +8,7 @@ import { workAfterResponse } from '../../app/findings/work-after-response.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 describe('finding work-after-response', () => {
   let profiler: Profiler;
@@ -80,7 +81,9 @@ describe('finding work-after-response', () => {
   it('says what went on after the client had left', () => {
     const queries = [800, 1100, 1200, 1300].map((startMs) => ({ startMs, durationMs: 2, caller: 'a.ts:9' }));
     const head = { durationMs: 1000, outcome: 'aborted' } as ProfileHead;
-    expect(workAfterResponse.find({ request: {}, database: { queries } }, head, {})[0]).to.include({
+    expect(
+      workAfterResponse.find({ request: {}, database: { queries } }, head, NOTHING_BESIDE)[0],
+    ).to.include({
       severity: 'warn',
       sentence: '3 queries started after the client had left, the last one 300.0 ms later',
       place: 'a.ts:9',
@@ -95,7 +98,7 @@ describe('finding work-after-response', () => {
           database: { statements: [{ sql }], queries: [{ startMs: 1, durationMs: 90, statement: 0 }] },
         },
         { durationMs: 20, outcome: 'finished' } as ProfileHead,
-        {},
+        NOTHING_BESIDE,
       );
     expect(open("set time zone 'UTC'")).to.deep.equal([]);
     expect(open('select 1')).to.have.length(1);

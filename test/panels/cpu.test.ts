@@ -7,6 +7,7 @@ import type { CpuSamples, KeptCpu, SampledFunction } from '../../app/profiler/cp
 import { callTree, busiestFunctionIn } from '../../app/profiler/cpu-tree.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { contextWith, dataOf, panelPage } from '../support/panel-data.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 function fn(name: string, given: Partial<SampledFunction> = {}): SampledFunction {
   return {
@@ -152,7 +153,8 @@ describe('the panel of CPU profiles', () => {
 describe('finding event-loop-blocked of a sampled request', () => {
   const runtime = { concurrent: 1, blocks: [{ startMs: 15, durationMs: 90, cpuMs: 88 }] };
   const head = { token: '000001', durationMs: 200, child: null } as ProfileHead;
-  const find = (cpu: Kept['cpu']) => eventLoopBlocked.find({ runtime, cpu } as unknown as Kept, head, {})[0];
+  const find = (cpu: Kept['cpu']) =>
+    eventLoopBlocked.find({ runtime, cpu } as unknown as Kept, head, NOTHING_BESIDE)[0];
 
   it('names the function with its place', () => {
     expect(find(samples())).to.deep.include({

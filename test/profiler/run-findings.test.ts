@@ -28,7 +28,7 @@ function run(
   kept: Record<string, unknown> = { request: {} },
   panels: readonly Panel[] = [],
 ) {
-  return createFindingRunner(panels, rules)({ kept, shared: {} }, head);
+  return createFindingRunner(panels, rules).find({ kept, shared: {} }, head, { usualMs: null, earlier: [] });
 }
 
 describe('findings of a profile', () => {
@@ -52,30 +52,22 @@ describe('findings of a profile', () => {
     ]);
   });
 
-  it('can be about what is usual for the route: of successful requests before this one', () => {
-    const seen: (number | null | undefined)[] = [];
-    const find = createFindingRunner(
-      [],
-      [
-        rule({
-          find(_kept, _head, _shared, usual) {
-            seen.push(usual?.usualMs());
-            return [];
-          },
-        }),
-      ],
-    );
-    const ask = (token: string, given: Partial<ProfileHead> = {}): void => {
-      const of = { method: 'GET', route: '/a', state: 'final', status: 200, durationMs: 7, token, ...given };
-      find({ kept: { request: {} }, shared: {} }, of as ProfileHead);
-    };
-    for (const token of ['a', 'b', 'c', 'd']) ask(token);
-    ask('e', { status: 500 });
-    ask('f', { state: 'running' });
-    ask('g');
-    ask('h');
-    ask('i', { route: null });
-    expect(seen).to.deep.equal([null, null, null, null, null, null, null, 7, null]);
+  it('can compare a request with what is usual for its route, and with earlier ones', () => {
+    const seen: unknown[] = [];
+    const compared = rule({
+      compares: ({ request }) => (request as { tag?: string }).tag !== undefined,
+      find(_kept, _head, { usualMs, earlier }) {
+        seen.push(usualMs, earlier.length);
+        return [];
+      },
+    });
+    const runner = createFindingRunner([], [compared]);
+    const kept = { request: {} };
+    runner.find({ kept, shared: {} }, head, { usualMs: 7, earlier: [{ head, kept }] });
+    expect(seen).to.deep.equal([7, 1]);
+    expect(runner.compares(kept, head)).to.equal(false);
+    expect(runner.compares({ request: { tag: 'a' } }, head)).to.equal(true);
+    expect(runner.compares({ logs: {} }, head)).to.equal(false);
   });
 
   it('stand behind what broke the response, and that behind nothing', () => {

@@ -20,5 +20,5 @@ export function profileIndex(changes: Partial<ProfileIndex> = {}): ProfileIndex 
     process: 'web.1 4711',
     panels: {},
   } as const;
-  return { ...indexOf({ document, queries: 0, navigationHints: null }), ...changes };
+  return { ...indexOf({ document, findings: [], queries: 0, navigationHints: null }), ...changes };
 }

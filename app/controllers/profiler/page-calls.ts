@@ -119,7 +119,7 @@ function listed(rows: readonly ProfileIndex[], since: number): PageCalls {
 /** The index row of a page whose profile has been read. */
 export function pageRowOf(profile: Profile): ProfileIndex {
   const navigationHints = { location: null, referrer: null, dest: 'document' };
-  return indexOf({ document: { ...profile, panels: {} }, queries: 0, navigationHints });
+  return indexOf({ document: { ...profile, panels: {} }, findings: [], queries: 0, navigationHints });
 }
 
 /** Calls attributed to a later page with the same address or no referrer: the service can't tell two tabs apart. */

@@ -1,5 +1,4 @@
 /** When work is long: by itself, or as a share of a request that took longer than its route usually does. */
-import type { RouteUsual } from '../../profiler/finding-rule.ts';
 import { duration } from './wording.ts';
 
 /** Shorter work is not worth a finding, whatever its share. */
@@ -13,16 +12,14 @@ const TIMES_USUAL = 3;
 export function lengthOf(
   ms: number,
   wholeMs: number | null,
-  { longMs, usual }: { longMs: number; usual: RouteUsual | undefined },
+  { longMs, usualMs }: { longMs: number; usualMs: number | null },
 ): 'always' | 'unusual' | null {
   if (ms >= longMs) return 'always';
   if (ms < NOTICED_MS || wholeMs === null || ms < wholeMs * LARGE_SHARE) return null;
-  const usualMs = usual?.usualMs() ?? null;
   return usualMs !== null && wholeMs >= usualMs * TIMES_USUAL ? 'unusual' : null;
 }
 
 /** `; requests to this route usually take 12.0 ms` */
-export function usualText(usual: RouteUsual | undefined): string {
-  const usualMs = usual?.usualMs() ?? null;
+export function usualText(usualMs: number | null): string {
   return usualMs === null ? '' : `; requests to this route usually take ${duration(usualMs)}`;
 }

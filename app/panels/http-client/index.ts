@@ -28,7 +28,31 @@ function connectionOf(connection: Facts['call']['connection']): CallEntry['conne
   };
 }
 
-function entryOf(fact: Facts['call']): CallEntry {
+/** Headers that can change the response of the same address. */
+const SIGNIFICANT_HEADERS = new Set([
+  'authorization',
+  'cookie',
+  'accept',
+  'accept-language',
+  'range',
+  'x-api-key',
+]);
+
+/** Numbers calls by method, address and significant headers, before these are masked. */
+function createNumbering(): (fact: Facts['call']) => number {
+  const numbers = new Map<string, number>();
+  return ({ method, url, requestHeaders }) => {
+    const headers = pairHeaders(requestHeaders)
+      .filter(({ name }) => SIGNIFICANT_HEADERS.has(name.toLowerCase()))
+      .map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
+    const key = [method, url, ...headers].join('\n');
+    const number = numbers.get(key) ?? numbers.size + 1;
+    numbers.set(key, number);
+    return number;
+  };
+}
+
+function entryOf(fact: Facts['call'], sameAs: number): CallEntry {
   const sent = bodyOf(fact.requestBody, fact.requestHeaders, true);
   const received = bodyOf(fact.responseBody, fact.responseHeaders);
   return {
@@ -43,6 +67,7 @@ function entryOf(fact: Facts['call']): CallEntry {
     ...(typeof fact.sentMs === 'number' ? { sentMs: round(fact.sentMs) } : {}),
     ...(fact.reused === undefined ? {} : { reused: fact.reused }),
     requestHeaders: pairHeaders(fact.requestHeaders),
+    sameAs,
     responseHeaders: pairHeaders(fact.responseHeaders),
     ...(sent === null ? {} : { requestBody: sent }),
     ...(received === null ? {} : { responseBody: received }),
@@ -55,7 +80,8 @@ function entryOf(fact: Facts['call']): CallEntry {
 function collect(context: Context): HttpClientData | null {
   const facts = context.all('call');
   if (facts.length === 0) return null;
-  const calls = facts.map(entryOf);
+  const numberOf = createNumbering();
+  const calls = facts.map((fact) => entryOf(fact, numberOf(fact)));
   const unkept = unkeptOf(context, 'call');
   return {
     calls,
