@@ -14,12 +14,13 @@ import { createProfiles, type Profiles } from '../profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
 import type { Redactor } from '../profiler/redact.ts';
-import { createSampler, type Sampler } from '../profiler/sampling.ts';
+import { createRecordingLimit, type RecordingLimit } from '../profiler/recording-limit.ts';
 import type { ProfileStorage, QueuedProfile, StoredProfile } from '../profiler/storage.ts';
 import { createTokenReserve } from '../profiler/token-reserve.ts';
 import { createTokenSource } from '../profiler/token-source.ts';
 import { createWriter, type Writer } from '../profiler/writer.ts';
 import { urls } from '../urls.ts';
+import { processProfilers } from './process-profilers.ts';
 
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
@@ -61,7 +62,8 @@ export interface Core {
   lastEnd(): Promise<EndedProcess | null>;
   /** The process is about to end: what is open and queued is left for the next start, in case that it can't be stored. */
   leave(): void;
-  takes: Sampler['takes'];
+  /** Why only a summary of a request is recorded; null: it is recorded in full. */
+  summaryReason: RecordingLimit['summaryReason'];
   /** Leases tokens from the storage, once it is available, and reads whether recording is paused. */
   refill(): Promise<void>;
   /** Stores what is queued, within `timeoutMs`. */
@@ -85,9 +87,10 @@ export function createCore(options: CoreOptions): Core {
     reserve: tokenFolder === undefined ? undefined : createTokenReserve(tokenFolder),
   });
   const recording = createRecording(storage);
-  const sampler = createSampler({
-    rate: settings.sampleRate,
-    slowMs: settings.slowMs,
+  const limit = createRecordingLimit({
+    fullPerSecond: settings.fullPerSecond === 'unlimited' ? Infinity : settings.fullPerSecond,
+    isTested: () => processProfilers().isTested,
+    sampleRate: settings.sampleRate,
     isPaused: () => recording.pausedAt() !== null,
   });
   let begun = false;
@@ -123,8 +126,8 @@ export function createCore(options: CoreOptions): Core {
     rules,
     redactor,
     nextToken: () => tokens.next(),
-    nextSampledOut: () => tokens.nextSampledOut(),
-    sampler,
+    nextUnrecorded: () => tokens.nextSampledOut(),
+    limit,
     ledger,
     write(profile, shared, fate) {
       const { kind, startedAt } = profile.index;
@@ -146,7 +149,7 @@ export function createCore(options: CoreOptions): Core {
     storage,
     readStored: createReadWithRetry(storage, tokens),
     searched: searchedFields(panels),
-    isSampledOut: (token) => (settings.sampleRate < 1 || recording.wasPaused()) && tokens.isSampledOut(token),
+    isUnrecorded: (token) => recording.wasPaused() && tokens.isSampledOut(token),
   });
   const housekeeper = createHousekeeper({
     storage,
@@ -200,9 +203,10 @@ export function createCore(options: CoreOptions): Core {
       recorder.storeOpen({ isOver: false });
       writer.leave();
     },
-    takes(headers) {
+    summaryReason(headers, isAsked) {
       if (!begun) begin();
-      return !recording.check() && sampler.takes(headers);
+      recording.check();
+      return limit.summaryReason(headers, isAsked);
     },
     async refill() {
       await tokens.refill();

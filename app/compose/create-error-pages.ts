@@ -11,7 +11,6 @@ import {
   statusTextOf,
 } from '../middleware/errors.ts';
 import type { Guard } from '../middleware/guard.ts';
-import { createPageTurns, type PageTurns } from '../middleware/page-turns.ts';
 import type { RecordedRefusal } from '../middleware/refuse.ts';
 import type { RefusedRequest } from '../middleware/refused-request.ts';
 import { recordError } from '../observe/errors-seen.ts';
@@ -19,6 +18,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { ResponseFact } from '../profiler/facts.ts';
 import type { Profile } from '../profiler/profile.ts';
 import type { Recorder } from '../profiler/recorder.ts';
+import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { urls } from '../urls.ts';
 
 /** Renders the error page of a profile. */
@@ -34,9 +34,6 @@ export type RenderErrorPage = (page: {
 /** What the error page reads of a profile: its views, and the number of statements for its head. */
 const SHOWN = ['exception', 'routing', 'database'];
 
-/** Milliseconds between two warnings. */
-const SAY_EVERY = 60_000;
-
 export interface ErrorPagesOptions {
   recorder: Recorder;
   tracker: ContextTracker;
@@ -45,13 +42,13 @@ export interface ErrorPagesOptions {
   /** Masks secrets in the plain page that replaces a failed one. */
   redactText?: (text: string) => string;
   log?: (error: unknown, req: IncomingMessage) => void;
-  warn?: (sentence: string) => void;
+  /** Why only a summary of a refused request is recorded; null: it is recorded in full. */
+  summaryReason: () => SummaryReason | null;
 }
 
 export interface ErrorPages extends ErrorResponder {
-  /** For requests that the HTTP parser refused: records, renders, and finishes the profile; of a short page, with a summary only. */
-  recordRefusal(request: RefusedRequest, isShort: boolean): RecordedRefusal;
-  turns: PageTurns;
+  /** For requests that the HTTP parser refused: records, renders, and finishes the profile. */
+  recordRefusal(request: RefusedRequest): RecordedRefusal;
 }
 
 /** A response without an HTTP response object: of the rendering of an error page, or to a refused request. */
@@ -69,22 +66,11 @@ function syntheticResponse(status: number, statusText: string, atMs: number): Re
 }
 
 export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
-  const { recorder, tracker, renderErrorPage, guard, warn } = options;
-  const turns = createPageTurns();
-  let saidAt = -Infinity;
-
-  function sayBusy(): void {
-    if (performance.now() - saidAt < SAY_EVERY) return;
-    saidAt = performance.now();
-    warn?.(
-      `Too many requests fail at once (${turns.waiting} error pages wait): some get a short page, and only their summary is stored.`,
-    );
-  }
+  const { recorder, tracker, renderErrorPage, guard, summaryReason } = options;
 
   /** Opens the child for the rendering of a parent's error page. */
   function openChild(parent: Context): Context {
     const child = recorder.open('error_page', parent);
-    child.isSummarized = parent.isSummarized;
     const request = parent.first('request');
     if (request !== undefined) child.add('request', request);
     return child;
@@ -128,11 +114,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       if (context !== undefined)
         recordError(context, error, { origin: status === null ? 'late' : 'handled', status });
     },
-    summarize(req) {
-      const context = tracker.of(req);
-      if (context !== undefined) context.isSummarized = true;
-      sayBusy();
-    },
+    isSummary: (req) => (tracker.of(req)?.summary ?? null) !== null,
   };
 
   function renderError({ req, ...page }: ErrorPage): string {
@@ -147,17 +129,14 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       maySee: (req) => guard.maySee(req),
       renderError,
       recorder: errorRecorder,
-      turns,
       redactText: options.redactText,
       log: options.log,
     }),
-    turns,
-    recordRefusal(refused, isShort) {
+    recordRefusal(refused) {
       const { error, status, origin, received } = refused;
       const page = { status, statusText: statusTextOf(status) };
-      const context = recorder.open('request');
-      context.isSummarized = isShort;
-      if (isShort) sayBusy();
+      const reason = summaryReason();
+      const context = reason === null ? recorder.open('request') : recorder.openSummary(reason);
       context.add('request', refused);
       if (received.length > 0) {
         context.add('body', {
@@ -175,7 +154,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
         let html: string | undefined;
         try {
           // The sender of a malformed head is unknown, so with a guard the page shows nothing that was recorded.
-          if (guard.isSet || isShort) return null;
+          if (guard.isSet || context.summary !== null) return null;
           html = tracker.run(child, () => render(context, child, { ...page, error }));
           return html;
         } finally {

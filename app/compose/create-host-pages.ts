@@ -107,7 +107,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     renderErrorPage: pages.renderErrorPage,
     guard,
     redactText,
-    warn,
+    summaryReason: () => core.summaryReason({}),
     log: parts.log,
   });
   const respondWithError: ErrorPages['respond'] = (error, req, res) => {

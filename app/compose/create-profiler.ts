@@ -100,7 +100,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   const observers = createObservers({
     tracker,
     recorder,
-    takes: () => core.takes({}),
+    takes: () => core.summaryReason({}) === null,
     root,
     maps,
     Router: options.Router,
@@ -142,7 +142,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     tracker,
     sourceOf,
     previewBytes: settings.previewBytes,
-    takes: core.takes,
+    summaryReason: core.summaryReason,
     observeApp: observers.observeApp,
     findSender: observers.findSender,
     exposeToken: createTokenExposure(new Set(settings.toolbarOrigins)),
@@ -165,7 +165,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     // Process figures over hours are meaningless, and every other request would count as concurrent.
     onUpgrade: options.onRequest ?? [],
     onFinish(context, req) {
-      if (context.kind === 'request' && !context.sampledOut) observers.onFinish(context);
+      if (context.kind === 'request' && context.summary === null) observers.onFinish(context);
       if (!cpu.isOff) cpu.finish(context);
       routing.onFinish(context, req);
       // The pages take 10 MB. They are loaded after the first response, unless they are unlikely to be opened.
@@ -198,7 +198,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
         methods,
         respond: respondWithError,
         record: errors.recordRefusal,
-        turns: errors.turns,
         redactText,
       }).attach(server);
     },
@@ -218,7 +217,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       live.close();
       observers.close();
       cpu.close();
-      errors.turns.close();
       watch.close();
       await core.close(timeoutMs);
       await exported?.close();

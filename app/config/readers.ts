@@ -16,6 +16,16 @@ export function wholeNumber(min: number, max: number): Reader<number> {
   };
 }
 
+/** A number of requests, or no limit. */
+export function countOrUnlimited(given: unknown): number | 'unlimited' {
+  if (given === 'unlimited') return given;
+  try {
+    return wholeNumber(0, 1_000_000)(given);
+  } catch {
+    throw new Error(`is "${String(given)}"; set a whole number from 0 to 1000000, or "unlimited".`);
+  }
+}
+
 /** 0 to 1. */
 export function share(given: unknown): number {
   const value = typeof given === 'string' && /^\d*\.?\d+$/.test(given) ? Number(given) : given;

@@ -5,6 +5,7 @@
 import { databaseUrl, postgresUrl } from './database-url.ts';
 import { editorPaths, editorUrl } from './editor.ts';
 import {
+  countOrUnlimited,
   domain,
   hostNames,
   hostNamesOrAll,
@@ -235,14 +236,14 @@ export const profilerSettings = {
     name: 'PROFILER_SAMPLE_RATE',
     read: share,
     fallback: 1,
-    meaning:
-      'share of requests recorded in full, 0 to 1; of the others a summary is stored if they fail or are slow',
+    meaning: 'share of requests that may be recorded in full, 0 to 1; of the others a summary is recorded',
   }),
-  slowMs: setting({
-    name: 'PROFILER_SLOW_MS',
-    read: wholeNumber(1, HOUR_MS),
-    fallback: 1000,
-    meaning: 'milliseconds from which such a request counts as slow',
+  fullPerSecond: setting<number | 'unlimited'>({
+    name: 'PROFILER_FULL_PER_SECOND',
+    read: countOrUnlimited,
+    fallback: 100,
+    meaning:
+      'requests per second and process that are recorded in full, in bursts of five times as many; above that, a summary of each is recorded. `unlimited`: all are; 0: none is',
   }),
   explainMs: setting({
     name: 'PROFILER_EXPLAIN_MS',

@@ -11,7 +11,6 @@ import { announcedBytes } from './body-tap.ts';
 import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, lingerOnClose } from './linger.ts';
 import { ISOLATING_HEADERS, setSecurityHeaders } from './security-headers.ts';
-import type { PageTurns } from './page-turns.ts';
 import { ROBOTS_HEADER } from './robots.ts';
 import { shortPage } from './short-page.ts';
 import { type ErrorResponse, responseOfError } from './error-response.ts';
@@ -31,8 +30,8 @@ export interface ErrorRecorder {
   openChild(req: IncomingMessage): ErrorPageChild | null;
   /** `status`: that of the response; null if headers were sent already. */
   recordError(req: IncomingMessage, error: unknown, status: number | null): void;
-  /** Too many error pages wait: only a summary of this request is stored. */
-  summarize(req: IncomingMessage): void;
+  /** Only a summary of this request is recorded, so its page has nothing to show. */
+  isSummary(req: IncomingMessage): boolean;
 }
 
 export interface ErrorPage {
@@ -48,8 +47,6 @@ export interface ErrorHandlerOptions {
   /** The page with what was recorded; not called otherwise. */
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;
-  /** When pages with what was recorded are made; default: at once. */
-  turns?: PageTurns | undefined;
   /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
   /** Receives errors that give a 5xx or truncate a response, and our own failures. */
@@ -64,7 +61,7 @@ export interface ErrorResponder {
 }
 
 interface Shown {
-  /** `summary`: too many pages wait. */
+  /** `summary`: only a summary of the request is recorded. */
   show: 'all' | 'summary' | 'nothing';
   /** Address of the profile; null if the request is not recorded. */
   link: string | null;
@@ -115,7 +112,7 @@ function isGone(req: IncomingMessage): boolean {
 }
 
 export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder {
-  const { maySee, renderError, recorder, turns, log, redactText = (text: string) => text } = options;
+  const { maySee, renderError, recorder, log, redactText = (text: string) => text } = options;
   /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
 
@@ -166,7 +163,6 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
 
   function send(error: unknown, req: IncomingMessage, res: ServerResponse, show: Shown['show']): void {
     answered.set(res, error);
-    if (show === 'summary') guard(req, undefined, () => recorder?.summarize(req));
     const thrown = responseOfError(error);
     guard(req, undefined, () => recorder?.recordError(req, error, thrown.status));
     if (thrown.status >= 500) guard(req, undefined, () => log?.(error, req));
@@ -185,20 +181,16 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
 
   function respond(error: unknown, req: IncomingMessage, res: ServerResponse): void {
     const isShown = res.headersSent || guard(req, false, () => maySee(req));
-    if (typeof isShown === 'boolean') respondInTurn(error, req, res, isShown);
+    if (typeof isShown === 'boolean') respondNow(error, req, res, shownOf(req, isShown));
     else
       void isShown.then((settled) => {
-        respondInTurn(error, req, res, settled);
+        respondNow(error, req, res, shownOf(req, settled));
       });
   }
 
-  function respondInTurn(error: unknown, req: IncomingMessage, res: ServerResponse, isShown: boolean): void {
-    if (!isShown || res.headersSent || turns === undefined)
-      respondNow(error, req, res, isShown ? 'all' : 'nothing');
-    else
-      turns.take(socketOf(req, res), (isShort) => {
-        respondNow(error, req, res, isShort ? 'summary' : 'all');
-      });
+  function shownOf(req: IncomingMessage, isShown: boolean): Shown['show'] {
+    if (!isShown) return 'nothing';
+    return guard(req, false, () => recorder?.isSummary(req) ?? false) ? 'summary' : 'all';
   }
 
   function respondNow(error: unknown, req: IncomingMessage, res: ServerResponse, show: Shown['show']): void {

@@ -14,7 +14,6 @@ import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, linger } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 import type { OriginResolver } from './origin.ts';
-import type { PageTurns } from './page-turns.ts';
 import { printRawResponse } from './raw-response.ts';
 import { describeRefused, readHead } from './refused-request.ts';
 import type { RefusedRequest, RequestHead } from './refused-request.ts';
@@ -34,10 +33,8 @@ export interface RefusalOptions {
   resolver: OriginResolver;
   /** Responds to a request whose response is still open. */
   respond: RespondWithError;
-  /** Records and renders; null, or throwing, gives the plain page without tokens. Absent with debug off. `isShort`: too many pages wait. */
-  record?: ((request: RefusedRequest, isShort: boolean) => RecordedRefusal | null) | undefined;
-  /** When pages with what was recorded are made; default: at once. */
-  turns?: Pick<PageTurns, 'take'> | undefined;
+  /** Records and renders; null, or throwing, gives the plain page without tokens. Absent with debug off. */
+  record?: ((request: RefusedRequest) => RecordedRefusal | null) | undefined;
   /** Methods listed by the 405 of CONNECT. */
   methods?: (() => readonly string[]) | undefined;
   /** Masks secrets in the message of a short page. */
@@ -82,7 +79,6 @@ export function createRefusal(options: RefusalOptions): Refusal {
     resolver,
     respond,
     record,
-    turns,
     log,
     redactText = (text: string) => text,
     limitBytes = DEFAULT_BODY_LIMIT,
@@ -105,14 +101,14 @@ export function createRefusal(options: RefusalOptions): Refusal {
     received: Buffer;
   }
 
-  function write(socket: Socket, { error, head, received }: Refused, isShort: boolean): void {
+  function write(socket: Socket, { error, head, received }: Refused): void {
     if (!socket.writable) {
       socket.destroy();
       return;
     }
     const { status, message } = error;
     const request = describeRefused({ error, status, socket, head, received }, resolver);
-    const recorded = safely(() => record?.(request, isShort) ?? null);
+    const recorded = safely(() => record?.(request) ?? null);
     const page = recorded?.html ?? null;
     const rendered = typeof page === 'function' ? safely(page) : page;
     const html =
@@ -127,17 +123,6 @@ export function createRefusal(options: RefusalOptions): Refusal {
     });
     socket.write(head.method === 'HEAD' ? bytes.subarray(0, bytes.length - Buffer.byteLength(html)) : bytes);
     linger(socket, limits);
-  }
-
-  /** Node finds all requests that took too long at once. Others get their response at once: Node ends the socket of a client that has ended its side. */
-  function writeInTurn(socket: Socket, refused: Refused): void {
-    if (turns === undefined || refused.error.status !== TIMED_OUT) write(socket, refused, false);
-    else
-      turns.take(socket, (isShort) =>
-        safely(() => {
-          write(socket, refused, isShort);
-        }),
-      );
   }
 
   /** Runs `then` once no response is open on the socket; a connection that does not get there is closed. */
@@ -176,7 +161,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     }
     // Responses to earlier requests may still be in progress, and must not be mixed with this one.
     whenIdle(duplex, () => {
-      writeInTurn(duplex, { error: failure, head: readHead(packet), received: packet });
+      write(duplex, { error: failure, head: readHead(packet), received: packet });
     });
   }
 
@@ -191,7 +176,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     const allow = [...known].join(', ') || 'GET';
     const error = createError('METHOD_NOT_ALLOWED', ['CONNECT', url, allow], { headers: { allow } });
     const head = { method: 'CONNECT', url, httpVersion: req.httpVersion, rawHeaders: req.rawHeaders };
-    write(duplex, { error, head, received: Buffer.alloc(0) }, false);
+    write(duplex, { error, head, received: Buffer.alloc(0) });
   }
 
   return {

@@ -42,7 +42,7 @@ function entry(name: string, desc: string, ms: number): string {
 function entriesOf(context: Context): string[] {
   const nowMs = context.elapsedMs();
   const entries = [entry('total', 'until headers', nowMs)];
-  if (context.sampledOut) return entries;
+  if (context.summary !== null) return entries;
   for (const { fact, name, one, many } of KINDS) {
     const facts: readonly Stretch[] = context.all(fact);
     const beyond = context.beyond(fact);

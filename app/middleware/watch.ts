@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
 import type { Recorder } from '../profiler/recorder.ts';
-import type { Sampler } from '../profiler/sampling.ts';
+import type { RecordingLimit } from '../profiler/recording-limit.ts';
 import { plainPropertyOf } from '../profiler/session-of.ts';
 import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { tapBody } from './body-tap.ts';
@@ -26,8 +26,8 @@ export interface WatchOptions {
   sourceOf: (req: IncomingMessage) => RequestSource;
   /** Bytes of a body stored as preview. */
   previewBytes: number;
-  /** Whether a request is recorded in full; default: all are. */
-  takes?: Sampler['takes'];
+  /** Why only a summary of a request is recorded; default: all are recorded in full. */
+  summaryReason?: RecordingLimit['summaryReason'];
   /** Called when headers are sent; absent: no response is changed. */
   exposeToken?: ExposeToken | undefined;
   /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
@@ -94,7 +94,15 @@ function isOfToolbar(headers: IncomingMessage['headers']): boolean {
 }
 
 export function createWatch(options: WatchOptions): Watch {
-  const { recorder, tracker, sourceOf, previewBytes, takes = () => true, onRequest = [], onFinish } = options;
+  const {
+    recorder,
+    tracker,
+    sourceOf,
+    previewBytes,
+    summaryReason = () => null,
+    onRequest = [],
+    onFinish,
+  } = options;
   let opened = 0;
   let other = false;
   const upgrades = createUpgradeWatch({
@@ -102,7 +110,7 @@ export function createWatch(options: WatchOptions): Watch {
     tracker,
     sourceOf,
     previewBytes,
-    takes,
+    takes: (headers) => summaryReason(headers) === null,
     onRequest: options.onUpgrade ?? [],
   });
   const preset =
@@ -117,17 +125,16 @@ export function createWatch(options: WatchOptions): Watch {
     findSender: options.findSender,
     serverTiming: options.serverTiming,
     onHeaders: (context, req) => {
-      const body = context.sampledOut ? undefined : context.first('body');
+      const body = context.first('body');
       if (body !== undefined && !req.readableDidRead) body.unread = true;
-      const request = context.sampledOut ? undefined : context.first('request');
+      const request = context.first('request');
       if (request?.live === req) request.session = plainPropertyOf(req, 'session').value;
-      // A sampled-out request is stored at its end, if at all.
-      if (!context.sampledOut) recorder.headersSent(context);
+      recorder.headersSent(context);
     },
     onClose: (context, req) => {
       tracker.forget(req);
       options.observeApp?.(req);
-      const request = context.sampledOut ? undefined : context.first('request');
+      const request = context.first('request');
       if (request?.live === req) request.live = leftOn(req);
       onFinish?.(context, req);
       recorder.finish(context);
@@ -137,7 +144,8 @@ export function createWatch(options: WatchOptions): Watch {
   /** The toolbar's frequent requests are kept apart from the pages that somebody opened. */
   function openContext({ headers }: IncomingMessage, own: boolean, isSampled: boolean): Context {
     if (own) return isOfToolbar(headers) ? recorder.openInternal() : recorder.open('profiler');
-    return isSampled || takes(headers) ? recorder.open('request') : recorder.openSampledOut();
+    const reason = summaryReason(headers, isSampled);
+    return reason === null ? recorder.open('request') : recorder.openSummary(reason);
   }
 
   function open(req: IncomingMessage, res: ServerResponse, isSampled: boolean): Context {
@@ -150,8 +158,8 @@ export function createWatch(options: WatchOptions): Watch {
     observeServer?.(req);
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
-    context.add('request', requestFactOf(req, source, !context.sampledOut));
-    const body = context.sampledOut ? null : tapBody(req, { previewBytes });
+    context.add('request', requestFactOf(req, source, context.summary === null));
+    const body = context.summary !== null ? null : tapBody(req, { previewBytes });
     if (body !== null) context.add('body', body, previewBytes);
     res.setHeader('x-debug-token', context.token);
     res.setHeader('x-debug-token-link', `${source.origin.origin ?? ''}${urls.profile(context.token)}`);
@@ -198,7 +206,7 @@ export function createWatch(options: WatchOptions): Watch {
 
   function serve(context: Context, req: IncomingMessage, res: ServerResponse, next: () => void): void {
     responses.watch(res, context);
-    if (context.sampledOut) {
+    if (context.summary !== null) {
       next();
       return;
     }

@@ -50,7 +50,7 @@ export interface ResponseWatch {
 
 /** Nothing but the code that sends the response says why it fails. */
 function isUnexplained({ context }: Watched): boolean {
-  return !context.sampledOut && context.first('error') === undefined;
+  return context.summary === null && context.first('error') === undefined;
 }
 
 function isChunk(given: unknown): boolean {
@@ -68,7 +68,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
     /** A response to HEAD, a 204 and a 304 send no body, whatever is passed to `end`. */
     const findBody = (res: Observed): WatchedResponse | undefined => {
       const found = res._hasBody === false ? undefined : find(res);
-      return found?.context.sampledOut === false ? found.fact : undefined;
+      return found?.context.summary === null ? found.fact : undefined;
     };
     return {
       writeHead: function observedWriteHead(this: Observed, ...args: unknown[]): unknown {
@@ -107,12 +107,12 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       emit: function boundEmit(this: Observed, ...args: Parameters<ServerResponse['emit']>): boolean {
         const known = find(this);
         const isFinish = args[0] === 'finish';
-        if (known === undefined || (known.context.sampledOut && !isFinish))
+        if (known === undefined || (known.context.summary !== null && !isFinish))
           return Reflect.apply(methods.emit, this, args);
         const { context, fact } = known;
         if (isFinish) fact.isSent = true;
         const result =
-          context.sampledOut || tracker.current() === context
+          context.summary !== null || tracker.current() === context
             ? Reflect.apply(methods.emit, this, args)
             : tracker.run(context, () => Reflect.apply(methods.emit, this, args));
         // A server has taken its socket back by now, and emits `close`, which need not follow for a response that no server made.
@@ -166,7 +166,7 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       const known: Watched = { res, context, fact };
       if (!shared.add(res, known)) observeAlone(known);
       else {
-        const notes = context.sampledOut ? null : new HeaderNotes(context, res.writeHead, findSender);
+        const notes = context.summary !== null ? null : new HeaderNotes(context, res.writeHead, findSender);
         fact.headerNotes = notes;
         watched.set(context, known);
         context.onLayerChange = layerChanges;

@@ -179,7 +179,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
 
   /** Its own code blocked the event loop: an earlier request to its address shows which function did, or the next one will. */
   function noteBlock(context: Context): void {
-    if (context.kind !== 'request' || context.sampledOut) return;
+    if (context.kind !== 'request' || context.summary !== null) return;
     // Before anything else: most requests are shorter.
     if (context.elapsedMs() < BLOCKED_MS) return;
     const request = context.first('request');

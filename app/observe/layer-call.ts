@@ -2,7 +2,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import { type Layer, matchedAmong, pathOfRegexp, patternText } from '../profiler/express-routers.ts';
-import type { ErrorFact } from '../profiler/facts.ts';
 import type { LayerFact } from './layer-fact.ts';
 
 /** A request with what routers put on it. */
@@ -36,10 +35,6 @@ export class LayerCall {
   readonly route: unknown;
   readonly pattern: unknown;
   readonly params: unknown;
-  /** It threw, rejected, or passed an error to `next`. */
-  hasFailed = false;
-  /** The error that it failed with. */
-  failure: ErrorFact | null = null;
   fact: LayerFact | null = null;
 
   constructor(

@@ -74,15 +74,6 @@ interface RequestTrace {
   isUnanswered: boolean;
 }
 
-/** What is recorded of a sampled-out request. */
-interface Outline {
-  calls: LayerCall[];
-  error: unknown;
-}
-
-/** Calls recorded of a sampled-out request. */
-const MOST_NOTED = 200;
-
 /** The router's own failure to decode a path: no layer threw it. */
 function isOfMatching(error: unknown): boolean {
   return error instanceof URIError && error.message.startsWith('Failed to decode param');
@@ -121,7 +112,8 @@ function createLayerTrace(
   const routeLayers = new WeakMap<Layer, Layer>();
   const listed = new WeakMap<object, number>();
   const traces = createSlot<RequestTrace>('layers');
-  const outlines = createSlot<Outline>('calls of layers');
+  /** Where a router is mounted, once a request recorded in full has shown it; null if it is mounted in several places. */
+  const mountPatterns = new WeakMap<object, string | null>();
 
   /** Records the layers of a router; again when it has grown. */
   function list(router: unknown): void {
@@ -156,12 +148,12 @@ function createLayerTrace(
     return meta;
   }
 
-  function traceOf(context: Context, owner: object | null, base: string | LayerCall): RequestTrace {
+  function traceOf(context: Context, owner: object | null, first: LayerCall): RequestTrace {
     const known = traces.get(context);
     if (known !== undefined) return known;
     const trace: RequestTrace = {
       context,
-      mounts: [{ owner, pattern: typeof base === 'string' ? base : baseOf(base), layer: null }],
+      mounts: [{ owner, pattern: baseOf(first), layer: null }],
       facts: [],
       open: [],
       route: null,
@@ -311,34 +303,35 @@ function createLayerTrace(
       if ('method' in layer) markNextAfterEnd(context);
       return null;
     }
+    if (context.summary !== null) {
+      if ('method' in layer) noteSummaryRoute(context, new LayerCall(req, layer, context, kind));
+      return null;
+    }
     const call = new LayerCall(req, layer, context, kind);
-    if (context.sampledOut) note(call);
-    else begin(call, null);
+    begin(call);
     context.runLayer(call.fact);
     return call;
   }
 
-  /** Records the bare call of a sampled-out request: the facts are derived when somebody reads them. */
-  function note(call: LayerCall): void {
-    const { context, layer, req } = call;
-    metaOf(layer, req);
-    const known = outlines.get(context);
-    if (known !== undefined) {
-      if (!call.isErrorHandler) known.error = undefined;
-      if (known.calls.length < MOST_NOTED) known.calls.push(call);
-      return;
-    }
-    const calls = [call];
-    const base = baseOf(call);
-    outlines.set(context, { calls, error: undefined });
-    context.addLater(['layer', 'route'], () => {
-      for (const each of calls) {
-        begin(each, base);
-        if (each.hasFailed) markThrew(each.fact);
-        if (each.failure !== null) each.failure.layer ??= each.fact;
-      }
-      noteMount(context);
-    });
+  function noteMountPattern(router: object, pattern: string): void {
+    const known = mountPatterns.get(router);
+    if (known === undefined) mountPatterns.set(router, pattern);
+    else if (known !== pattern) mountPatterns.set(router, null);
+  }
+
+  /** Of a request of which only a summary is recorded: the route that its last handler belongs to. */
+  function noteSummaryRoute(context: Context, call: LayerCall): void {
+    const { layer, req, params } = call;
+    const { name, owner, source } = metaOf(layer, req);
+    const mount = (owner === null ? undefined : mountPatterns.get(owner)) ?? baseOf(call);
+    const made: RouteFact = {
+      pattern: joinPatterns(mount, patternText(call.pattern)),
+      method: layer.method?.toUpperCase() ?? req.method ?? '',
+      params: copyParams(params),
+      handler: name === '<anonymous>' ? null : name,
+      source,
+    };
+    context.add('route', made);
   }
 
   /** The innermost call that has not returned, else the one that started last. */
@@ -346,11 +339,10 @@ function createLayerTrace(
     return trace?.open[trace.open.length - 1] ?? trace?.facts[trace.facts.length - 1] ?? null;
   }
 
-  /** `base`: where the outermost router is mounted, if the request no longer shows it. */
-  function begin(call: LayerCall, base: string | null): void {
+  function begin(call: LayerCall): void {
     const { context, layer, req, startMs } = call;
     const meta = metaOf(layer, req);
-    const trace = traceOf(context, meta.owner, base ?? call);
+    const trace = traceOf(context, meta.owner, call);
     if (trace.handler !== null && !call.isErrorHandler) {
       const at = trace.mounts.findLastIndex(({ owner }) => owner !== null && owner === meta.owner);
       if (isBehindHandler(trace, at, layer)) noteDropped(trace, req);
@@ -389,7 +381,9 @@ function createLayerTrace(
     if (kind === 'handler') noteRoute(trace, call, fact);
     if (kind === 'router') {
       const pattern = fact.pattern === '/' ? '' : fact.pattern;
-      trace.mounts.push({ owner: meta.isRouter ? (layer.handle as object) : null, pattern, layer });
+      const owner = meta.isRouter ? (layer.handle as object) : null;
+      trace.mounts.push({ owner, pattern, layer });
+      if (owner !== null) noteMountPattern(owner, pattern);
     }
   }
 
@@ -401,35 +395,31 @@ function createLayerTrace(
 
   /** An error belongs to the layer that threw it, not to those that pass it on. */
   function failed(call: LayerCall, error: unknown): void {
-    const trace = outlines.get(call.context) ?? traces.get(call.context);
+    const trace = traces.get(call.context);
     if (trace === undefined || !error || isSignal(error) || trace.error === error) return;
     trace.error = error;
-    call.hasFailed = true;
     markThrew(call.fact);
-    call.failure = recordError(call.context, error, { origin: 'passed on', layer: call.fact });
-    if ('failure' in trace) trace.failure = call.failure;
+    trace.failure = recordError(call.context, error, { origin: 'passed on', layer: call.fact });
   }
 
   function errorPassedToNext(req: IncomingMessage, error: unknown): void {
     const context = tracker.of(req);
     if (context === undefined || context.ended) return;
-    const outline = outlines.get(context);
-    const trace = outline ?? traces.get(context);
+    if (context.summary !== null) {
+      if (isFailure(error) && !context.all('error').some((known) => known.error === error))
+        recordError(context, error, { origin: 'passed on', layer: null });
+      return;
+    }
+    const trace = traces.get(context);
     if (trace === undefined || trace.error === error) return;
     trace.error = error;
     if (!isFailure(error)) {
-      notePassedOn(context, error, runningIn(traces.get(context)));
+      notePassedOn(context, error, runningIn(trace));
       return;
     }
-    const isMatching = isOfMatching(error);
-    const last = isMatching ? undefined : outline?.calls[outline.calls.length - 1];
-    const fact = isMatching ? null : runningIn(traces.get(context));
+    const fact = isOfMatching(error) ? null : runningIn(trace);
     markThrew(fact);
-    const failure = recordError(context, error, { origin: 'passed on', layer: fact });
-    if ('failure' in trace) trace.failure = failure;
-    if (last === undefined) return;
-    last.hasFailed = true;
-    last.failure = failure;
+    trace.failure = recordError(context, error, { origin: 'passed on', layer: fact });
   }
 
   function leftRouter(req: IncomingMessage, error: unknown): void {

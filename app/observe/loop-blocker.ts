@@ -47,8 +47,7 @@ function workIn(context: Context, from: number, to: number): Pick<LoopBlocker, '
 /** `from`, `to`: readings of `performance.now()`. */
 export function loopBlocker(contexts: Iterable<Context>, from: number, to: number): LoopBlocker | null {
   for (const context of contexts) {
-    // The layers of a sampled-out request are derived once, at its end.
-    const where = context.sampledOut ? null : workIn(context, from, to);
+    const where = workIn(context, from, to);
     if (where === null) continue;
     return { profile: context.token, what: requestName(context), ...where };
   }

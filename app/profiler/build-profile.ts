@@ -9,9 +9,14 @@ import type { ErrorFact } from './facts.ts';
 import type { Panel } from './panel.ts';
 import { undefinedIfEmpty } from './plain.ts';
 import { jsonRpcLabel } from './json-rpc.ts';
-import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
+import {
+  type KeptPanel,
+  PROFILE_VERSION,
+  type ProfileDocument,
+  type ProfileHead,
+  SUMMARY_PANEL,
+} from './profile.ts';
 import type { Redactor } from './redact.ts';
-import type { Sampler } from './sampling.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
 import { traceOf } from './trace-context.ts';
@@ -20,7 +25,6 @@ import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];
   redactor: Redactor;
-  sampler: Sampler;
   sharedParts: SharedParts;
   /** Milliseconds that requests like this one usually take; null: unknown. */
   usualMs?: (head: Pick<ProfileHead, 'method' | 'route'>) => number | null;
@@ -43,8 +47,8 @@ export interface BuiltProfile {
 
 export interface BuildOptions {
   shown?: readonly string[] | undefined;
-  /** Only the request and its errors, as of a context that is summarized. */
-  isSummary?: boolean;
+  /** Only its head, for a list. */
+  isHeadOnly?: boolean;
 }
 
 export interface ProfileBuilder {
@@ -55,8 +59,6 @@ export interface ProfileBuilder {
   build(context: Context, state: ProfileDocument['state'], options?: BuildOptions): BuiltProfile;
   /** Masks a late fact like the profile, including secrets that only the request itself revealed. */
   mask<T>(context: Context, late: T): T;
-  /** Not sampled, and neither failed nor slow: not stored. */
-  isDiscarded(context: Context): boolean;
 }
 
 /** What panels returned. */
@@ -71,9 +73,6 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
     facts.find(({ origin }) => origin === 'handled') ?? facts.find(({ origin }) => origin !== 'logged');
   return fact === undefined ? null : describeError(fact.error);
 }
-
-/** Panels of a summary. That of the request is the one that tells which texts are secrets. */
-const SUMMARY = new Set(['request', 'exception']);
 
 function isUsualPhrase({ status, statusMessage }: ProfileHead): boolean {
   return status !== null && statusMessage === STATUS_CODES[status];
@@ -93,20 +92,8 @@ function routeOf(context: Context): string | null {
 }
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
-  const { panels, redactor, sampler, sharedParts, process, release = null, warn } = options;
+  const { panels, redactor, sharedParts, process, release = null, warn } = options;
   const { usualMs = () => null } = options;
-
-  /** Why a request that was not sampled is stored nevertheless; null if it was sampled or is not stored. */
-  function whyStored(context: Context): ProfileHead['storedBecause'] {
-    if (!context.sampledOut) return context.isSummarized ? 'busy' : null;
-    const status = context.first('response')?.status ?? 0;
-    const durationMs = context.durationMs ?? context.elapsedMs();
-    // Slow or refused requests of the toolbar are not worth storing.
-    if (context.kind !== 'request') return status >= 500 ? 'failed' : null;
-    // What the application answers itself counts by its status.
-    const thrown = context.all('error').some(({ origin }) => origin !== 'passed on' && origin !== 'logged');
-    return sampler.whyStored({ status, durationMs, thrown });
-  }
 
   function headOf(context: Context, state: ProfileHead['state']): ProfileHead {
     const request = context.first('request');
@@ -132,7 +119,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       durationMs: context.durationMs === null ? null : Math.round(context.durationMs * 1000) / 1000,
       outcome: outcomeOf(context),
       endedProcess: context.endedProcess ?? undefined,
-      storedBecause: whyStored(context),
+      summary: context.summary,
       process,
       release,
       error: errorOf(context.all('error')),
@@ -158,14 +145,13 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   function make(
     context: Context,
     state: ProfileHead['state'],
-    { shown, isSummary = false }: BuildOptions,
+    { shown, isHeadOnly = false }: BuildOptions,
   ): BuiltProfile {
-    const isShort = isSummary || context.isSummarized;
     const head = headOf(context, state);
     const taken: Taken = { shared: [], queries: 0 };
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
-      if (isShort && !SUMMARY.has(panel.name)) continue;
+      if (isHeadOnly || (context.summary !== null && panel.name !== SUMMARY_PANEL)) continue;
       const isShown = shown?.includes(panel.name);
       if (isShown === false && panel.group === 'process') continue;
       const record = takePanel(panel, context, taken, isShown);
@@ -203,7 +189,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         durationMs: head.durationMs ?? undefined,
         outcome: head.outcome === 'finished' ? undefined : head.outcome,
         endedProcess: head.endedProcess,
-        storedBecause: head.storedBecause ?? undefined,
+        summary: head.summary ?? undefined,
         release: head.release ?? undefined,
         dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
         usualMs: usualMs(head) ?? undefined,
@@ -254,7 +240,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       startedAt: context.startedAt,
       durationMs: context.durationMs,
       outcome: response?.outcome ?? 'running',
-      storedBecause: whyStored(context),
+      summary: context.summary,
       process,
       release: release ?? undefined,
       error: { name: 'ProfilerError', message: 'The profile of this request could not be built.' },
@@ -273,6 +259,5 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       }
     },
     mask,
-    isDiscarded: (context) => context.sampledOut && whyStored(context) === null,
   };
 }

@@ -5,7 +5,14 @@
 import { STATUS_CODES } from 'node:http';
 import type { EarlierRequest, FindingRule } from './finding-rule.ts';
 import type { DeriveFrom, Panel } from './panel.ts';
-import type { KeptPanel, PanelRecord, Profile, ProfileDocument, ProfileHead } from './profile.ts';
+import {
+  type KeptPanel,
+  type PanelRecord,
+  type Profile,
+  type ProfileDocument,
+  type ProfileHead,
+  SUMMARY_PANEL,
+} from './profile.ts';
 import type { MaskedValue } from './redact.ts';
 import { createFindingRunner, type Findings } from './run-findings.ts';
 import type { SpanDraft } from './span.ts';
@@ -33,6 +40,7 @@ export interface Conclude {
 }
 
 const LOST = 'The part that this panel shares with other profiles is no longer stored.';
+const NOTHING_RECORDED: PanelRecord = { data: null, summary: null, error: null };
 const NOTHING_FOUND: Findings = { findings: [], left: 0 };
 
 /** Ids of the shared values of a document. */
@@ -70,7 +78,7 @@ function headOf(document: ProfileDocument): ProfileHead {
     outcome: outcome ?? 'finished',
     route: route ?? null,
     durationMs: durationMs ?? null,
-    storedBecause: document.storedBecause ?? null,
+    summary: document.summary ?? null,
     release: document.release ?? null,
     error: error ?? null,
   };
@@ -122,8 +130,8 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
   const runner = createFindingRunner(panels, rules);
 
   /** Nobody but us can fix what the profiler's own pages do, and of a summary too little is known. */
-  function isExamined({ kind, storedBecause }: ProfileHead): boolean {
-    return kind !== 'profiler' && kind !== 'error_page' && storedBecause !== 'busy';
+  function isExamined({ kind, summary }: ProfileHead): boolean {
+    return kind !== 'profiler' && kind !== 'error_page' && summary === null;
   }
 
   function conclude(document: ProfileDocument, { sharedOf, shown, earlier = [] }: ConcludeFrom): Profile {
@@ -159,6 +167,10 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
     const derived: Record<string, PanelRecord> = {};
     for (const panel of panels) {
       if (shown?.includes(panel.name) === false) continue;
+      if (head.summary !== null && panel.name !== SUMMARY_PANEL) {
+        derived[panel.name] = NOTHING_RECORDED;
+        continue;
+      }
       derived[panel.name] = derivePanel(panel, document.panels[panel.name], profile, { sharedBy, spans });
       for (const { where, rule } of sharedBy(panel.name)?.masked ?? [])
         masked.push({ where: `panels.${panel.name}.data.${where}`, rule });

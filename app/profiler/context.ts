@@ -11,6 +11,7 @@ import { inspect } from 'node:util';
 import { BeyondLimit } from './beyond-limit.ts';
 import type { FactName, Facts } from './facts.ts';
 import type { Fate } from './ledger.ts';
+import type { SummaryReason } from './recording-limit.ts';
 
 /**
  * `request`: of the application. `error_page`: the rendering of an error, child of its request. `profiler`: the profiler's pages.
@@ -39,8 +40,8 @@ export interface ContextOptions {
   token: string;
   kind: ProfileKind;
   parent?: string | null;
-  /** Only a summary is recorded: line, headers, status, middleware, the thrown error. */
-  sampledOut?: boolean;
+  /** Why only a summary is recorded; default: it is recorded in full. */
+  summary?: SummaryReason | null;
   limits?: ContextLimits | undefined;
 }
 
@@ -49,10 +50,8 @@ export class Context {
   readonly kind: ProfileKind;
   /** Token of the request that this one belongs to; of a job it may become known late. */
   parent: string | null;
-  /** Only a summary is recorded, without asynchronous work; it is stored only if the request failed or was slow. */
-  readonly sampledOut: boolean;
-  /** Too many requests fail at once: of what was recorded only a summary is stored. */
-  isSummarized = false;
+  /** Why only a summary is recorded (recording-limit.ts), without asynchronous work; null: everything is. */
+  readonly summary: SummaryReason | null;
   /** Its process ends while it runs. */
   isCutOff = false;
   /** What of this request ended its process, such as `an uncaught exception`. */
@@ -69,10 +68,7 @@ export class Context {
   #beyond: Map<string, BeyondLimit> | null = null;
   readonly #limits: ContextLimits;
   #bytes = 0;
-  /** Deferred facts are being added: they are not late. */
-  #making = false;
   #awaited: Set<Promise<unknown>> | null = null;
-  #later: { names: readonly FactName[]; make: () => void }[] | null = null;
   /** Called when a fact arrives after the response finished; set by the recorder. */
   onLateFact: ((context: Context) => void) | null = null;
   /** Called when the response finishes; set by the observer that measures until then. */
@@ -83,17 +79,11 @@ export class Context {
   /** Called before `layer` changes; set by the middleware that attributes header writes. */
   onLayerChange: ((context: Context) => void) | null = null;
 
-  constructor({
-    token,
-    kind,
-    parent = null,
-    sampledOut = false,
-    limits = defaultContextLimits,
-  }: ContextOptions) {
+  constructor({ token, kind, parent = null, summary = null, limits = defaultContextLimits }: ContextOptions) {
     this.token = token;
     this.kind = kind;
     this.parent = parent;
-    this.sampledOut = sampledOut;
+    this.summary = summary;
     this.#limits = limits;
     this.startedAt = Date.now();
     this.#startedMark = performance.now();
@@ -167,30 +157,8 @@ export class Context {
     if (list === undefined) this.#facts.set(name, [fact]);
     else list.push(fact);
     this.#bytes += bytes;
-    if (this.#endedMark !== null && !this.#making) this.onLateFact?.(this);
+    if (this.#endedMark !== null) this.onLateFact?.(this);
     return true;
-  }
-
-  /** Defers facts that are rarely read: `make` adds them when a fact of one of these kinds is first read. */
-  addLater(names: readonly FactName[], make: () => void): void {
-    (this.#later ??= []).push({ names, make });
-  }
-
-  #list(name: FactName): unknown[] | undefined {
-    if (this.#later !== null) this.#makeLater(name);
-    return this.#facts.get(name);
-  }
-
-  #makeLater(name: FactName): void {
-    const asked = this.#later?.filter(({ names }) => names.includes(name)) ?? [];
-    if (asked.length === 0) return;
-    this.#later = this.#later?.filter((later) => !asked.includes(later)) ?? null;
-    this.#making = true;
-    try {
-      for (const { make } of asked) make();
-    } finally {
-      this.#making = false;
-    }
   }
 
   /**
@@ -219,15 +187,15 @@ export class Context {
 
   /** All facts of a kind in the order they were added. */
   all<N extends FactName>(name: N): readonly Facts[N][] {
-    return (this.#list(name) ?? NONE) as readonly Facts[N][];
+    return (this.#facts.get(name) ?? NONE) as readonly Facts[N][];
   }
 
   first<N extends FactName>(name: N): Facts[N] | undefined {
-    return this.#list(name)?.[0] as Facts[N] | undefined;
+    return this.#facts.get(name)?.[0] as Facts[N] | undefined;
   }
 
   last<N extends FactName>(name: N): Facts[N] | undefined {
-    return this.#list(name)?.at(-1) as Facts[N] | undefined;
+    return this.#facts.get(name)?.at(-1) as Facts[N] | undefined;
   }
 
   /** Number of facts of each kind that were dropped because the recording limit was reached. */

@@ -182,6 +182,8 @@ export const COLUMNS = {
   blockedMs: { column: 'blocked_ms', type: 'double', of: ({ document }) => blockedMsOf(document) },
   /** Name of the release that responded; null if it is unknown. */
   release: { column: 'release', type: 'text', of: ({ document }) => document.release ?? null },
+  /** Why only a summary was recorded; null: it is recorded in full. */
+  summary: { column: 'summary', type: 'text', of: ({ document }) => document.summary ?? null },
   /** 32 hexadecimal digits; null if it is not part of a trace. */
   traceId: { column: 'trace_id', type: 'text', of: ({ document }) => document.trace?.traceId ?? null },
   /** The caller's span (trace-context.ts); null if the trace begins with it. */
@@ -239,6 +241,7 @@ export function indexOf(source: IndexSource): ProfileIndex {
     responseBytes: COLUMNS.responseBytes.of(source),
     blockedMs: COLUMNS.blockedMs.of(source),
     release: COLUMNS.release.of(source),
+    summary: COLUMNS.summary.of(source),
     traceId: COLUMNS.traceId.of(source),
     callerSpan: COLUMNS.callerSpan.of(source),
     bytes: COLUMNS.bytes.of(),

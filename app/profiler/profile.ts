@@ -7,10 +7,13 @@ import type { Finding } from './finding.ts';
 import type { MaskedValue } from './redact.ts';
 import type { Tone } from './rows.ts';
 import type { TraceContext } from './trace-context.ts';
-import type { StoredBecause } from './sampling.ts';
+import type { SummaryReason } from './recording-limit.ts';
 
 /** Of the document's format. */
 export const PROFILE_VERSION = 1;
+
+/** The only panel that shows a request of which only a summary was recorded. */
+export const SUMMARY_PANEL = 'overview';
 
 /** A profile without panels and findings. */
 export interface ProfileHead {
@@ -47,8 +50,8 @@ export interface ProfileHead {
   outcome: 'running' | 'finished' | 'aborted' | 'cut off';
   /** What of this request ended its process, such as `an uncaught exception`; absent: nothing did. */
   endedProcess?: string | undefined;
-  /** Why only a summary was stored; null: recorded in full. */
-  storedBecause: StoredBecause;
+  /** Why only a summary was recorded; null: recorded in full. */
+  summary: SummaryReason | null;
   /** The process that responded: dyno name or host name, and pid. */
   process: string;
   /** Name of the release that responded: a commit, or what the platform calls it. null: unknown. */
@@ -100,7 +103,7 @@ type Optional =
   | 'outcome'
   | 'route'
   | 'durationMs'
-  | 'storedBecause'
+  | 'summary'
   | 'release'
   | 'error'
   | 'dropped'

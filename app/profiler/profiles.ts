@@ -52,8 +52,8 @@ export interface Profiles {
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
   /** Durations of stored requests of the same route before this one; null if it has no route or the storage failed. */
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
-  /** Whether a token without a profile belongs to a request that was sampled out. */
-  isSampledOut(token: string): boolean;
+  /** Whether a token without a profile belongs to a request that came while recording was paused. */
+  isUnrecorded(token: string): boolean;
   /** Error page and other children, oldest first. */
   children(token: string): Promise<ProfileIndex[]>;
   amend(token: string, name: string, value: unknown): Promise<boolean>;
@@ -82,11 +82,11 @@ export function createProfiles(options: {
   storage: ProfileStorage;
   /** How one profile is read; default: from the storage, once. */
   readStored?: ProfileStorage['read'];
-  isSampledOut?: (token: string) => boolean;
+  isUnrecorded?: (token: string) => boolean;
   /** Where a search for text looks. */
   searched?: SearchedFields;
 }): Profiles {
-  const { recorder, writer, storage, isSampledOut = () => false, searched = {} } = options;
+  const { recorder, writer, storage, isUnrecorded = () => false, searched = {} } = options;
   const readStored = options.readStored ?? ((token, wanted) => storage.read(token, wanted));
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
@@ -232,7 +232,7 @@ export function createProfiles(options: {
         return null;
       }
     },
-    isSampledOut,
+    isUnrecorded,
     async children(token) {
       const query: ProfileQuery = {
         parent: token,

@@ -12,7 +12,7 @@ import type { WorkFact } from './facts.ts';
 import { createOpenList } from './open-list.ts';
 import type { Profile, ProfileDocument } from './profile.ts';
 import { indexOf, type ProfileIndex } from './profile-index.ts';
-import { createSampler, type Sampler } from './sampling.ts';
+import { createRecordingLimit, type RecordingLimit, type SummaryReason } from './recording-limit.ts';
 import { createRouteTimes } from './route-times.ts';
 import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart, StoredProfile } from './storage.ts';
@@ -43,14 +43,14 @@ const MOST_UNBUILT = 100;
 const BUILT_TOGETHER = 12;
 const BUILT_WITHIN = 5;
 
-export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sampler' | 'sharedParts' | 'usualMs'> {
+export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedParts' | 'usualMs'> {
   /** Rules for findings, run when a profile is read. */
   rules?: readonly FindingRule[];
   nextToken: () => string;
-  /** Token of a request that is not sampled; default: as of any other. */
-  nextSampledOut?: () => string;
+  /** Token of a request that is not recorded, because recording is paused; default: as of any other. */
+  nextUnrecorded?: () => string;
   /** Default: every request is recorded in full. */
-  sampler?: Sampler;
+  limit?: RecordingLimit;
   /** Receives a profile to store and its shared parts; never throws. */
   write: (profile: StoredProfile, shared: readonly SharedPart[], fate?: Fate) => void;
   /** Default: one of its own. */
@@ -62,8 +62,8 @@ export interface Recorder {
   open(kind: ProfileKind, parent?: Context): Context;
   /** Opens one of work that no request waits for; `parent`: token of what started it. If it goes on for long, it is stored as running. */
   openWork(kind: WorkKind, work: WorkFact & { parent?: string | null }): Context;
-  /** Opens one of a request that is not sampled. */
-  openSampledOut(): Context;
+  /** Opens one of a request of which only a summary is recorded. */
+  openSummary(reason: SummaryReason): Context;
   /** Opens one for a request of the toolbar: stored only if it fails; the newest stay readable in this process. */
   openInternal(): Context;
   /** A running context by its token. */
@@ -71,8 +71,8 @@ export interface Recorder {
   runningContexts(): Iterable<Context>;
   /** The profile as it is now, masked; with `shown`, only these panels and no findings. Never throws. */
   snapshot(context: Context, shown?: readonly string[]): Profile;
-  /** Its row in a list, as it is now; of a summary, which costs less, without what panels count and rules find. */
-  indexOf(context: Context, isSummary?: boolean): ProfileIndex;
+  /** Its row in a list, as it is now; with `isHeadOnly`, which costs less, without what panels count and rules find. */
+  indexOf(context: Context, isHeadOnly?: boolean): ProfileIndex;
   /** Masks a late fact like the profile of its request. */
   mask<T>(context: Context, late: T): T;
   /** Completes a stored document for pages; `shared` has the shared values that this process does not know. */
@@ -96,16 +96,15 @@ export interface Recorder {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { panels, rules = [], redactor, nextToken, nextSampledOut = nextToken, write, warn } = options;
+  const { panels, rules = [], redactor, nextToken, nextUnrecorded = nextToken, write, warn } = options;
   const { ledger = createLedger() } = options;
-  const sampler = options.sampler ?? createSampler({ rate: 1, slowMs: Infinity });
+  const limit = options.limit ?? createRecordingLimit({ fullPerSecond: Infinity, sampleRate: 1 });
   const sharedParts = createSharedParts(redactor);
   const times = createRouteTimes();
   const conclude = createConclude(panels, rules);
-  const { build, mask, isDiscarded } = createProfileBuilder({
+  const { build, mask } = createProfileBuilder({
     panels,
     redactor,
-    sampler,
     sharedParts,
     usualMs: ({ method, route }) => (route === null ? null : times.usualMs(`${method} ${route}`)),
     process: options.process,
@@ -124,8 +123,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
   let turn: NodeJS.Timeout | null = null;
   let closed = false;
 
+  /** Nothing is stored of requests while recording is paused, and of the toolbar's requests unless they fail. */
+  function isDiscarded(context: Context): boolean {
+    const { summary } = context;
+    return summary === 'paused' || (summary === 'toolbar' && (context.first('response')?.status ?? 0) < 500);
+  }
+
   function leaveOut({ fate, kind }: Context): void {
-    if (fate !== null) ledger.leftOut(fate, kind === 'profiler' ? 'asked by the toolbar' : 'not sampled');
+    if (fate !== null)
+      ledger.leftOut(fate, kind === 'profiler' ? 'asked by the toolbar' : 'recording paused');
   }
 
   function store(context: Context, state: Profile['state']): void {
@@ -258,31 +264,32 @@ export function createRecorder(options: RecorderOptions): Recorder {
   return {
     open(kind, parent) {
       // While recording is paused the profile is not stored, and this token says so.
-      const token = kind !== 'profiler' && sampler.isPaused() ? nextSampledOut() : nextToken();
-      // The error page of a toolbar request is treated like the request.
-      const sampledOut = parent?.kind === 'profiler' && parent.sampledOut;
+      const token = kind !== 'profiler' && limit.isPaused() ? nextUnrecorded() : nextToken();
       const isOwn = kind === 'profiler' || parent?.kind === 'profiler';
-      const context = create({ token, kind, parent: parent?.token ?? null, sampledOut }, isOwn);
+      // An error page is recorded like its request.
+      const summary = parent?.summary ?? null;
+      const context = create({ token, kind, parent: parent?.token ?? null, summary }, isOwn);
       if (parent !== undefined) parent.child = context.token;
       return context;
     },
     openWork(kind, { parent = null, label, name }) {
-      const token = sampler.isPaused() ? nextSampledOut() : nextToken();
+      const token = limit.isPaused() ? nextUnrecorded() : nextToken();
       const context = create({ token, kind, parent });
       context.add('work', { label, name }, name.length);
       awaitEnd(context);
       return context;
     },
-    openSampledOut: () => create({ token: nextSampledOut(), kind: 'request', sampledOut: true }),
-    openInternal: () => create({ token: nextToken(), kind: 'profiler', sampledOut: true }),
+    openSummary: (summary) =>
+      create({ token: summary === 'paused' ? nextUnrecorded() : nextToken(), kind: 'request', summary }),
+    openInternal: () => create({ token: nextToken(), kind: 'profiler', summary: 'toolbar' }),
     running: (token) => contexts.find((context) => context.token === token) ?? internal.get(token),
     runningContexts: () => contexts,
     snapshot(context, shown) {
       const { document } = build(context, context.ended ? 'final' : 'running', { shown });
       return conclude(document, { sharedOf, shown });
     },
-    indexOf(context, isSummary = false) {
-      return rowOf(build(context, context.ended ? 'final' : 'running', { isSummary }), context);
+    indexOf(context, isHeadOnly = false) {
+      return rowOf(build(context, context.ended ? 'final' : 'running', { isHeadOnly }), context);
     },
     mask,
     complete: (document, shared, earlier) =>

@@ -14,12 +14,14 @@ describe('the settings of a host', () => {
     const paths = { '/app': '/home/me/shop' };
     expect(readOptions({ editor: 'zed', editorPaths: paths })).to.include({
       editor: 'zed://file/%f:%l:%c',
-      slowMs: 1000,
+      fullPerSecond: 100,
     });
     expect(readOptions({ editor: 'x-ed://%f', editorPaths: paths }).editorPaths).to.deep.equal(paths);
-    expect(readOptions({ editor: 'none', slowMs: 5, sampleRate: 0.5, toolbar: false })).to.include({
+    expect(
+      readOptions({ editor: 'none', fullPerSecond: 'unlimited', sampleRate: 0.5, toolbar: false }),
+    ).to.include({
       editor: 'none',
-      slowMs: 5,
+      fullPerSecond: 'unlimited',
       sampleRate: 0.5,
       toolbar: false,
     });
@@ -30,7 +32,7 @@ describe('the settings of a host', () => {
     [{ editor: 'notepad' }, 'editor is "notepad"; set vscode'],
     [{ editorPaths: { app: '/x' } }, 'editorPaths holds "app=/x"'],
     [{ replay: 'some' as 'all' }, 'replay is "some"; set it to off, safe or all.'],
-    [{ slowMs: 0 }, 'slowMs is "0"; set a whole number from 1 to 3600000.'],
+    [{ fullPerSecond: -1 }, 'fullPerSecond is "-1"; set a whole number from 0 to 1000000, or "unlimited".'],
     [{ explainMs: 0.5 }, 'explainMs is "0.5"; set a whole number'],
     [{ sampleRate: 50 }, 'sampleRate is "50"; set a number from 0 to 1'],
     [{ toolbarOrigins: ['*'] }, 'toolbarOrigins holds "*"; list origins'],

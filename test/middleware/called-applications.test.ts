@@ -78,7 +78,7 @@ for (const [name, make] of EXPRESS_VERSIONS)
       for (const profile of await recorded(make, inner)) expect(responseOf(profile).text).to.equal('false');
     });
 
-    it('is stored as a summary where it fails and is sampled out', async () => {
+    it('is recorded as a summary where the sample rate leaves it out', async () => {
       const inner = make();
       inner.get('/', (_req, res) => void res.status(503).send('inner'));
       const profiles = await recorded(make, inner, { options: { sampleRate: 0 } });

@@ -185,7 +185,7 @@ describe('the header server-timing', () => {
     }
   });
 
-  it('has only the total of a request that is sampled out', async () => {
+  it('has only the total of a request of which only a summary is recorded', async () => {
     const entries = await timing((_req, res) => res.end(), { serverTiming: true, sampleRate: 0 });
     expect(entries).to.have.length(1);
     expect(entries[0]).to.match(TOTAL);

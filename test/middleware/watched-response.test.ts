@@ -10,9 +10,9 @@ import type { ResponseFact } from '../../app/profiler/facts.ts';
 /** Serves one request by `answer` and gives what was noted of the response. */
 async function factOf(
   answer: (res: ServerResponse) => void,
-  { sampledOut = false, watches = 1 } = {},
+  { isSummary = false, watches = 1 } = {},
 ): Promise<{ fact: ResponseFact; headers: number; closed: number }> {
-  const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
+  const context = new Context({ token: 'abc123', kind: 'request', summary: isSummary ? 'limit' : null });
   let headers = 0;
   let closed = 0;
   const server = createServer((_req, res) => {
@@ -101,18 +101,18 @@ describe('a watched response', () => {
     expect(fact).to.include({ status: 201, statusMessage: 'Made' });
   });
 
-  it('keeps no body of a request that is sampled out, but its status and headers', async () => {
+  it('has the status and headers of a request of which only a summary is recorded, and no body', async () => {
     const { fact } = await factOf((res) => res.writeHead(404, { 'x-a': '1' }).end('no'), {
-      sampledOut: true,
+      isSummary: true,
     });
     expect(fact).to.include({ status: 404, bodyBytes: 0, outcome: 'finished' });
     expect(fact.rawHeaders.slice(0, 2)).to.deep.equal(['x-a', '1']);
   });
 
-  for (const sampledOut of [false, true]) {
-    const which = sampledOut ? ', also if it is sampled out' : '';
+  for (const isSummary of [false, true]) {
+    const which = isSummary ? ', also if only a summary is recorded' : '';
     it(`is finished where no server made it, as in a serverless function${which}`, async () => {
-      const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
+      const context = new Context({ token: 'abc123', kind: 'request', summary: isSummary ? 'limit' : null });
       let closed = 0;
       const { watch } = createResponseWatch({
         tracker: new ContextTracker(),
@@ -142,7 +142,7 @@ describe('a watched response', () => {
       expect(written.join('')).to.include('done');
       await new Promise((done) => setImmediate(done));
       const { outcome, bodyBytes } = context.first('response') ?? {};
-      expect([outcome, bodyBytes, closed]).to.deep.equal(['finished', sampledOut ? 0 : 4, 1]);
+      expect([outcome, bodyBytes, closed]).to.deep.equal(['finished', isSummary ? 0 : 4, 1]);
       res.emit('close');
       expect(closed).to.equal(1);
     });

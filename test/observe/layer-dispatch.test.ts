@@ -55,10 +55,10 @@ async function unhandledDuring(run: () => Promise<unknown>): Promise<unknown[]> 
 async function trace(
   make: typeof express,
   build: (app: express.Express) => void,
-  { path = '/', observers = 1, sampledOut = false, times = 1 } = {},
+  { path = '/', observers = 1, times = 1 } = {},
 ): Promise<Traced> {
   const tracker = new ContextTracker();
-  const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
+  const context = new Context({ token: 'abc123', kind: 'request' });
   const watching = Array.from({ length: observers }, () => createLayerObserver({ tracker }));
   const app = make();
   app.use(function watch(req, _res, next) {
@@ -174,26 +174,25 @@ for (const [name, make] of EXPRESS_VERSIONS) {
         },
       ],
     ] as const)
-      for (const sampledOut of [false, true])
-        it(`are blamed for an error where they ${how}${sampledOut ? ', sampled out too' : ''}`, async () => {
-          const traced = await trace(
-            make,
-            (app) => {
-              const router = make.Router();
-              router.get('/deep', go, function culprit(_req, _res, next) {
-                fail(next);
-              });
-              app.use(go, router);
-              app.use(function hands(error: unknown, _req: Request, _res: Response, next: NextFunction) {
-                next(error);
-              });
-              app.use(caught);
-            },
-            { path: '/deep', sampledOut },
-          );
-          expect(traced.text).to.equal('caught no');
-          expect(threw(traced)).to.deep.equal(['culprit']);
-        });
+      it(`are blamed for an error where they ${how}`, async () => {
+        const traced = await trace(
+          make,
+          (app) => {
+            const router = make.Router();
+            router.get('/deep', go, function culprit(_req, _res, next) {
+              fail(next);
+            });
+            app.use(go, router);
+            app.use(function hands(error: unknown, _req: Request, _res: Response, next: NextFunction) {
+              next(error);
+            });
+            app.use(caught);
+          },
+          { path: '/deep' },
+        );
+        expect(traced.text).to.equal('caught no');
+        expect(threw(traced)).to.deep.equal(['culprit']);
+      });
 
     it('are blamed for another error than the one they were given, and for the same one anew', async () => {
       const error = new Error('first');

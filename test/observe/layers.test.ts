@@ -18,10 +18,10 @@ async function traceOf(
   build: (app: express.Express) => void,
   request: { path: string; method?: string },
   registrations?: RegistrationObserver,
-  sampledOut = false,
+  isSummary = false,
 ): Promise<Context> {
   const tracker = new ContextTracker();
-  const context = new Context({ token: 'abc123', kind: 'request', sampledOut });
+  const context = new Context({ token: 'abc123', kind: 'request', summary: isSummary ? 'limit' : null });
   const observer = createLayerObserver({
     tracker,
     ...(registrations === undefined ? {} : { sourceOf: (layer) => registrations.sourceOf(layer) }),
@@ -227,7 +227,7 @@ describe('the trace of layers', () => {
     }
   });
 
-  it('tells the same of a request that is sampled out, but for what each layer took', async () => {
+  it('have the route and the error of a request of which only a summary is recorded, and nothing else', async () => {
     const build = (app: express.Express): void => {
       const router = express.Router();
       router.use(first);
@@ -240,17 +240,44 @@ describe('the trace of layers', () => {
       });
     };
     const full = await traceOf(build, { path: '/shop/7' });
-    const outline = await traceOf(build, { path: '/shop/7' }, undefined, true);
-    let late = 0;
-    outline.end();
-    outline.onLateFact = () => late++;
-    expect(outline.last('route')).to.deep.equal(full.last('route'));
-    expect(outline.last('route')?.pattern).to.equal('/shop/:id');
-    expect(lines(outline)).to.deep.equal(lines(full));
-    expect(find(outline, 'broken').error).to.equal(true);
-    expect(find(outline, 'broken').startMs).to.be.greaterThan(0);
-    expect(find(outline, 'broken').durationMs).to.equal(null);
-    expect(late).to.equal(0);
+    const summary = await traceOf(build, { path: '/shop/7' }, undefined, true);
+    expect(summary.last('route')).to.deep.equal(full.last('route'));
+    expect(summary.last('route')?.pattern).to.equal('/shop/:id');
+    expect(summary.all('layer')).to.deep.equal([]);
+    expect(summary.all('error').map(({ error }) => (error as Error).message)).to.deep.equal(['no']);
+  });
+
+  it('know where a router is mounted that a request recorded in full went through', async () => {
+    const tracker = new ContextTracker();
+    const observer = createLayerObserver({ tracker });
+    const [users, posts] = [express.Router(), express.Router()];
+    const app = express();
+    const routes: (string | undefined)[] = [];
+    app.use(function watch(req, res, next) {
+      const isSummary = req.headers['x-summary'] === '1';
+      const context = new Context({ token: 'abc123', kind: 'request', summary: isSummary ? 'limit' : null });
+      tracker.open(req, context);
+      observer.observeApplication(req.app);
+      res.on('finish', () => routes.push(context.last('route')?.pattern));
+      next();
+    });
+    posts.get('/posts', answer);
+    users.get('/one', answer);
+    users.get('/two', answer);
+    app.use('/users/:id', users, posts);
+    app.use('/people/:id', posts);
+    const { server, origin } = await listen(app);
+    try {
+      for (const path of ['/users/1/one', '/users/1/posts', '/people/1/posts'])
+        await (await fetch(`${origin}${path}`)).text();
+      for (const path of ['/users/2/two', '/people/2/posts'])
+        await (await fetch(`${origin}${path}`, { headers: { 'x-summary': '1' } })).text();
+    } finally {
+      server.close();
+      observer.close();
+    }
+    // The second router is mounted twice: its base is the path as sent.
+    expect(routes.slice(3)).to.deep.equal(['/users/:id/two', '/people/2/posts']);
   });
 
   it('hears nothing once closed', async () => {

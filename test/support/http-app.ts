@@ -139,7 +139,7 @@ function createMapRecorder() {
       recordError(req: IncomingMessage, error: unknown, status: number | null) {
         byRequest.get(req)?.errors.push({ error, status });
       },
-      summarize: () => undefined,
+      isSummary: () => false,
     },
   };
 }

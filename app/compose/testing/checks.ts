@@ -35,14 +35,12 @@ function dataOf({ profile }: TestedProfile, panel: string): unknown {
 }
 
 function notRecorded(tested: TestedProfile): never {
-  throw new TypeError(
-    `Only a summary of ${nameOf(tested)} was recorded: recording is paused, or the request was not sampled.`,
-  );
+  throw new TypeError(`Only a summary of ${nameOf(tested)} was recorded: recording is paused.`);
 }
 
 function readWhole(response: unknown): TestedProfile {
   const tested = readResponse(response);
-  return tested.profile.storedBecause === null ? tested : notRecorded(tested);
+  return tested.profile.summary === null ? tested : notRecorded(tested);
 }
 
 function found(tested: TestedProfile, wanted: (finding: Finding) => boolean): Finding[] {

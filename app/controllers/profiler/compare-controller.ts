@@ -41,8 +41,7 @@ export function createCompareController(
       [b, read.b],
     ] as const) {
       if (token === null || profile !== null) continue;
-      if (profiles.isSampledOut(token))
-        return `The request ${token} was not recorded: it was not sampled, or recording was paused.`;
+      if (profiles.isUnrecorded(token)) return `The request ${token} was not recorded: recording was paused.`;
       return `No profile with token ${token}. ${retention()}`;
     }
     return a !== null && a === b ? 'A and B are the same request. Choose another one.' : null;

@@ -146,8 +146,8 @@ function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boole
 }
 
 /** Recorded in full, so what is missing did not happen. */
-function isWhole({ storedBecause }: Profile): boolean {
-  return storedBecause === null;
+function isWhole({ summary }: Profile): boolean {
+  return summary === null;
 }
 
 function amountOf(work: ComparedWork | null): WorkRow['a'] {

@@ -112,7 +112,7 @@ export function summarizeComparison(a: Profile, b: Profile, figures: readonly Fi
     sentences.push(`A responded ${a.status ?? 'nothing'}, B ${b.status ?? 'nothing'}.`);
   if (a.route !== b.route || a.method !== b.method)
     sentences.push('The routes differ, so most sections are not comparable.');
-  if (a.storedBecause !== null || b.storedBecause !== null)
-    sentences.push(`Only a summary of ${a.storedBecause === null ? 'B' : 'A'} was recorded.`);
+  if (a.summary !== null || b.summary !== null)
+    sentences.push(`Only a summary of ${a.summary === null ? 'B' : 'A'} was recorded.`);
   return sentences.join(' ');
 }

@@ -1,6 +1,7 @@
 /** One panel of a profile -> what its page shows: its own view, its rows, its empty state, or an error. */
 import type { EmptyState, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { HOW_TO_RECORD_IN_FULL, WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import type { Presentation } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
@@ -29,6 +30,12 @@ export interface PanelShown {
 }
 
 function emptyOf({ empty }: Panel, profile: Profile): EmptyState {
+  if (profile.summary !== null)
+    return {
+      what: 'Only a summary of this request was recorded.',
+      why: WHY_SUMMARY[profile.summary],
+      todo: HOW_TO_RECORD_IN_FULL,
+    };
   try {
     return empty?.(profile) ?? { what: 'Nothing was recorded.' };
   } catch {

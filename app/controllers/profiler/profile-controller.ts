@@ -26,9 +26,9 @@ export function createProfileController(
       const wanted = readOne(page.query, 'panel');
       const token = page.params.token ?? '';
       const found = await profiles.read(token, { routePercentiles: true });
-      if (found === null && profiles.isSampledOut(token)) {
+      if (found === null && profiles.isUnrecorded(token)) {
         const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt(), foot };
-        respond(page, { type: HTML, body: renderPage('profiler/sampled-out', model) });
+        respond(page, { type: HTML, body: renderPage('profiler/not-recorded', model) });
         return;
       }
       if (found === null) throw await createUnknownTokenError(services, token);

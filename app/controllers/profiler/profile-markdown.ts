@@ -101,11 +101,13 @@ function versionsOf({ panels }: Profile): string {
 export function profileMarkdown(options: MarkdownOptions): string {
   const { profile, panels } = options;
   const path = pathOf(profile.url);
-  // The overview repeats what the findings and the other panels say.
+  // The overview repeats what the findings and the other panels say, unless only a summary was recorded.
   const shown =
     panels.length === 1
       ? panels
-      : panels.filter(({ name }) => name !== OVERVIEW && hasContent(profile, name));
+      : panels.filter(
+          ({ name }) => (name !== OVERVIEW || profile.summary !== null) && hasContent(profile, name),
+        );
   const document = blocks([
     `# ${code(`${profile.method} ${path}`, 200)}: ${prose(statusOf(profile))}`,
     headOf(profile),

@@ -31,7 +31,7 @@ const LONGEST_BLOCK = 1500;
 const SAMPLES = 3;
 const LOG_LINES = 12;
 /** Its other sections repeat what stands above or below. */
-const OF_OVERVIEW = new Set(['shares', 'worst', 'usual', 'differs']);
+const OF_OVERVIEW = new Set(['shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full']);
 const ROUTES = 30;
 
 interface ShortMarkdownOptions {

@@ -40,9 +40,9 @@ function recordedTexts({ panels }: Profile, timeline: TimelineData | null): stri
 
 /** Why there is no finding: how many rules looked at what, or why none did. */
 export function noneFound({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>): string {
-  const { kind, storedBecause } = profile;
+  const { kind, summary } = profile;
   if (kind === 'profiler' || kind === 'error_page') return 'The profiler’s own pages are not checked.';
-  if (storedBecause !== null) return 'Only a summary was stored, so no rule checked this request.';
+  if (summary !== null) return 'Only a summary was recorded, so no rule checked this request.';
   const { rulesChecked = 0 } = beside ?? {};
   if (rulesChecked === 0) return 'No finding.';
   const recorded = recordedTexts(profile, timelineOf(profile));

@@ -7,26 +7,30 @@ import type { Panel } from '../../profiler/panel.ts';
 import type { Tone } from '../../profiler/rows.ts';
 import { drawOverview } from './draw.ts';
 import { presentOverview } from './present.ts';
+import { collectSummary, type SummaryFacts } from './summary.ts';
 
 export interface OverviewData {
   findings: number;
   worst: Tone;
+  /** Set if only a summary of the request was recorded. */
+  summary?: SummaryFacts;
 }
 
-export const overviewPanel: Panel<OverviewData, null> = {
+export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
   name: 'overview',
   title: 'Overview',
   key: 'w',
   toolbar: false,
-  collect: () => null,
-  derive: (_kept, { profile: { findings, findingsLeft = 0 } }) => {
+  collect: collectSummary,
+  derive: (kept, { profile: { findings, findingsLeft = 0 } }) => {
     const [first] = findings;
     return {
       findings: findings.length + findingsLeft,
       worst: first === undefined || first.severity === 'info' ? 'plain' : first.severity,
+      ...(kept === null ? {} : { summary: kept }),
     };
   },
   summary: ({ findings, worst }) => (findings === 0 ? null : { text: String(findings), tone: worst }),
-  present: (_data, from) => presentOverview(from),
+  present: ({ summary }, from) => presentOverview(from, summary),
   draw: (_data, page) => drawOverview(page),
 };

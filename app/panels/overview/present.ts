@@ -8,6 +8,8 @@ import { findingsOf, noneFound } from './draw.ts';
 import { receivedOf, sentOf } from './exchange.ts';
 import { timelineOf } from './recorded.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
+import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
+import { type SummaryFacts, summarySections } from './summary.ts';
 import { type Work, type WorkRow, workOf } from './work.ts';
 import type { Json } from '../../profiler/json.ts';
 import { overlapText } from '../shared/timeline-data.ts';
@@ -72,8 +74,10 @@ function usualSections(usual: Usual | null): Section[] {
   ];
 }
 
-export function presentOverview(from: PresentFrom): Presentation {
+export function presentOverview(from: PresentFrom, summary?: SummaryFacts): Presentation {
   const { profile, beside } = from;
+  if (summary !== undefined && profile.summary !== null)
+    return { lead: [WHY_SUMMARY[profile.summary]], sections: summarySections(profile, summary) };
   const findings = findingsOf(from);
   const received = receivedOf(profile);
   const sent = sentOf(profile);

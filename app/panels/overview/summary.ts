@@ -1,0 +1,74 @@
+/** A request of which only a summary was recorded: why, what is known of it, and how to record it in full. */
+import type { Context } from '../../profiler/context.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { rawHeader } from '../../profiler/raw-headers.ts';
+import { HOW_TO_RECORD_IN_FULL } from '../../profiler/recording-limit.ts';
+import type { Row, Section } from '../../profiler/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+
+/** Recorded of a summary's response and route, beside what the head of each profile has. */
+export interface SummaryFacts {
+  contentType: string | null;
+  /** As announced by its Content-Length; null if it had none. */
+  bytes: number | null;
+  /** Name of the route's handler, and where it was registered; null if unknown. */
+  handler: string | null;
+  source: string | null;
+}
+
+export function collectSummary(context: Context): SummaryFacts | null {
+  if (context.summary === null) return null;
+  const headers = context.first('response')?.rawHeaders ?? [];
+  const length = rawHeader(headers, 'content-length');
+  const route = context.last('route');
+  return {
+    contentType: rawHeader(headers, 'content-type'),
+    bytes: length === null ? null : Number(length),
+    handler: route?.handler ?? null,
+    source: route?.source ?? null,
+  };
+}
+
+const NOT_RECORDED =
+  'Headers, body, middleware, queries, calls, log lines, views and CPU. No rule checked this request.';
+function sentText({ contentType, bytes }: SummaryFacts): string {
+  const size = bytes === null ? 'no Content-Length' : numberHelpers.bytesText(bytes);
+  return `${contentType ?? 'no content type'}, ${size}`;
+}
+
+function knownRows(profile: Profile, facts: SummaryFacts): Row[] {
+  const { status, statusMessage, durationMs, route, method, clientAddress, trace, error } = profile;
+  return [
+    {
+      label: 'Status',
+      ...(status === null ? { note: 'no response' } : { text: `${status} ${statusMessage}`.trim() }),
+    },
+    { label: 'Time', text: durationMs === null ? '' : numberHelpers.durationText(durationMs) },
+    { label: 'Sent', text: sentText(facts) },
+    {
+      label: 'Route',
+      ...(route === null
+        ? { note: 'none' }
+        : {
+            text: `${method} ${route}${facts.handler === null ? '' : `, ${facts.handler}`}`,
+            place: facts.source,
+          }),
+    },
+    { label: 'Client', text: clientAddress },
+    ...(trace === undefined ? [] : [{ label: 'Trace', text: trace.traceId }]),
+    {
+      label: 'Error',
+      ...(error === null
+        ? { note: 'none' }
+        : { text: `${error.name}: ${error.message}`, tone: 'bad' as const }),
+    },
+  ];
+}
+
+export function summarySections(profile: Profile, facts: SummaryFacts): Section[] {
+  return [
+    { id: 'summary', title: 'Known', rows: knownRows(profile, facts) },
+    { id: 'not-recorded', title: 'Not recorded', rows: [{ text: NOT_RECORDED }] },
+    { id: 'in-full', title: 'How to record it in full', rows: [{ text: HOW_TO_RECORD_IN_FULL }] },
+  ];
+}
