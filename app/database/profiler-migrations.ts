@@ -10,6 +10,7 @@ import * as searchIndexes from '../../migrations/profiler/20261123000000_search_
 import * as list from '../../migrations/profiler/20261124000000_list.ts';
 import * as usual from '../../migrations/profiler/20261124100000_usual.ts';
 import * as release from '../../migrations/profiler/20261125000000_release.ts';
+import * as summary from '../../migrations/profiler/20261127000000_summary.ts';
 import * as trace from '../../migrations/profiler/20261126000000_trace.ts';
 import { ensureSchema, quoted } from './ensure-schema.ts';
 
@@ -33,6 +34,7 @@ const MIGRATIONS = Object.entries({
   '20261124100000_usual': usual,
   '20261125000000_release': release,
   '20261126000000_trace': trace,
+  '20261127000000_summary': summary,
 });
 const VERSION_TABLE = 'hindsight_migrations';
 

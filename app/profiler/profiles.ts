@@ -131,7 +131,14 @@ export function createProfiles(options: {
   /** Full requests of the same route before this one, the newest first; empty if the storage fails. */
   async function readEarlier({ route, method, startedAt }: ProfileDocument): Promise<EarlierRequest[]> {
     try {
-      const query = { route: route ?? '', method, until: startedAt, limit: MOST_EARLIER, offset: 0 };
+      const query = {
+        route: route ?? '',
+        method,
+        until: startedAt,
+        isFull: true,
+        limit: MOST_EARLIER,
+        offset: 0,
+      };
       const { rows } = await find({ ...query, counted: false });
       const found = await Promise.all(rows.map(({ token }) => storage.read(token)));
       return found.flatMap((one) => {

@@ -39,6 +39,7 @@ const FILTERS: Filters = {
   overMs: (row, overMs) => (row.durationMs ?? 0) > overMs,
   minQueries: (row, least) => row.queries >= least,
   hasError: (row, wanted) => failed(row) === wanted,
+  isFull: (row, wanted) => (row.summary === null) === wanted,
   hasFinding: (row, wanted) => row.findings > 0 === wanted,
   mark: hasMark,
   process: (row, process) => row.process === process,

@@ -74,6 +74,8 @@ export interface ProfileQuery {
   minQueries?: number;
   /** True: something was thrown or the status is 5xx; false: neither. */
   hasError?: boolean;
+  /** True: recorded in full; false: only a summary was recorded. */
+  isFull?: boolean;
   /** True: it has findings; false: it has none. */
   hasFinding?: boolean;
   /** Part of the label of one of its worst findings, case-insensitive. */

@@ -54,6 +54,8 @@ export function conditionOf(query: ProfileQuery, schema: string): Condition {
   if (query.until !== undefined) add('started_at < ?::bigint', wholeMoment(query.until));
   if (query.overMs !== undefined) add('duration_ms > ?::double precision', query.overMs);
   if (query.minQueries !== undefined) add('queries >= ?::int', Math.ceil(query.minQueries));
+  if (query.isFull === true) add('summary is null');
+  if (query.isFull === false) add('summary is not null');
   if (query.hasFinding === true) add('findings > 0');
   if (query.hasFinding === false) add('findings = 0');
   // Includes the condition of the partial index on profiles with findings.

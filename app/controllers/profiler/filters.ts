@@ -53,6 +53,8 @@ const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
   'n+1': { mark: 'N+1' },
   'slow-query': { mark: 'slow query' },
   'slow-call': { mark: 'slow call' },
+  full: { isFull: true },
+  summary: { isFull: false },
   pin: { pinned: true },
 };
 

@@ -19,6 +19,7 @@ const VIEWS: readonly SavedView[] = [
   { title: 'Over 1 s', values: { over: '1000' }, counted: true },
   { title: 'N+1', values: { has: 'n+1' }, counted: true },
   { title: 'Pinned', values: { has: 'pin' }, counted: true },
+  { title: 'Summaries', values: { has: 'summary' }, counted: true },
   { title: 'Jobs', values: { kind: 'job' }, counted: false },
   { title: 'Profiler’s own pages', values: { kind: 'profiler' }, counted: false },
 ];
