@@ -310,7 +310,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         if (isDiscarded(context)) {
           leaveOut(context);
           forget(context);
-          if (context.kind !== 'request') rememberInternal(context);
+          if (context.summary === 'toolbar') rememberInternal(context);
         } else {
           ended.push(context);
           awaitTurn();

@@ -280,14 +280,14 @@ describe('hindsight(app)', () => {
     });
 
     it('is not ended by a wrong setting, which ends the start elsewhere', async () => {
-      const wrong = { PROFILER_SLOW_MS: 'soon' };
+      const wrong = { PROFILER_EXPLAIN_MS: 'soon' };
       await withEnvironment({ ...wrong, NODE_ENV: 'production' }, async () => {
         const app = application();
         expect(attached(app).isOn).to.equal(false);
         await expectOff(app);
       });
       await withEnvironment(wrong, () => {
-        expect(() => attached(application())).to.throw(/^PROFILER_SLOW_MS is "soon"; /);
+        expect(() => attached(application())).to.throw(/^PROFILER_EXPLAIN_MS is "soon"; /);
       });
     });
   });

@@ -191,6 +191,7 @@ describe('the list', () => {
       'Over 1 s 0',
       'N+1 3',
       'Pinned 0',
+      'Summaries 0',
       'Jobs',
       'Profiler’s own pages',
     ]);
