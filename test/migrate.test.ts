@@ -7,10 +7,10 @@ import { expect } from 'chai';
 import { readConfig, type Config } from '../app/config.ts';
 import { migrate } from '../app/migrate.ts';
 import { packageRoot } from '../app/paths.ts';
-import { endEmbedded, freshVarDir, openKnex, withDebianPostgres } from './support/postgres.ts';
+import { endEmbedded, freshVarDir, openKnex, withPostgres } from './support/postgres.ts';
 
 describe('the release process', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let folder: string;
 
   beforeEach(() => {

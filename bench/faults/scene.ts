@@ -1,7 +1,7 @@
 /** What a fault is driven against: the built service, its PostgreSQL behind a relay, and a folder of its own. */
 import { rmSync } from 'node:fs';
 import pg from 'pg';
-import { type DebianServer, startDebianPostgres } from '../../test/support/postgres.ts';
+import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { freshVarDir } from '../harness/embedded.ts';
 import { freePort } from '../harness/process.ts';
 import { type LedgerService, startService, untilReady } from '../ledger/service.ts';
@@ -19,7 +19,7 @@ export interface SceneOptions {
 }
 
 export interface Scene {
-  server: DebianServer;
+  server: PostgresServer;
   relay: Relay;
   varDir: string;
   port: number;
@@ -36,9 +36,9 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-async function startServer({ settings = [], parent }: SceneOptions): Promise<DebianServer> {
+async function startServer({ settings = [], parent }: SceneOptions): Promise<PostgresServer> {
   const options = parent === undefined ? {} : { parent };
-  return startDebianPostgres(['fsync=on', ...settings], options);
+  return startPostgres(['fsync=on', ...settings], options);
 }
 
 export async function openScene(options: SceneOptions = {}): Promise<Scene> {

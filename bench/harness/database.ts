@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { runProfilerMigrations } from '../../app/index.ts';
-import { openKnex, startDebianPostgres, type TestConnection } from '../../test/support/postgres.ts';
+import { openKnex, startPostgres, type TestConnection } from '../../test/support/postgres.ts';
 
 export interface ProfileSchema {
   connection: TestConnection;
@@ -57,7 +57,7 @@ export function openDatabase(connection: TestConnection): Omit<Database, 'crash'
 }
 
 export async function startDatabase(): Promise<Database> {
-  const server = await startDebianPostgres(SETTINGS);
+  const server = await startPostgres(SETTINGS);
   const database = openDatabase(server.connection);
   await createTables(database.knex);
   return {

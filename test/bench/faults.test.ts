@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { faults } from '../../bench/faults/index.ts';
 import { createReport } from '../../bench/faults/outcome.ts';
 import { sharedPart } from '../support/shared-part.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 
 /** What else the service goes through: test/service/restarts.test.ts, test/database/connection.test.ts. */
 const SHORT = ['crash', 'stall', 'schema-dropped', 'terminated', 'sigkill-away'];
@@ -11,7 +11,7 @@ const OPTIONS = { seconds: 1, rate: 10, rounds: 1, stored: 100 };
 
 describe('faults of the database and of the process', () => {
   // Skips where there is no PostgreSQL.
-  withDebianPostgres();
+  withPostgres();
   before(() => sharedPart('build'));
 
   it('have a drive for each of 29, and a name of their own', () => {

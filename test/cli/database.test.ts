@@ -2,12 +2,12 @@
 import { expect } from 'chai';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
 import { databaseUrl, runCli } from '../support/cli.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 import { startRecordingHost } from '../support/recording-host.ts';
 import { eventually } from '../support/waiting.ts';
 
 describe('the command line without the application', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   const SCHEMA = 'shop';
   let url: string;
   let database: string[];

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
 import { databaseUrl, type Ended, runCli as run } from '../support/cli.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 import { type RecordingHost, startRecordingHost } from '../support/recording-host.ts';
 import { until } from '../support/waiting.ts';
 
@@ -86,7 +86,7 @@ describe('export', () => {
 });
 
 describe('prune', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
 
   it('deletes by age and number once somebody is sure, and spares pinned profiles', async () => {
     const connection = databaseUrl(server().connection);

@@ -19,9 +19,9 @@ import {
   isAlive,
   freshVarDir,
   openKnex,
-  startDebianPostgres,
-  withDebianPostgres,
-  type DebianServer,
+  startPostgres,
+  withPostgres,
+  type PostgresServer,
 } from '../support/postgres.ts';
 
 const redact = { text: (value: string) => value.replaceAll('hunter2-hunter2', '***') };
@@ -55,7 +55,7 @@ describe('connection settings', () => {
 });
 
 describe('the database', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   const open: Database[] = [];
   let lines: string[];
 
@@ -181,10 +181,10 @@ describe('the database', () => {
   });
 
   describe('that is away', () => {
-    let own: DebianServer;
+    let own: PostgresServer;
 
     before(async () => {
-      own = await startDebianPostgres();
+      own = await startPostgres();
     });
     after(() => own.stop());
     beforeEach(() => own.resume());

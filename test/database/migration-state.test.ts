@@ -7,18 +7,13 @@ import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createMigrationReader, type MigrationReader } from '../../app/database/migration-state.ts';
 import { runOwnerMigrations } from '../../app/database/run-migrations.ts';
-import {
-  openKnex,
-  startDebianPostgres,
-  withDebianPostgres,
-  type TestConnection,
-} from '../support/postgres.ts';
+import { openKnex, startPostgres, withPostgres, type TestConnection } from '../support/postgres.ts';
 
 const UP = 'export const up = async () => {};\nexport const down = async () => {};\n';
 const redact = { text: (value: string) => value.replaceAll('hunter2', '***') };
 
 describe('state of the migrations', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let knex: Knex;
   let folder: string;
   let number = 0;
@@ -116,7 +111,7 @@ describe('state of the migrations', () => {
   });
 
   it('comes back after the server went away', async () => {
-    const own = await startDebianPostgres();
+    const own = await startPostgres();
     const other = createReader(() => Promise.resolve(own.connection));
     try {
       expect((await other.read()).state).to.equal('missing');

@@ -1,10 +1,10 @@
 /** What counts as a database that is away, and what as a migration that failed. */
 import { expect } from 'chai';
 import { createPrepare } from '../../app/database/prepare.ts';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 
 describe('preparing a database', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
 
   it('is put off where no connection is free, and no migration is said to have failed', async () => {
     const { connection } = server();

@@ -13,7 +13,7 @@ import {
   runOwnerMigrations,
   runProfilerMigrations,
 } from '../../app/database/run-migrations.ts';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 
 /** Names of the profiler's migrations, by the files that there are. */
 async function profilerMigrations(): Promise<string[]> {
@@ -25,7 +25,7 @@ function migration(body: string, more = ''): string {
 }
 
 describe('migrations', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let knex: Knex;
   let folder: string;
   let number = 0;

@@ -5,7 +5,7 @@ import { settingsOf } from '../../app/database/connection-settings.ts';
 import { tryDatabase } from '../../app/database/reach.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
-import { serverFolder, serverUser, startDebianPostgres, type DebianServer } from '../support/postgres.ts';
+import { serverFolder, serverUser, startPostgres, type PostgresServer } from '../support/postgres.ts';
 
 /** A port that nobody has right now. */
 async function freePort(): Promise<number> {
@@ -25,7 +25,7 @@ async function makeOwnCertificate(folder: string): Promise<{ certificate: string
 }
 
 describe('an encrypted connection', () => {
-  let server: DebianServer;
+  let server: PostgresServer;
   let folder: string;
   let port: number;
 
@@ -34,7 +34,7 @@ describe('an encrypted connection', () => {
     folder = serverFolder('tls-');
     const { certificate, key } = await makeOwnCertificate(folder);
     port = await freePort();
-    server = await startDebianPostgres(
+    server = await startPostgres(
       ['listen_addresses=127.0.0.1', 'ssl=on', `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`],
       { port },
     );

@@ -7,7 +7,7 @@ import type { ProfilerOptions } from '../../app/index.ts';
 import type { Health } from '../../app/profiler/health.ts';
 import { close, listen } from '../support/listen.ts';
 import { attributeOf, withCollector } from '../support/otlp-collector.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { until } from '../support/waiting.ts';
 import { finalProfile } from '../support/final-profile.ts';
@@ -46,7 +46,7 @@ async function tokenOf(url: string, headers: Record<string, string> = {}): Promi
 describe('a host that exports to OpenTelemetry', () => {
   withQuietConsole();
   const collector = withCollector();
-  const server = withDebianPostgres();
+  const server = withPostgres();
 
   function options(): ProfilerOptions {
     return {

@@ -7,7 +7,7 @@ import type { Health } from '../../app/profiler/health.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { attributeOf, withCollector } from '../support/otlp-collector.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
-import { environmentOf, freshVarDir, withDebianPostgres } from '../support/postgres.ts';
+import { environmentOf, freshVarDir, withPostgres } from '../support/postgres.ts';
 import { ask, type ListeningProcess, startService, tokenOf } from '../support/service-process.ts';
 import { until } from '../support/waiting.ts';
 
@@ -26,7 +26,7 @@ describe('the export to a collector behind TLS', () => {
     key: readFileSync(made.key),
     cert: readFileSync(made.certificate),
   }));
-  const server = withDebianPostgres();
+  const server = withPostgres();
   beforeEach(() => {
     varDir = freshVarDir();
   });

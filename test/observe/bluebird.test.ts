@@ -11,7 +11,7 @@ import { observePg } from '../../app/observe/pg.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { loadFrom } from '../libraries/cases.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/bluebird\.test\.ts:(\d+)$/;
 const REQUESTS = 100;
@@ -60,7 +60,7 @@ function lineOf({ caller }: QueryFact): number {
 const load = loadFrom({ folder: 'current', library: 'bookshelf' });
 
 describe('promises of Bluebird', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let knex: Knex;
   let requests: ObservedRequests;
 

@@ -18,7 +18,7 @@ import { observeKnex } from '../../app/observe/knex.ts';
 import { observeRuntime } from '../../app/observe/runtime.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { close, listen } from '../support/listen.ts';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 
 const REQUESTS = 50;
 
@@ -31,7 +31,7 @@ function getByHttp(url: string): Promise<void> {
 }
 
 describe('facts of fifty concurrent requests', () => {
-  const database = withDebianPostgres();
+  const database = withPostgres();
   const tracker = new ContextTracker();
   const contexts = new Map<string, Context>();
   const closing: { close(): void }[] = [];

@@ -7,10 +7,10 @@ import type { Server } from 'node:http';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { KeptPlans } from '../../app/profiler/query-plan.ts';
 import { close, listen } from '../support/listen.ts';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 
 describe('the plan of a slow statement, in a host', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let knex: Knex;
   let profiler: Profiler;
   let listening: Server;

@@ -9,7 +9,13 @@ import { observePg } from '../../app/observe/pg.ts';
 import { createQueryRecorder } from '../../app/observe/queries.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../../app/profiler/query-plan.ts';
-import { openKnex, type TestServer, withDebianPostgres, withEmbeddedPostgres } from '../support/postgres.ts';
+import {
+  openKnex,
+  type TestServer,
+  withDebianPostgres,
+  withEmbeddedPostgres,
+  withPostgres,
+} from '../support/postgres.ts';
 
 let number = 0;
 
@@ -251,7 +257,7 @@ describeExplain('PostgreSQL of Debian', withDebianPostgres);
 describeExplain('the embedded PostgreSQL', withEmbeddedPostgres);
 
 describe('plans of slow statements that pg sent', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   const tracker = new ContextTracker();
   const kept = createKept();
   let pool: pg.Pool;

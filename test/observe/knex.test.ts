@@ -4,7 +4,7 @@ import { createCallerFinder } from '../../app/observe/caller.ts';
 import { observeKnex } from '../../app/observe/knex.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/knex\.test\.ts:\d+$/;
 
@@ -13,7 +13,7 @@ function newContext(id = 0): Context {
 }
 
 describe('queries as they are observed', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   const tracker = new ContextTracker();
   let knex: Knex;
   let observation: { close(): void };

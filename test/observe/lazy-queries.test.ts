@@ -17,7 +17,7 @@ import { observePostgres } from '../../app/observe/postgres.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { type LibraryCase, loadFrom } from '../libraries/cases.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
 const HERE = /^test\/observe\/lazy-queries\.test\.ts:(\d+)$/;
@@ -43,7 +43,7 @@ interface Lazy {
 }
 
 describe('queries that are sent when they are awaited', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let requests: ObservedRequests;
   let pool: pg.Pool;
   let folder: string;
@@ -172,7 +172,7 @@ interface Drizzle {
 }
 
 describe('queries of Drizzle', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
 
   for (const kind of ['CommonJS', 'an ES module'])
     it(`have the line that awaits them, as ${kind}`, async function () {

@@ -10,7 +10,7 @@ import { documentedRow } from '../support/library-table.ts';
 import { close, listen } from '../support/listen.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import { startMongod } from '../support/mongod.ts';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 import { MongoClient } from 'mongodb';
 import mysql from 'mysql2';
@@ -30,7 +30,7 @@ interface Seen {
 }
 
 describe('libraries of databases, in an application', () => {
-  const postgres = withDebianPostgres();
+  const postgres = withPostgres();
   const mariadb = withMariadb();
   let mongod: Awaited<ReturnType<typeof startMongod>>;
   let servers: Servers;

@@ -8,12 +8,12 @@ import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { observeLabels } from '../../app/observe/labels.ts';
 import { observePg } from '../../app/observe/pg.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/orms\.test\.ts:\d+$/;
 
 describe('what runs above a driver', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let requests: ObservedRequests;
 
   beforeEach(() => {

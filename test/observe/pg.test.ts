@@ -5,12 +5,12 @@ import Cursor from 'pg-cursor';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { observePg } from '../../app/observe/pg.ts';
 import { expectOnceBelow, type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/pg\.test\.ts:\d+$/;
 
 describe('pg as it is observed', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let pool: pg.Pool;
   let requests: ObservedRequests;
 

@@ -4,14 +4,14 @@ import type postgresLibrary from 'postgres';
 import { postgresPatch } from '../../app/observe/channels/postgres.ts';
 import { observePostgres } from '../../app/observe/postgres.ts';
 import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/postgres\.test\.ts:\d+$/;
 const library = { patches: [postgresPatch], listen: observePostgres };
 const loadCommonJs = createRequire(import.meta.url);
 
 describe('postgres as it is observed', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let sql: postgresLibrary.Sql;
   let requests: ObservedRequests;
 

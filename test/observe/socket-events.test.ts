@@ -11,7 +11,7 @@ import { EVENTS_PER_SECOND } from '../../app/observe/socket-events.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { loadFrom } from '../libraries/cases.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
 interface Socket {
@@ -33,7 +33,7 @@ interface Client {
 }
 
 describe('events of socket.io', () => {
-  const database = withDebianPostgres();
+  const database = withPostgres();
   const load = loadFrom({ folder: 'current', library: 'socket.io' });
   let profiler: Profiler;
   let pool: pg.Pool;

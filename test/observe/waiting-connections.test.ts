@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { Finding } from '../../app/index.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withMariadb } from '../support/mariadb.ts';
-import { debianDatabase } from '../support/postgres.ts';
+import { postgresDatabase } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
 describe('connections that are not released', () => {
@@ -31,7 +31,7 @@ describe('connections that are not released', () => {
   });
 
   before(async function () {
-    pgPool = new pg.Pool({ ...(await debianDatabase(this)), max: 1 });
+    pgPool = new pg.Pool({ ...(await postgresDatabase(this)), max: 1 });
     const { host, port, user } = connection();
     mysqlPool = mysql.createPool({ host, port, user, connectionLimit: 1 });
   });

@@ -3,11 +3,11 @@ import { expect } from 'chai';
 import express from 'express';
 import { createPostgresStorage, createProfiler, runProfilerMigrations } from '../../app/index.ts';
 import { close, listen } from '../support/listen.ts';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
 describe('a host with its own PostgreSQL', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
 
   /** Runs a host as one process of it would: serves what `ask` asks for, then closes. */
   async function runHost<T>(ask: (origin: string) => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 import { eventually, WITHIN_MS } from '../support/waiting.ts';
 
 const host = `
@@ -43,7 +43,7 @@ console.log(JSON.stringify({
 
 describe('a host without Knex', () => {
   withBuild();
-  const server = withDebianPostgres();
+  const server = withPostgres();
 
   before(() => runProfilerMigrations({ connection: server().connection, schema: 'alone' }));
 

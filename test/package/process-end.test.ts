@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import pg from 'pg';
 import { runProfilerMigrations } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
-import { withDebianPostgres } from '../support/postgres.ts';
+import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
 interface Ended {
@@ -24,7 +24,7 @@ interface Ended {
 
 describe('a host that ends without closing the profiler', () => {
   withBuild();
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let database: pg.Client;
 
   before(async () => {

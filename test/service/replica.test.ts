@@ -9,10 +9,10 @@ import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { Health } from '../../app/profiler/health.ts';
 import { createService, readConfig, type Service } from '../../app/service.ts';
 import { close, listen } from '../support/listen.ts';
-import { type DebianServer, startReplica, withOwnPostgres } from '../support/postgres.ts';
+import { type PostgresServer, startReplica, withOwnPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
-function urlOf({ connection: { host, port, user, database } }: DebianServer, password = ''): string {
+function urlOf({ connection: { host, port, user, database } }: PostgresServer, password = ''): string {
   return `postgres://${user}${password}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
 }
 
@@ -30,12 +30,12 @@ async function expectShown(origin: string, path: string): Promise<void> {
 
 describe('reads from a replica', () => {
   const primary = withOwnPostgres();
-  let replica: DebianServer;
+  let replica: PostgresServer;
   let folder: string;
   const lines: string[] = [];
 
-  before(async () => {
-    replica = await startReplica(primary());
+  before(async function () {
+    replica = await startReplica(this, primary());
     folder = await mkdtemp(join(tmpdir(), 'hindsight-replica-'));
   });
   after(async () => {

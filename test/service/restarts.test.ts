@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withDebianPostgres, freshVarDir, openKnex } from '../support/postgres.ts';
+import { withPostgres, freshVarDir, openKnex } from '../support/postgres.ts';
 import { ask, startService, tokenOf, type ListeningProcess } from '../support/service-process.ts';
 import { until } from '../support/waiting.ts';
 
@@ -28,7 +28,7 @@ async function freePort(): Promise<string> {
 }
 
 describe('restarts under load', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   const varDir = freshVarDir();
   let service: ListeningProcess | undefined;
 

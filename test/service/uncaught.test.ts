@@ -3,14 +3,14 @@ import { expect } from 'chai';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { environmentOf, freshVarDir, openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { environmentOf, freshVarDir, openKnex, withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 import { ask, startService, tokenOf, type ListeningProcess } from '../support/service-process.ts';
 
 const ROUTES = pathToFileURL('test/support/crashing-routes.mjs').href;
 
 describe('an uncaught error', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   const varDir = freshVarDir();
   let service: ListeningProcess | undefined;
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { startPgbouncer } from '../support/pgbouncer.ts';
-import { clusterVarDir, debianDatabase, environmentOf, freshVarDir } from '../support/postgres.ts';
+import { clusterVarDir, postgresDatabase, environmentOf, freshVarDir } from '../support/postgres.ts';
 import {
   ask,
   spawnService,
@@ -219,7 +219,7 @@ suite('the embedded PostgreSQL', { ends: true }, async () => ({ env: { VAR_DIR: 
 
 suite("Debian's PostgreSQL, behind pgbouncer in transaction mode", { ends: false }, async (context) => {
   const program = findProgram(['pgbouncer']) ?? skipOrFail(context, 'pgbouncer');
-  const bouncer = await startPgbouncer(program, await debianDatabase(context));
+  const bouncer = await startPgbouncer(program, await postgresDatabase(context));
   return {
     env: { VAR_DIR: freshVarDir(), ...environmentOf(bouncer.connection) },
     stop: () => bouncer.stop(),

@@ -12,8 +12,7 @@ import { findProfiles } from '../../app/storage/postgres-find.ts';
 import type { StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { createReader } from '../../app/storage/postgres-read.ts';
 import { citusLayouts } from '../support/citus-layouts.ts';
-import { debianBinaries, type DebianServer, openKnex, startDebianPostgres } from '../support/postgres.ts';
-import { skipOrFail } from '../support/parts.ts';
+import { needPostgres, type PostgresServer, openKnex, startPostgres } from '../support/postgres.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
 import { createStorageInProcess, emptyTables } from './in-process.ts';
 
@@ -41,13 +40,13 @@ interface Ran {
 }
 
 describe('tables distributed by token', () => {
-  let server: DebianServer;
+  let server: PostgresServer;
   let knex: Knex;
   const opened: ProfileStorage[] = [];
 
   before(async function () {
-    if (debianBinaries() === null) skipOrFail(this, 'a PostgreSQL under /usr/lib/postgresql');
-    server = await startDebianPostgres(['shared_preload_libraries=pg_stat_statements']);
+    await needPostgres(this);
+    server = await startPostgres(['shared_preload_libraries=pg_stat_statements']);
     knex = openKnex(server.connection);
     await knex.raw('create extension pg_stat_statements');
     await knex.raw(`create role ${ROLE} superuser login`);

@@ -10,7 +10,7 @@ import { createPool } from '../../app/storage/pool.ts';
 import type { StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { gapAround, listPartitions, type Partition } from '../../app/storage/partitions.ts';
 import pg from 'pg';
-import { openKnex, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres } from '../support/postgres.ts';
 import { profileOf } from './contract.ts';
 import { createStorageInProcess } from './in-process.ts';
 
@@ -20,7 +20,7 @@ const everything = { olderThan: 0, count: 1e6, bytes: 1e12, profilerCount: 1e6 }
 const keepExceptions = { olderThan: 0, count: 100 };
 
 describe('partitions of profiles', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   let thisHour: number;
   let knex: Knex;
   let pool: pg.Pool;

@@ -8,7 +8,7 @@ import { createMigrationReader } from '../../app/database/migration-state.ts';
 import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
-import { openKnex, type TestConnection, withDebianPostgres } from '../support/postgres.ts';
+import { openKnex, type TestConnection, withPostgres } from '../support/postgres.ts';
 import { describeStorageContract } from './contract.ts';
 import { createStorageInProcess, emptyTables } from './in-process.ts';
 
@@ -23,7 +23,7 @@ describe('storage behind pgbouncer in transaction mode', () => {
   before(function () {
     if (program === null) skipOrFail(this, 'pgbouncer');
   });
-  const server = withDebianPostgres();
+  const server = withPostgres();
 
   before(async () => {
     bouncer = await startPgbouncer(program ?? '', server().connection);

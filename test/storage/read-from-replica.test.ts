@@ -6,7 +6,7 @@ import { isHindsightError } from '../../app/errors.ts';
 import type { ProfileStorage, ReadsFrom } from '../../app/profiler/storage.ts';
 import type { StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import { readFromReplica } from '../../app/storage/read-from-replica.ts';
-import { type DebianServer, openKnex, startReplica, withOwnPostgres } from '../support/postgres.ts';
+import { type PostgresServer, openKnex, startReplica, withOwnPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 import { describeStorageContract, profileOf } from './contract.ts';
 import { createStorageInProcess, emptyTables } from './in-process.ts';
@@ -15,16 +15,16 @@ const SCHEMA = 'replicated';
 
 describe('storage with a replica', () => {
   const primary = withOwnPostgres();
-  let replica: DebianServer;
+  let replica: PostgresServer;
   let knex: Knex;
   let replicaKnex: Knex;
   const said: string[] = [];
   const opened: ProfileStorage[] = [];
 
-  before(async () => {
+  before(async function () {
+    replica = await startReplica(this, primary());
     knex = openKnex(primary().connection);
     await runProfilerMigrations({ knex, schema: SCHEMA });
-    replica = await startReplica(primary());
     replicaKnex = openKnex(replica.connection);
   });
   after(async () => {
@@ -45,7 +45,10 @@ describe('storage with a replica', () => {
   }
 
   function create(
-    settings: Partial<StorageSettings> & { from?: DebianServer; onlyReplica?: Partial<StorageSettings> } = {},
+    settings: Partial<StorageSettings> & {
+      from?: PostgresServer;
+      onlyReplica?: Partial<StorageSettings>;
+    } = {},
   ): ProfileStorage {
     const { from = replica, onlyReplica, ...both } = settings;
     return readFromReplica({

@@ -11,7 +11,7 @@ import { createProfiler, type Finding, type Profiler, type ProfilerOptions } fro
 import type { Profile } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
 import { finalProfile } from './final-profile.ts';
-import { debianDatabase, openKnex } from './postgres.ts';
+import { postgresDatabase, openKnex } from './postgres.ts';
 import { until } from './waiting.ts';
 
 export interface Asked {
@@ -136,7 +136,7 @@ export function withFindingsDatabase(
   let running: FindingsApp | undefined;
   let knex: Knex | undefined;
   before(async function () {
-    const opened = openKnex(await debianDatabase(this), { pool: { min: 0, max: pool } });
+    const opened = openKnex(await postgresDatabase(this), { pool: { min: 0, max: pool } });
     knex = opened;
     await prepare(opened);
     running = await startFindingsApp((app, profiler) => {

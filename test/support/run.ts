@@ -14,10 +14,11 @@ import type { Part, PartName } from './shared-part.ts';
 const STARTERS: Record<PartName, () => Promise<Part>> = {
   build: async () => (await import('./build.ts')).makeBuild(),
   chromium: async () => (await import('./browser.ts')).startChromium(),
-  debianCluster: async () => (await import('./postgres.ts')).makeDebianCluster(),
-  debianPostgres: async () => (await import('./postgres.ts')).startSharedDebian(),
+  postgresCluster: async () => (await import('./postgres.ts')).makePostgresCluster(),
+  postgres: async () => (await import('./postgres.ts')).startSharedPostgres(),
   embeddedCluster: async () => (await import('./postgres.ts')).makeEmbeddedCluster(),
   embeddedPostgres: async () => (await import('./postgres.ts')).startSharedEmbedded(),
+  postgresPrograms: async () => (await import('./postgres.ts')).findPostgresPrograms(),
   redis: async () => (await import('./redis.ts')).startRedis(),
 };
 

@@ -6,10 +6,11 @@ import { text } from 'node:stream/consumers';
 export type PartName =
   | 'build'
   | 'chromium'
-  | 'debianCluster'
-  | 'debianPostgres'
+  | 'postgresCluster'
+  | 'postgres'
   | 'embeddedCluster'
   | 'embeddedPostgres'
+  | 'postgresPrograms'
   | 'redis';
 
 /** `value` tells how to reach the part; it travels as JSON. */

@@ -5,7 +5,7 @@ import { sqlLines } from '../../../app/panels/shared/sql-lines.ts';
 import { type Binding, valuesInPlace } from '../../../app/panels/shared/sql-values.ts';
 import { Context, ContextTracker } from '../../../app/profiler/context.ts';
 import { MASK } from '../../../app/profiler/redact.ts';
-import { openKnex, withDebianPostgres } from '../../support/postgres.ts';
+import { openKnex, withPostgres } from '../../support/postgres.ts';
 
 function write(sql: string, bindings: readonly Binding[], longest?: number): string {
   return valuesInPlace(sql, bindings, longest)
@@ -62,7 +62,7 @@ describe('a statement with its values in place', () => {
 });
 
 describe('a statement that is run again', () => {
-  const server = withDebianPostgres();
+  const server = withPostgres();
   const tracker = new ContextTracker();
   let knex: Knex;
   let observation: { close(): void };
