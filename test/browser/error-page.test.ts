@@ -57,7 +57,7 @@ describe('error pages in a browser', () => {
   });
 
   after(async () => {
-    server.close();
+    server?.close();
   });
 
   it('show each kind of error at any width without overflow, complaint of the policy, or error', async () => {

@@ -21,7 +21,7 @@ describe('a HAR in Chromium', () => {
     folder = mkdtempSync(join(tmpdir(), 'hindsight-har-'));
   });
   after(() => {
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   /** Records a page, stores its HAR, and closes the server. */

@@ -22,7 +22,7 @@ describe('a saved profile in Chromium', () => {
     await host.close();
   });
   after(() => {
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, force: true });
   });
 
   it('opens from the disk, styled, with all panels and working links, and asks for nothing', async () => {

@@ -36,8 +36,8 @@ describe('the tools of browser tests', () => {
 
   after(async () => {
     await proxy?.close();
-    server.close();
-    server.closeAllConnections();
+    server?.close();
+    server?.closeAllConnections();
   });
 
   it('collect console errors, exceptions and policy violations', async () => {

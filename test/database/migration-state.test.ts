@@ -27,7 +27,7 @@ describe('state of the migrations', () => {
   before(() => {
     knex = openKnex(server().connection);
   });
-  after(() => knex.destroy());
+  after(() => knex?.destroy());
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'migrations-'));
     schema = `state "${++number}"`;

@@ -34,7 +34,7 @@ describe('migrations', () => {
   before(() => {
     knex = openKnex(server().connection);
   });
-  after(() => knex.destroy());
+  after(() => knex?.destroy());
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'migrations-'));
     schema = `app ${++number}`;
@@ -190,7 +190,7 @@ describe('migrations', () => {
       await knex.raw('create role restricted login');
       restricted = openKnex({ ...server().connection, user: 'restricted' });
     });
-    after(() => restricted.destroy());
+    after(() => restricted?.destroy());
 
     it('say what an administrator has to run where it may not create the schema', async () => {
       const error = await failure(runProfilerMigrations({ knex: restricted, schema }));

@@ -44,7 +44,7 @@ describe('an encrypted connection', () => {
   });
   after(async () => {
     await server?.stop();
-    rmSync(folder, { recursive: true, force: true });
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
 
   function connect(ssl: 'off' | 'unverified' | 'verified'): Promise<string> {

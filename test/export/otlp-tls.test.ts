@@ -35,7 +35,7 @@ describe('the export to a collector behind TLS', () => {
     rmSync(varDir, { recursive: true, force: true });
   });
   after(() => {
-    rmSync(folder, { recursive: true, force: true });
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   });
 
   async function start(more: Record<string, string> = {}): Promise<void> {

@@ -28,7 +28,7 @@ describe('finding cache-n-plus-one', () => {
   before(() => {
     redis = new Redis({ path: path() });
   });
-  after(() => redis.disconnect());
+  after(() => redis?.disconnect());
 
   it('names the line that reads one key at a time, and what it cost', async () => {
     const { of } = await ask('/in-turn');

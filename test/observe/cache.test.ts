@@ -259,7 +259,8 @@ for (const [version, library] of [
     });
     after(() => {
       // Version 4 names it so.
-      if (version === '4') void (client as unknown as { disconnect(): Promise<void> }).disconnect();
+      if (version === '4')
+        void (client as unknown as { disconnect(): Promise<void> } | undefined)?.disconnect();
       else client?.destroy();
       observation?.close();
       libraries?.close();

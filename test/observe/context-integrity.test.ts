@@ -94,9 +94,9 @@ describe('facts of fifty concurrent requests', () => {
   });
   after(async () => {
     for (const observation of closing.toReversed()) observation.close();
-    await close(server);
-    await knex.destroy();
-    await rm(folder, { recursive: true });
+    if (server !== undefined) await close(server);
+    await knex?.destroy();
+    if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
   it('land in the request that made them, all of them, in order', async () => {

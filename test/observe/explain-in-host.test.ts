@@ -38,8 +38,8 @@ describe('the plan of a slow statement, in a host', () => {
     ({ server: listening, origin } = await listen(app));
   });
   after(async () => {
-    await close(listening, profiler);
-    await knex.destroy();
+    if (listening !== undefined) await close(listening, profiler);
+    await knex?.destroy();
   });
 
   async function planOf(token: string, withinMs = 3000): Promise<KeptPlans | null> {

@@ -71,7 +71,7 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       );
       await knex.raw('analyze explained');
     });
-    after(() => knex.destroy());
+    after(() => knex?.destroy());
     beforeEach(() => {
       kept = createKept();
       explainer = createExplainer({
@@ -261,7 +261,7 @@ describe('plans of slow statements that pg sent', () => {
   const tracker = new ContextTracker();
   const kept = createKept();
   let pool: pg.Pool;
-  let closing: { close(): void }[];
+  let closing: { close(): void }[] = [];
 
   before(async () => {
     pool = new pg.Pool({ ...server().connection, max: 2 });
@@ -279,7 +279,7 @@ describe('plans of slow statements that pg sent', () => {
   });
   after(() => {
     for (const one of closing) one.close();
-    return pool.end();
+    return pool?.end();
   });
 
   async function ran(work: () => Promise<unknown>): Promise<Context> {

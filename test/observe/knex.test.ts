@@ -25,7 +25,7 @@ describe('queries as they are observed', () => {
     await knex.raw('create table things (id int primary key, name text)');
     await knex('things').insert([1, 2, 3].map((id) => ({ id, name: `thing ${id}` })));
   });
-  after(() => knex.destroy());
+  after(() => knex?.destroy());
   beforeEach(() => {
     methodsBefore = Object.getOwnPropertyNames(Object.getPrototypeOf(knex.client));
     observation = observeKnex(knex, { tracker, findCaller: createCallerFinder() });

@@ -60,8 +60,8 @@ describe('queries that are sent when they are awaited', () => {
     pool = new pg.Pool({ ...server().connection, max: 4 });
   });
   after(async () => {
-    await pool.end();
-    await rm(folder, { recursive: true });
+    await pool?.end();
+    if (folder !== undefined) await rm(folder, { recursive: true });
   });
   beforeEach(() => {
     requests = observeRequests(

@@ -56,7 +56,7 @@ describe('libraries of databases, in an application', () => {
       .insertMany(Array.from({ length: ROWS }, (_, id) => ({ id })));
     await client.close();
   });
-  after(() => mongod.stop());
+  after(() => mongod?.stop());
 
   for (const one of libraryCases)
     describe(one.name, () => {

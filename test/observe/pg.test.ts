@@ -19,7 +19,7 @@ describe('pg as it is observed', () => {
     await pool.query('create table things (id int primary key, name text)');
     await pool.query("insert into things select i, 'thing ' || i from generate_series(1, 9) i");
   });
-  after(() => pool.end());
+  after(() => pool?.end());
   beforeEach(() => {
     requests = observeRequests({ patches: [pgPatch], listen: observePg });
   });

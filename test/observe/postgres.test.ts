@@ -25,7 +25,7 @@ describe('postgres as it is observed', () => {
     await sql`create table things (id int primary key, name text)`;
     await sql`insert into things select i, 'thing ' || i from generate_series(1, 9) i`;
   });
-  after(() => sql.end());
+  after(() => sql?.end());
   beforeEach(() => {
     requests = observeRequests(library);
   });

@@ -37,7 +37,7 @@ describe('connections that are not released', () => {
   });
   after(async () => {
     for (const client of leaked) client.release();
-    await Promise.all([pgPool.end(), mysqlPool.end()]);
+    await Promise.all([pgPool?.end(), mysqlPool?.end()]);
   });
 
   for (const driver of ['pg', 'mysql'])

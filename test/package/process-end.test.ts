@@ -32,7 +32,7 @@ describe('a host that ends without closing the profiler', () => {
     database = new pg.Client(server().connection);
     await database.connect();
   });
-  after(() => database.end());
+  after(() => database?.end());
 
   async function storedOf(tokens: readonly string[]): Promise<Set<string>> {
     const { rows } = await database.query<{ token: string }>(

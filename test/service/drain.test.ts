@@ -25,7 +25,7 @@ describe('the end of the service', () => {
   });
   after(async () => {
     agent.destroy();
-    await shop.close();
+    await shop?.close();
   });
 
   async function ask(path: string): Promise<{ status: number | undefined; connection: string | undefined }> {

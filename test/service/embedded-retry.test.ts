@@ -29,8 +29,8 @@ describe('an embedded database that can not be used', function () {
     });
   });
   after(async () => {
-    await access.close();
-    rmSync(varDir, { recursive: true, force: true });
+    await access?.close();
+    if (varDir !== undefined) rmSync(varDir, { recursive: true, force: true });
   });
 
   const query = (knex: Knex): Promise<unknown> => knex.raw<{ rows: unknown[] }>('select 1 as one');

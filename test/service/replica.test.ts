@@ -40,7 +40,7 @@ describe('reads from a replica', () => {
   });
   after(async () => {
     await replica?.stop();
-    await rm(folder, { recursive: true, force: true });
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   });
 
   describe('of the service', () => {

@@ -42,7 +42,7 @@ export function describeStorageContract(subject: ContractSubject): void {
   first(async () => {
     storage = await subject.create((tokens) => clashes.push(...tokens));
   });
-  last(() => storage.close());
+  last(() => storage?.close());
   beforeEach(() => {
     clashes.length = 0;
   });

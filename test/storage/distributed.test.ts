@@ -96,7 +96,7 @@ describe('tables distributed by token', () => {
     expect(keys).to.not.be.empty;
     expect(keys.filter((definition) => !/\(token\b/.test(definition))).to.deep.equal([]);
     const constraints = await knex('pg_constraint')
-      .whereRaw(`connamespace = '${SCHEMA}'::regnamespace and contype not in ('p', 'u')`)
+      .whereRaw(`connamespace = '${SCHEMA}'::regnamespace and contype not in ('p', 'u', 'n')`)
       .pluck('conname');
     const triggers = await knex('pg_trigger')
       .join('pg_class', 'pg_class.oid', 'tgrelid')

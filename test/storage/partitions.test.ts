@@ -33,7 +33,7 @@ describe('partitions of profiles', () => {
     knex = openKnex(server().connection);
     pool = createPool(pg.Pool, { ...server().connection });
   });
-  after(() => Promise.all([knex.destroy(), pool.end()]));
+  after(() => Promise.all([knex?.destroy(), pool?.end()]));
   afterEach(() => Promise.all(opened.splice(0).map((made) => made.close())));
   beforeEach(async () => {
     // No test may begin in one hour and end in the next.

@@ -20,7 +20,7 @@ function describePostgresStorage(server: () => TestServer, { isNewest }: { isNew
     knex = openKnex(server().connection);
     await runProfilerMigrations({ knex, schema: SCHEMA });
   });
-  after(() => knex.destroy());
+  after(() => knex?.destroy());
   beforeEach(() => emptyTables(knex, SCHEMA));
 
   afterEach(async () => {

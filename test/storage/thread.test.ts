@@ -113,7 +113,7 @@ describe("the storage's thread", () => {
         },
       });
     });
-    after(() => storage.close());
+    after(() => storage?.close());
 
     it('gives what the storage gives', async () => {
       await storage.write([profileOf(1), profileOf(2)]);

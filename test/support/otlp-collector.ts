@@ -104,6 +104,7 @@ export function withCollector(certificate?: () => { key: Buffer; cert: Buffer })
     collector.reply = accept;
   });
   after(async () => {
+    if (server === undefined) return;
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
   });

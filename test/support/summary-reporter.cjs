@@ -1,6 +1,6 @@
 /**
- * Mocha's usual report, closed by the tests that needed a second try, the ten slowest files of many and one plain line that a script can read:
- * `12 passed, 0 failed, 1 skipped`.
+ * Mocha's usual report, closed by the tests that needed a second try, the files with skipped tests, the ten slowest files of many and one
+ * plain line that a script can read: `12 passed, 0 failed, 1 skipped`. `.ci/run` reads the files with skipped tests, too.
  */
 const { relative } = require('node:path');
 const { reporters } = require('mocha');
@@ -12,9 +12,11 @@ module.exports = class SummaryReporter extends reporters.Spec {
     super(runner, options);
     const spent = new Map();
     const retried = [];
+    const skipped = new Set();
     runner.on('retry', (test, { message }) => {
       retried.push(`    ${relative('', test.file)}: ${test.fullTitle()}: ${message}`);
     });
+    runner.on('pending', ({ file }) => skipped.add(`    ${relative('', file)}`));
     const add = ({ file, duration }) => spent.set(file, (spent.get(file) ?? 0) + (duration ?? 0));
     runner.on('test end', add);
     runner.on('hook end', add);
@@ -26,6 +28,7 @@ module.exports = class SummaryReporter extends reporters.Spec {
       );
       if (retried.length > 0)
         process.stdout.write(`  Failed, and tried once more:\n${retried.join('\n')}\n\n`);
+      if (skipped.size > 0) process.stdout.write(`  Skipped tests in:\n${[...skipped].join('\n')}\n\n`);
       if (spent.size > SLOWEST) process.stdout.write(`  The slowest files:\n${lines.join('\n')}\n\n`);
       process.stdout.write(`${passes} passed, ${failures} failed, ${pending} skipped\n`);
     });

@@ -77,7 +77,7 @@ describe('the tag of the toolbar in Chromium', () => {
     );
   });
   after(async () => {
-    await host.close();
+    await host?.close();
   });
 
   /** How often the tag is there, what it is, how often a script in the place of the bar's ran, and what went wrong. */

@@ -110,7 +110,7 @@ const READ = `(html) => {
 describe('a document with the tag of the toolbar', function () {
   const browser = useBrowser();
   let opened: OpenPage;
-  let hosts: ToolbarHost[];
+  let hosts: ToolbarHost[] = [];
   before(async () => {
     opened = await browser.open();
     await opened.page.route('**/_profiler/toolbar.js*', (route) =>

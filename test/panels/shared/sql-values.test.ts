@@ -75,8 +75,8 @@ describe('a statement that is run again', () => {
     observation = observeKnex(knex, { tracker });
   });
   after(async () => {
-    observation.close();
-    await knex.destroy();
+    observation?.close();
+    await knex?.destroy();
   });
 
   /** What a statement gave, and what it gives with its values in place, formatted as the page shows it. */
