@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import { ConfigError, hostEnvironment } from '../config.ts';
-import { urls } from '../urls.ts';
+import { listAddress } from './announce.ts';
 import {
   attach,
   type Handle,
@@ -29,15 +29,6 @@ export interface AutoProfiler {
   takeServer(server: Server, listens: boolean): void;
 }
 
-function originOf(server: Server): string | null {
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) return null;
-  const scheme = 'setSecureContext' in server ? 'https' : 'http';
-  const everywhere = address.address === '::' || address.address === '0.0.0.0';
-  const host = everywhere ? 'localhost' : address.address;
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
-}
-
 /** null if the settings are invalid (a warning says so) or the code has created a profiler already. */
 export function createAutoProfiler(): AutoProfiler | null {
   const profilers = processProfilers();
@@ -59,6 +50,14 @@ export function createAutoProfiler(): AutoProfiler | null {
   profilers.stepAside = stepAside;
   let announced: 'no' | 'yes' | 'of a server that may have no pages' = 'no';
 
+  /** Frameworks call their application from a function of their own; so may a server of metrics that listens first. */
+  function announce(server: Server, isSure: boolean): void {
+    if (announced === 'yes' || (announced !== 'no' && !isSure)) return;
+    announced = isSure ? 'yes' : 'of a server that may have no pages';
+    const address = listAddress(server);
+    if (address !== null) warn(address);
+  }
+
   return {
     takeExpress(library) {
       const { application } = library;
@@ -73,13 +72,8 @@ export function createAutoProfiler(): AutoProfiler | null {
       const apps = server.listeners('request').filter(isExpressApplication);
       for (const app of apps) if (!isProfiled(app)) attach(app, profiler);
       if (!listens || server.listenerCount('request') === 0) return;
+      announce(server, apps.length > 0);
       profiler.watch.watchServer(server);
-      // Frameworks call their application from a function of their own; so may a server of metrics that listens first.
-      const isSure = apps.length > 0;
-      if (announced === 'yes' || (announced !== 'no' && !isSure)) return;
-      announced = isSure ? 'yes' : 'of a server that may have no pages';
-      const origin = originOf(server);
-      if (origin !== null) warn(`profiles at ${origin}${urls.home()}`);
     },
   };
 }

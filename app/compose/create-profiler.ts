@@ -2,6 +2,7 @@
  * Joins core, panels, observers, middleware and pages into what a host mounts: `watch` first, then `pages`, the application, and `errors` last.
  * Everything is created here in the order in which it is needed, and passed on: nothing is module state, so two profilers can run in one process.
  */
+import type { Server } from 'node:http';
 import { hostname } from 'node:os';
 import { hostBlackBoxFolder } from '../profiler/black-box.ts';
 import { isEnabled, isProduction, measuresCoverage } from '../config.ts';
@@ -11,7 +12,7 @@ import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
 import { createServerTiming } from '../middleware/server-timing.ts';
 import { createHostSource } from '../middleware/host-source.ts';
-import { createPublicAddressNotice } from '../middleware/public-address.ts';
+import { createPublicAddressNotice, speaksForAll } from '../middleware/public-address.ts';
 import { createRefusal } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
 import type { RenderingApp } from '../observe/views.ts';
@@ -19,6 +20,7 @@ import { createCpuSampler } from '../observe/cpu.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { packageRoot } from '../paths.ts';
+import { listAddress, watchListening } from './announce.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
 import { createExport } from './create-export.ts';
@@ -137,6 +139,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
 
   const routing = createHostRouting(observers);
   const isLookedAt = settings.toolbar || isDevelopment;
+  const warnOfAddress = guard.isSet ? undefined : createPublicAddressNotice(warn);
   const watch = createWatch({
     recorder,
     tracker,
@@ -159,7 +162,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
               () => false,
             ),
         },
-    onServer: guard.isSet ? undefined : createPublicAddressNotice(warn),
+    onServer: warnOfAddress,
     onOtherProfiler: warn,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
     // Process figures over hours are meaningless, and every other request would count as concurrent.
@@ -173,12 +176,26 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     },
   });
 
+  let isAnnounced = !speaksForAll();
+  function announce(server: Server): void {
+    const address = listAddress(server);
+    if (isAnnounced || address === null) return;
+    isAnnounced = true;
+    log.say(address);
+    warnOfAddress?.(server);
+  }
+
   const detaching: (() => void)[] = [];
   const profiler: Profiler = {
     isOn: true,
     attach(app) {
-      const detach = attach(app, profiler);
+      const unwrap = attach(app, profiler);
       observers.host.watchApp(app as RenderingApp);
+      const endAnnouncing = watchListening(app, announce);
+      const detach = (): void => {
+        endAnnouncing();
+        unwrap();
+      };
       detaching.push(detach);
       return detach;
     },

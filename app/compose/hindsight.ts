@@ -2,6 +2,8 @@
 import { ConfigError, hostEnvironment, isEnabled } from '../config.ts';
 import { profilerOf, requireApplication } from './attach.ts';
 import { createProfiler } from './create-profiler.ts';
+import { createHostLog } from './host-log.ts';
+import { createOffProfiler } from './off-profiler.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 
 /**
@@ -19,9 +21,20 @@ export function hindsight(app: object, options: ProfilerOptions = {}): Profiler 
       'this application has a profiler already, with other options; pass them in the first call, or close that profiler.',
     );
   }
-  // A profiler that is off does not end the application for a wrong setting.
-  const environment = isEnabled(options.enabled) ? hostEnvironment() : {};
-  const profiler = createProfiler({ ...environment, ...options });
+  const profiler = createHostProfiler(options);
   profiler.attach(application);
   return profiler;
+}
+
+/** A wrong setting does not end the application: its profiler is off then, and says why. */
+function createHostProfiler(options: ProfilerOptions): Profiler {
+  try {
+    const environment = isEnabled(options.enabled) ? hostEnvironment() : {};
+    return createProfiler({ ...environment, ...options });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { say } = createHostLog({ print: options.warn, redactText: (text) => text });
+    say(`${error.message} Nothing is recorded.`);
+    return createOffProfiler({ ...options, enabled: false, warn: say });
+  }
 }

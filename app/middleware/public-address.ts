@@ -7,7 +7,7 @@ function isLoopback(address: string): boolean {
 }
 
 /** Workers share an address, so that the first one speaks for all. */
-function speaksForAll(): boolean {
+export function speaksForAll(): boolean {
   return cluster.worker === undefined || cluster.worker.id === 1;
 }
 
@@ -27,8 +27,7 @@ export function createPublicAddressNotice(warn: (sentence: string) => void): (se
     said = true;
     const host = place.address.includes(':') ? `[${place.address}]` : place.address;
     warn(
-      `ANYONE WHO CAN REACH ${host}:${place.port} CAN READ EVERY REQUEST, with headers, queries and source excerpts: no password is set. ` +
-        'Set PROFILER_PASSWORD (in your own application also the option password or authorize), or turn the profiler off: PROFILER=off, in the service APP_ENV=prod.',
+      `Anyone who can reach ${host}:${place.port} can read every recorded request; set PROFILER_PASSWORD to protect the pages with a password.`,
     );
   };
 }

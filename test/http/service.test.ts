@@ -145,7 +145,7 @@ describe('the service', () => {
     );
     expect(new Set(keys)).to.have.property('size', 2);
     expect(said.filter((line) => !line.startsWith('Profiles left'))).to.have.lengthOf(2);
-    expect(said[0]).to.match(/^ANYONE WHO CAN REACH 0\.0\.0\.0:\d+ CAN READ EVERY REQUEST/);
+    expect(said[0]).to.match(/^Anyone who can reach 0\.0\.0\.0:\d+ can read every recorded request/);
     expect(said[1]).to.match(/^Error: \\x1b\[31mred\n {4}FAKE line\\x0d\\x9b31m\n {4}at /);
   });
 
