@@ -1,17 +1,20 @@
-/** Rows -> what the page of a panel without a view of its own shows: as many as fit, the rest behind a link. */
+/** Rows -> what the page of a panel without a view of its own shows: the first of each section, the rest on request. */
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
-import { NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
+import { NUMBER_TITLES } from '../view-helpers/amount.ts';
 
-/** Characters of HTML that the rows of a page may take, so that it stays below 60 KB. */
-const ROOM = 31_000;
-const MOST_ROWS = 200;
-/** With `all`: everything that is stored of one kind. */
-const ALL_ROWS = 1000;
-const LONGEST_TEXT = 6000;
+/** Rows of a list, unless the address requests all. */
+const FIRST_ROWS = 500;
+
+type Query = Readonly<Record<string, string>>;
+
+/** The first rows of a list. All of them if the address requests all, or opens one, which may be further down. */
+export function firstRows<T>(rows: readonly T[], { all, open = '' }: Query): readonly T[] {
+  return all === '1' || open !== '' ? rows : rows.slice(0, FIRST_ROWS);
+}
 
 export interface PageSection extends Omit<Section, 'rows'> {
   rows: readonly Row[];
-  /** Rows that did not fit. */
+  /** Rows that are not shown. */
   hidden: number;
   /** Titles of the columns that some row fills, in their order; null if rows are names and values. */
   table:
@@ -21,18 +24,8 @@ export interface PageSection extends Omit<Section, 'rows'> {
 
 export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
   sections: PageSection[];
-  /** The page with all rows; null if nothing is hidden, or this is it. */
-  allHref: string | null;
-}
-
-function costOf({ text, fields = [], block, note, place }: Row): number {
-  const texts = [text, note, place, ...fields.map(({ value }) => value)];
-  const long = block === undefined ? 0 : 300 + Math.min(block.text.length, LONGEST_TEXT) * 2;
-  return (
-    250 +
-    long +
-    texts.reduce<number>((sum, value) => sum + 30 + Math.min(valueText(value).length, LONGEST_TEXT), 0)
-  );
+  /** The page with all rows. */
+  allHref: string;
 }
 
 function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] {
@@ -52,22 +45,16 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
 
 export function rowsPage(
   { lead = [], figures = [], sections }: Presentation,
-  { all, allHref }: { all: boolean; allHref: string },
+  { query, allHref }: { query: Query; allHref: string },
 ): RowsPage {
-  let room = all ? Infinity : ROOM;
   const shown = sections.map((section): PageSection => {
-    const rows: Row[] = [];
-    for (const row of section.rows.slice(0, all ? ALL_ROWS : MOST_ROWS)) {
-      room -= costOf(row);
-      if (room < 0 && rows.length > 0) break;
-      rows.push(row);
-    }
+    const rows = firstRows(section.rows, query);
     return { ...section, rows, hidden: section.rows.length - rows.length, table: tableOf(section) };
   });
   return {
     lead,
     figures,
     sections: shown.filter(({ rows, none }) => rows.length > 0 || none !== undefined),
-    allHref: !all && shown.some(({ hidden }) => hidden > 0) ? allHref : null,
+    allHref,
   };
 }

@@ -98,49 +98,27 @@ function traceLines(thrown: Thrown, most = Infinity, indent = ''): string[] {
   });
 }
 
-/** Remaining size of a page; helpers subtract what they use. */
-export interface PageRoom {
-  /** Frames in lists. */
-  frames: number;
-  /** Characters of properties. */
-  characters: number;
+/** Properties shown of all errors of a chain, and characters of each. */
+const MOST_PROPERTIES = 50;
+const LONGEST_PROPERTY = 2000;
+
+function shortValue(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  return text.length > LONGEST_PROPERTY ? truncateText(text, LONGEST_PROPERTY) : value;
 }
 
-/** How many rows of a stack fit. */
-function rowsWithin(rows: readonly FrameRow[], room: PageRoom): number {
-  let shown = 0;
-  for (const row of rows) {
-    if (room.frames <= 0) break;
-    // An own frame has a row with two links: about twice the bytes of one in a list.
-    room.frames -= row.kind === 'foreign' ? row.frames.length : 2;
-    shown++;
-  }
-  return shown;
-}
-
-/** What a row costs beside its value: the copy button, mostly. */
-const ROW_CHARACTERS = 350;
-
-/** Properties of all errors of a chain as rows; what does not fit is truncated and counted. */
-function propertyRows(
-  chain: readonly ThrownLink[],
-  room: PageRoom,
-): { rows: { name: string; value: unknown }[]; left: number; total: number } {
+/** Properties of all errors of a chain as rows; `left` counts those that are not shown. */
+function propertyRows(chain: readonly ThrownLink[]): {
+  rows: { name: string; value: unknown }[];
+  left: number;
+} {
   const all = chain.flatMap((link) =>
     [['code', link.code] as const, ['status', link.status] as const, ...Object.entries(link.properties)]
       .filter(([name, value]) => value !== null || (name !== 'code' && name !== 'status'))
       .map(([name, value]) => ({ name: chain.length === 1 ? name : `${link.class}.\u200b${name}`, value })),
   );
-  const rows: { name: string; value: unknown }[] = [];
-  for (const { name, value } of all) {
-    if (room.characters <= 0) break;
-    const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-    // Long values are folded after their beginning, which is sent twice.
-    const most = Math.max(100, room.characters - ROW_CHARACTERS);
-    rows.push({ name, value: text.length > most ? truncateText(text, most) : value });
-    room.characters -= Math.min(text.length, most) + ROW_CHARACTERS;
-  }
-  return { rows, left: all.length - rows.length, total: all.length };
+  const rows = all.slice(0, MOST_PROPERTIES).map(({ name, value }) => ({ name, value: shortValue(value) }));
+  return { rows, left: all.length - rows.length };
 }
 
 /** Longest headline; the whole message is shown below it. */
@@ -163,7 +141,6 @@ function whereTitle({ link, member }: { link: number; member?: number }, length:
 export const frameHelpers = {
   groupFrames,
   traceLines: (thrown: Thrown, most?: number): string[] => traceLines(thrown, most),
-  rowsWithin,
   propertyRows,
   headline,
   whereTitle,

@@ -1,9 +1,9 @@
 /**
  * What the exception panel and the error page show of each error: the first screen (message, place, causes), then frames, properties and
- * trace, as far as they fit on a page below 60 KB. The rest is counted.
+ * trace.
  */
 import { EMPTY_LINK, type Thrown, type ThrownFrame, type ThrownLink } from '../profiler/thrown.ts';
-import { frameHelpers, type PageRoom } from './frames.ts';
+import { frameHelpers } from './frames.ts';
 import { chainNote, chainOf, headlineOf, membersOf, rootOf } from './thrown-chain.ts';
 
 /** One error of a request, as the panel records it. */
@@ -15,13 +15,6 @@ export interface ThrownEntry {
   place: { link: number; frame: ThrownFrame; member?: number } | null;
   from?: { name: string; place: string | null };
   handler?: { name: string; place: string | null };
-}
-
-/** Remaining size of a page; each part subtracts what it uses. */
-interface Room extends PageRoom {
-  excerpts: number;
-  /** Of plain traces. */
-  lines: number;
 }
 
 export interface FrameView {
@@ -46,19 +39,13 @@ export interface LinkView {
   note: string;
   level: number;
   rows: RowView[];
-  /** Rows, frames and members that are not shown. */
-  rowsLeft: number;
+  /** Frames and members that were not recorded. */
   framesDropped: number;
   emptyNote: string;
   members: { number: number; class: string; headline: string; links: LinkView[] }[];
   membersDropped: number;
 }
 
-const FULL: Room & { logs: number } = { excerpts: 7, frames: 150, lines: 120, characters: 12_000, logs: 20 };
-const LEAN: typeof FULL = { excerpts: 2, frames: 50, lines: 40, characters: 3000, logs: 8 };
-/** Fewest lines of a trace for each error of a chain. */
-const FEWEST_LINES = 6;
-const MOST_TRACE_LINES = 300;
 /** Members of an AggregateError that the first screen names. */
 const NAMED_MEMBERS = 5;
 const ORIGINS: Readonly<Record<string, string>> = {
@@ -87,9 +74,8 @@ function noteOf(index: number, length: number): string {
 }
 
 export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | null) {
-  function ownRow(frame: ThrownFrame, times: number, shown: ThrownFrame | null, room: Room): FrameView {
-    const hasExcerpt = frame.excerpt !== null && !isAt(frame, shown) && room.excerpts > 0;
-    if (hasExcerpt) room.excerpts--;
+  function ownRow(frame: ThrownFrame, times: number, shown: ThrownFrame | null): FrameView {
+    const hasExcerpt = frame.excerpt !== null && !isAt(frame, shown);
     return {
       name: frame.function ?? '(anonymous)',
       place: frameHelpers.framePlace(frame),
@@ -101,15 +87,9 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
   }
 
   /** The first excerpt is open, unless its frame is shown above. */
-  function rowsOf(
-    link: ThrownLink,
-    before: ThrownLink | null,
-    { shown, room }: { shown: ThrownFrame | null; room: Room },
-  ): { rows: RowView[]; left: number } {
-    const all = frameHelpers.groupFrames(link, before);
-    const listed = all.slice(0, frameHelpers.rowsWithin(all, room));
+  function rowsOf(link: ThrownLink, before: ThrownLink | null, shown: ThrownFrame | null): RowView[] {
     let opened = shown === null || link.frames.some((frame) => isAt(frame, shown));
-    const rows = listed.map((row): RowView => {
+    return frameHelpers.groupFrames(link, before).map((row): RowView => {
       if (row.kind === 'awaited') return { kind: 'note', text: 'awaited' };
       if (row.kind === 'same') return { kind: 'note', text: row.title };
       if (row.kind === 'foreign') {
@@ -118,28 +98,25 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
         );
         return { kind: 'foreign', title: row.title, lines };
       }
-      const frame = ownRow(row.frame, row.times, shown, room);
+      const frame = ownRow(row.frame, row.times, shown);
       if (frame.excerpt === null || opened) return { kind: 'own', frame };
       opened = true;
       return { kind: 'own', frame: { ...frame, open: true } };
     });
-    return { rows, left: all.length - listed.length };
   }
 
   function linkOf(
     link: ThrownLink,
     before: ThrownLink | null,
-    given: { id: string; note: string; level: number; shown: ThrownFrame | null; room: Room },
+    given: { id: string; note: string; level: number; shown: ThrownFrame | null },
   ): LinkView {
-    const { id, note, level, room } = given;
-    const { rows, left } = rowsOf(link, before, given);
+    const { id, note, level, shown } = given;
     return {
       id,
       class: link.class,
       note,
       level,
-      rows,
-      rowsLeft: left,
+      rows: rowsOf(link, before, shown),
       framesDropped: link.framesDropped,
       emptyNote: link.isError
         ? 'No frames: the error carries no stack.'
@@ -154,7 +131,6 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
             note: depth === 0 ? headlineOf(inner) : `caused it: ${headlineOf(inner)}`,
             level: Math.min(6, level + 1),
             shown: null,
-            room,
           }),
         ),
       })),
@@ -173,7 +149,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     };
   }
 
-  function recordOf(entry: ThrownEntry, number: number, { level, room }: { level: number; room: Room }) {
+  function recordOf(entry: ThrownEntry, number: number, level: number) {
     const { thrown, origin, late, status } = entry;
     const { chain, chainEnd } = thrown;
     const top = chain[0] ?? EMPTY_LINK;
@@ -183,11 +159,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     const shown = where?.frame ?? null;
     const frames = chain.reduce((sum, link) => sum + link.frames.length + link.framesDropped, 0);
     const members = membersOf(thrown, linkId);
-    const properties = frameHelpers.propertyRows(chain, room);
-    const mostLines = Math.max(FEWEST_LINES, Math.floor(room.lines / chain.length));
-    const trace = frames > 0 ? frameHelpers.traceLines(thrown, mostLines).slice(0, MOST_TRACE_LINES) : [];
-    room.lines -= Math.min(room.lines, trace.length);
-    // From the root cause on: it gets the room first.
+    // From the root cause on.
     const links = chain
       .map((link, index) => [link, index] as const)
       .reverse()
@@ -197,7 +169,6 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
           note: noteOf(index, chain.length),
           level: level + 1,
           shown,
-          room,
         }),
       );
     return {
@@ -223,30 +194,17 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       membersLeft: members.length - Math.min(members.length, NAMED_MEMBERS),
       frames,
       links: frames > 0 || members.length > 0 ? links : [],
-      properties,
-      trace,
+      properties: frameHelpers.propertyRows(chain),
+      trace: frames > 0 ? frameHelpers.traceLines(thrown) : [],
     };
   }
 
-  /** `isPage`: the error page, whose heading is the message. `lean`: the page would be too long. */
-  function thrownPage(errors: readonly ThrownEntry[], { isPage = false, lean = false } = {}) {
-    const room = { ...(lean ? LEAN : FULL) };
-    const whole = lean ? errors.slice(0, 1) : errors;
-    return {
-      records: whole.map((entry, index) =>
-        recordOf(entry, index + 1, { level: index === 0 && isPage ? 1 : 2, room }),
-      ),
-      rest: errors.slice(whole.length).map(({ thrown, place }) => ({
-        class: thrown.chain[0]?.class ?? '',
-        headline: headlineOf(thrown.chain[0] ?? EMPTY_LINK),
-        place: place === null ? null : frameHelpers.framePlace(place.frame),
-      })),
-      /** Log lines that fit. */
-      logs: room.logs,
-    };
+  /** `isPage`: the error page, whose heading is the message. */
+  function thrownRecords(errors: readonly ThrownEntry[], isPage = false) {
+    return errors.map((entry, index) => recordOf(entry, index + 1, index === 0 && isPage ? 1 : 2));
   }
 
-  return { thrownPage } as const;
+  return { thrownRecords } as const;
 }
 
 /** Why no source is shown, as parts of a sentence: before a place or name, that itself, and after it. */

@@ -16,9 +16,10 @@ const collect = (fill: (context: Context) => void): LogsData =>
 
 function drawn(data: LogsData, given: Record<string, string> = {}) {
   return panel.draw?.(data, { profile: {} as Profile, query: given, amendments: {} }) as {
-    page: { rows: (LineGroup & { openHref: string | null })[]; total: number; next: number | null };
+    rows: (LineGroup & { openHref: string | null })[];
+    total: number;
     lines: number;
-    nextHref: string | null;
+    allHref: string;
   };
 }
 
@@ -36,11 +37,11 @@ describe('the logs panel', () => {
   it('groups lines that differ only in values, and shows each line on demand', () => {
     const data = collect(addBusyPage);
     const grouped = drawn(data);
-    expect(grouped.page.total).to.equal(5);
-    const repeated = grouped.page.rows.find(({ count }) => count > 1);
+    expect(grouped.total).to.equal(5);
+    const repeated = grouped.rows.find(({ count }) => count > 1);
     expect(repeated).to.include({ count: 18 });
     expect(repeated?.values.slice(0, 2)).to.deep.equal(['311', '318']);
-    expect(drawn(data, { rows: 'single' }).page.total).to.equal(22);
+    expect(drawn(data, { rows: 'single' }).total).to.equal(22);
   });
 
   it('keeps lines of different levels, channels and places apart', () => {
@@ -50,7 +51,7 @@ describe('the logs panel', () => {
       context.add('log', log({ channel: 'pino' }));
       context.add('log', log({ caller: 'src/a.ts:1' }));
     });
-    expect(drawn(data).page.total).to.equal(4);
+    expect(drawn(data).total).to.equal(4);
   });
 
   it('opens one group by its address, and leaves the others closed', () => {
@@ -58,16 +59,16 @@ describe('the logs panel', () => {
       addBusyPage(context);
       for (let i = 0; i < 3; i++) context.add('log', log({ message: `again ${i}`, atMs: 290 + i }));
     });
-    const group = drawn(data).page.rows.find(({ count }) => count === 18);
+    const group = drawn(data).rows.find(({ count }) => count === 18);
     const opened = drawn(data, Object.fromEntries(new URLSearchParams(group?.openHref?.replace(/#.*/, ''))));
-    expect(opened.page.total).to.equal(drawn(data).page.total + 17);
-    expect(opened.page.rows.filter(({ count }) => count === 3)).to.have.length(1);
-    const inside = drawn(data, { open: 'l10' }).page.rows;
+    expect(opened.total).to.equal(drawn(data).total + 17);
+    expect(opened.rows.filter(({ count }) => count === 3)).to.have.length(1);
+    const inside = drawn(data, { open: 'l10' }).rows;
     expect(
       inside.some(({ id }) => id === 'l10'),
       'a line inside of a group',
     ).to.equal(true);
-    expect(drawn(data, { open: 'l1"><' }).page.total).to.equal(drawn(data).page.total);
+    expect(drawn(data, { open: 'l1"><' }).total).to.equal(drawn(data).total);
   });
 
   it('takes boxes for levels that the form was sent with, and a channel', () => {
@@ -77,26 +78,20 @@ describe('the logs panel', () => {
     expect(drawn(data, {}).lines).to.equal(22);
     const tax = drawn(data, { channel: 'tax' });
     expect(tax.lines).to.equal(1);
-    expect(tax.page.rows.map(({ entry }) => entry.level)).to.deep.equal(['warn']);
+    expect(tax.rows.map(({ entry }) => entry.level)).to.deep.equal(['warn']);
     expect(drawn(data, { channel: 'no such' }).lines).to.equal(22);
   });
 
-  it('keeps a filter in the links to further rows', () => {
+  it('keeps a filter in the link to all rows', () => {
     const data = collect((context) => {
-      addCrowd(context, { queries: 1, lines: 500 });
+      addCrowd(context, { queries: 1, lines: 700 });
     });
-    const { page, nextHref } = drawn(data, { shown: '1', info: '1', find: 'order', rows: 'single' });
-    expect(page.next).to.not.equal(null);
-    const next = Object.fromEntries(new URLSearchParams(nextHref ?? ''));
-    expect(next).to.deep.equal({
-      panel: 'logs',
-      find: 'order',
-      shown: '1',
-      rows: 'single',
-      info: '1',
-      from: String(page.next),
-    });
-    expect(drawn(data, next).page.rows[0]?.id).to.equal(`l${(page.next ?? 0) + 1}`);
+    const { rows, allHref } = drawn(data, { shown: '1', info: '1', find: 'order', rows: 'single' });
+    expect(rows).to.have.length(500);
+    const all = Object.fromEntries(new URLSearchParams(allHref));
+    const query = { panel: 'logs', find: 'order', shown: '1', rows: 'single', info: '1', all: '1' };
+    expect(all).to.deep.equal(query);
+    expect(drawn(data, all).rows).to.have.length(700);
   });
 
   it('reads the stack of a logged error as frames, own places named from the folder of the application', () => {
@@ -113,7 +108,7 @@ describe('the logs panel', () => {
       const data = collect((made) => {
         made.add('log', log({ context }));
       });
-      const [row] = drawn(data).page.rows;
+      const [row] = drawn(data).rows;
       expect(
         row?.stack?.frames.map(({ kind, file, line }) => `${kind} ${file ?? ''}:${line ?? ''}`),
       ).to.deep.equal([
@@ -127,7 +122,7 @@ describe('the logs panel', () => {
     const odd = collect((made) => {
       made.add('log', log({ context: { stack: 'no frame at all' } }));
     });
-    expect(drawn(odd).page.rows[0]).to.deep.include({ stack: null, details: { stack: 'no frame at all' } });
+    expect(drawn(odd).rows[0]).to.deep.include({ stack: null, details: { stack: 'no frame at all' } });
   });
 
   it('presents every line with its level, channel, context, place and stack', () => {
@@ -185,14 +180,5 @@ describe('the logs panel', () => {
       context.add('log', log({ atMs: 301 }));
     });
     expect(data.lines.map(({ after }) => after)).to.deep.equal([false, true]);
-  });
-
-  it('pages a flood and says so', () => {
-    const data = collect((context) => {
-      addCrowd(context, { queries: 1, lines: 500 });
-    });
-    const { page } = drawn(data);
-    expect(page.next).to.be.within(20, 200);
-    expect(drawn(data, { from: String(page.next) }).page.rows[0]?.id).to.equal(`l${(page.next ?? 0) + 1}`);
   });
 });

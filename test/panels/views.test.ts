@@ -37,9 +37,9 @@ describe('the panel of views', () => {
         context.add('view', view({ name: 'row.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
     });
     const model = panel.draw?.(data as never, { profile: {} as Profile, query: {}, amendments: {} }) as {
-      page: { rows: ViewRow[] };
+      rows: ViewRow[];
     };
-    expect(model.page.rows.map(({ count, sumMs }) => [count, sumMs])).to.deep.equal([
+    expect(model.rows.map(({ count, sumMs }) => [count, sumMs])).to.deep.equal([
       [1, 18.2],
       [40, 20],
     ]);
@@ -54,7 +54,8 @@ describe('the panel of views', () => {
 
   function present(data: ReturnType<typeof collect>, query: Record<string, string> = {}) {
     return panel.draw?.(data!, { profile: {} as Profile, query, amendments: {} }) as {
-      page: { rows: ViewRow[]; total: number; next: number | null };
+      rows: ViewRow[];
+      total: number;
       templates: TemplateRow[];
     };
   }
@@ -67,7 +68,7 @@ describe('the panel of views', () => {
         context.add('view', view({ name: 'b.ejs', file: '/v/b.ejs', depth: 1, parent: 0, durationMs: 1 }));
       }
     });
-    expect(present(data).page.rows, 'they alternate').to.have.length(7);
+    expect(present(data).rows, 'they alternate').to.have.length(7);
     expect(
       present(data).templates.map(({ name, count, sumMs, selfMs }) => [name, count, sumMs, selfMs]),
     ).to.deep.equal([
@@ -88,15 +89,14 @@ describe('the panel of views', () => {
       '',
       'missing is not defined',
     ].join('\n');
-    const [row] = present(collect((context) => void context.add('view', view({ error })))).page.rows;
+    const [row] = present(collect((context) => void context.add('view', view({ error })))).rows;
     expect(row?.failure?.place).to.equal('/app/views/orders/show.ejs:12');
     expect(row?.failure?.message).to.equal('missing is not defined');
     expect(row?.failure?.lines.filter(({ failed }) => failed)).to.deep.equal([
       { number: 12, text: '  <li><%= missing.name %></li>', failed: true },
     ]);
     for (const other of ['plain', '', 'a:1', 'a:1\n\nb', '\n >> x|', 'x'.repeat(5000)]) {
-      const [plain] = present(collect((context) => void context.add('view', view({ error: other })))).page
-        .rows;
+      const [plain] = present(collect((context) => void context.add('view', view({ error: other })))).rows;
       expect(plain?.failure).to.deep.equal({ message: other, place: null, lines: [] });
     }
   });

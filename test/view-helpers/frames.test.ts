@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ThrownFrame, ThrownLink } from '../../app/profiler/thrown.ts';
 import { frameHelpers } from '../../app/view-helpers/frames.ts';
 
-const { groupFrames, traceLines, rowsWithin, propertyRows, headline } = frameHelpers;
+const { groupFrames, traceLines, propertyRows, headline } = frameHelpers;
 
 function frame(name: string, more: Partial<ThrownFrame> = {}): ThrownFrame {
   const nothing = { package: null, async: false, ranFrom: null, excerpt: null };
@@ -72,12 +72,6 @@ describe('frames of an error', () => {
     ]);
   });
 
-  it('are shown as long as there is room', () => {
-    const rows = groupFrames(link(Array.from({ length: 30 }, (_value, index) => frame(`f${index}`))), null);
-    expect(rowsWithin(rows, { frames: 10, characters: 0 })).to.equal(5);
-    expect(rowsWithin(rows, { frames: 0, characters: 0 })).to.equal(0);
-  });
-
   it('read like Node’s own trace, with causes and members', () => {
     const member = { chain: [link([frame('m')], { message: 'inner' })], chainEnd: 'root' as const };
     const native = frame('map', { kind: 'native', file: null, line: null, column: null });
@@ -98,16 +92,22 @@ describe('frames of an error', () => {
 });
 
 describe('properties of an error', () => {
-  it('come with code and status, cut and counted where the page has no room', () => {
-    const chain = [
-      link([], { code: 'E', status: 404, properties: { long: 'x'.repeat(5000), next: null, last: 1 } }),
-    ];
-    const all = propertyRows(chain, { frames: 0, characters: 100_000 });
-    expect(all.rows.map(({ name }) => name)).to.deep.equal(['code', 'status', 'long', 'next', 'last']);
-    const some = propertyRows(chain, { frames: 0, characters: 2000 });
-    expect(some.rows).to.have.length(3);
-    expect(some.left).to.equal(2);
-    expect(String(some.rows[2]?.value)).to.match(/more characters\)$/);
+  it('come with code and status, if it has them', () => {
+    const properties = { next: null, last: 1 };
+    const names = (chain: ThrownLink[]): string[] => propertyRows(chain).rows.map(({ name }) => name);
+    const all = link([], { code: 'E', status: 404, properties });
+    expect(names([all])).to.deep.equal(['code', 'status', 'next', 'last']);
+    expect(names([link([], { properties })])).to.deep.equal(['next', 'last']);
+    expect(names([link([], { properties }), all])[0]).to.equal('Error.\u200bnext');
+  });
+
+  it('are the first 50, each at most 2,000 characters long', () => {
+    const values = Object.fromEntries(
+      Array.from({ length: 60 }, (_value, at) => [`p${at}`, 'x'.repeat(5000)]),
+    );
+    const { rows, left } = propertyRows([link([], { properties: values })]);
+    expect([rows.length, left]).to.deep.equal([50, 10]);
+    expect(String(rows[0]?.value)).to.match(/^x{1900,2000}.*more characters\)$/);
   });
 });
 

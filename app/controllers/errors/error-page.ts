@@ -39,8 +39,6 @@ export interface ErrorPageOptions {
 export type RenderError = (input: ErrorPageInput) => string;
 
 const LONGEST_TITLE = 400;
-/** Bytes; no page may exceed 60 KB. */
-const LONGEST_PAGE = 58_000;
 const LONGEST_ADDRESS = 600;
 
 function truncate(text: string, limit: number): string {
@@ -155,11 +153,7 @@ export function createErrorPage({
       data: readException(profile, input.status),
       profile,
     };
-    const html = renderPage('errors/error', { ...model, lean: false });
-    // Rare: many errors in one request, each with a long stack. The page counts what it leaves out; the profile has it.
-    return html.length > LONGEST_PAGE / 3 && Buffer.byteLength(html) > LONGEST_PAGE
-      ? renderPage('errors/error', { ...model, lean: true })
-      : html;
+    return renderPage('errors/error', model);
   }
 
   return (input) => {

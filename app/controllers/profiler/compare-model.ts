@@ -1,22 +1,15 @@
-/** A comparison -> the view model of its page, bounded in rows and length. */
+/** A comparison -> the view model of its page. */
 import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import type { Comparison, FigureRow, WorkRow, WorkSection } from './compare-profiles.ts';
+import type { Comparison, FigureRow, WorkSection } from './compare-profiles.ts';
 import { NEWEST } from './compare-query.ts';
 import { type ReplayMark, replayMarkOf } from './replay-profile.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { scaleOf, TIMELINE_BOX, timelineDrawing } from './compare-timeline.ts';
 
-/** Rows per section, by default and with `all`. */
-const MOST_ROWS = 16;
-const ALL_ROWS = 200;
-/** Rows that each section gets, however long the others are. */
-const LEAST_ROWS = 5;
-const MOST_VALUES = 25;
-const ALL_VALUES = 50;
-/** Characters of HTML for the rows of all sections, so that the page stays below 60 KB. */
-const ROOM = 24_000;
+/** Rows of a section and of the values. */
+const MOST_ROWS = 500;
 
 /** `bar`: -1 to 1, from the middle of the bar: the change as a share of the larger value. */
 function figureBar(row: FigureRow) {
@@ -24,32 +17,16 @@ function figureBar(row: FigureRow) {
   return { ...row, bar: row.change === null || larger === 0 ? 0 : row.change / larger };
 }
 
-/** Estimated length of a row as HTML. */
-function costOf({ label, tokens }: WorkRow): number {
-  return 330 + label.length + 24 * (tokens ?? []).filter(([kind]) => kind !== '').length;
-}
-
-/** Sections share the room; what one does not use is left to those after it. */
+/** Unchanged rows are left out unless all are requested. */
 function shownSections(sections: readonly WorkSection[], all: boolean) {
-  let room = ROOM;
   return sections.map(({ rows, ...section }, index) => {
     const wanted = all ? rows : rows.filter(({ unchanged }) => !unchanged);
-    const share = room / (sections.length - index);
-    const shown: WorkRow[] = [];
-    let spent = 0;
-    for (const row of wanted.slice(0, all ? ALL_ROWS : MOST_ROWS)) {
-      spent += costOf(row);
-      if (spent > share && shown.length >= LEAST_ROWS) break;
-      shown.push(row);
-    }
-    room -= Math.min(spent, room);
     return {
       ...section,
       id: `w${index + 1}`,
-      rows: shown,
-      /** Rows that are not shown: unchanged ones, and others for lack of space. */
+      rows: wanted.slice(0, MOST_ROWS),
       unchanged: rows.length - wanted.length,
-      more: wanted.length - shown.length,
+      more: Math.max(0, wanted.length - MOST_ROWS),
     };
   });
 }
@@ -84,7 +61,7 @@ export function createCompareModel(options: {
   });
   const sides = [side('A', a), side('B', b)];
   const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
-  const shown = comparison.values.slice(0, all ? ALL_VALUES : MOST_VALUES);
+  const shown = comparison.values.slice(0, MOST_ROWS);
   return {
     title: `${a.token} and ${b.token} compared`,
     sides,

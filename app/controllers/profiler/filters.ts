@@ -25,7 +25,6 @@ export interface Filters {
 }
 
 const ALIASES: Readonly<Record<string, FilterName>> = { status_code: 'status', start: 'from', end: 'until' };
-/** Keeps the page below 60 KB even if every row has an error and an error page. */
 const DEFAULT_LIMIT = 25;
 const MOST_ROWS = 200;
 /** Beyond it, filters are faster than paging. */

@@ -21,7 +21,7 @@ export interface PanelShown {
   empty: EmptyState | null;
   /** What the panel presents; null if it presents nothing. */
   presented: Presentation | null;
-  /** The same, bounded, for a panel without its own view. */
+  /** The same, the first rows of each section, for a panel without its own view. */
   rows: () => RowsPage;
   /** What its own view needs besides the rows. */
   model: object | null;
@@ -55,7 +55,7 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
     failure: null,
     empty: data === null ? emptyOf(panel, profile) : null,
     presented: null,
-    rows: () => rowsPage({ sections: [] }, { all: false, allHref: '' }),
+    rows: () => rowsPage({ sections: [] }, { query: {}, allHref: '' }),
     model: null,
     dropped: Object.entries(panel.facts ?? {}).flatMap(([name, noun]) => {
       const count = profile.dropped[name] ?? 0;
@@ -66,7 +66,7 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
   try {
     const presented = presentPanel(panel, page);
     const allHref = `${urls.profile(profile.token, panel.name)}&all=1`;
-    const rows = (): RowsPage => rowsPage(presented ?? { sections: [] }, { all: query.all === '1', allHref });
+    const rows = (): RowsPage => rowsPage(presented ?? { sections: [] }, { query, allHref });
     return { ...shown, presented, rows, model: panel.draw?.(data, page) ?? null };
   } catch (failed) {
     return { ...shown, failure: messageOf(failed) };

@@ -24,7 +24,6 @@ const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean
   ['Last', 'last', true],
 ];
 
-/** Keeps the page below 60 KB. */
 const ROWS_PER_PAGE = 40;
 
 const VALUES: Readonly<Record<RouteSort, (summary: RouteSummary) => number | string>> = {

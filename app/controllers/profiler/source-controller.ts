@@ -97,7 +97,7 @@ export function createSourceController(services: PageServices): { source: PageAc
             };
           }),
       },
-      { all: true, allHref: '' },
+      { query: { all: '1' }, allHref: '' },
     );
   }
 

@@ -6,14 +6,10 @@ import { ownFunctions, selfByKind, whereOf } from './present.ts';
 
 /** Narrower blocks are not drawn. */
 const LEAST_SHARE = 0.004;
-/** Characters of all blocks as HTML, about: the page stays below 60 KB. */
-const BUDGET = 22_000;
-const BLOCK = 200;
 const DEEPEST = 60;
 const ROW = 24;
 
 interface FlameBlock {
-  totalUs: number;
   x: string;
   y: number;
   width: string;
@@ -35,7 +31,7 @@ export function drawCpu(kept: KeptCpu) {
   if (!isSampled(kept)) return { blocks: [], height: 0, left: 0, kinds: null, rowHeight: ROW };
   const root = callTree(kept);
   const rows = new Map(ownFunctions(root).map(({ key }, index) => [key, `#f${index + 1}`]));
-  const all: FlameBlock[] = [];
+  const blocks: FlameBlock[] = [];
   let left = 0;
   const walk = (node: CallNode, startUs: number, depth: number): void => {
     const share = node.totalUs / root.totalUs;
@@ -43,8 +39,7 @@ export function drawCpu(kept: KeptCpu) {
       left++;
       return;
     }
-    all.push({
-      totalUs: node.totalUs,
+    blocks.push({
       x: percent(startUs / root.totalUs),
       y: depth * ROW,
       width: percent(share),
@@ -64,11 +59,6 @@ export function drawCpu(kept: KeptCpu) {
     walk(child, at, 0);
     at += child.totalUs;
   }
-  let spent = 0;
-  // A caller is at least as wide as what it calls.
-  const blocks = all
-    .toSorted((a, b) => b.totalUs - a.totalUs || a.y - b.y)
-    .filter(({ title }) => (spent += BLOCK + 2 * title.length) <= BUDGET);
   const height = Math.max(0, ...blocks.map(({ y }) => y + ROW));
-  return { blocks, height, left: left + all.length - blocks.length, kinds: selfByKind(root), rowHeight: ROW };
+  return { blocks, height, left, kinds: selfByKind(root), rowHeight: ROW };
 }

@@ -1,20 +1,12 @@
 /** What the page of the database panel needs beyond the rows: orders, the filter, groups, one page of them, cards of loops. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf, PAGE_BUDGET, type Page, pageOf } from '../shared/rows.ts';
+import { addressOf } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import { cardOf } from './cards.ts';
 import type { DatabaseData } from './data.ts';
-import {
-  asRun,
-  byStatement,
-  byTime,
-  costOf,
-  failedOnly,
-  type ListItem,
-  matches,
-  openCostOf,
-} from './list-items.ts';
-import { type Building, buildRow, type DatabaseRow, sharedParts } from './list-rows.ts';
-import { type ShownPlan, shownPlans } from './plans.ts';
+import { asRun, byStatement, byTime, failedOnly, matches } from './list-items.ts';
+import { type Building, buildRow, sharedParts } from './list-rows.ts';
+import { shownPlans } from './plans.ts';
 import { transactionMarks } from './transactions.ts';
 
 const ORDERS = {
@@ -31,26 +23,6 @@ function orderOf(asked: string | undefined): Order {
   return asked !== undefined && Object.hasOwn(ORDERS, asked) ? (asked as Order) : 'run';
 }
 
-/** Estimated characters of HTML of a node of a query plan. */
-const NODE_COST = 330;
-
-function planCost(plan: ShownPlan | undefined): number {
-  return plan === undefined ? 0 : 500 + (plan.tree?.length ?? 0) * NODE_COST;
-}
-
-/** Its name in the address. */
-function nameOf({ id, members }: ListItem): string {
-  return id ?? `q${(members[0] ?? 0) + 1}`;
-}
-
-/** The first page if the item `open` is on it, else a page that begins with that item. */
-function fromOf(data: DatabaseData, items: readonly ListItem[], open: string): string {
-  const at = items.findIndex((item) => nameOf(item) === open);
-  let spent = 0;
-  for (const item of items.slice(0, Math.max(0, at))) spent += costOf(data, item, true);
-  return spent > PAGE_BUDGET - 4000 ? String(at) : '0';
-}
-
 export function drawQueries(data: DatabaseData, { query, amendments }: PanelPage, slowMs: number) {
   const order = orderOf(query.order);
   const find = (query.find ?? '').slice(0, 200);
@@ -58,17 +30,6 @@ export function drawQueries(data: DatabaseData, { query, amendments }: PanelPage
     addressOf('database', { order: order === 'run' ? null : order, find, ...changes });
   const items = ORDERS[order].items(data);
   const found = find === '' ? items : items.filter((item) => matches(data, item, find.toLowerCase()));
-  const plans = shownPlans(data, amendments.plan);
-  const open = query.open ?? '';
-  const plannedCost = ({ members }: ListItem): number => planCost(plans.get(members[0] ?? -1));
-  const brief =
-    found.reduce((sum, item) => sum + costOf(data, item, false) + plannedCost(item), 0) > PAGE_BUDGET;
-  const cost = (item: ListItem): number => {
-    if (nameOf(item) === open) return openCostOf(data, item) + plannedCost(item);
-    return costOf(data, item, brief) + (brief ? 0 : plannedCost(item));
-  };
-  const asked = { ...query, from: query.from ?? fromOf(data, found, open) };
-  const listed = pageOf(found, { query: asked, cost });
   const cards = data.groups
     .map((group, at) => ({ group, at }))
     .filter(({ group }) => group.kind !== 'duplicate')
@@ -79,16 +40,11 @@ export function drawQueries(data: DatabaseData, { query, amendments }: PanelPage
     ...shared,
     data,
     slowMs,
-    brief,
-    open,
+    query,
     explained: new Set(shownCards.map(({ id }) => id)),
-    plans,
+    plans: shownPlans(data, amendments.plan),
     transactions: order === 'run' && find === '' ? transactionMarks(data) : new Map(),
-    memberFrom: /^\d{1,4}$/.test(query.member ?? '') ? Number(query.member) : 0,
-    hrefOf: (id, member = 0) =>
-      `${link({ from: listed.from === 0 ? null : listed.from, open: id, member: member === 0 ? null : member })}#${id}`,
   };
-  const page: Page<DatabaseRow> = { ...listed, rows: listed.rows.map((item) => buildRow(building, item)) };
   return {
     order,
     says: ORDERS[order].says,
@@ -101,9 +57,8 @@ export function drawQueries(data: DatabaseData, { query, amendments }: PanelPage
       })),
     find,
     clear: link({ find: null }),
-    page,
-    nextHref: page.next === null ? null : link({ from: page.next }),
-    firstHref: link({}),
+    rows: firstRows(found, query).map((item) => buildRow(building, item)),
+    total: found.length,
     allHref: link({ all: 1 }),
     cards: shownCards,
     moreCards: Math.max(0, cards.length - CARDS_SHOWN),

@@ -1,4 +1,4 @@
-/** The items of the list on the database page, their order, and their estimated size. */
+/** The items of the list on the database page, and their orders. */
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type DatabaseData, type DatabaseGroup, GROUP_LABELS, GROUP_TONES } from './data.ts';
 import { timesOf } from '../shared/query-groups.ts';
@@ -12,11 +12,6 @@ export interface Badge {
 export const LINE_LENGTH = 240;
 /** Characters of a statement below its row. */
 export const STATEMENT_LENGTH = 3000;
-export const MEMBERS_SHOWN = 8;
-/** In the group that the address opens. */
-export const MEMBERS_OPEN = 80;
-/** Estimated characters of HTML of a member of a group. */
-const MEMBER_COST = 400;
 
 /** A row of the list before it is built: only those of one page are. */
 export interface ListItem {
@@ -75,27 +70,6 @@ export function byStatement(data: DatabaseData): ListItem[] {
 
 function statementText(data: DatabaseData, index: number): string {
   return data.statements[data.queries[index]?.statement ?? 0]?.sql ?? '';
-}
-
-/** Estimated characters of HTML: the line of an item, and unless `brief` its statement and values. */
-export function costOf(data: DatabaseData, { members, id }: ListItem, brief: boolean): number {
-  const [first = 0] = members;
-  const text = statementText(data, first);
-  const { length } = text;
-  // Each becomes an entity, except those around plain names, which are not shown.
-  const quotes = text.slice(0, LINE_LENGTH).split('"').length - 1;
-  const bindings = data.queries[first]?.bindings ?? [];
-  const line = 560 + Math.min(length, LINE_LENGTH) * 1.8 + quotes * 2.5 + Math.min(bindings.length, 8) * 24;
-  if (id !== null) return line + 240 + (brief ? 0 : Math.min(members.length, MEMBERS_SHOWN) * MEMBER_COST);
-  if (brief) return line;
-  const values = JSON.stringify(bindings).length;
-  return line + 800 + Math.min(length, STATEMENT_LENGTH) * 2.2 + bindings.length * 150 + values * 2;
-}
-
-/** The same of the item that the address opens. */
-export function openCostOf(data: DatabaseData, item: ListItem): number {
-  if (item.id === null) return costOf(data, item, false);
-  return costOf(data, item, true) + Math.min(item.members.length, MEMBERS_OPEN) * MEMBER_COST;
 }
 
 export function matches(data: DatabaseData, { members }: ListItem, text: string): boolean {

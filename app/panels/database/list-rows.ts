@@ -1,25 +1,19 @@
 /** Items of the list -> rows as the view shows them. */
+import type { PanelPage } from '../../profiler/panel.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { differingNames } from '../shared/one-query.ts';
-import { coveredMs, pick } from '../shared/rows.ts';
+import { addressOf, coveredMs, pick } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';
 import type { DatabaseData, DatabaseGroup, DatabaseQuery } from './data.ts';
-import {
-  type Badge,
-  badgeOf,
-  LINE_LENGTH,
-  type ListItem,
-  MEMBERS_OPEN,
-  MEMBERS_SHOWN,
-  STATEMENT_LENGTH,
-} from './list-items.ts';
+import { type Badge, badgeOf, LINE_LENGTH, type ListItem, STATEMENT_LENGTH } from './list-items.ts';
 import type { ShownPlan } from './plans.ts';
 import type { TransactionMark } from './transactions.ts';
 
-export type DatabaseRow = { query: QueryRow; group?: undefined } | { group: GroupRow; query?: undefined };
+type DatabaseRow = { query: QueryRow; group?: undefined } | { group: GroupRow; query?: undefined };
 
 /** Characters of a value in the line of a row. */
 const VALUE_LENGTH = 32;
@@ -87,18 +81,12 @@ export function sharedParts(data: DatabaseData): SharedParts {
 export interface Building extends SharedParts {
   data: DatabaseData;
   slowMs: number;
-  /** Rows lack statement and values, because there are too many. */
-  brief: boolean;
-  /** Id of the row that the address opens. */
-  open: string;
-  /** The first shown member of an open group. */
-  memberFrom: number;
+  query: PanelPage['query'];
   /** Groups that have a card above the list. */
   explained: ReadonlySet<string>;
   /** By index of a query. */
   plans: ReadonlyMap<number, ShownPlan>;
   transactions: ReadonlyMap<number, TransactionMark>;
-  hrefOf: (id: string, memberFrom?: number) => string;
 }
 
 function badgesOf({ data, slowMs, plans }: Building, index: number, query: DatabaseQuery): Badge[] {
@@ -130,16 +118,6 @@ interface Body {
   /** Number of another query whose plan is that of the same statement; null if it has its own, or there is none. */
   planAt: number | null;
 }
-const NO_BODY: Body = {
-  lines: [],
-  isWhole: true,
-  truncated: 0,
-  bindings: [],
-  excerpt: null,
-  plan: null,
-  planAt: null,
-};
-
 /** Number of a query of this statement that has a plan. */
 function plannedFor({ data, plans }: Building, statement: number): number | null {
   for (const [index, { tree }] of plans)
@@ -166,13 +144,11 @@ export type QueryRow = ReturnType<typeof queryRow>;
 type GroupRow = ReturnType<typeof groupRow>;
 
 function queryRow(building: Building, index: number) {
-  const { data, hrefOf, lineOf, differingIn } = building;
+  const { data, lineOf } = building;
   const query = data.queries[index];
   if (query === undefined) throw new RangeError(`There is no query ${index}.`);
-  const names = query.group === null ? [] : differingIn(query.group);
   const id = `q${index + 1}`;
-  const open = building.open === id;
-  const whole = open || !building.brief;
+  const open = building.query.open === id;
   return {
     id,
     /** Its place in the order of execution: `5`, or `5–22` for a group. */
@@ -180,17 +156,27 @@ function queryRow(building: Building, index: number) {
     tokens: joinTokens(valuesInPlace(lineOf(query.statement), query.bindings, VALUE_LENGTH).tokens),
     query,
     badges: badgesOf(building, index, query),
-    ...(whole ? bodyOf(building, index, query, open) : NO_BODY),
+    ...bodyOf(building, index, query, open),
+    transaction: building.transactions.get(index) ?? null,
+    /** The address opens it. */
+    open,
+  };
+}
+
+function memberRow({ differingIn }: Building, query: DatabaseQuery, index: number) {
+  const id = `q${index + 1}`;
+  const names = query.group === null ? [] : differingIn(query.group);
+  return {
+    id,
+    number: String(index + 1),
+    query,
     /** The values that differ within its group: `id = 311`. */
     differs: query.bindings
       .filter(({ name }) => names.includes(name))
       .map(({ name, value }) => `${name} = ${textOf(value)}`)
       .join(', '),
-    transaction: building.transactions.get(index) ?? null,
-    /** The page that shows its statement and values; null if this one does. */
-    openHref: whole ? null : hrefOf(id),
-    /** The address opens it. */
-    open,
+    /** The page that shows its statement and values: grouped queries have a row of their own only there. */
+    openHref: `${addressOf('database', { order: 'time', open: id })}#${id}`,
   };
 }
 
@@ -203,16 +189,12 @@ function numbersOf(members: readonly number[]): string {
 }
 
 function groupRow(building: Building, id: string, members: readonly number[], badge: Badge | null) {
-  const { data, hrefOf, lineOf, transactions } = building;
+  const { data, lineOf, transactions, query: asked } = building;
   const queries = members.map((index) => data.queries[index]).filter((query) => query !== undefined);
   const rows = queries.map((query) => query.rows).filter((count) => count !== null);
   const callers = new Set(queries.map(({ caller }) => caller));
   const marks = new Set(members.map((index) => transactions.get(index)?.name));
-  const open = building.open === id;
-  const from = open ? Math.min(building.memberFrom, members.length - 1) : 0;
-  const to = from + (open ? MEMBERS_OPEN : building.brief ? 0 : MEMBERS_SHOWN);
-  const shown = members.slice(from, to);
-  const memberOf = { ...building, brief: true };
+  const shown = firstRows(members, asked);
   const failed = queries.filter(({ error }) => error !== null);
   const anchor = id.startsWith('r') ? `g${id.slice(1)}` : null;
   return {
@@ -230,14 +212,13 @@ function groupRow(building: Building, id: string, members: readonly number[], ba
     rows: rows.length === 0 ? null : rows.reduce((total, count) => total + count, 0),
     caller: callers.size === 1 ? ([...callers][0] ?? null) : null,
     transaction: marks.size === 1 ? (transactions.get(members[0] ?? 0) ?? null) : null,
-    members: shown.map((index) => queryRow(memberOf, index)),
-    /** Members after those shown, and before them. */
-    more: Math.max(0, members.length - to),
-    earlier: from,
-    /** The page that opens it at its first member, and at the next one that is not shown. */
-    openHref: hrefOf(id),
-    nextHref: hrefOf(id, open ? to : 0),
-    open,
+    members: shown.flatMap((index) => {
+      const query = data.queries[index];
+      return query === undefined ? [] : [memberRow(building, query, index)];
+    }),
+    /** Members that are not shown. */
+    more: members.length - shown.length,
+    open: asked.open === id || members.some((index) => asked.open === `q${index + 1}`),
   };
 }
 

@@ -1,14 +1,13 @@
-/** What the page shows besides the rows: a filter, and as many values as fit. */
+/** What the page shows besides the rows: a filter. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf, pageOf } from '../shared/rows.ts';
+import { addressOf } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import type { DumpData } from './data.ts';
 import { findOf } from '../shared/find-field.ts';
 
 /** Maximum lines of a value's tree, and characters of a text. */
 const TREE_LINES = 150;
 const TEXT_LENGTH = 6000;
-/** With fewer of them on a page, each may be longer. */
-const LINES_OF_ALL = 400;
 
 interface DumpRow {
   dump: DumpData['dumps'][number];
@@ -29,17 +28,15 @@ export function drawDumps({ dumps }: DumpData, { query }: PanelPage) {
     length: JSON.stringify(dump.value).length,
   }));
   const found = find === '' ? rows : rows.filter((row) => holds(row, find.toLowerCase()));
-  const page = pageOf(found, { query, cost: ({ length }) => 700 + Math.min(length, TEXT_LENGTH) * 3 });
   const link = (changes: Record<string, string | number | null>): string =>
     addressOf('dump', { find, ...changes });
   return {
     find,
-    page,
-    treeLines: Math.min(TREE_LINES, Math.ceil(LINES_OF_ALL / Math.max(1, page.rows.length))),
+    rows: firstRows(found, query),
+    total: found.length,
+    treeLines: TREE_LINES,
     textLength: TEXT_LENGTH,
     clear: link({ find: null }),
-    firstHref: link({}),
-    nextHref: page.next === null ? null : link({ from: page.next }),
     allHref: link({ all: 1 }),
   };
 }

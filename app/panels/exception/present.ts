@@ -85,7 +85,7 @@ function recordSections(record: ThrownRecord, index: number): Section[] {
     (text) => text !== '',
   );
   const end = CHAIN_ENDS[chainEnd];
-  const { rows: properties } = frameHelpers.propertyRows(chain, { frames: 0, characters: 12_000 });
+  const { rows: properties } = frameHelpers.propertyRows(chain);
   const hasTrace = chain.some(({ frames }) => frames.length > 0);
   return [
     {

@@ -1,7 +1,8 @@
-/** What the page of outgoing calls needs beyond the rows: the filter, calls folded into groups, one page of them. */
+/** What the page of outgoing calls needs beyond the rows: the filter, and calls folded into groups. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { addressOf, PAGE_BUDGET, pageOf, totalMs } from '../shared/rows.ts';
+import { addressOf, totalMs } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import { curlOf } from './curl.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
@@ -37,10 +38,6 @@ function profileLink(
 /** Characters of a body on the page. */
 const MOST_BODY = 6000;
 
-function bodyCost(body: CallEntry['requestBody']): number {
-  return body === undefined ? 0 : 400 + 2 * Math.min(MOST_BODY, body.text?.length ?? 0);
-}
-
 function bodyRow(title: string, body: CallEntry['requestBody']) {
   if (body === undefined) return [];
   const { bytes, text, truncated } = body;
@@ -56,22 +53,6 @@ function bodyRow(title: string, body: CallEntry['requestBody']) {
       isCut: truncated || (whole?.length ?? 0) > MOST_BODY,
     },
   ];
-}
-
-/** Estimated characters of HTML: the line of a call, and unless `brief` its details. */
-function costOf(call: CallEntry, brief: boolean): number {
-  const { url, requestHeaders, responseHeaders } = call;
-  const line = 620 + Math.min(url.length, 400);
-  if (brief) return line;
-  const headers = [...requestHeaders, ...responseHeaders];
-  return (
-    line +
-    2200 +
-    url.length * 3 +
-    bodyCost(call.requestBody) +
-    bodyCost(call.responseBody) +
-    headers.reduce((total, { name, value }) => total + 110 + name.length * 2 + value.length * 3, 0)
-  );
 }
 
 /** A group takes the place of its first call. */
@@ -91,14 +72,7 @@ function matches(call: CallEntry, text: string): boolean {
   return parts.join(' ').toLowerCase().includes(text);
 }
 
-/** The first page if the call `open` is on it, else a page that begins with that call. */
-function fromOf(plans: readonly Plan[], open: string, cost: (plan: Plan, brief: boolean) => number): string {
-  const at = plans.findIndex(({ members }) => members.some((index) => `c${index + 1}` === open));
-  const before = plans.slice(0, Math.max(0, at)).reduce((sum, plan) => sum + cost(plan, true), 0);
-  return before > PAGE_BUDGET - 6000 ? String(at) : '0';
-}
-
-type DrawnRow = ReturnType<typeof drawCalls>['page']['rows'][number];
+type DrawnRow = ReturnType<typeof drawCalls>['rows'][number];
 export type CallRow = NonNullable<DrawnRow['row']>;
 export type CallGroupRow = NonNullable<DrawnRow['group']>;
 
@@ -114,16 +88,7 @@ export function drawCalls(data: HttpClientData, { profile, query, called }: Pane
       return call !== undefined && matches(call, find.toLowerCase());
     }),
   );
-  const cost = ({ members }: Plan, short: boolean): number =>
-    members.reduce((sum, index) => sum + (calls[index] ? costOf(calls[index], short) : 0), 400);
-  const brief = found.reduce((sum, plan) => sum + cost(plan, false), 0) > PAGE_BUDGET;
   const open = query.open ?? '';
-  const page = pageOf(found, {
-    query: { ...query, from: query.from ?? fromOf(found, open, cost) },
-    cost: (plan) => cost(plan, brief),
-  });
-  const hrefOf = (id: string): string =>
-    `${link({ from: page.from === 0 ? null : page.from, open: id })}#${id}`;
 
   function rowOf(index: number) {
     const call = calls[index];
@@ -135,8 +100,6 @@ export function drawCalls(data: HttpClientData, { profile, query, called }: Pane
       {
         id,
         open: open === id,
-        /** The page that shows it in full; null if this one does. */
-        openHref: brief && open !== id ? hrefOf(id) : null,
         number: index + 1,
         call,
         /** How it failed; null if it did not. */
@@ -183,15 +146,11 @@ export function drawCalls(data: HttpClientData, { profile, query, called }: Pane
   return {
     find,
     clear: link({ find: null }),
-    page: {
-      ...page,
-      rows: page.rows.map((plan) => ({
-        group: plan.group === null ? null : groupRow(plan, plan.group),
-        row: plan.group === null ? (rowOf(plan.members[0] ?? -1)[0] ?? null) : null,
-      })),
-    },
-    firstHref: link({}),
-    nextHref: page.next === null ? null : link({ from: page.next }),
+    rows: firstRows(found, query).map((plan) => ({
+      group: plan.group === null ? null : groupRow(plan, plan.group),
+      row: plan.group === null ? (rowOf(plan.members[0] ?? -1)[0] ?? null) : null,
+    })),
+    total: found.length,
     allHref: link({ all: 1 }),
     slowestMs: Math.max(0, ...calls.map(({ durationMs }) => durationMs ?? 0)),
   };

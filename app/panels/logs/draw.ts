@@ -1,8 +1,9 @@
-/** What the page of the logs needs beyond the rows: filters, similar lines grouped, one page of them. */
+/** What the page of the logs needs beyond the rows: filters, and similar lines grouped. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf, pageOf } from '../shared/rows.ts';
+import { addressOf } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import { LEVELS, type Level, LEVEL_TITLES, type LogEntry, type LogsData } from './data.ts';
-import { CONTEXT_LENGTH, costOf, groupLines, type IndexedLine, MESSAGE_LENGTH } from './groups.ts';
+import { CONTEXT_LENGTH, groupLines, type IndexedLine, MESSAGE_LENGTH } from './groups.ts';
 import { findOf } from '../shared/find-field.ts';
 
 /** Channels in the filter. */
@@ -47,7 +48,6 @@ export function drawLogs({ lines, counts }: LogsData, { query }: PanelPage) {
       (text === '' || holds(entry, text)),
   );
   const groups = groupLines(chosen, single ? null : new Set(open === null ? [] : [open]));
-  const page = pageOf(groups, { query, cost: costOf });
 
   const all = levels.size === LEVELS.length;
   const kept: Record<string, string | null> = {
@@ -74,18 +74,14 @@ export function drawLogs({ lines, counts }: LogsData, { query }: PanelPage) {
     channels,
     filtered: chosen.length < lines.length,
     lines: chosen.length,
-    page: {
-      ...page,
-      rows: page.rows.map((group) => ({
-        ...group,
-        openHref: group.count > 1 ? `${link({ open: group.id })}#${group.id}` : null,
-      })),
-    },
+    rows: firstRows(groups, query).map((group) => ({
+      ...group,
+      openHref: group.count > 1 ? `${link({ open: group.id })}#${group.id}` : null,
+    })),
+    total: groups.length,
     clear: addressOf('logs', { rows: single ? 'single' : null }),
     singleHref: link({ rows: single ? null : 'single', open: null }),
     groupHref: link({ open: null }),
-    firstHref: link({}),
-    nextHref: page.next === null ? null : link({ from: page.next }),
     allHref: link({ all: 1 }),
     messageLength: MESSAGE_LENGTH,
     contextLength: CONTEXT_LENGTH,

@@ -8,7 +8,6 @@ export const MESSAGE_LENGTH = 2000;
 /** Characters of a context that a page shows. */
 export const CONTEXT_LENGTH = 1500;
 const VALUES_SHOWN = 4;
-const FRAME_COST = 180;
 
 export interface IndexedLine {
   entry: LogEntry;
@@ -87,13 +86,4 @@ export function groupLines(lines: readonly IndexedLine[], single: ReadonlySet<st
       known.values.push(values);
   }
   return groups;
-}
-
-/** Estimated characters of HTML. */
-export function costOf({ entry, length, details, stack }: LineGroup): number {
-  const context = details === null ? 0 : 320 + Math.min(length, CONTEXT_LENGTH) * 2;
-  const frames = stack === null ? 0 : 300 + stack.frames.length * FRAME_COST;
-  return (
-    420 + Math.min(entry.message.length, MESSAGE_LENGTH) + 2 * (entry.caller?.length ?? 0) + context + frames
-  );
 }

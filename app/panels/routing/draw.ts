@@ -1,7 +1,8 @@
-/** What the page shows besides the rows: the trace, without non-matching routes if it is long, and a page of the routes. */
+/** What the page shows besides the rows: the trace, without non-matching routes if it is long, and the routes that the filter leaves. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { RouteGroup, RoutingData } from './data.ts';
-import { addressOf, pageOf } from '../shared/rows.ts';
+import { addressOf } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import { findOf } from '../shared/find-field.ts';
 import { nearestFirst } from '../../view-helpers/route-rows.ts';
 
@@ -14,28 +15,20 @@ function contains({ name, methods, pattern, handler, source, why }: RouteGroup, 
   );
 }
 
-function costOf({ pattern, handler, source, why, name }: RouteGroup): number {
-  const texts = [pattern, handler, source, why, name];
-  return 400 + texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-}
-
 function tableOf(data: RoutingData, query: PanelPage['query']) {
   if (data.routes === null && data.nearest.length === 0) return null;
   const find = findOf(query);
   const wanted = find.trim().toLowerCase();
   const all = nearestFirst(data.nearest, data.routes ?? []);
   const found = wanted === '' ? all : all.filter((route) => contains(route, wanted));
-  const page = pageOf(found, { query, cost: costOf });
-  const address = (from: number | null): string => `${addressOf('routing', { find, from })}#routes`;
   return {
     /** Nearest first, if no route responded. */
-    rows: page.rows,
+    rows: firstRows(found, query),
     find,
     /** Routes in all, and those that contain the searched text. */
     total: all.length,
     found: found.length,
-    next: page.next === null ? null : address(page.next),
-    earlier: page.earlier ? address(null) : null,
+    allHref: `${addressOf('routing', { find, all: 1 })}#routes`,
   };
 }
 

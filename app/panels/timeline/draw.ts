@@ -2,7 +2,8 @@
 import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
 import { type TimelineData, endOf, legendOf, type Span, spanHref } from '../shared/timeline-data.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf, PAGE_BUDGET, pageOf } from '../shared/rows.ts';
+import { addressOf } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Axis, axisOf } from '../shared/time-axis.ts';
 import { withCalled } from './called.ts';
@@ -19,15 +20,10 @@ const FILTERS = (Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => ({
 
 /** Shorter rows are hidden at first: mostly middleware that does little. */
 const SHORTEST_SHOWN = 0.1;
-/** Maximum rows: nobody reads more one by one. */
+/** With more rows, spans of one kind are folded: nobody reads them one by one. */
 const ROWS_UNFOLDED = 200;
-/** Maximum lines inside all folds of a page. */
-const LINES_SHOWN = 80;
-const LINE_COST = 130;
-
-function costOf({ span, bars, grouped }: TimelineRow): number {
-  return 480 + span.label.length + bars.length * 72 + (grouped === 'kind' ? 250 : 0);
-}
+/** Lines inside a fold. */
+const LINES_SHOWN = 40;
 
 /** A span and its ancestors. */
 function withAncestors(spans: readonly Span[], kept: ReadonlySet<number>): Set<number> {
@@ -141,15 +137,9 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
   const { listed, outside, filtered, found } = choose(data, wanted, axis);
   const all = loopRows(listed, lengthMs);
   const single = longEnough(all, over, spans);
-  const tooMany =
-    single.reduce((sum, row) => sum + costOf(row), 0) > PAGE_BUDGET || single.length > ROWS_UNFOLDED;
-  const folded = tooMany && open === null && query.all !== '1' ? foldByParent(single, lengthMs) : single;
+  const isFolded = single.length > ROWS_UNFOLDED && open === null && query.all !== '1';
+  const folded = isFolded ? foldByParent(single, lengthMs) : single;
   const folds = folded.filter(({ grouped }) => grouped === 'kind').length;
-  const linesEach = Math.max(5, Math.floor(LINES_SHOWN / Math.max(1, folds)));
-  const cost = (row: TimelineRow): number =>
-    costOf(row) + (row.grouped === 'kind' ? Math.min(linesEach, row.count) * LINE_COST : 0);
-  const { row: first, ...others } = query;
-  const page = pageOf(folded, { query: { ...others, from: first ?? '' }, cost });
 
   const kept = Object.fromEntries(filters.filter(({ on }) => sent && on).map(({ name }) => [name, '1']));
   const zoom: Record<string, number> = axis.zoomed ? { from: ms(axis.fromMs), to: ms(axis.toMs) } : {};
@@ -165,7 +155,7 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
     });
   const isParent = new Set(spans.map(({ parent }) => parent));
 
-  const rows = page.rows.map((row) => {
+  const rows = firstRows(folded, query).map((row) => {
     const { span, count, grouped } = row;
     const { one, many } = SPAN_KINDS[span.kind] ?? SPAN_KINDS.work;
     const times = numberHelpers.count(count);
@@ -179,13 +169,10 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
       href: grouped === 'kind' ? null : spanHref(span),
       /** Drawn thin: most of its time is in rows below it. */
       outer: span.kind === 'app' && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),
-      lines: grouped === 'kind' ? linesOf(row, linesEach) : [],
-      openHref:
-        grouped === 'kind' && span.parent !== null ? link({ open: `s${span.parent}`, row: null }) : null,
+      lines: grouped === 'kind' ? linesOf(row, LINES_SHOWN) : [],
+      openHref: grouped === 'kind' && span.parent !== null ? link({ open: `s${span.parent}` }) : null,
       zoomHref:
-        zoomable && span.durationMs > 0
-          ? link({ from: ms(span.startMs), to: ms(endOf(span)), row: null })
-          : null,
+        zoomable && span.durationMs > 0 ? link({ from: ms(span.startMs), to: ms(endOf(span)) }) : null,
     };
   });
   const browser: BrowserView | null = browserView(data, amendments.timing);
@@ -198,17 +185,16 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
     find,
     filters,
     axis,
-    page: { ...page, rows },
+    rows,
+    total: folded.length,
     /** Steps of the axis, each with a link that zooms to it. */
     steps: stepsOf(axis).map(({ text, fromMs, toMs }) => ({
       text,
-      href: link({ from: ms(fromMs), to: ms(toMs), row: null }),
+      href: link({ from: ms(fromMs), to: ms(toMs) }),
     })),
-    wholeHref: link({ from: null, to: null, open: null, row: null }),
+    wholeHref: link({ from: null, to: null, open: null }),
     opened: open === null ? null : (spans[open]?.label ?? null),
     openId: open === null ? null : `s${open}`,
-    firstHref: link({ row: null }),
-    nextHref: page.next === null ? null : link({ row: page.next }),
     allHref: link({ all: 1 }),
     clearHref: addressOf('timeline', {}),
     folds,
@@ -218,7 +204,7 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
     found,
     outside,
     short: all.length - single.length,
-    shortHref: link({ over: 0, row: null }),
+    shortHref: link({ over: 0 }),
     filtered,
   };
 }

@@ -1,6 +1,7 @@
 /** What the page shows besides the rows: the call tree, the sum of each template, locals. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf, pageOf, round } from '../shared/rows.ts';
+import { addressOf, round } from '../shared/rows.ts';
+import { firstRows } from '../../render/rows-page.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
 import { readTemplateError, type TemplateError } from './template-error.ts';
 import { findOf } from '../shared/find-field.ts';
@@ -29,8 +30,6 @@ export interface TemplateRow {
 /** Lines of a tree of locals. */
 const TREE_LINES = 60;
 const TEMPLATES_SHOWN = 50;
-const ROW_COST = 800;
-const TREE_LINE_COST = 110;
 
 /** `open`: id of a render that gets its own row. */
 function rowsOf(views: readonly ViewEntry[], open: string | undefined): ViewRow[] {
@@ -73,32 +72,24 @@ function templatesOf(views: readonly ViewEntry[]): TemplateRow[] {
   return [...byFile.values()].sort((a, b) => b.selfMs - a.selfMs);
 }
 
-function costOf({ view, failure }: ViewRow): number {
-  const given = JSON.stringify(view.locals).length;
-  const lines = Math.min(TREE_LINES, given / 12);
-  const shown = failure === null ? 0 : 600 + failure.message.length;
-  return ROW_COST + given + lines * TREE_LINE_COST + shown;
-}
-
 export function drawViews(data: ViewsData, { query }: PanelPage) {
   const find = findOf(query);
   const text = find.toLowerCase();
   const rows = rowsOf(data.views, query.open);
   const found = rows.filter(({ view }) => `${view.name}\n${view.file ?? ''}`.toLowerCase().includes(text));
-  const page = pageOf(found, { query, cost: costOf });
-  const shown = new Set(page.rows.map(({ id }) => id));
+  const listed = firstRows(found, query);
+  const shown = new Set(listed.map(({ id }) => id));
   const templates = data.totals.views > data.totals.templates ? templatesOf(data.views) : [];
   const link = (changes: Record<string, string | number | null>): string =>
     addressOf('views', { find, ...changes });
   return {
     find,
     clear: link({ find: null }),
-    page,
+    rows: listed,
+    total: found.length,
     templates: templates.slice(0, TEMPLATES_SHOWN).map((row) => ({ ...row, onPage: shown.has(row.anchor) })),
     templatesLeft: Math.max(0, templates.length - TEMPLATES_SHOWN),
     treeLines: TREE_LINES,
-    firstHref: link({}),
-    nextHref: page.next === null ? null : link({ from: page.next }),
     allHref: link({ all: 1 }),
     slowestMs: Math.max(0, ...rows.map(({ sumMs }) => sumMs)),
   };

@@ -7,7 +7,6 @@ import { addBusyPage, addCrowd, call, lasting, layer, log, query } from '../../s
 import { servePages, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 
-const MOST_BYTES = 60_000;
 const SLOW = 'select * from "products" where "id" = $1 limit $2';
 
 /** Finds what runs more than ten queries. */
@@ -266,14 +265,13 @@ describe('the comparison of two profiles', () => {
     expect((await get('compare?b=newest')).status).to.equal(200);
   });
 
-  it('stays below 60 KB with two heavy profiles, whatever is shown', async () => {
+  it('compares two heavy profiles in full', async () => {
     const crowd = (context: Context): void => {
       addCrowd(context, { queries: 200, lines: 500 });
     };
     const [a, b] = [await record(crowd), await record((context) => { addBusyPage(context); addCrowd(context, { queries: 190, lines: 400 }); })]; // prettier-ignore
     for (const query of ['', '&all=1']) {
       const html = await (await get(`compare?a=${a.token}&b=${b.token}${query}`)).text();
-      expect(html.length, query).to.be.below(MOST_BYTES);
       expect(load(html)('#summary').text()).to.match(/^B took /);
     }
   });
