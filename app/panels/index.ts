@@ -20,7 +20,6 @@ import { overviewPanel } from './overview/index.ts';
 import { createRequestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
 import { runtimePanel } from './runtime/index.ts';
-import { securityPanel } from './security/index.ts';
 import { spansPanel } from './spans/index.ts';
 import { timelinePanel } from './timeline/index.ts';
 import { viewsPanel } from './views/index.ts';
@@ -52,7 +51,6 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     spansPanel,
     cpuPanel,
     runtimePanel,
-    securityPanel,
     createConfigurationPanel(configuration),
     dumpPanel,
   ];

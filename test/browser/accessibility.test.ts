@@ -7,7 +7,7 @@ import { type RunningShop, startShop } from '../support/shop.ts';
 
 const PANELS = [
   'exception', 'request', 'timeline', 'logs', 'routing', 'database', 'http_client', 'views', 'dump', 'migrations', 'runtime',
-  'security', 'configuration',
+  'configuration',
 ]; // prettier-ignore
 /** What the shop is asked for; the token of each is known by its name. */
 const REQUESTS: Record<string, { path: string; init?: RequestInit }> = {
@@ -29,7 +29,6 @@ const RICHEST: Record<string, string> = {
   exception: 'fault',
   request: 'checkout',
   routing: 'missing',
-  security: 'checkout',
 };
 
 describe('pages of the profiler', () => {

@@ -53,17 +53,17 @@ describe('the keyboard', () => {
   });
 
   it('goes to the newer and the older request at the same panel', async () => {
-    const page = await open(`/_profiler/${tokens[1]}?panel=security`);
+    const page = await open(`/_profiler/${tokens[1]}?panel=configuration`);
     expect(await helpOf(page)).to.include('[ ]');
     await page.keyboard.press('[');
-    await page.waitForURL(`**/_profiler/${tokens[2]}?panel=security`);
+    await page.waitForURL(`**/_profiler/${tokens[2]}?panel=configuration`);
     await page.keyboard.press(']');
-    await page.waitForURL(`**/_profiler/${tokens[1]}?panel=security`);
+    await page.waitForURL(`**/_profiler/${tokens[1]}?panel=configuration`);
     await page.context().close();
   });
 
   it('copies the panel as Markdown', async () => {
-    const page = await open(`/_profiler/${tokens[1]}?panel=security`);
+    const page = await open(`/_profiler/${tokens[1]}?panel=configuration`);
     expect(await helpOf(page)).to.include('m');
     const copied = await watchCopies(page);
     await page.keyboard.press('m');
@@ -71,7 +71,7 @@ describe('the keyboard', () => {
     const text = await copied();
     expect(text)
       .to.match(/^# `GET \/second`: 200 OK\n/)
-      .and.include('\n## Security\n');
+      .and.include('\n## Configuration\n');
     await page.context().close();
   });
 
@@ -87,7 +87,7 @@ describe('the keyboard', () => {
   });
 
   it('is left alone while one types, and with Ctrl, Alt or Meta', async () => {
-    const page = await open(`/_profiler/${tokens[1]}?panel=security`);
+    const page = await open(`/_profiler/${tokens[1]}?panel=configuration`);
     await page.keyboard.press('/');
     await page.keyboard.type('[gh]');
     expect(await page.locator('#q').inputValue()).to.equal('[gh]');
@@ -103,10 +103,10 @@ describe('the keyboard', () => {
     const box = page.locator('#q');
     const options = page.locator('#finds [role=option]');
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('sec');
+    await page.keyboard.type('con');
     await options.filter({ hasText: 'GET /second' }).waitFor();
     expect(await options.allInnerTexts())
-      .to.include('Security')
+      .to.include('Configuration')
       .and.include(`200 GET /second ${tokens[1]}`);
     expect(await violationsInBothThemes(page)).to.deep.equal([]);
     await page.keyboard.press('ArrowDown');

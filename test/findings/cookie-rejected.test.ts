@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { cookieRejected } from '../../app/findings/cookie-rejected.ts';
-import { parseSetCookie } from '../../app/panels/security/set-cookie.ts';
 import type { NamedValue } from '../../app/profiler/raw-headers.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
@@ -11,23 +10,29 @@ describe('finding cookie-rejected', () => {
       app.get(path, (_req, res) => res.setHeader('Set-Cookie', cookies).end());
     };
     answer('/none', 'a=1; SameSite=None', 'b=1; Secure; SameSite=None');
+    answer(
+      '/odd',
+      '__Secure-a=1',
+      '__Host-b=1; Secure; Path=/; Domain=shop.example',
+      `long=${'x'.repeat(4100)}`,
+    );
     answer('/good', 'sid=1; HttpOnly; SameSite=Lax');
   });
 
   it('names the cookie and why browsers reject it', async () => {
     const found = (await ask('/none')).of('cookie-rejected');
     expect(found.map(({ sentence, anchor }) => [sentence, anchor])).to.deep.equal([
-      ['Browsers reject 1 of 2 cookies, “a”: SameSite=None needs Secure', 'c-1'],
+      ['Browsers reject 1 of 2 cookies, “a”: SameSite=None needs Secure', 'rh-4'],
     ]);
   });
 
   it('names the untrusted proxy as the reason if its client used https', () => {
-    const [cookie] = [parseSetCookie('sid=1; Secure', { https: false, local: false })];
-    const find = (headers: NamedValue[], trusted?: true) =>
+    const response = { headers: [{ name: 'Set-Cookie', value: 'sid=1; Secure' }] };
+    const find = (headers: NamedValue[], trusted?: true, origin = 'http://shop.example') =>
       cookieRejected
         .find(
-          { request: { headers, client: { scheme: 'http', trusted } }, security: { jar: [cookie] } } as never,
-          {} as never,
+          { request: { headers, client: { scheme: 'http', trusted }, response } } as never,
+          { origin } as never,
           NOTHING_BESIDE,
         )
         .map(({ sentence }) => sentence);
@@ -36,6 +41,26 @@ describe('finding cookie-rejected', () => {
     expect(find([])).to.deep.equal([plain]);
     expect(find(https)).to.deep.equal([`${plain}; the proxy says https, but is not trusted`]);
     expect(find(https, true)).to.deep.equal([plain]);
+    for (const safe of [
+      'https://shop.example',
+      'http://localhost:3000',
+      'http://app.localhost',
+      'http://127.0.0.1',
+      'http://[::1]:80',
+    ])
+      // prettier-ignore
+      expect(find([], undefined, safe), safe).to.deep.equal([]);
+  });
+
+  it('checks prefixes and length', async () => {
+    const reasons = (await ask('/odd'))
+      .of('cookie-rejected')
+      .map(({ sentence }) => sentence.replace(/.*: /, ''));
+    expect(reasons).to.deep.equal([
+      'its prefix needs Secure',
+      '__Host- needs Path=/ and no Domain',
+      'name and value are longer than 4096 bytes',
+    ]);
   });
 
   it('ignores cookies that browsers accept', async () => {

@@ -385,7 +385,6 @@ describe('secrets in every place', () => {
             'views',
             'http_client',
             'runtime',
-            'security',
             'configuration',
             'dump',
           ];

@@ -2,7 +2,6 @@
 import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
 import { migrationsPanel } from '../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
-import { securityPanel } from '../../app/panels/security/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { layer } from './observed-samples.ts';
 import type { PageFixture, Recorded } from './page-fixture.ts';
@@ -22,7 +21,6 @@ export const HOSTILE = {
 export function samplePanels(): Panel[] {
   return [
     createRequestPanel(),
-    securityPanel,
     migrationsPanel,
     createConfigurationPanel({
       settings: {

@@ -83,7 +83,6 @@ function pagesOf(tokens: Tokens): Record<string, string> {
     'database-plan': of('slow', 'database'),
     findings: of('checkout', 'timeline'),
     runtime: of('report', 'runtime'),
-    security: of('checkout', 'security'),
     configuration: of('orders', 'configuration'),
     dump: of('orders', 'dump'),
     'error-500': '/api/quote',

@@ -23,12 +23,10 @@ describe('pages in a browser', () => {
     Object.assign(addresses, {
       list: '/_profiler/',
       request: `/_profiler/${busy}`,
-      security: `/_profiler/${busy}?panel=security`,
       migrations: `/_profiler/${busy}?panel=migrations`,
       configuration: `/_profiler/${busy}?panel=configuration`,
       form: `/_profiler/${tokenOf((url) => url === '/checkout')}?panel=request`,
       'hostile request': `/_profiler/${hostile}?panel=request`,
-      'hostile security': `/_profiler/${hostile}?panel=security`,
       'unknown token': '/_profiler/abcdef',
     });
   });
@@ -111,7 +109,7 @@ describe('pages in a browser', () => {
     expect(await page.evaluate('document.activeElement.id')).to.equal('q');
     await page.keyboard.type('j?');
     expect(await page.locator('#q').inputValue()).to.equal('j?');
-    await page.goto(`${server.address}${addresses.security ?? ''}`);
+    await page.goto(`${server.address}${addresses.configuration ?? ''}`);
     await page.keyboard.press('?');
     expect(await page.locator('#keys').isVisible()).to.equal(true);
     await page.keyboard.press('Escape');
@@ -126,7 +124,7 @@ describe('pages in a browser', () => {
   });
 
   it('lead from any panel to the command of the request', async () => {
-    const { page } = await open('security');
+    const { page } = await open('configuration');
     await page.keyboard.press('c');
     await page.waitForURL(/panel=request#curl$/);
     await page.context().close();

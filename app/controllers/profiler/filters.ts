@@ -87,6 +87,12 @@ export function readOne(query: URLSearchParams, name: string): string | null {
   return value;
 }
 
+/** The panel that the address names. Security was a panel: its headers and cookies are on that of the request. */
+export function readPanelName(query: URLSearchParams): string | null {
+  const name = readOne(query, 'panel');
+  return name === 'security' ? 'request' : name;
+}
+
 function readValues(query: URLSearchParams): FilterValues {
   const values: FilterValues = {};
   for (const key of new Set(query.keys())) {

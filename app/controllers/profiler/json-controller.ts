@@ -4,7 +4,7 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';
-import { readOne } from './filters.ts';
+import { readPanelName } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import { jsonForm } from './json-form.ts';
 import { jsonPanels } from './json-panels.ts';
@@ -42,7 +42,7 @@ export function createJsonController(services: PageServices): { json: PageAction
 
   return {
     async json(page) {
-      const name = readOne(page.query, 'panel');
+      const name = readPanelName(page.query);
       const read = await requireProfile(services, page);
       const found = { ...read, profile: await withHistory(services, read.profile) };
       const body = await (name === null ? profileJson(found) : panelJson(name, found));

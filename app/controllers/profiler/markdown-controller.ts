@@ -2,7 +2,7 @@
 import { createError } from '../../errors.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { cutMarkdown } from './cut-markdown.ts';
-import { readOne } from './filters.ts';
+import { readOne, readPanelName } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -19,7 +19,7 @@ export function createMarkdownController(services: PageServices): { markdown: Pa
   const respond = createRespond(services);
   return {
     async markdown(page) {
-      const name = readOne(page.query, 'panel');
+      const name = readPanelName(page.query);
       const length = readOne(page.query, 'length');
       if (length !== null && length !== 'short')
         throw createError('BAD_FILTER', ['length', `is "${length}"; give short, or leave it out`]);

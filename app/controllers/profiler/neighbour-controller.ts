@@ -1,7 +1,7 @@
 /** `/_profiler/<token>/newer` and `/older` redirect to the next or previous request; looked up only when followed. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { urls } from '../../urls.ts';
-import { readOne } from './filters.ts';
+import { readPanelName } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, redirect } from './respond.ts';
@@ -30,7 +30,7 @@ export function createNeighbourController(services: PageServices): Record<'newer
   /** At either end it stays on the same profile. */
   function leadTo(isOlder: boolean): PageAction {
     return async (page) => {
-      const panel = readOne(page.query, 'panel') ?? undefined;
+      const panel = readPanelName(page.query) ?? undefined;
       const { profile } = await requireProfile(services, page);
       const rows = await rowsFrom(profile.startedAt, isOlder);
       const here = rows.findIndex(({ token }) => token === profile.token);

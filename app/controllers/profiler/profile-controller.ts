@@ -3,7 +3,7 @@ import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';
-import { readOne } from './filters.ts';
+import { readPanelName } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
@@ -23,7 +23,7 @@ export function createProfileController(
 
   return {
     async profile(page) {
-      const wanted = readOne(page.query, 'panel');
+      const wanted = readPanelName(page.query);
       const token = page.params.token ?? '';
       const found = await profiles.read(token, { routePercentiles: true });
       if (found === null && profiles.isUnrecorded(token)) {

@@ -12,18 +12,9 @@ export function layersOf(profile: Profile): RanLayer[] {
   return ((dataOf(profile, 'routing') as { layers: LayerRow[] } | null)?.layers ?? []).map(fromLayerRow);
 }
 
-export interface KeptResponse {
-  scheme: 'http' | 'https';
-  headersAtMs: number;
-  contentType: string | null;
-  headers: readonly { name: string; value: string }[];
-}
-
 interface KeptRequest {
-  client: { scheme: 'http' | 'https' };
   response?: {
     headersAtMs: number | null;
-    contentType: string | null;
     headers: readonly { name: string; value: string }[];
     setBy?: string;
   };
@@ -56,26 +47,11 @@ function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedA
   };
 }
 
-/** The response; null until the headers are sent. */
-export function responseOf({ profile }: Pick<DeriveFrom, 'profile'>): KeptResponse | null {
-  const request = dataOf(profile, 'request') as KeptRequest | null;
-  if (!request?.response) return null;
-  const { headersAtMs, contentType, headers } = request.response;
-  if (headersAtMs === null) return null;
-  return {
-    scheme: request.client.scheme,
-    headersAtMs,
-    contentType,
-    headers,
-  };
-}
-
 /** Which layer set which header of the response; null if that is not known. */
-export function authorsOf(from: Pick<DeriveFrom, 'profile'>): NamedAuthors | null {
-  const { profile } = from;
-  const all = responseOf(from)?.headers;
+export function authorsOf({ profile }: Pick<DeriveFrom, 'profile'>): NamedAuthors | null {
   const kept = (dataOf(profile, 'request') as KeptRequest | null)?.response;
-  if (all === undefined || kept === undefined) return null;
+  if (kept === undefined || kept.headersAtMs === null) return null;
+  const all = kept.headers;
   const names = all.map(({ name }) => name);
   const named = nameAuthors(kept.setBy, names, layersOf(profile));
   return named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;

@@ -59,6 +59,13 @@ describe('pages of the profiler', () => {
       expect(headers.get('access-control-allow-origin')).to.equal(null);
     });
 
+    it('shows the request for security, which was a panel', async () => {
+      const { token } = await fixture.record();
+      const $ = await page(`/_profiler/${token}?panel=security`);
+      expect($('main h2').first().text()).to.equal('Request and response');
+      expect((await get(`/_profiler/${token}.json?panel=security`)).status).to.equal(200);
+    });
+
     it('opens with the exception where there is one, else with the request, if a host has no overview', async () => {
       const plain = await fixture.record();
       const failed = await fixture.record({
