@@ -150,7 +150,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     findSender: observers.findSender,
     exposeToken: createTokenExposure(new Set(settings.toolbarOrigins)),
     serverTiming: settings.serverTiming ? createServerTiming() : undefined,
-    toolbar: settings.toolbar ? { script: () => pages.toolbarScript() } : undefined,
+    toolbar: settings.toolbar ? { scriptUrl: () => pages.toolbarUrl() } : undefined,
     presetPrototypes: options.presetPrototypes ?? true,
     cpu: cpu.isOff
       ? undefined

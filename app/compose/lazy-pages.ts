@@ -6,7 +6,6 @@ import type { RenderErrorPage } from './create-error-pages.ts';
 import type { PageHandlerOptions } from './create-pages.ts';
 import type { Dispatch } from '../controllers/profiler/dispatch.ts';
 import type { PageParts, PagePartsOptions } from './page-parts.ts';
-import type { ServedScript } from '../middleware/toolbar/create-toolbar.ts';
 import { PROFILER_PREFIX, urls } from '../urls.ts';
 
 export type LazyPagesOptions = PageHandlerOptions & PagePartsOptions;
@@ -19,7 +18,7 @@ export interface LazyPages {
   /** Runs `work` when an error page can be rendered, or failed to load: at once, except for the first. */
   whenRenderable(work: () => void): void;
   /** Address of the toolbar's script: with its content hash, once that is loaded. */
-  toolbarScript(): ServedScript;
+  toolbarUrl(): string;
   /** Starts to load both in the background, unless that has begun. */
   preload(): void;
 }
@@ -64,14 +63,13 @@ export function createLazyPages(options: LazyPagesOptions): LazyPages {
       if (parts === null) loadParts().then(work, work);
       else work();
     },
-    toolbarScript() {
+    toolbarUrl() {
       try {
-        if (parts !== null)
-          return { url: parts.toolbarScript.url(), integrity: parts.toolbarScript.integrity() };
+        if (parts !== null) return parts.toolbarScript.url();
       } catch {
         // Its files can't be read: the request for it reports that.
       }
-      return { url: urls.toolbarScript(), integrity: null };
+      return urls.toolbarScript();
     },
     preload() {
       if (loadingPages === null) loadPages().catch(() => undefined);

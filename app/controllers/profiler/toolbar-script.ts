@@ -9,8 +9,6 @@ import { joinModules } from './join-modules.ts';
 export interface ToolbarScript {
   /** With its content hash, so it never changes. */
   url(): string;
-  /** `sha256-…`, for a policy or an `integrity` attribute. */
-  integrity(): string;
   asset(): Asset;
   /** Content hash; `v` in its address. */
   hash(): string;
@@ -72,15 +70,12 @@ function readBuilt(built: URL): Buffer | null {
 interface Prepared {
   asset: Asset;
   hash: string;
-  integrity: string;
 }
 
 function prepareScript(root: string, built: URL): Prepared {
   const body = readBuilt(built) ?? Buffer.from(joinToolbar(root));
-  const digest = createHash('sha256').update(body);
-  const integrity = `sha256-${digest.copy().digest('base64')}`;
-  const hash = digest.digest('hex').slice(0, HASH_LENGTH);
-  return { asset: { type: 'text/javascript; charset=UTF-8', body, etag: `"${hash}"` }, hash, integrity };
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_LENGTH);
+  return { asset: { type: 'text/javascript; charset=UTF-8', body, etag: `"${hash}"` }, hash };
 }
 
 /** `root`: the folder of this package; `built`: the script as built. Reads nothing until first used. */
@@ -89,7 +84,6 @@ export function createToolbarScript(root: string, built: URL): ToolbarScript {
   const get = (): Prepared => (prepared ??= prepareScript(root, built));
   return {
     url: () => urls.toolbarScript(get().hash),
-    integrity: () => get().integrity,
     asset: () => get().asset,
     hash: () => get().hash,
   };

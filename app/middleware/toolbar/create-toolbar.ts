@@ -6,14 +6,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Context } from '../../profiler/context.ts';
 import { asksForDocument } from './eligible.ts';
 import { createInsertion, type Insertion } from './insertion.ts';
-import { isNonce } from './policy.ts';
-import { makeTag, type ServedScript } from './tag.ts';
-
-export type { ServedScript } from './tag.ts';
+import { makeTag } from './tag.ts';
 
 export interface ToolbarOptions {
-  /** The script as it is served now; called once per document. */
-  script: () => ServedScript;
+  /** Address of the script as it is served now; called once per document. */
+  scriptUrl: () => string;
 }
 
 export interface Toolbar {
@@ -136,18 +133,7 @@ function takesMethods(res: object): boolean {
   );
 }
 
-/** The nonce that a host stores for its templates. Neither accessors nor functions are called. */
-function localsNonceOf(res: ServerResponse): string | null {
-  const { locals } = res as ServerResponse & { locals?: unknown };
-  if (typeof locals !== 'object' || locals === null) return null;
-  for (const name of ['cspNonce', 'nonce']) {
-    const value: unknown = Object.getOwnPropertyDescriptor(locals, name)?.value;
-    if (isNonce(value)) return value;
-  }
-  return null;
-}
-
-export function createToolbar({ script }: ToolbarOptions): Toolbar {
+export function createToolbar({ scriptUrl }: ToolbarOptions): Toolbar {
   return {
     attach(req, res, context) {
       if (!asksForDocument(req) || !takesMethods(res)) return;
@@ -156,10 +142,9 @@ export function createToolbar({ script }: ToolbarOptions): Toolbar {
         make: (policies) =>
           makeTag({
             token: context.token,
-            script: script(),
+            url: scriptUrl(),
             policies,
             origin: context.first('request')?.origin.origin ?? null,
-            localsNonce: localsNonceOf(res),
           }),
         onOutcome: (outcome) => {
           context.add('toolbar', outcome);

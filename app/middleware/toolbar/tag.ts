@@ -2,22 +2,14 @@
 import { escapeHtml } from '../../profiler/escape-html.ts';
 import { judge } from './policy.ts';
 
-/** The script as it is served. */
-export interface ServedScript {
-  /** Origin-relative; contains the content hash once that is known. */
-  url: string;
-  /** `sha256-…`; null while unknown. */
-  integrity: string | null;
-}
-
 export interface TagOptions {
   token: string;
-  script: ServedScript;
+  /** Address of the script, from the root; contains its content hash once that is known. */
+  url: string;
   /** Policies in the response's headers. */
   policies: readonly string[];
   /** Origin of the request, as the client sees it. */
   origin: string | null;
-  localsNonce: string | null;
 }
 
 /** Returns the element, or the directive of a policy that forbids it. */
@@ -28,15 +20,13 @@ function attribute(name: string, value: string | null): string {
   return ` ${name}="${escapeHtml(value)}"`;
 }
 
-export function makeTag({ token, script, policies, origin, localsNonce }: TagOptions): MadeTag {
-  const [path = ''] = script.url.split('?', 1);
-  const verdict = judge(policies, { origin, path, integrity: script.integrity, localsNonce });
+export function makeTag({ token, url, policies, origin }: TagOptions): MadeTag {
+  const verdict = judge(policies, origin);
   if (!verdict.allowed) return { against: verdict.directive };
   const attributes =
-    attribute('src', script.url) +
+    attribute('src', url) +
     attribute('data-token', token) +
     attribute('nonce', verdict.nonce) +
-    attribute('integrity', verdict.integrity) +
     attribute('data-connect', verdict.connects ? null : 'no');
   return { tag: `<script async${attributes} data-hindsight></script>` };
 }

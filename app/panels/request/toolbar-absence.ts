@@ -21,7 +21,7 @@ export function absenceSentence(absent: string | null): string | null {
   if (kind === 'policy' && /^[a-z-]+$/.test(directive)) {
     return directive === 'sandbox'
       ? 'No toolbar: the policy’s sandbox allows no script.'
-      : `No toolbar: the policy’s ${directive} allows no script of this origin.`;
+      : `No toolbar: the policy’s ${directive} has no nonce, ’self’ or * that lets its script run.`;
   }
   const why = WHY[kind];
   return why === undefined ? null : `No toolbar: ${why}.`;

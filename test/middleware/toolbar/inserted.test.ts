@@ -285,7 +285,7 @@ describe('a page that gets no toolbar', () => {
 
   it('says why on its profile', async () => {
     expect(await absenceOf(policy("script-src 'none'"))).to.equal(
-      'No toolbar: the policy’s script-src allows no script of this origin.',
+      'No toolbar: the policy’s script-src has no nonce, ’self’ or * that lets its script run.',
     );
     expect(await absenceOf(policy('sandbox'))).to.equal('No toolbar: the policy’s sandbox allows no script.');
     expect(await absenceOf((_req, res) => res.send('<p>x</p>'))).to.match(
