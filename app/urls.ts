@@ -83,9 +83,6 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/compare.md`, query),
   health: () => `${PROFILER_PREFIX}/health`,
   healthJson: () => `${PROFILER_PREFIX}/health.json`,
-  /** The JSON Schema of all JSON forms; `form`: the part that describes one. */
-  schema: (form?: string) =>
-    `${PROFILER_PREFIX}/schema.json${form === undefined ? '' : `#/definitions/${form}`}`,
   asset: (file: string) => `${PROFILER_PREFIX}/assets/${file}`,
   action: (name: string) => `${PROFILER_PREFIX}/-/${name}`,
 } as const;

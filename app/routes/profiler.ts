@@ -85,7 +85,6 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_compare', '/compare', compare),
     get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
     get('_profiler_compare_markdown', '/compare\\.md', controllers.compareMarkdown),
-    get('_profiler_schema', '/schema\\.json', controllers.schema),
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
     shared({ ...get('_profiler_toolbar_script', '/toolbar\\.js', controllers.toolbarScript), open: true }),
     get('_profiler_source', `/${TOKEN}/source/(?<place>[0-9a-f]{12})`, controllers.source),

@@ -1,4 +1,4 @@
-/** Styles and scripts, cached for a year under their content hash, and the JSON Schema; some have a fixed name, too. */
+/** Styles and scripts, cached for a year under their content hash; some have a fixed name, too. */
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 import { requireProfile } from './require-profile.ts';
@@ -12,7 +12,6 @@ export function createAssetController(services: PageServices): {
   asset: PageAction;
   exceptionCss: PageAction;
   toolbarScript: PageAction;
-  schema: PageAction;
 } {
   const respond = createRespond(services);
   return {
@@ -24,9 +23,6 @@ export function createAssetController(services: PageServices): {
     async exceptionCss(page) {
       await requireProfile(services, page);
       respond(page, services.assets.plain('hindsight.css'));
-    },
-    schema(page) {
-      respond(page, services.assets.plain('schema.json'));
     },
     toolbarScript(page) {
       const { toolbarScript, frontEnds } = services;
