@@ -5,15 +5,11 @@ import { sentHeaders } from './shared/http.ts';
 import { isUntrustedHttps } from './shared/proxy.ts';
 import { count } from './shared/wording.ts';
 
-/** Browsers reject longer ones (RFC 6265bis, 5.7). */
-const LONGEST_COOKIE = 4096;
 /** Browsers treat these hosts as secure over http, too. */
 const LOCAL = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
 
 interface Cookie {
   name: string;
-  /** Characters of name and value. */
-  length: number;
   /** By lower-case names. */
   attributes: ReadonlyMap<string, string>;
 }
@@ -25,13 +21,12 @@ function readCookie(line: string): Cookie {
     return [name.trim().toLowerCase(), value.join('=').trim()];
   });
   const name = pair.includes('=') ? pair.slice(0, pair.indexOf('=')).trim() : '';
-  return { name, length: pair.length, attributes: new Map(attributes) };
+  return { name, attributes: new Map(attributes) };
 }
 
 /** Why browsers reject it; null if they don't. */
-function rejection({ name, length, attributes }: Cookie, isSafe: boolean): string | null {
+function rejection({ name, attributes }: Cookie, isSafe: boolean): string | null {
   const secure = attributes.has('secure');
-  if (length > LONGEST_COOKIE) return `name and value are longer than ${LONGEST_COOKIE} bytes`;
   if (secure && !isSafe) return 'it is Secure, and the response was sent over http';
   if (attributes.get('samesite')?.toLowerCase() === 'none' && !secure) return 'SameSite=None needs Secure';
   if (/^__(?:secure|host)-/i.test(name) && !secure) return 'its prefix needs Secure';
@@ -49,7 +44,7 @@ export const cookieRejected: FindingRule<{ request: KeptRequest }> = {
   name: 'cookie-rejected',
   needs: ['request'],
   labels: ['cookie rejected'],
-  why: 'The flags of the cookies were checked against the rules of browsers (RFC 6265bis): Secure over http, SameSite=None without Secure, prefixes, length.',
+  why: 'The flags of the cookies were checked against the rules of browsers (RFC 6265bis): Secure over http, SameSite=None without Secure, prefixes.',
   fix: "Trust the proxy that terminates TLS (`app.set('trust proxy', …)`), and set Secure together with SameSite=None.",
   find({ request }, { origin }) {
     const sent = sentHeaders(request, 'set-cookie');
