@@ -3,7 +3,7 @@
  * request carries can change it.
  */
 import { resolve } from 'node:path';
-import { type DatabaseAddress, databaseUrl } from './config/database-url.ts';
+import type { DatabaseAddress } from './config/database-url.ts';
 import { chooseEditor, type FoundEditor } from './config/editor.ts';
 import { headerSecrets, otlpTarget } from './config/otlp.ts';
 import { IDENTIFIER_LIMIT } from './config/readers.ts';
@@ -125,12 +125,6 @@ function databaseOf({
   };
 }
 
-/** The password in the address of the replica. */
-function readSecret(readUrl: string | null): Record<string, string> {
-  const password = readUrl === null ? undefined : databaseUrl(readUrl).password;
-  return password === undefined ? {} : { 'the password in PROFILER_READ_URL': password };
-}
-
 function warningsOf({ secrets }: Pick<Config, 'secrets'>): string[] {
   const short = Object.keys(secrets).filter((name) => (secrets[name] ?? '').length < SHORTEST_MASKED_VALUE);
   return short.map(
@@ -174,9 +168,7 @@ export function readConfig(env: Environment = process.env): Config {
     shown[name] = isSecret === true && value !== null ? 'set' : value;
     if (isSecret === true && typeof value === 'string') secrets[name] = value;
   }
-  Object.assign(secrets, headerSecrets(profiler.otlpHeaders), readSecret(profiler.readUrl));
-  if (profiler.readUrl !== null && database === null)
-    throw new ConfigError('PROFILER_READ_URL', 'is set without DATABASE_URL; set both, or neither.');
+  Object.assign(secrets, headerSecrets(profiler.otlpHeaders));
   // Throws where the export is on and can't work.
   otlpTarget(profiler);
   const config = {

@@ -145,8 +145,6 @@ export function createService(options: ServiceOptions): Service {
       hosts: [...config.profiler.hosts, `.${domain}`, ...(trustedHosts ?? [])],
       enabled: true,
       storage,
-      // The storage reads from there already.
-      readUrl: null,
       redactor,
       ...(config.instance === null ? {} : { process: `${config.instance}:${process.pid}` }),
       settings: config.shown,

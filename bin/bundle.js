@@ -16,7 +16,6 @@ const ENTRIES = [
   'cli',
   'errors',
   'urls',
-  'storage/postgres-thread',
   'export/otlp-thread',
 ];
 

@@ -143,16 +143,6 @@ describe('configuration', () => {
       /^DATABASE_URL is set together with DB_HOST/,
     ],
     ['half an address', { DB_HOST: 'x' }, /^DB_NAME is missing/],
-    [
-      'a replica of nothing',
-      { PROFILER_READ_URL: 'postgres://a@replica/b' },
-      /^PROFILER_READ_URL is set without DATABASE_URL/,
-    ],
-    [
-      'a replica of another kind',
-      { DATABASE_URL: 'postgres://a@b/c', PROFILER_READ_URL: 'mysql://a@b/c' },
-      /^PROFILER_READ_URL begins with "mysql:"/,
-    ],
     ['another database', { DATABASE_URL: 'mysql://a:secret-word@b/c' }, /^DATABASE_URL begins with "mysql:"/],
     [
       'an address without database',

@@ -28,8 +28,6 @@ const MEBIBYTE = 1024 * 1024;
 const LAST_END = 'last_end';
 /** Milliseconds after which it is asked whether this process still runs. */
 const FLUSH_WITHIN_MS = 1000;
-/** Milliseconds by which a database that hangs may delay the end of the process. */
-const STORE_AT_EXIT_MS = 2000;
 
 export interface CoreOptions {
   storage: ProfileStorage;
@@ -73,7 +71,7 @@ export interface Core {
 export function createCore(options: CoreOptions): Core {
   const { storage, panels, rules, redactor, settings, limits, tokenFolder, blackBoxFolder, onProfile, warn } =
     options;
-  const isShared = storage.writeSync !== undefined;
+  const { isShared } = storage;
   const ledger = createLedger();
   const blackBox =
     blackBoxFolder === null
@@ -116,7 +114,7 @@ export function createCore(options: CoreOptions): Core {
     blackBox?.end(note);
     if (isFailure) failure = note;
     // The next start notes how this one failed.
-    if (!isDrained && writer.writeSync(STORE_AT_EXIT_MS) && isOver && !isFailure) blackBox?.remove();
+    if (!isDrained && writer.counters().pending === 0 && isOver && !isFailure) blackBox?.remove();
   }
 
   const processEnd = createProcessEnd({ store: end, current: () => tracker.current(), signals: isShared });

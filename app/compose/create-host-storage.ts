@@ -1,7 +1,5 @@
 /** The storage of a host that passes none: a PostgreSQL, if a URL is set, else the memory of the process. */
-import { ConfigError } from '../config.ts';
 import { createDeferredStorage } from '../profiler/deferred-storage.ts';
-import type { OtlpOptions } from '../export/otlp-exporter.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
@@ -15,21 +13,10 @@ const READ_WITHIN_MS = 3000;
 /** Profiles are buffered while the tables are created; if that fails, they are stored in memory. */
 export function createHostStorage(
   url: string | null | undefined,
-  readUrl: string | null,
   warn: (sentence: string) => void,
-  otlp?: OtlpOptions,
 ): ProfileStorage {
-  if (url === null || url === undefined) {
-    if (readUrl !== null) throw new ConfigError('createProfiler: readUrl', 'needs databaseUrl, too.');
-    return createMemoryStorage();
-  }
-  const opened = createPostgresStorage({
-    connection: url,
-    ...(readUrl === null ? {} : { readConnection: readUrl }),
-    schema: SCHEMA,
-    say: warn,
-    otlp,
-  });
+  if (url === null || url === undefined) return createMemoryStorage();
+  const opened = createPostgresStorage({ connection: url, schema: SCHEMA });
   const storage = createDeferredStorage({ readWithinMs: READ_WITHIN_MS });
   runProfilerMigrations({ connection: url, schema: SCHEMA }).then(
     () => {

@@ -1,21 +1,16 @@
-/** Creates the PostgreSQL storage for hosts and for the service. Its thread starts with the first call. */
-import type { Worker } from 'node:worker_threads';
+/** Creates the PostgreSQL storage for hosts and for the service. It connects with the first call. */
 import { createError } from '../errors.ts';
-import { requirePackage, startWorker } from '../paths.ts';
+import { requirePackage } from '../paths.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
-import { connectionOf, type GivenConnection, threadSettings } from '../storage/pg-settings.ts';
+import { connectionOf, type GivenConnection, settingsIn } from '../storage/pg-settings.ts';
 import {
   createPostgresStorage as create,
   type StorageSettings,
 } from '../storage/postgres-profile-storage.ts';
-import type { OperationOptions } from '../storage/operation-options.ts';
-import { readFromReplica } from '../storage/read-from-replica.ts';
 
-export type HostStorageOptions = StorageSettings & {
-  /** A streaming replica of the same database, to read from: a URL or settings of `pg`, or a function as in `connection`. */
-  readConnection?: GivenConnection;
-} & (
+export type HostStorageOptions = StorageSettings &
+  (
     | {
         /** Provides the connection settings only; the profiler opens its own connections. */
         knex: () => HostKnex | Promise<HostKnex>;
@@ -27,9 +22,6 @@ export type HostStorageOptions = StorageSettings & {
         knex?: undefined;
       }
   );
-
-/** Milliseconds for the replica to reply: the primary is asked afterwards, within the time of a page. */
-const REPLICA_REPLY_MS = 1500;
 
 /** Throws at start if the Knex exists already and has no usable connection settings; one that is created later is checked then. */
 function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
@@ -55,28 +47,13 @@ function requireDriver(): void {
   }
 }
 
-function start(options: OperationOptions): Worker {
-  return startWorker('storage/postgres-thread', options);
-}
-
 /** Throws if the settings can't be used. */
 export function createPostgresStorage(options: HostStorageOptions): ProfileStorage {
-  const { knex, connection, readConnection, ...settings } = options;
+  const { knex, connection, ...settings } = options;
   requireDriver();
   if (knex !== undefined) checkAtStart(knex);
-  const primary = create({
+  return create({
     ...settings,
-    connection: async () => threadSettings(knex === undefined ? connection : connectionOf(await knex())),
-    start,
+    connection: async () => settingsIn(knex === undefined ? connection : connectionOf(await knex())),
   });
-  if (readConnection === undefined) return primary;
-  const { say = () => undefined, schema, findTimeoutMs } = settings;
-  const replica = create({
-    schema,
-    ...(findTimeoutMs === undefined ? {} : { findTimeoutMs }),
-    replyTimeoutMs: REPLICA_REPLY_MS,
-    connection: () => threadSettings(readConnection),
-    start,
-  });
-  return readFromReplica({ primary, replica, say });
 }

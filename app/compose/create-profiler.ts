@@ -57,12 +57,8 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     callBodies: options.callBodies ?? isDevelopment,
   });
   const otlp = otlpOptions(settings);
-  if (options.storage !== undefined && settings.readUrl !== null)
-    log.say(
-      'createProfiler: readUrl has no effect with a storage; pass readConnection to createPostgresStorage.',
-    );
   const {
-    storage = createHostStorage(options.databaseUrl, settings.readUrl, warn, otlp),
+    storage = createHostStorage(options.databaseUrl, warn),
     sourceOf = createHostSource(),
     root = process.cwd(),
     process: name = `${hostname()}:${process.pid}`,
@@ -80,7 +76,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     own: options.panels,
   });
   const rules = [...createFindingRules(), ...(options.findings ?? [])];
-  const exported = createExport(storage, otlp, warn);
+  const exported = createExport(otlp, warn);
   const core = createCore({
     storage,
     panels,

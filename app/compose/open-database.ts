@@ -7,8 +7,6 @@ import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Config } from '../config.ts';
-import { databaseUrl } from '../config/database-url.ts';
-import { otlpOptions } from './otlp-options.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { createDatabase, type Database } from '../database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
@@ -54,13 +52,6 @@ export interface DatabaseAccess {
 
 const CONNECT_MS = 5000;
 const MINUTE = 60_000;
-const PARTITION_WIDTHS = [10, 60, 2 * 60, 6 * 60, 24 * 60, 7 * 24 * 60].map((minutes) => minutes * MINUTE);
-
-/** About a dozen partitions: more slow down every search, fewer delete larger pieces at once. */
-function partitionWidth(retentionHours: number): number {
-  const retentionMs = retentionHours * 60 * MINUTE;
-  return PARTITION_WIDTHS.find((width) => width * 12 >= retentionMs) ?? Math.ceil(retentionMs / 12);
-}
 
 export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {
   const { config, redactor, log } = options;
@@ -112,16 +103,9 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
   }
 
   function createStorage(from: Database): ProfileStorage {
-    const { readUrl } = config.profiler;
     return createPostgresStorage({
       connection: async () => withTimeouts(await connection(), CONNECT_MS),
-      ...(readUrl === null
-        ? {}
-        : { readConnection: withTimeouts(settingsOf(databaseUrl(readUrl)), CONNECT_MS) }),
       schema: config.schema,
-      partitionMs: partitionWidth(config.profiler.retentionHours),
-      say: log,
-      otlp: otlpOptions(config.profiler),
       onUnusable: () => {
         from.mend();
       },

@@ -33,7 +33,7 @@ const SEARCH_MS = 10_000;
 const REPLY_MS = 15_000;
 
 /** Without what a profiler writes by itself: its own requests, leases of tokens, retention. */
-function readOnly({ writeSync: _last, leaseTokens: _lease, ...storage }: ProfileStorage): ProfileStorage {
+function readOnly({ leaseTokens: _lease, ...storage }: ProfileStorage): ProfileStorage {
   const nothing = (): Promise<void> => Promise.resolve();
   return { ...storage, write: nothing, storeShared: nothing, purge: () => Promise.resolve(0) };
 }
@@ -45,7 +45,6 @@ export async function openStored({ database, schema, warn }: StoredOptions): Pro
     schema,
     findTimeoutMs: SEARCH_MS,
     replyTimeoutMs: REPLY_MS,
-    say: warn,
   });
   const password = randomBytes(24).toString('base64url');
   const sourceOf = createHostSource();

@@ -29,7 +29,6 @@ function limitsOf({ olderThan, keep }: PruneLimits): RetentionLimits {
     count: keep ?? NO_LIMIT,
     bytes: NO_LIMIT,
     profilerCount: keep === null ? NO_LIMIT : 0,
-    exact: true,
     // Failed and slow requests are no exceptions here: whoever prunes wants them gone, too.
     keepExceptions: { olderThan: keep === null ? (olderThan ?? 0) : NO_LIMIT, count: NO_LIMIT },
   };

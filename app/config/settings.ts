@@ -211,14 +211,6 @@ export const profilerSettings = {
     fallback: 512,
     meaning: 'MiB of profiles above which the oldest are deleted',
   }),
-  readUrl: setting<string | null>({
-    name: 'PROFILER_READ_URL',
-    read: postgresUrl,
-    fallback: null,
-    isSecret: true,
-    meaning:
-      'streaming replica of the database of the profiles: pages read from it what it has, and the rest from the primary ([docs/scaling.md](docs/scaling.md#reads-from-a-replica))',
-  }),
   previewBytes: setting({
     name: 'PROFILER_PREVIEW_BYTES',
     read: wholeNumber(0, MEBIBYTE),

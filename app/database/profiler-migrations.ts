@@ -3,15 +3,7 @@
  * format. The migrations are listed here, not read from a folder, so that every bundle contains them.
  */
 import type { Knex } from 'knex';
-import * as profiles from '../../migrations/profiler/20261120000000_profiles.ts';
-import * as partitions from '../../migrations/profiler/20261121000000_partitions.ts';
-import * as shared from '../../migrations/profiler/20261122000000_shared.ts';
-import * as searchIndexes from '../../migrations/profiler/20261123000000_search_indexes.ts';
-import * as list from '../../migrations/profiler/20261124000000_list.ts';
-import * as usual from '../../migrations/profiler/20261124100000_usual.ts';
-import * as release from '../../migrations/profiler/20261125000000_release.ts';
-import * as summary from '../../migrations/profiler/20261127000000_summary.ts';
-import * as trace from '../../migrations/profiler/20261126000000_trace.ts';
+import * as profiles from '../../migrations/profiler/20261127000000_profiles.ts';
 import { ensureSchema, quoted } from './ensure-schema.ts';
 
 /** `??` is replaced by a name, `?` by a value. A nested transaction is a savepoint. */
@@ -25,17 +17,7 @@ export interface MigrationRun {
   executed: string[];
 }
 
-const MIGRATIONS = Object.entries({
-  '20261120000000_profiles': profiles,
-  '20261121000000_partitions': partitions,
-  '20261122000000_shared': shared,
-  '20261123000000_search_indexes': searchIndexes,
-  '20261124000000_list': list,
-  '20261124100000_usual': usual,
-  '20261125000000_release': release,
-  '20261126000000_trace': trace,
-  '20261127000000_summary': summary,
-});
+const MIGRATIONS = Object.entries({ '20261127000000_profiles': profiles });
 const VERSION_TABLE = 'hindsight_migrations';
 
 /** Milliseconds to wait for another process that migrates. */

@@ -29,19 +29,17 @@ export function createDeferredStorage({ readWithinMs = 0 }: { readWithinMs?: num
   }
 
   return {
-    exported: () => actual?.exported?.() ?? null,
-    readsFrom: () => actual?.readsFrom?.() ?? null,
     get name() {
       return actual?.name ?? 'not ready yet';
+    },
+    get isShared() {
+      return actual?.isShared ?? true;
     },
     resolve(storage) {
       actual = storage;
       arrive(storage);
     },
     write: async (profiles) => (await arrival).write(profiles),
-    writeSync(profiles, shared, withinMs) {
-      return actual?.writeSync?.(profiles, shared, withinMs) ?? false;
-    },
     storeShared: async (parts) => (await arrival).storeShared(parts),
     readShared: async (ids) => (await soon()).readShared(ids),
     amend: async (token, name, value) => now().amend(token, name, value),

@@ -2,7 +2,7 @@
 import type { ExportCounters } from './export.ts';
 import type { EndedProcess } from './left-boxes.ts';
 import type { Ledger, LedgerCounts } from './ledger.ts';
-import type { ProfileStorage, ReadsFrom } from './storage.ts';
+import type { ProfileStorage } from './storage.ts';
 import type { Writer, WriterCounters } from './writer.ts';
 
 export interface Health {
@@ -10,7 +10,7 @@ export interface Health {
   /** Milliseconds since 1970. */
   at: number;
   /** Name of the storage, and whether it fails or has not replied for a while. */
-  storage: { name: string; failing: boolean; readsFrom: ReadsFrom | null };
+  storage: { name: string; failing: boolean };
   /** Tokens of responses, error pages and jobs of the application. */
   application: LedgerCounts;
   /** Those of the profiler's own pages. */
@@ -42,7 +42,7 @@ export async function readHealth(options: HealthOptions): Promise<Health> {
   return {
     process,
     at: Date.now(),
-    storage: { name: storage.name, failing, readsFrom: storage.readsFrom?.() ?? null },
+    storage: { name: storage.name, failing },
     application: ledger.counts('application'),
     profiler: ledger.counts('profiler'),
     earlier: ledger.counts('earlier'),

@@ -3,7 +3,6 @@
  */
 import type { SearchedFields, TextPlace } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
-import type { ExportCounters } from './export.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';
 import type {
   RouteSummaries,
@@ -162,8 +161,6 @@ export interface RetentionLimits {
   bytes: number;
   /** Profiles of kind `profiler` stored at most. */
   profilerCount: number;
-  /** Also deletes from a partition that the age falls into, which the background work leaves until it is past as a whole. */
-  exact?: true;
   /** Limits of the exceptions: pinned and failed requests and the slowest of each route outlive the rest. Absent: none do. */
   keepExceptions?: {
     /** Exceptions that began before this moment are deleted, too, unless pinned. */
@@ -180,23 +177,13 @@ export interface TokenLease {
   key: Buffer;
 }
 
-/** Which server reads go to, where there are two. */
-export interface ReadsFrom {
-  server: 'replica' | 'primary';
-  /** Why the primary: `behind`, or a sentence; null for the replica. */
-  reason: string | null;
-  /** Reads of each so far. */
-  replica: number;
-  primary: number;
-}
-
 export interface ProfileStorage {
   /** `postgresql` or `memory`; shown on the pages. */
   readonly name: string;
+  /** What it stores outlives the process. */
+  readonly isShared: boolean;
   /** Stores or replaces all, or rejects; the writer retries. */
   write(profiles: readonly QueuedProfile[]): Promise<void>;
-  /** Stores synchronously, within `withinMs`, because the process ends; true if it did. Absent: nothing outlives the process. */
-  writeSync?(profiles: readonly QueuedProfile[], shared: readonly SharedPart[], withinMs: number): boolean;
   /** Stores what profiles refer to, before the profiles; called again every hour while it is in use. */
   storeShared(parts: readonly SharedPart[]): Promise<void>;
   /** Text by id, of those that are stored. Parts are deleted some hours after the last profile that may refer to them. */
@@ -225,9 +212,5 @@ export interface ProfileStorage {
   formKey?(): Promise<Buffer>;
   /** Every number below is leased to some process. */
   leasedUntil?(): Promise<number>;
-  /** How it exports what it writes to OpenTelemetry; null or absent: it does not, and the profiler does. */
-  exported?(): ExportCounters | null;
-  /** Absent or null: there is one server. */
-  readsFrom?(): ReadsFrom | null;
   close(): Promise<void>;
 }

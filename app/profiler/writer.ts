@@ -53,8 +53,6 @@ export interface Writer {
   counters(): WriterCounters;
   /** Adds what is queued to the black box, synchronously. */
   leave(): void;
-  /** Stores the queue synchronously, if the storage can: the process ends. True if all is stored. Never throws. */
-  writeSync(withinMs: number): boolean;
   /** Stores the queue within `timeoutMs`; the rest is left in the black box, or counted as dropped. */
   close(timeoutMs: number): Promise<void>;
 }
@@ -240,19 +238,6 @@ export function createWriter({
       maxBytes,
     }),
     leave: () => void leave(),
-    writeSync(withinMs) {
-      // With the batch that is being written: nothing waits for its result any more.
-      const profiles = [...queue.values()];
-      if (profiles.length === 0) return true;
-      try {
-        return (
-          storage.writeSync?.(profiles, parts.due(profiles), isStalled() ? STALLED_AFTER : withinMs) ?? false
-        );
-      } catch (error) {
-        complain(error);
-        return false;
-      }
-    },
     async close(timeoutMs) {
       if (closed) return;
       closed = true;

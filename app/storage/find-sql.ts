@@ -18,7 +18,7 @@ export function likePattern(part: string): string {
   return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
 }
 
-/** Cast to bigint, so that partitions and indexes are used. Stored times are whole, so rounding up changes nothing. */
+/** Cast to bigint, so that indexes are used. Stored times are whole, so rounding up changes nothing. */
 function wholeMoment(at: number): number {
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Math.ceil(at)));
 }

@@ -141,6 +141,7 @@ export function createMemoryStorage({
 
   return {
     name: 'memory',
+    isShared: false,
     write(profiles) {
       const clashes = profiles.filter((profile) => !put(profile)).map(({ index }) => index.token);
       makeRoom();

@@ -1,4 +1,4 @@
-/** Connection settings of a host, given directly or read from its Knex, in the form of `pg`; a copy can be sent to a thread. */
+/** Connection settings of a host, given directly or read from its Knex, in the form of `pg`. */
 import { createError } from '../errors.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 
@@ -13,8 +13,8 @@ export type GivenConnection = Place | (() => Place | Promise<Place>);
 
 const DEFAULTS = { connectionTimeoutMillis: 5000, keepAlive: true };
 const CLIENTS = new Set(['pg', 'postgres', 'postgresql']);
-/** Functions in the settings that can be ignored; a password function is called. */
-const NEEDLESS = new Set(['types', 'expirationChecker', 'password']);
+/** Settings that are not taken over: the storage parses types itself. */
+const NEEDLESS = new Set(['types', 'expirationChecker']);
 
 /** The part of Knex's client that is read; its types omit it. */
 interface KnexConfig {
@@ -34,20 +34,10 @@ function visible(settings: object): PgSettings {
   const plain: PgSettings = {};
   for (const name of Object.getOwnPropertyNames(settings)) {
     const value: unknown = (settings as PgSettings)[name];
-    if (NEEDLESS.has(name) && typeof value === 'function') continue;
+    if (NEEDLESS.has(name)) continue;
     plain[name] = name === 'ssl' && typeof value === 'object' && value !== null ? visible(value) : value;
   }
   return plain;
-}
-
-function cloned(settings: object): PgSettings {
-  try {
-    return structuredClone(visible(settings));
-  } catch {
-    return refuse(
-      "can't hand these settings to its thread: they hold functions. Leave those out of `connection`.",
-    );
-  }
 }
 
 async function placeOf(given: GivenConnection): Promise<object> {
@@ -55,19 +45,9 @@ async function placeOf(given: GivenConnection): Promise<object> {
   return typeof place === 'string' ? { connectionString: place } : place;
 }
 
-/** Settings of `pg`, unchanged. */
+/** Settings of `pg`. */
 export async function settingsIn(given: GivenConnection): Promise<PgSettings> {
-  return { ...DEFAULTS, ...(await placeOf(given)) };
-}
-
-/** Settings of `pg` that can be sent to a thread. */
-export async function threadSettings(given: GivenConnection): Promise<PgSettings> {
-  const place = await placeOf(given);
-  const settings = { ...DEFAULTS, ...cloned(place) };
-  const password: unknown = 'password' in place ? place.password : undefined;
-  return typeof password === 'function'
-    ? { ...settings, password: await (password as () => unknown)() }
-    : settings;
+  return { ...DEFAULTS, ...visible(await placeOf(given)) };
 }
 
 /** Throws if the settings of a Knex can't be read. */
@@ -85,6 +65,5 @@ export function connectionOf(knex: HostKnex): GivenConnection {
   const { connection } = config;
   if (typeof connection === 'function' || typeof connection === 'string') return connection;
   if (typeof connection !== 'object' || connection === null) return unknown('it has no settings');
-  cloned(connection);
   return connection;
 }

@@ -21,8 +21,10 @@ export function createPool(PgPool: typeof pg.Pool, settings: PgSettings): Pool {
     max: MOST_CONNECTIONS,
     idleTimeoutMillis: IDLE_MS,
     query_timeout: STATEMENT_WITHIN_MS,
+    // An idle connection must not keep the application running.
+    allowExitOnIdle: true,
   });
-  // The pool removes an idle connection that breaks; an `error` event without a listener would end the thread.
+  // The pool removes an idle connection that breaks; an `error` event without a listener would end the process.
   pool.on('error', () => undefined);
   return pool;
 }

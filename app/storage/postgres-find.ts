@@ -1,9 +1,6 @@
 /**
  * Searches profiles: returns a page of rows and the number of matches. Counting is limited in matches and time, because an exact count of
  * a million rows costs far more than the page. Beyond these limits the planner's estimate is returned and marked as an estimate.
- *
- * The first page is searched for in the newest two partitions first: most filters fill it there, and planning for all partitions takes
- * longer than that search.
  */
 import { type Client, inTransaction, type Pool, quoted, withClient } from './pool.ts';
 import type { ProfileIndex } from '../profiler/profile-index.ts';
@@ -42,23 +39,6 @@ async function pageOf(client: Client, { table, condition, query }: Search): Prom
   return (found.rows as ProfileRow[]).map(indexOfRow);
 }
 
-/** The same search in the current and the previous partition; null if that does not narrow it. */
-function recent(search: Search, partitionMs: number): Search | null {
-  const {
-    sort = 'startedAt',
-    descending = true,
-    token,
-    parent,
-    from = -Infinity,
-    until = Infinity,
-  } = search.query;
-  if (sort !== 'startedAt' || !descending || token !== undefined || parent !== undefined) return null;
-  const since = (Math.floor(Date.now() / partitionMs) - 1) * partitionMs;
-  if (from >= since || until <= since) return null;
-  const query = { ...search.query, from: since };
-  return { ...search, query, condition: conditionOf(query, search.schema) };
-}
-
 /** Counts up to MOST_COUNTED + 1; null if it takes too long. Must be the last statement of its transaction. */
 async function countOf(client: Client, table: string, { sql, values }: Condition): Promise<number | null> {
   await client.query(`set local statement_timeout = ${COUNTING_MS}`);
@@ -75,7 +55,7 @@ async function countOf(client: Client, table: string, { sql, values }: Condition
   }
 }
 
-/** The planner's estimate, from the server's statistics; null if it has none: of a distributed table, Citus says 100,000 of anything. */
+/** The planner's estimate, from the server's statistics; null if it has none, as of a table that Citus distributes. */
 async function estimateOf(client: Client, table: string, { sql, values }: Condition): Promise<number | null> {
   const planned = await client.query(`explain (format json) select 1 from ${table} where ${sql}`, values);
   const plan = (planned.rows as Plan[])[0]?.['QUERY PLAN'][0]?.Plan;
@@ -84,28 +64,21 @@ async function estimateOf(client: Client, table: string, { sql, values }: Condit
 
 export async function findProfiles(
   pool: Pool,
-  options: { schema: string; timeoutMs: number; partitionMs: number },
+  options: { schema: string; timeoutMs: number },
   query: ProfileQuery,
 ): Promise<FindResult> {
   const schema = quoted(options.schema);
   const table = `${schema}.hindsight_profiles`;
   const condition = conditionOf(query, schema);
   const whole: Search = { schema, table, condition, query };
-  const newest = recent(whole, options.partitionMs);
 
   async function find(client: Client): Promise<FindResult> {
-    const page = await findPage(client);
+    const page = await pageOf(client, whole);
     if (query.counted === false)
       return { rows: page, total: query.offset + page.length, totalIsExact: page.length < query.limit };
     // Before counting, because no statement can follow a count that timed out.
     const pins = await pinsOf(client, schema, page);
     return { ...(await withTotal(client, page)), ...pins };
-  }
-
-  async function findPage(client: Client): Promise<ProfileIndex[]> {
-    let rows = newest === null ? [] : await pageOf(client, newest);
-    if (rows.length < query.limit) rows = await pageOf(client, whole);
-    return rows;
   }
 
   async function withTotal(client: Client, rows: ProfileIndex[]): Promise<FindResult> {

@@ -1,18 +1,27 @@
 /**
- * Profiles in PostgreSQL, shared by all processes on one database: a thread does the work (postgres-operations.ts).
+ * Profiles in PostgreSQL, shared by all processes on one database.
  *
  * All SQL names its schema and runs in single statements or short transactions without named statements, session locks or a search
  * path, so that pgbouncer's transaction mode holds. Tables come from `migrations/profiler`.
  */
-import type { Worker } from 'node:worker_threads';
-import type { OtlpOptions } from '../export/otlp-exporter.ts';
-import { NOTHING_EXPORTED } from '../profiler/export.ts';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { isDeepStrictEqual } from 'node:util';
+import type pg from 'pg';
+import { requirePackage } from '../paths.ts';
 import type { ProfileStorage } from '../profiler/storage.ts';
+import { LEASE_SIZE } from '../profiler/token.ts';
 import type { PgSettings } from './pg-settings.ts';
-import type { OperationOptions } from './operation-options.ts';
-import type { Operations } from './postgres-operations.ts';
-import { batchOf } from './postgres-write.ts';
-import { createThread } from './thread.ts';
+import { createPool, type Store, tableIn } from './pool.ts';
+import { countProfiles } from './postgres-counts.ts';
+import { findProfiles } from './postgres-find.ts';
+import { clearProfiles, purgeProfiles } from './postgres-purge.ts';
+import { readProfile } from './postgres-read.ts';
+import { readRoutePercentiles } from './postgres-route-percentiles.ts';
+import { formKey, readSetting, tokenKey, writeSetting } from './postgres-settings.ts';
+import { readShared, storeShared } from './postgres-shared.ts';
+import { summarizeProfiles } from './postgres-summarize.ts';
+import { writeProfiles } from './postgres-write.ts';
+import { storable } from './text.ts';
 import { rejectAfter, explain, isUnusable } from './unavailable.ts';
 
 export interface StorageSettings {
@@ -23,28 +32,13 @@ export interface StorageSettings {
   onUnusable?: () => void;
   /** Milliseconds a search may take. */
   findTimeoutMs?: number;
-  /** Width of a partition in milliseconds; whole partitions are dropped. About a twelfth of the retention. */
-  partitionMs?: number;
-  /** Where its thread exports what it writes; absent: nowhere. */
-  otlp?: OtlpOptions | undefined;
-  /** Receives sentences about degraded operation, such as a missing privilege. */
-  say?: (sentence: string) => void;
   /** Milliseconds that a page waits for a database that does not reply, in addition to what a search may take. */
   replyTimeoutMs?: number;
 }
 
 export interface PostgresStorageOptions extends StorageSettings {
-  /** Settings for `pg` that can be sent to a thread; called again after a failure. */
+  /** Settings for `pg`; called again after a failure. */
   connection: () => Promise<PgSettings>;
-  /** Starts the module `storage/postgres-thread`. */
-  start: (options: OperationOptions) => Worker;
-}
-
-export interface PostgresStorage extends ProfileStorage {
-  /** Of the primary's write-ahead log: what was committed before is at or below it. */
-  position(): Promise<string>;
-  /** Whether this server, a replica, has replayed the log up to there; null: it is none. */
-  hasReached(position: string, withinMs: number): Promise<boolean | null>;
 }
 
 /** Milliseconds for a host to say where to connect. */
@@ -53,38 +47,47 @@ const SETTINGS_WITHIN_MS = 5000;
 const CHORE_WITHIN_MS = 15_000;
 /** Milliseconds that work under way gets at close. */
 const CLOSE_WITHIN_MS = 1000;
+/** More than reading the database's clock takes; profiles live for hours. */
+const CLOCK_TOLERANCE_MS = 60_000;
 
-const HOUR = 3_600_000;
-
-export function createPostgresStorage(options: PostgresStorageOptions): PostgresStorage {
-  const { schema, onClash, onUnusable, connection, start, otlp } = options;
-  const { findTimeoutMs = 1000, replyTimeoutMs = 3000, partitionMs = HOUR } = options;
-  const searchMs = 2 * findTimeoutMs + replyTimeoutMs;
-  let exported = NOTHING_EXPORTED;
-  const thread = createThread(
-    () => start({ schema, partitionMs, findTimeoutMs, otlp }),
-    options.say ?? (() => undefined),
-    (counters) => {
-      exported = counters;
-    },
+/** By how much this process's clock is ahead: one that jumped must not delete what is young by the database's. */
+async function clockAheadMs({ pool }: Store): Promise<number> {
+  const { rows } = await pool.query<{ at: string }>(
+    'select (extract(epoch from clock_timestamp()) * 1000)::bigint as at',
   );
+  const aheadMs = Date.now() - Number(rows[0]?.at ?? Infinity);
+  return aheadMs > CLOCK_TOLERANCE_MS ? aheadMs : 0;
+}
+
+export function createPostgresStorage(options: PostgresStorageOptions): ProfileStorage {
+  const { schema, onClash, onUnusable, connection } = options;
+  const { findTimeoutMs = 1000, replyTimeoutMs = 3000 } = options;
+  const searchMs = 2 * findTimeoutMs + replyTimeoutMs;
+  const search = { schema, timeoutMs: findTimeoutMs };
+  const sequence = tableIn(schema, 'hindsight_tokens');
+  // Without a context: its statements are no request's.
+  const outside = AsyncLocalStorage.snapshot();
   let settings: Promise<PgSettings> | null = null;
-  /** The settings used last: `connection` can't be awaited at the end of the process. */
-  let knownSettings: PgSettings | null = null;
+  let current: { settings: PgSettings; store: Store } | null = null;
+  const running = new Set<Promise<unknown>>();
   let closed = false;
 
-  async function order<Name extends keyof Operations>(
-    name: Name,
-    given: Parameters<Operations[Name]>,
-    transferred?: readonly ArrayBuffer[],
-  ): Promise<Awaited<ReturnType<Operations[Name]>>> {
+  /** With new settings a new pool is created; the old one closes its connections when they are idle. */
+  async function storeNow(): Promise<Store> {
+    // Don't call the host's `connection` again.
+    if (closed) throw new Error('the storage is closed.');
+    settings ??= rejectAfter(connection(), SETTINGS_WITHIN_MS);
+    const known = await settings;
+    if (current === null || !isDeepStrictEqual(current.settings, known)) {
+      const { Pool } = requirePackage('pg') as typeof pg;
+      current = { settings: known, store: { pool: createPool(Pool, known), schema } };
+    }
+    return current.store;
+  }
+
+  async function attempt<T>(work: (store: Store) => Promise<T>): Promise<T> {
     try {
-      // Don't call the host's `connection` again.
-      if (closed) throw new Error('the storage is closed.');
-      settings ??= rejectAfter(connection(), SETTINGS_WITHIN_MS);
-      knownSettings = await settings;
-      const result = await thread.ask({ settings: knownSettings, name, given }, transferred);
-      return result as Awaited<ReturnType<Operations[Name]>>;
+      return await work(await storeNow());
     } catch (error) {
       settings = null;
       if (isUnusable(error)) onUnusable?.();
@@ -92,53 +95,84 @@ export function createPostgresStorage(options: PostgresStorageOptions): Postgres
     }
   }
 
-  /** Rejects after `withinMs`; the operation may go on. */
-  function ask<Name extends keyof Operations>(
-    withinMs: number,
-    name: Name,
-    ...given: Parameters<Operations[Name]>
-  ): Promise<Awaited<ReturnType<Operations[Name]>>> {
-    return rejectAfter(order(name, given), withinMs);
+  function run<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    const done = outside(() => attempt(work));
+    const settled = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    running.add(settled);
+    void settled.then(() => running.delete(settled));
+    return done;
+  }
+
+  /** Rejects after `withinMs`; the work may go on. */
+  function ask<T>(withinMs: number, work: (store: Store) => Promise<T>): Promise<T> {
+    return rejectAfter(run(work), withinMs);
   }
 
   return {
     name: 'postgresql',
+    isShared: true,
     async write(profiles) {
       if (profiles.length === 0) return;
-      const batch = batchOf(profiles);
-      const clashes = await order('write', [batch], [batch.data.buffer]);
+      const clashes = await run((store) => writeProfiles(store, profiles));
       if (clashes.length > 0) onClash?.(clashes);
     },
-    writeSync(profiles, parts, withinMs) {
-      if (closed || knownSettings === null) return false;
-      const batch = batchOf(profiles);
-      const order = { settings: knownSettings, name: 'writeLast' as const, given: [parts, batch] };
-      return thread.askSync(order, [batch.data.buffer], withinMs);
-    },
-    storeShared: (parts) => ask(CHORE_WITHIN_MS, 'storeShared', parts),
-    readShared: (ids) => ask(replyTimeoutMs, 'readShared', ids),
-    amend: (token, name, value) => ask(replyTimeoutMs, 'amend', token, name, JSON.stringify(value ?? null)),
-    read: (token, wanted) => ask(replyTimeoutMs, 'read', token, wanted),
-    find: (query) => ask(searchMs, 'find', query),
-    routePercentiles: (query) => ask(replyTimeoutMs, 'routePercentiles', query),
-    summarize: (query) => ask(searchMs, 'summarize', query),
-    countsAndHistogram: (query) => ask(replyTimeoutMs, 'countsAndHistogram', query),
-    clear: () => order('clear', []),
-    readSetting: (name) => ask(replyTimeoutMs, 'readSetting', name),
-    writeSetting: (name, value) => ask(replyTimeoutMs, 'writeSetting', name, value),
-    purge: (limits) => order('purge', [limits]),
-    leasedUntil: () => ask(replyTimeoutMs, 'leasedUntil'),
-    position: () => ask(replyTimeoutMs, 'position'),
-    hasReached: (position, withinMs) => ask(withinMs, 'hasReached', position),
-    formKey: async () => Buffer.from(await ask(replyTimeoutMs, 'formKey'), 'hex'),
-    async leaseTokens(proposed, skip = 0) {
-      const lease = await ask(CHORE_WITHIN_MS, 'leaseTokens', proposed?.toString('hex') ?? null, skip);
-      return { ...lease, key: Buffer.from(lease.key, 'hex') };
-    },
-    exported: () => (otlp === undefined ? null : exported),
+    storeShared: (parts) => ask(CHORE_WITHIN_MS, (store) => storeShared(store, parts)),
+    readShared: (ids) => ask(replyTimeoutMs, (store) => readShared(store, ids)),
+    amend: (token, name, value) =>
+      ask(replyTimeoutMs, async ({ pool }) => {
+        const { rowCount } = await pool.query(
+          `insert into ${tableIn(schema, 'hindsight_amendments')} (token, started_at, name, value)
+           select token, started_at, $1::text, $2::text from ${tableIn(schema, 'hindsight_profiles')} where token = $3
+           on conflict (token, name) do update set started_at = excluded.started_at, value = excluded.value`,
+          [storable(name), JSON.stringify(value ?? null), storable(token)],
+        );
+        return (rowCount ?? 0) > 0;
+      }),
+    read: (token, wanted) => ask(replyTimeoutMs, (store) => readProfile(store, token, wanted)),
+    find: (query) => ask(searchMs, ({ pool }) => findProfiles(pool, search, query)),
+    routePercentiles: (query) => ask(replyTimeoutMs, ({ pool }) => readRoutePercentiles(pool, schema, query)),
+    summarize: (query) => ask(searchMs, ({ pool }) => summarizeProfiles(pool, search, query)),
+    countsAndHistogram: (query) => ask(replyTimeoutMs, ({ pool }) => countProfiles(pool, { schema }, query)),
+    clear: () => run(clearProfiles),
+    readSetting: (name) => ask(replyTimeoutMs, (store) => readSetting(store, name)),
+    writeSetting: (name, value) => ask(replyTimeoutMs, (store) => writeSetting(store, name, value)),
+    purge: (limits) =>
+      run(async (store) => {
+        const { olderThan, keepExceptions } = limits;
+        const aheadMs = await clockAheadMs(store);
+        return purgeProfiles(store, {
+          ...limits,
+          olderThan: olderThan - aheadMs,
+          ...(keepExceptions === undefined
+            ? {}
+            : { keepExceptions: { ...keepExceptions, olderThan: keepExceptions.olderThan - aheadMs } }),
+        });
+      }),
+    leasedUntil: () =>
+      ask(replyTimeoutMs, async ({ pool }) => {
+        const { rows } = await pool.query<{ last: string }>(`select last_value as last from ${sequence}`);
+        return Number(rows[0]?.last ?? 0) + LEASE_SIZE;
+      }),
+    formKey: () => ask(replyTimeoutMs, formKey),
+    leaseTokens: (proposed, skip = 0) =>
+      ask(CHORE_WITHIN_MS, async (store) => {
+        const key = await tokenKey(store, proposed);
+        const { rows } = await store.pool.query<{ start: string }>(
+          'select nextval($1::regclass) as start from generate_series(0, $2::int) order by 1 desc limit 1',
+          [sequence, skip],
+        );
+        return { start: Number(rows[0]?.start ?? 0), count: LEASE_SIZE, key };
+      }),
     async close() {
       closed = true;
-      await thread.close(CLOSE_WITHIN_MS);
+      await rejectAfter(Promise.all(running), CLOSE_WITHIN_MS).catch(() => undefined);
+      // A pool waits for its connections, and one of them may hang.
+      await rejectAfter(current?.store.pool.end() ?? Promise.resolve(), CLOSE_WITHIN_MS).catch(
+        () => undefined,
+      );
     },
   };
 }

@@ -1,7 +1,4 @@
-/**
- * Percentiles of a route's durations before a given request, as a separate statement or as a column of the statement that reads the
- * profile. Rows and time span are limited, so no timeout is needed.
- */
+/** Percentiles of a route's durations before a given request. Rows and time span are limited, so no timeout is needed. */
 import { type Pool, quoted } from './pool.ts';
 import {
   LOOKED_BACK,
@@ -12,40 +9,28 @@ import {
 } from '../profiler/route-summary.ts';
 import { storable } from './text.ts';
 
-/** The row as returned by PostgreSQL. */
-export interface PercentilesRow {
+interface PercentilesRow {
   count: number;
   percentiles: [number, number] | null;
   queries: [number, number] | null;
   blocked: [number, number] | null;
-  /** Texts, unless they come as JSON. */
-  bytes: [number | string, number | string] | null;
+  /** bigint as text. */
+  bytes: [string, string] | null;
 }
 
 function percentilesSql(column: string, name: string): string {
   return `percentile_disc(array[0.5, 0.95]) within group (order by ${column}) as ${name}`;
 }
 
-/** The parameters are SQL expressions. */
-function statementOf(
-  profiles: string,
-  { route, method, before }: Record<keyof RoutePercentilesQuery, string>,
-): string {
+function statementOf(profiles: string): string {
   return `select count(*)::int as count, ${percentilesSql('duration_ms', 'percentiles')}, ${percentilesSql('queries', 'queries')},
       ${percentilesSql('blocked_ms', 'blocked')}, ${percentilesSql('response_bytes', 'bytes')}
     from (
       select route, method, duration_ms, queries, blocked_ms, response_bytes from ${profiles}
-      where kind = 'request' and started_at < ${before} and started_at >= ${before} - ${LOOKED_BACK_MS}
+      where kind = 'request' and started_at < $1::bigint and started_at >= $1::bigint - ${LOOKED_BACK_MS}
       order by started_at desc limit ${LOOKED_BACK}
     ) as newest
-    where newest.route = ${route} and newest.method = ${method} and newest.duration_ms is not null`;
-}
-
-/** SQL expression for a statement that reads the row `profile`: JSON of a PercentilesRow; null for a profile without a route. */
-export function percentilesColumn(profiles: string, profile: string): string {
-  const of = { route: `${profile}.route`, method: `${profile}.method`, before: `${profile}.started_at` };
-  return `case when ${profile}.kind = 'request' and ${profile}.route is not null
-    then (select row_to_json(found) from (${statementOf(profiles, of)}) as found) end`;
+    where newest.route = $2 and newest.method = $3 and newest.duration_ms is not null`;
 }
 
 /** Of no value the database makes either null or a list of nulls. */
@@ -54,7 +39,7 @@ function pairOf(pair: readonly (number | string | null)[] | null): PercentilePai
   return p50 === null || p50 === undefined ? null : [Number(p50), Number(p95)];
 }
 
-export function percentilesOf(row: PercentilesRow): RoutePercentiles {
+function percentilesOf(row: PercentilesRow): RoutePercentiles {
   const [p50Ms, p95Ms] = pairOf(row.percentiles) ?? [null, null];
   return {
     count: row.count,
@@ -76,8 +61,7 @@ export async function readRoutePercentiles(
   schema: string,
   { route, method, before }: RoutePercentilesQuery,
 ): Promise<RoutePercentiles> {
-  const of = { before: '$1::bigint', route: '$2', method: '$3' };
-  const text = statementOf(`${quoted(schema)}.hindsight_profiles`, of);
+  const text = statementOf(`${quoted(schema)}.hindsight_profiles`);
   const { rows } = await pool.query<PercentilesRow>(text, [whole(before), storable(route), storable(method)]);
   const [row] = rows;
   return percentilesOf(row ?? { count: 0, percentiles: null, queries: null, blocked: null, bytes: null });

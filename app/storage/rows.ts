@@ -6,26 +6,28 @@ import {
   type ProfileIndex,
 } from '../profiler/profile-index.ts';
 import type { QueuedProfile } from '../profiler/storage.ts';
-import { type ColumnValue, headOf } from './copy-csv.ts';
-import { storable } from './text.ts';
+import { storable, storableDocument } from './text.ts';
 
 export const INDEX_COLUMNS = COLUMN_ENTRIES.map(([, { column }]) => column);
 
 export const ROW_COLUMNS = [...INDEX_COLUMNS, 'document'];
 
-/** A profile prepared for COPY, with the fields that decide whether it is written. */
-export interface WriteRow {
-  token: string;
-  /** Whole milliseconds since 1970. */
-  startedAt: number;
-  /** As stored. */
-  process: string;
-  final: boolean;
-  /** The row without its document. */
-  head: string;
-  /** The document. */
-  bytes: Uint8Array;
-}
+const SQL_TYPES = {
+  integer: 'integer',
+  bigint: 'bigint',
+  double: 'double precision',
+  text: 'text',
+  marks: 'text',
+} as const satisfies Record<Column['type'], string>;
+
+/** Columns with their types, for json_to_recordset. */
+export const ROW_DEFINITION = [
+  ...COLUMN_ENTRIES.map(([, { column, type }]) => `${column} ${SQL_TYPES[type]}`),
+  'document text',
+].join(', ');
+
+/** A row by column names, as it is written. */
+export type WriteRow = { token: string } & Readonly<Record<string, string | number | null>>;
 
 /** A row as returned by `pg`, by column names; bigint as text. */
 export type ProfileRow = { token: string } & Readonly<Record<string, unknown>>;
@@ -55,11 +57,11 @@ function wholeMoment(at: number): number {
   return Number.isFinite(at) ? Math.trunc(at) : 0;
 }
 
-/** A value of an index row for COPY. */
-function storedValue(value: ProfileIndex[keyof ProfileIndex], type: Column['type']): ColumnValue {
-  if (typeof value === 'object') return value === null ? null : marksText(value);
-  if (typeof value === 'string' || type === 'double') return value;
-  return type === 'bigint' ? wholeMoment(value) : whole(value);
+function storedValue(value: ProfileIndex[keyof ProfileIndex], type: Column['type']): string | number | null {
+  const plain = typeof value === 'object' && value !== null ? marksText(value) : value;
+  if (typeof plain === 'string') return storable(plain);
+  if (plain === null || type === 'double') return plain;
+  return type === 'bigint' ? wholeMoment(plain) : whole(plain);
 }
 
 function readValue(value: unknown, type: Column['type']): unknown {
@@ -67,15 +69,10 @@ function readValue(value: unknown, type: Column['type']): unknown {
   return type === 'bigint' && value !== null ? Number(value) : value;
 }
 
-export function writeRowOf({ index, bytes }: QueuedProfile): WriteRow {
-  return {
-    token: storable(index.token),
-    startedAt: wholeMoment(index.startedAt),
-    process: storable(index.process),
-    final: index.state === 'final',
-    head: headOf(COLUMN_ENTRIES.map(([name, { type }]) => storedValue(index[name], type))),
-    bytes,
-  };
+export function writeRowOf({ index, document }: QueuedProfile): WriteRow {
+  const row: Record<string, string | number | null> = {};
+  for (const [name, { column, type }] of COLUMN_ENTRIES) row[column] = storedValue(index[name], type);
+  return { ...row, token: storable(index.token), document: storableDocument(document) };
 }
 
 export function indexOfRow(row: ProfileRow): ProfileIndex {

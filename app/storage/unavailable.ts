@@ -24,12 +24,6 @@ export function isUnusable(error: unknown): boolean {
   return MISSING.has(code) || code === FORBIDDEN;
 }
 
-/** The part of an error that is sent to the main thread. */
-export function failureOf(error: unknown): { message: string; code?: string } {
-  const code = codeOf(error);
-  return { message: messageOf(error), ...(code === '' ? {} : { code }) };
-}
-
 /** `timeoutMs`: what a search was given. The original is the cause. */
 export function explain(error: unknown, timeoutMs: number): HindsightError {
   if (isHindsightError(error)) return error;

@@ -14,8 +14,6 @@ import { settle } from './limits.ts';
 import { descriptorsOf } from './machine.ts';
 
 const MEBIBYTE = 1024 * 1024;
-/** As wide as the service makes them for a day of retention. */
-const PARTITION_MS = 2 * 3_600_000;
 const BATCH = 250;
 const LOOK_UPS = 500;
 const LOOK_UP_WITHIN = 20;
@@ -46,7 +44,6 @@ export const longFaults: readonly Fault[] = [
         const storage = createPostgresStorage({
           knex: () => knex,
           schema: 'localhost',
-          partitionMs: PARTITION_MS,
         });
         const tokens: string[] = [];
         for (const batch of batches(0, options.stored, options.stored, BATCH)) {

@@ -18,8 +18,6 @@ export interface FilledStore {
 
 export const DAY_MS = 24 * 3_600_000;
 const BATCH = 250;
-/** As wide as the service makes them for a day of retention. */
-const PARTITION_MS = DAY_MS / 12;
 
 /** The storage's own pool, two connections as a host would give it. */
 export async function fillStore(bench: Bench): Promise<FilledStore> {
@@ -28,7 +26,7 @@ export async function fillStore(bench: Bench): Promise<FilledStore> {
   const { connection, schema } = await database.freshSchema();
   const knex = openKnex(connection);
   const { createPostgresStorage } = await builtDoor();
-  const storage = createPostgresStorage({ knex: () => knex, schema, partitionMs: PARTITION_MS });
+  const storage = createPostgresStorage({ knex: () => knex, schema });
   bench.log(`  storing ${profiles} profiles`);
   const newest = Date.now();
   for (const batch of batches(0, profiles, profiles, BATCH)) await storage.write(batch);

@@ -88,7 +88,7 @@ export async function pruneStore(bench: Bench, store: FilledStore): Promise<Figu
       meanwhile('longest request, control', control.longest),
       meanwhile('longest read of a profile meanwhile', pruned.result.read),
       meanwhile(`pruning ${exceptions.result} more, failed and slowest kept`, exceptions.ms),
-      meanwhile('the first round, which counts all partitions', first.ms),
+      meanwhile('the first round', first.ms),
     ];
   } finally {
     await server.stop();

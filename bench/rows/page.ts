@@ -113,7 +113,7 @@ export const bytes: Row = {
     const table = `${profiles.schema}.hindsight_profiles`;
     const { rows } = await knex.raw<{ rows: { count: number; size: string; document: number }[] }>(
       `select count(*)::int as count, avg(octet_length(document))::float8 as document,
-         (select sum(pg_total_relation_size(relid)) from pg_partition_tree(?::regclass)) as size from ??`,
+         pg_total_relation_size(?::regclass) as size from ??`,
       [table, table],
     );
     const { count = 0, size = '0', document = 0 } = rows[0] ?? {};

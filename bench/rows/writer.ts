@@ -42,7 +42,7 @@ function queued(profiles: readonly QueuedProfile[]): QueuedProfile[] {
 }
 
 async function openCopy(knex: Knex, client: pg.Client, schema: string): Promise<Write> {
-  await knex.raw('create table ??.copied (like ??.hindsight_profiles_default including all)', [
+  await knex.raw('create table ??.copied (like ??.hindsight_profiles including all)', [
     schema,
     schema,
   ]);

@@ -1,8 +1,8 @@
-/** Where a host connects, as the storage's thread is told. Nothing connects here. */
+/** Where a host connects, as the storage is told. Nothing connects here. */
 import { expect } from 'chai';
 import openKnex, { type Knex } from 'knex';
 import { createPostgresStorage } from '../../app/compose/create-postgres-storage.ts';
-import { connectionOf, type PgSettings, threadSettings } from '../../app/storage/pg-settings.ts';
+import { connectionOf, type PgSettings, settingsIn } from '../../app/storage/pg-settings.ts';
 
 const always = { connectionTimeoutMillis: 5000, keepAlive: true };
 
@@ -16,7 +16,7 @@ async function withKnex<T>(config: Knex.Config, work: (knex: Knex) => T | Promis
 }
 
 function readFrom(config: Knex.Config): Promise<PgSettings> {
-  return withKnex(config, (knex) => threadSettings(connectionOf(knex)));
+  return withKnex(config, (knex) => settingsIn(connectionOf(knex)));
 }
 
 describe("connection settings of a host's Knex", () => {
@@ -33,13 +33,10 @@ describe("connection settings of a host's Knex", () => {
   });
 
   it('are asked for where they are made by a function', async () => {
+    const password = (): Promise<string> => Promise.resolve('of today');
     const connection = (): Promise<Knex.PgConnectionConfig> =>
-      Promise.resolve({
-        ...settings,
-        password: () => Promise.resolve('of today'),
-        expirationChecker: () => true,
-      });
-    expect(await readFrom({ connection })).to.deep.equal({ ...always, ...settings, password: 'of today' });
+      Promise.resolve({ ...settings, password, expirationChecker: () => true });
+    expect(await readFrom({ connection })).to.deep.equal({ ...always, ...settings, password });
   });
 
   it("keep the host's own timeouts and certificates", async () => {
@@ -52,12 +49,7 @@ describe("connection settings of a host's Knex", () => {
   });
 
   it('are asked for by a sentence at start where a Knex can not tell them', async () => {
-    const stream = (): never => {
-      throw new Error('not here');
-    };
     const refused: [Knex.Config, RegExp][] = [
-      [{ connection: { ...settings, stream } }, /hold functions/],
-      [{ connection: { ...settings, ssl: { checkServerIdentity: () => undefined } } }, /hold functions/],
       [
         { connection: settings, pool: { afterCreate: (_connection: unknown, done: () => void) => done() } },
         /afterCreate.*Give it `connection`/,

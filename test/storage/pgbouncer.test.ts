@@ -10,7 +10,7 @@ import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withPostgres } from '../support/postgres.ts';
 import { describeStorageContract } from './contract.ts';
-import { createStorageInProcess, emptyTables } from './in-process.ts';
+import { createTestStorage, emptyTables } from './test-storage.ts';
 
 const SCHEMA = 'bounced';
 
@@ -39,11 +39,11 @@ describe('storage behind pgbouncer in transaction mode', () => {
 
   describeStorageContract({
     isEmptied: true,
-    create: (onClash) => Promise.resolve(createStorageInProcess(connection, { schema: SCHEMA, onClash })),
+    create: (onClash) => Promise.resolve(createTestStorage(connection, { schema: SCHEMA, onClash })),
   });
 
   it('leases tokens', async () => {
-    const storage = createStorageInProcess(connection, { schema: SCHEMA });
+    const storage = createTestStorage(connection, { schema: SCHEMA });
     const starts = await Promise.all(
       Array.from({ length: 10 }, async () => (await storage.leaseTokens?.())?.start),
     );

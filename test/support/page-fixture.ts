@@ -159,7 +159,6 @@ export function createPageFixture(
         process: 'web.1, 4121',
         storage: {
           ...storage,
-          readsFrom: () => ({ server: 'primary', reason: 'behind', replica: 1200, primary: 31 }),
         },
         ledger,
         writer,

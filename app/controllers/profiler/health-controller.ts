@@ -49,15 +49,6 @@ function exportSentence({ exported }: Health): string[] {
   ];
 }
 
-function readsSentence({ storage }: Health): string[] {
-  if (storage.readsFrom === null) return [];
-  const { server, reason, replica, primary } = storage.readsFrom;
-  const why = reason === null ? '' : ` (the replica: ${prose(reason.replace(/\.$/, ''))})`;
-  return [
-    `Profiles are read from the ${server}${why}; so far ${replica} reads from the replica, ${primary} from the primary.`,
-  ];
-}
-
 function healthMarkdown(health: Health): string {
   const { process, storage } = health;
   const columns = COLUMNS.map((title, index): Column<HealthRow> => ({
@@ -69,7 +60,6 @@ function healthMarkdown(health: Health): string {
     heading(1, 'Health'),
     `Process ${code(process)}; storage ${prose(storage.name)}${storage.failing ? ', failing' : ''}.`,
     table([{ title: 'Tokens', value: ({ label }) => label, plain: true }, ...columns], countsOf(health)),
-    ...readsSentence(health),
     ...exportSentence(health),
   ])}\n`;
 }

@@ -17,7 +17,7 @@ const NOTHING: TraceAround = { caller: null, called: new Map() };
 const MOST_CALLED = 20;
 /** Requests of one trace that are looked through. */
 const MOST_OF_TRACE = 500;
-/** Milliseconds around the request in which they are looked for, so that few partitions are read. */
+/** Milliseconds around the request in which they are looked for, so that few rows are read. */
 const WITHIN_MS = 600_000;
 /** Milliseconds between the clocks of two machines. */
 const CLOCKS_DIFFER_MS = 1000;

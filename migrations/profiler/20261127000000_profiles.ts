@@ -1,9 +1,10 @@
 /**
- * The profiler's own tables: profiles, amendments added to them later, the settings shared by all processes, and the sequence that
- * tokens are leased from.
+ * The profiler's own tables: profiles, amendments added to them later, parts that many profiles share, the settings shared by all
+ * processes, and the sequence that tokens are leased from.
  *
- * The document is `text`, not jsonb: jsonb refuses U+0000 and doubles the server's work, and we never search inside the document. Lists
- * show, filter and sort by columns only. Names include their schema, because no search path is set.
+ * The document is `text`, not jsonb: jsonb refuses U+0000 and doubles the server's work, and we never search inside the document. Names
+ * include their schema, because no search path is set. No table has a key without its token (or id), a foreign key or a trigger, so that
+ * Citus can distribute it.
  */
 import type { Knex } from 'knex';
 
@@ -14,6 +15,15 @@ export interface ProfilerMigrationOptions {
 /** The lower half of the token space is leased in blocks: LEASED_COUNTERS and LEASE_SIZE of app/profiler/token.ts. */
 const LEASED_COUNTERS = 8_388_608;
 const LEASE_SIZE = 256;
+/** Moves long documents out of the row, so that a list reads little. URLs, which a list shows, stay in it. */
+const ROW_BYTES = 512;
+
+const INDEXES = [
+  'create index on ??.hindsight_profiles (started_at desc, token)',
+  'create index on ??.hindsight_profiles (parent) where parent is not null',
+  'create index on ??.hindsight_profiles (trace_id) where trace_id is not null',
+  "create index on ??.hindsight_amendments (token) where name = 'pin'",
+];
 
 export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
   await knex.raw(
@@ -36,17 +46,21 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
       queries integer not null,
       findings integer not null,
       mark text,
+      marks text,
+      location text,
+      referrer text,
+      dest text,
+      response_bytes bigint,
+      blocked_ms double precision,
+      release text,
+      trace_id text,
+      caller_span text,
+      summary text,
       bytes integer not null,
       document text not null
-    )`,
+    ) with (toast_tuple_target = ${ROW_BYTES})`,
     [schema],
   );
-  await knex.raw('create index on ??.hindsight_profiles (kind, started_at desc, token)', [schema]);
-  await knex.raw('create index on ??.hindsight_profiles (parent) where parent is not null', [schema]);
-  await knex.raw('create index on ??.hindsight_profiles (client_address, started_at desc)', [schema]);
-  await knex.raw('create index on ??.hindsight_profiles (status, started_at desc) where status >= 400', [
-    schema,
-  ]);
   await knex.raw(
     `create table ??.hindsight_amendments (
       token text collate "C" not null,
@@ -57,9 +71,18 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     )`,
     [schema],
   );
+  await knex.raw(
+    `create table ??.hindsight_shared (
+      id text collate "C" primary key,
+      text text not null,
+      used_at bigint not null
+    )`,
+    [schema],
+  );
   await knex.raw('create table ??.hindsight_settings (name text primary key, value text not null)', [schema]);
   await knex.raw(
     `create sequence ??.hindsight_tokens increment ${LEASE_SIZE} minvalue 0 maxvalue ${LEASED_COUNTERS - 1} cycle`,
     [schema],
   );
+  for (const sql of INDEXES) await knex.raw(sql, [schema]);
 }
