@@ -93,7 +93,7 @@ describe('a host that exports to OpenTelemetry', () => {
 
   it('sends what it stores in memory, from a thread of its own', () => withHost(options(), expectExported));
 
-  it('sends what it stores in PostgreSQL, from the thread that writes', async () => {
+  it('sends what it stores in PostgreSQL', async () => {
     const { host, port, user, database } = server().connection;
     const databaseUrl = `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
     await withHost({ ...options(), databaseUrl }, async (running) => {
