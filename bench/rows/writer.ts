@@ -42,10 +42,7 @@ function queued(profiles: readonly QueuedProfile[]): QueuedProfile[] {
 }
 
 async function openCopy(knex: Knex, client: pg.Client, schema: string): Promise<Write> {
-  await knex.raw('create table ??.copied (like ??.hindsight_profiles including all)', [
-    schema,
-    schema,
-  ]);
+  await knex.raw('create table ??.copied (like ??.hindsight_profiles including all)', [schema, schema]);
   const sql = `copy ${schema}.copied (${columnsOf(sampleProfile(0, { total: 1, newest: 0 }))}) from stdin`;
   return (profiles) => copyInto(client, pg.Query, sql, linesOf(profiles));
 }
