@@ -22,6 +22,7 @@ const INDEXES = [
   'create index on ??.hindsight_profiles (started_at desc, token)',
   'create index on ??.hindsight_profiles (parent) where parent is not null',
   'create index on ??.hindsight_profiles (trace_id) where trace_id is not null',
+  'create index on ??.hindsight_profiles (token) where pinned',
   "create index on ??.hindsight_amendments (token) where name = 'pin'",
 ];
 
@@ -57,6 +58,9 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
       caller_span text,
       summary text,
       bytes integer not null,
+      labelled boolean not null default false,
+      pinned boolean not null default false,
+      beside jsonb,
       document text not null
     ) with (toast_tuple_target = ${ROW_BYTES})`,
     [schema],
@@ -79,7 +83,10 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     )`,
     [schema],
   );
-  await knex.raw('create table ??.hindsight_settings (name text primary key, value text not null)', [schema]);
+  await knex.raw(
+    'create table ??.hindsight_settings (name text primary key, value text not null, written_at bigint not null default 0)',
+    [schema],
+  );
   await knex.raw(
     `create sequence ??.hindsight_tokens increment ${LEASE_SIZE} minvalue 0 maxvalue ${LEASED_COUNTERS - 1} cycle`,
     [schema],

@@ -1,6 +1,11 @@
-/** The storage in PostgreSQL for tests. */
+/** The storage and the store in PostgreSQL for tests. */
 import type { Knex } from 'knex';
 import type { ProfileStorage } from '../../app/profiler/storage.ts';
+import type { Store } from '../../app/profiler/store.ts';
+import {
+  createPostgresStore,
+  type PostgresStoreSettings,
+} from '../../app/storage/postgres/postgres-store.ts';
 import { createPostgresStorage, type StorageSettings } from '../../app/storage/postgres-profile-storage.ts';
 import type { TestConnection } from '../support/postgres.ts';
 import { WITHIN_MS } from '../support/waiting.ts';
@@ -22,4 +27,21 @@ export function createTestStorage(
 export async function emptyTables(knex: Knex, schema: string): Promise<void> {
   const tables = ['profiles', 'amendments', 'shared'].map((name) => `hindsight_${name}`);
   for (const table of tables) await knex.withSchema(schema).from(table).delete();
+}
+
+/** The same for the store. */
+export function createTestStore(
+  connection: TestConnection & { options?: string },
+  settings: PostgresStoreSettings,
+): Store {
+  return createPostgresStore({
+    replyTimeoutMs: WITHIN_MS,
+    ...settings,
+    connection: () => Promise.resolve({ ...connection }),
+  });
+}
+
+export async function emptyStore(knex: Knex, schema: string): Promise<void> {
+  for (const table of ['hindsight_profiles', 'hindsight_settings'])
+    await knex.withSchema(schema).from(table).delete();
 }

@@ -1,0 +1,292 @@
+/**
+ * Finds rows. The database narrows a query by its indexes (token, parent, trace, pins, time) and gives rows newest first in small pages;
+ * all other filters and orders are those of every store (profiler/query-rows.ts), which see only the columns that they need.
+ */
+import type pg from 'pg';
+import { escapedForJson, type TextPlace } from '../../profiler/find-text.ts';
+import { matcherOf, orderOf } from '../../profiler/query-rows.ts';
+import { type FindResult, MOST_COUNTED, type ProfileQuery, type TextSearch } from '../../profiler/storage.ts';
+import type { FindText, Row } from '../../profiler/store.ts';
+import { type Store as Connection, tableIn } from '../pool.ts';
+import { storable } from '../text.ts';
+import { ALL_COLUMNS, rowOf, type Selection, selectionOf, wholeMoment } from './rows.ts';
+
+/** Rows of one page: what one turn of the event loop parses. */
+const PAGE_ROWS = 1000;
+/** Texts of one step of a search. */
+const PAGE_TEXTS = 100;
+/** A search ends after so many milliseconds, and says how far it came. */
+const SEARCH_MS = 1000;
+
+type Filter = Exclude<
+  keyof ProfileQuery,
+  'kinds' | 'pinned' | 'text' | 'searched' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset'
+>;
+
+/** The members of a row that a filter reads. null: the database filters by it. */
+const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
+  token: null,
+  parent: null,
+  traceId: null,
+  from: null,
+  until: null,
+  clientAddress: ['clientAddress'],
+  method: ['method'],
+  status: ['status'],
+  url: ['url'],
+  overMs: ['durationMs'],
+  minQueries: ['queries'],
+  hasError: ['error', 'status'],
+  hasFinding: ['findings'],
+  mark: ['marks'],
+  process: ['process'],
+  release: ['release'],
+  route: ['route'],
+};
+const FILTERS = Object.keys(READ_BY) as Filter[];
+
+interface Condition {
+  sql: string;
+  values: readonly unknown[];
+}
+
+/** What an index finds. */
+function conditionOf(query: ProfileQuery): Condition {
+  const values: unknown[] = [];
+  const parts = ['true'];
+  const add = (sql: string, value: unknown): void => void parts.push(`${sql}$${values.push(value)}`);
+  if (query.token !== undefined) add('token = ', query.token);
+  if (query.parent !== undefined) add('parent = ', query.parent);
+  if (query.traceId !== undefined) add('trace_id = ', query.traceId);
+  if (query.from !== undefined) add('started_at >= ', wholeMoment(Math.ceil(query.from)));
+  if (query.until !== undefined) add('started_at < ', wholeMoment(Math.ceil(query.until)));
+  if (query.pinned === true) parts.push('pinned');
+  parts.push(`kind = any($${values.push(query.kinds ?? ['request'])}::text[])`);
+  return { sql: parts.join(' and '), values };
+}
+
+/** Without what the database filters by. */
+function matcherOfRest(query: ProfileQuery): (row: Row) => boolean {
+  const rest = Object.entries(query).filter(([name]) => READ_BY[name as Filter] !== null);
+  return matcherOf(Object.fromEntries(rest) as unknown as ProfileQuery);
+}
+
+/** Texts as they are stored. */
+function storableQuery(query: ProfileQuery): ProfileQuery {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]: [string, unknown]) => [
+      name,
+      typeof value === 'string' && name !== 'text' ? storable(value) : value,
+    ]),
+  ) as unknown as ProfileQuery;
+}
+
+/** Escapes `%`, `_` and the escape character for LIKE. */
+function likePattern(part: string): string {
+  return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
+}
+
+export interface Finder {
+  find(query: ProfileQuery, findText?: FindText): Promise<FindResult>;
+  /** Newest first, in batches. */
+  rows(since: number): AsyncGenerator<readonly Row[]>;
+}
+
+export function createFinder(
+  withConnection: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>,
+): Finder {
+  /** Values in the order of the columns. */
+  function select(text: (table: string) => string, values: readonly unknown[]): Promise<unknown[][]> {
+    return withConnection(async ({ pool, schema }) => {
+      const statement: pg.QueryArrayConfig = {
+        text: text(tableIn(schema, 'hindsight_profiles')),
+        values: [...values],
+        rowMode: 'array',
+      };
+      return (await pool.query<unknown[]>(statement)).rows;
+    });
+  }
+
+  /** Rows that the condition finds, newest first. Each page follows the last row of the one before, so that none is skipped or repeated. */
+  async function* pages(
+    { sql, values }: Condition,
+    selection: Selection,
+    ascending = false,
+  ): AsyncGenerator<readonly Row[]> {
+    let last: Row | undefined;
+    const [older, direction] = ascending ? ['>', 'asc'] : ['<', 'desc'];
+    const place = values.length;
+    for (;;) {
+      const after =
+        last === undefined
+          ? ''
+          : ` and started_at ${older}= $${place + 1}::bigint and (started_at ${older} $${place + 1}::bigint or token > $${place + 2})`;
+      const found = await select(
+        (table) => `select ${selection.sql} from ${table} where ${sql}${after}
+          order by started_at ${direction}, token limit ${PAGE_ROWS}`,
+        last === undefined ? values : [...values, last.startedAt, last.token],
+      );
+      const rows = found.map((one) => rowOf(selection, one));
+      if (rows.length > 0) yield rows;
+      last = rows.at(-1);
+      if (rows.length < PAGE_ROWS) return;
+    }
+  }
+
+  async function count({ sql, values }: Condition): Promise<number> {
+    const rows = await select((table) => `select count(*)::int from ${table} where ${sql}`, values);
+    return Number(rows[0]?.[0] ?? 0);
+  }
+
+  /** Whole rows of these tokens, in their order. */
+  async function rowsOf(tokens: readonly string[]): Promise<Pick<FindResult, 'rows' | 'pinned'>> {
+    if (tokens.length === 0) return { rows: [] };
+    const found = await select(
+      (table) => `select ${ALL_COLUMNS.sql}, pinned from ${table} where token = any($1)`,
+      [tokens],
+    );
+    const byToken = new Map(
+      found.map((values) => {
+        const row = rowOf(ALL_COLUMNS, values);
+        return [row.token, { row, isPinned: values.at(-1) === true }];
+      }),
+    );
+    // One of them may have been deleted meanwhile.
+    const known = tokens.flatMap((token) => byToken.get(token) ?? []);
+    const pinned = known.flatMap(({ row, isPinned }) => (isPinned ? [row.token] : []));
+    return { rows: known.map(({ row }) => row), ...(pinned.length === 0 ? {} : { pinned }) };
+  }
+
+  /** The database knows all filters and the order. */
+  async function findPage(query: ProfileQuery, condition: Condition): Promise<FindResult> {
+    const { limit, offset, descending = true } = query;
+    const place = condition.values.length;
+    const found = await select(
+      (table) => `select ${ALL_COLUMNS.sql}, pinned from ${table} where ${condition.sql}
+        order by started_at ${descending ? 'desc' : 'asc'}, token limit $${place + 1} offset $${place + 2}`,
+      [...condition.values, limit, offset],
+    );
+    const rows = found.map((values) => rowOf(ALL_COLUMNS, values));
+    const pinned = found.flatMap((values, at) => (values.at(-1) === true ? [rows[at]?.token ?? ''] : []));
+    const isLast = rows.length < limit && (rows.length > 0 || offset === 0);
+    const last = offset + rows.length;
+    return {
+      rows,
+      total: isLast ? last : query.counted === false ? last : await count(condition),
+      totalIsExact: isLast || query.counted !== false,
+      ...(pinned.length === 0 ? {} : { pinned }),
+    };
+  }
+
+  /** Looks through the rows, the newest first if the order is that of time; then it ends when the page is full and enough are counted. */
+  async function scan(query: ProfileQuery, condition: Condition, names: Set<keyof Row>): Promise<FindResult> {
+    const { limit, offset, sort = 'startedAt', descending = true, counted } = query;
+    const matches = matcherOfRest(query);
+    const inOrder = sort === 'startedAt';
+    const enough = inOrder ? Math.max(offset + limit, counted === false ? 0 : MOST_COUNTED + 1) : Infinity;
+    const found: Row[] = [];
+    let looked = 0;
+    let isWhole = true;
+    const selection = selectionOf(names.add('startedAt').add('token').add('kind').add(sort));
+    for await (const rows of pages(condition, selection, inOrder && !descending)) {
+      looked += rows.length;
+      for (const row of rows) if (matches(row)) found.push(row);
+      isWhole = found.length < enough;
+      if (!isWhole) break;
+    }
+    if (!inOrder) found.sort(orderOf(query));
+    const total =
+      isWhole || counted === false
+        ? found.length
+        : Math.round((found.length / looked) * (await count(condition)));
+    const page = found.slice(offset, offset + limit);
+    return { total, totalIsExact: isWhole, ...(await rowsOf(page.map(({ token }) => token))) };
+  }
+
+  /** Those of the records whose text holds the text. The database looks first, so that few texts are sent. */
+  async function textsWith(
+    wanted: string,
+    tokens: readonly string[],
+    findText: FindText,
+  ): Promise<Map<string, TextPlace>> {
+    const escaped = escapedForJson(wanted);
+    const like = escaped.toLowerCase() === escaped.toUpperCase() ? 'like' : 'ilike';
+    const found = await select(
+      (table) =>
+        `select token, document from ${table} where token = any($1) and document ${like} $2 escape '\\'`,
+      [tokens, likePattern(escaped)],
+    );
+    const places = new Map<string, TextPlace>();
+    for (const [token, document] of found as [string, string][]) {
+      const place = findText(document, wanted);
+      if (place !== null) places.set(token, place);
+    }
+    return places;
+  }
+
+  async function searchText(
+    query: ProfileQuery & { text: string },
+    condition: Condition,
+    { names, findText }: { names: Set<keyof Row>; findText: FindText },
+  ): Promise<FindResult> {
+    const { limit, offset, text } = query;
+    const matches = matcherOfRest(query);
+    const until = performance.now() + SEARCH_MS;
+    const hits: string[] = [];
+    const places = new Map<string, TextPlace>();
+    const looked: TextSearch = { count: 0, all: true, oldest: null, found: {} };
+    const isOver = (): boolean => hits.length > offset + limit || performance.now() > until;
+    const selection = selectionOf(names.add('startedAt').add('token').add('kind'));
+    for await (const rows of pages(condition, selection)) {
+      const candidates = rows.filter(matches);
+      for (let from = 0; from < candidates.length && looked.all; from += PAGE_TEXTS) {
+        const step = candidates.slice(from, from + PAGE_TEXTS);
+        const found = await textsWith(
+          text,
+          step.map(({ token }) => token),
+          findText,
+        );
+        for (const { token, startedAt } of step) {
+          const place = found.get(token);
+          looked.count += 1;
+          looked.oldest = startedAt;
+          if (place === undefined) continue;
+          hits.push(token);
+          places.set(token, place);
+        }
+        looked.all = !isOver();
+      }
+      if (!looked.all) break;
+    }
+    const page = await rowsOf(hits.slice(offset, offset + limit));
+    const shown = page.rows.flatMap(({ token }) => {
+      const place = places.get(token);
+      return place === undefined ? [] : [[token, place] as const];
+    });
+    return {
+      ...page,
+      total: hits.length,
+      totalIsExact: looked.all,
+      looked: { ...looked, found: Object.fromEntries(shown) },
+    };
+  }
+
+  return {
+    async find(given, findText) {
+      const query = storableQuery(given);
+      const condition = conditionOf(query);
+      const read = FILTERS.flatMap((name) => (query[name] === undefined ? [] : (READ_BY[name] ?? [])));
+      const names = new Set<keyof Row>(read);
+      const { text, sort = 'startedAt' } = query;
+      if (text !== undefined && findText !== undefined)
+        return searchText({ ...query, text }, condition, { names, findText });
+      return read.length === 0 && sort === 'startedAt'
+        ? findPage(query, condition)
+        : scan(query, condition, names);
+    },
+    rows(since) {
+      const condition = { sql: 'started_at >= $1', values: [wholeMoment(Math.ceil(since))] };
+      return pages(condition, ALL_COLUMNS);
+    },
+  };
+}

@@ -1,0 +1,237 @@
+/**
+ * Records in PostgreSQL, shared by all processes on one database.
+ *
+ * All SQL names its schema and runs in single statements or short transactions without named statements, session locks or a search path, so
+ * that pgbouncer's transaction mode holds, and finds records by their token, so that Citus can distribute them. Tables come from
+ * `migrations/profiler`.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { isDeepStrictEqual } from 'node:util';
+import type pg from 'pg';
+import { requirePackage } from '../../paths.ts';
+import type { Store, StoredRecord, StoreItem } from '../../profiler/store.ts';
+import type { PgSettings } from '../pg-settings.ts';
+import { createPool, type Store as Connection, tableIn } from '../pool.ts';
+import { storable } from '../text.ts';
+import { explain, isUnusable, rejectAfter } from '../unavailable.ts';
+import { createFinder } from './find.ts';
+import { clearRecords, purgeRecords } from './purge.ts';
+import { ALL_COLUMNS, marksText, rowOf } from './rows.ts';
+import { writeItems } from './write.ts';
+import { createWriteQueue } from './write-queue.ts';
+
+export interface PostgresStoreSettings {
+  schema: string;
+  /** The tables are missing, or the role may not use them. */
+  onUnusable?: () => void;
+  /** Takes records while the database is away. Absent: they wait in memory, and the oldest are dropped when that is full. */
+  onUnavailable?: (items: readonly StoreItem[]) => void;
+  /** The database is back: what `onUnavailable` took can be added again. */
+  onAvailable?: () => void;
+  /** Milliseconds that one statement may take before what waits for it fails. */
+  replyTimeoutMs?: number;
+}
+
+export interface PostgresStoreOptions extends PostgresStoreSettings {
+  /** Settings for `pg`; called again after a failure. */
+  connection: () => Promise<PgSettings>;
+}
+
+/** Milliseconds for a host to say where to connect. */
+const SETTINGS_WITHIN_MS = 5000;
+/** Milliseconds that work under way gets at close. */
+const CLOSE_WITHIN_MS = 1000;
+const CLOSE_MS = 5000;
+
+function parseAmendments(beside: Record<string, string> | null): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(beside ?? {}).map(([name, json]) => [name, JSON.parse(json) as unknown]),
+  );
+}
+
+export function createPostgresStore(options: PostgresStoreOptions): Store {
+  const { schema, onUnusable, connection, replyTimeoutMs = 3000 } = options;
+  const records = tableIn(schema, 'hindsight_profiles');
+  const settingsTable = tableIn(schema, 'hindsight_settings');
+  // Without a context: its statements are no request's.
+  const outside = AsyncLocalStorage.snapshot();
+  let settings: Promise<PgSettings> | null = null;
+  let current: { settings: PgSettings; connection: Connection } | null = null;
+  const running = new Set<Promise<void>>();
+  let closed = false;
+
+  /** With new settings a new pool is created; the old one closes its connections when they are idle. */
+  async function connect(): Promise<Connection> {
+    // Don't call the host's `connection` again.
+    if (closed) throw new Error('the storage is closed.');
+    settings ??= rejectAfter(connection(), SETTINGS_WITHIN_MS);
+    const known = await settings;
+    if (current === null || !isDeepStrictEqual(current.settings, known)) {
+      const { Pool } = requirePackage('pg') as typeof pg;
+      current = { settings: known, connection: { pool: createPool(Pool, known), schema } };
+    }
+    return current.connection;
+  }
+
+  async function attempt<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await work(await connect());
+    } catch (error) {
+      settings = null;
+      if (isUnusable(error)) onUnusable?.();
+      throw error;
+    }
+  }
+
+  /** For as long as it takes. */
+  function run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const done = outside(() => attempt(work));
+    const settled = done.then(
+      () => void running.delete(settled),
+      () => void running.delete(settled),
+    );
+    running.add(settled);
+    return done;
+  }
+
+  /** For somebody who waits. */
+  async function ask<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await rejectAfter(run(work), replyTimeoutMs);
+    } catch (error) {
+      throw explain(error, replyTimeoutMs);
+    }
+  }
+
+  const queue = createWriteQueue({
+    write: (items) => run((known) => writeItems(known, items)),
+    probe: () => run(({ pool }) => pool.query(`select 1 from ${records} limit 1`)),
+    onUnavailable: options.onUnavailable,
+    onAvailable: options.onAvailable,
+  });
+  const finder = createFinder(ask);
+
+  /** What was added before is in the database. */
+  const flushed = (): Promise<void> => ask(() => queue.flush());
+
+  function handOver(): void {
+    const left = queue.takeAll();
+    if (left.length === 0) return;
+    if (options.onUnavailable !== undefined) options.onUnavailable(left);
+    else for (const { settled } of left) settled?.('shut down');
+  }
+
+  async function changed(sql: string, values: readonly unknown[]): Promise<boolean> {
+    await flushed();
+    const { rowCount } = await ask(({ pool }) => pool.query(sql, [...values]));
+    return (rowCount ?? 0) > 0;
+  }
+
+  async function readStored(token: string): Promise<StoredRecord | null> {
+    const { rows } = await ask(({ pool }) =>
+      pool.query<unknown[]>({
+        text: `select ${ALL_COLUMNS.sql}, document, beside, pinned from ${records} where token = $1`,
+        values: [storable(token)],
+        rowMode: 'array',
+      }),
+    );
+    const [values] = rows;
+    if (values === undefined) return null;
+    const [text, beside, pinned] = values.slice(ALL_COLUMNS.names.length);
+    return {
+      row: rowOf(ALL_COLUMNS, values),
+      text: text as string,
+      amendments: parseAmendments(beside as Record<string, string> | null),
+      pinned: pinned === true,
+    };
+  }
+
+  return {
+    name: 'postgresql',
+    get state() {
+      return { ...queue.state, notice: null };
+    },
+    add: (items) => {
+      outside(() => queue.add(items));
+    },
+    async read(token) {
+      // What waits is in the database in a moment, with what was added to it before.
+      if (queue.get(token) !== undefined && !queue.state.failing) await flushed().catch(() => undefined);
+      const waiting = queue.get(token);
+      if (waiting === undefined) return readStored(token);
+      return { row: { ...waiting.row }, text: waiting.text, amendments: {}, pinned: false };
+    },
+    async find(query, findText) {
+      await flushed();
+      return finder.find(query, findText);
+    },
+    async *rows(since) {
+      await flushed();
+      yield* finder.rows(since);
+    },
+    amend: (token, name, json) =>
+      // The JSON is kept as a string, because jsonb refuses U+0000.
+      changed(
+        `update ${records} set beside = coalesce(beside, '{}') || jsonb_build_object($2::text, $3::text) where token = $1`,
+        [storable(token), storable(name), storable(json)],
+      ),
+    async label(token, { findings, mark, marks }) {
+      await changed(
+        `update ${records} set findings = $2, mark = $3, marks = $4, labelled = true where token = $1`,
+        [storable(token), findings, mark === null ? null : storable(mark), marksText(marks)],
+      );
+    },
+    keep: (token, yes) =>
+      changed(`update ${records} set pinned = $2 where token = $1`, [storable(token), yes]),
+    async purge(limits) {
+      try {
+        return await run((known) => purgeRecords(known, limits));
+      } catch (error) {
+        throw explain(error, replyTimeoutMs);
+      }
+    },
+    async clear() {
+      await flushed();
+      try {
+        return await run(clearRecords);
+      } catch (error) {
+        throw explain(error, replyTimeoutMs);
+      }
+    },
+    async setting(name, value, { onlyIfAbsent = false } = {}) {
+      return ask(async ({ pool }) => {
+        if (value === null) {
+          await pool.query(`delete from ${settingsTable} where name = $1`, [storable(name)]);
+          return null;
+        }
+        if (value !== undefined)
+          await pool.query(
+            `insert into ${settingsTable} (name, value, written_at)
+             values ($1, $2, (extract(epoch from now()) * 1000)::bigint) on conflict (name) do ${
+               onlyIfAbsent
+                 ? 'nothing'
+                 : 'update set value = excluded.value, written_at = excluded.written_at'
+             }`,
+            [storable(name), storable(value)],
+          );
+        const { rows } = await pool.query<{ value: string }>(
+          `select value from ${settingsTable} where name = $1`,
+          [storable(name)],
+        );
+        return rows[0]?.value ?? null;
+      });
+    },
+    async close(timeoutMs = CLOSE_MS) {
+      if (closed) return;
+      await queue.close(timeoutMs);
+      handOver();
+      closed = true;
+      await rejectAfter(Promise.all(running), CLOSE_WITHIN_MS).catch(() => undefined);
+      // A pool waits for its connections, and one of them may hang.
+      await rejectAfter(current?.connection.pool.end() ?? Promise.resolve(), CLOSE_WITHIN_MS).catch(
+        () => undefined,
+      );
+    },
+    closeSync: handOver,
+  };
+}
