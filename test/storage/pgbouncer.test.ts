@@ -69,7 +69,7 @@ describe('storage behind pgbouncer in transaction mode', () => {
       const { text, name } = typeof first === 'string' ? { text: first } : (first as pg.QueryConfig);
       sent.push({ text, name });
       return Reflect.apply(query, this, given) as never;
-    } as typeof query;
+    };
     try {
       const store = createTestStore(connection, { schema: SCHEMA });
       await stored(store, [itemOf(1), itemOf(2), itemOf(3, { kind: 'error_page', parent: '000002' })]);

@@ -57,8 +57,12 @@ const LONGEST_PAUSE_MS = 1500;
 const AWAY_AFTER_MS = 500;
 /** Milliseconds without a reply after which it counts as failing. */
 const LATE_MS = 300;
-/** SQLSTATE of values that can't be stored: a batch with one of them is written one by one. */
-const BAD_VALUE = /^22/;
+/** Class of SQLSTATE of values that can't be stored: a batch with one of them is written one by one. */
+const BAD_VALUE = '22';
+
+function isBadValue(error: unknown): boolean {
+  return codeOf(error).startsWith(BAD_VALUE);
+}
 
 export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   const { write, probe, onUnavailable, onAvailable, maxBytes = MAX_BYTES } = options;
@@ -72,7 +76,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   let isUrgent = false;
   let pauseMs = 0;
   let failingSince: number | null = null;
-  let failure: unknown = null;
+  let failure: Error | null = null;
   let isAway = false;
   let closed = false;
 
@@ -143,7 +147,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
         const clashes = await write([entry.item]);
         settle(token, entry, clashes.has(token) ? 'token in use' : null);
       } catch (error) {
-        if (!BAD_VALUE.test(codeOf(error))) throw error;
+        if (!isBadValue(error)) throw error;
         settle(token, entry, 'refused by the database');
       }
     }
@@ -154,7 +158,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
       const clashes = await write(batch.map(([, { item }]) => item));
       for (const [token, entry] of batch) settle(token, entry, clashes.has(token) ? 'token in use' : null);
     } catch (error) {
-      if (!BAD_VALUE.test(codeOf(error))) throw error;
+      if (!isBadValue(error)) throw error;
       await writeOneByOne(batch);
     }
   }
@@ -170,7 +174,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
 
   function hasFailed(error: unknown): void {
     failed += 1;
-    failure = error;
+    failure = error instanceof Error ? error : new Error(String(error));
     failingSince ??= startedAt;
     pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, pauseMs * 2));
     isAway ||= performance.now() - failingSince > AWAY_AFTER_MS;
