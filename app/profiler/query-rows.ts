@@ -81,6 +81,6 @@ export function orderOf({
 }
 
 /** Only a summary was recorded. */
-export function isSummary({ state }: Pick<Row, 'state'>): boolean {
-  return (state as string) === 'summary';
+export function isSummary({ summary }: Pick<Row, 'summary'>): boolean {
+  return summary !== null;
 }

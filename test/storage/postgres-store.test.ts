@@ -138,8 +138,8 @@ describe("the store in Debian's PostgreSQL", () => {
         itemOf(5, { kind: 'error_page', parent: '000001' }),
         itemOf(6, { kind: 'profiler' }),
         itemOf(7, { kind: 'profiler' }),
-        itemOf(8, { state: 'summary' as never }),
-        itemOf(9, { state: 'summary' as never }),
+        itemOf(8, { summary: 'limit' }),
+        itemOf(9, { summary: 'limit' }),
       ]);
       const limits = { ...NO_LIMITS, count: 3, profilerCount: 1, summaryCount: 1 };
       expect(await store.purge({ ...limits, exceptions: { ...NO_LIMITS.exceptions, count: 0 } })).to.equal(4);

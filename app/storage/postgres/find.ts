@@ -38,6 +38,7 @@ const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
   minQueries: ['queries'],
   hasError: ['error', 'status'],
   hasFinding: ['findings'],
+  isFull: ['summary'],
   mark: ['marks'],
   process: ['process'],
   release: ['release'],

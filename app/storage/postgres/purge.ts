@@ -23,7 +23,7 @@ interface Where {
   values: readonly unknown[];
 }
 
-const FULL = "kind = 'request' and state <> 'summary'";
+const FULL = "kind = 'request' and summary is null";
 const NEWEST = 'order by started_at desc, token';
 
 const tableOf = ({ schema }: Connection): string => tableIn(schema, 'hindsight_profiles');
@@ -146,16 +146,16 @@ export async function purgeRecords(connection: Connection, limits: StoreLimits):
   const full = Math.max(
     olderThan,
     await beyondCount(connection, FULL, limits.count),
-    await beyondBytes(connection, "state <> 'summary'", limits.bytes),
+    await beyondBytes(connection, 'summary is null', limits.bytes),
   );
   const summary = Math.max(
     olderThan,
-    await beyondCount(connection, "state = 'summary'", limits.summaryCount),
-    await beyondBytes(connection, "state = 'summary'", limits.summaryBytes),
+    await beyondCount(connection, 'summary is not null', limits.summaryCount),
+    await beyondBytes(connection, 'summary is not null', limits.summaryBytes),
   );
   const kept = await exceptionsBefore(connection, full, exceptions);
   let gone = await deleteRows(connection, {
-    sql: "state = 'summary' and not pinned and started_at < $1::numeric",
+    sql: 'summary is not null and not pinned and started_at < $1::numeric',
     values: [summary],
   });
   gone += await deleteRows(connection, {
