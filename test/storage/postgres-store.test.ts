@@ -5,7 +5,7 @@ import { runProfilerMigrations, runProfilerMigrationsAt } from '../../app/databa
 import { COLUMN_ENTRIES } from '../../app/profiler/profile-index.ts';
 import type { Store, StoreItem } from '../../app/profiler/store.ts';
 import type { PostgresStoreSettings } from '../../app/storage/postgres/postgres-store.ts';
-import { openKnex, withDebianPostgres, withEmbeddedPostgres, withOwnPostgres } from '../support/postgres.ts';
+import { openKnex, withPostgres, withEmbeddedPostgres, withOwnPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 import { describeStoreContract, itemOf, NO_LIMITS, stored } from './store-contract.ts';
 import { createTestStore, emptyStore } from './test-storage.ts';
@@ -29,8 +29,8 @@ describe('the store in the embedded PostgreSQL', () => {
   });
 });
 
-describe("the store in Debian's PostgreSQL", () => {
-  const server = withDebianPostgres();
+describe('the store in PostgreSQL', () => {
+  const server = withPostgres();
   let knex: Knex;
   let store: Store;
   const opened: Store[] = [];
