@@ -282,10 +282,10 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
 
     it('says what is wrong with a setting, and records nothing then', async () => {
       const { told, stderr } = await runPlain('plain.cjs', `const express = require('express');${PLAIN}`, {
-        PROFILER_SLOW_MS: 'soon',
+        PROFILER_EXPLAIN_MS: 'soon',
       });
       expect(told).to.include({ link: null, body: 'fine' });
-      expect(stderr).to.match(/^hindsight: PROFILER_SLOW_MS is "soon"; [^\n]+ Nothing is recorded\.\n$/);
+      expect(stderr).to.match(/^hindsight: PROFILER_EXPLAIN_MS is "soon"; [^\n]+ Nothing is recorded\.\n$/);
     });
 
     it('leaves the application to a profiler that it has by itself', async () => {
