@@ -103,7 +103,13 @@ describe('configuration', () => {
     const { shown } = readConfig({ ...secrets, PORT: '80', PROFILER_EXPLAIN_MS: '70' });
     for (const name of Object.keys(secrets)) expect(shown[name], name).to.equal('set');
     expect(JSON.stringify(shown)).to.not.contain('-secret').and.not.contain('postgres:');
-    expect(shown).to.include({ PORT: 80, PROFILER_EXPLAIN_MS: 70, DB_HOST: 'db', DYNO: null, APP_DEBUG: true });
+    expect(shown).to.include({
+      PORT: 80,
+      PROFILER_EXPLAIN_MS: 70,
+      DB_HOST: 'db',
+      DYNO: null,
+      APP_DEBUG: true,
+    });
     expect(readConfig({}).shown).to.include({ APP_SECRET: null, DATABASE_URL: null, DB_HOST: null });
   });
 
