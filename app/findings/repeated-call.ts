@@ -5,19 +5,38 @@ import { callName, isReading } from './shared/calls.ts';
 import { type Call, endOf, type Kept } from './shared/kept.ts';
 import { count, shareOf } from './shared/wording.ts';
 
+/** Headers that can change the response of the same address. */
+const SIGNIFICANT_HEADERS = new Set([
+  'authorization',
+  'cookie',
+  'accept',
+  'accept-language',
+  'range',
+  'x-api-key',
+]);
+
+/** Equal masked values have equal marks. */
+function keyOf({ method, url, requestHeaders }: Call): string {
+  const headers = requestHeaders
+    .filter(({ name }) => SIGNIFICANT_HEADERS.has(name.toLowerCase()))
+    .map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
+  return [method, url, ...headers].join('\n');
+}
+
 /** Indexes of identical successful calls, in runs that no other kind of call interrupts. */
 function repeatedIn(calls: readonly Call[]): number[][] {
-  const latest = new Map<number, { members: number[]; writes: number }>();
+  const latest = new Map<string, { members: number[]; writes: number }>();
   const all: number[][] = [];
   let writes = 0;
   calls.forEach((call, index) => {
     if (!isReading(call)) writes++;
     else if (call.error === null && (call.status ?? 0) < 400) {
-      const run = latest.get(call.sameAs);
+      const key = keyOf(call);
+      const run = latest.get(key);
       if (run?.writes === writes) run.members.push(index);
       else {
         const started = { members: [index], writes };
-        latest.set(call.sameAs, started);
+        latest.set(key, started);
         all.push(started.members);
       }
     }

@@ -2,7 +2,7 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 import proxyAddr from 'proxy-addr';
-import { createMemory } from '../profiler/redact-memory.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 
 const ADDRESS_WITH_PORT = /^(?:\[([0-9a-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/i;
 /** Addresses whose trust is remembered: to parse one takes as long as routing a request. */
@@ -33,12 +33,13 @@ export function createTrust(ranges: readonly string[]): (address: string) => boo
   const isIn = proxyAddr.compile(
     ranges.flatMap((range) => (range.endsWith('/0') ? (EVERY[isIP(range.slice(0, -2))] ?? []) : [range])),
   );
-  const known = createMemory<boolean>(MOST_ADDRESSES);
+  const known = new Map<string, boolean>();
   return (address) => {
     const before = known.get(address);
     if (before !== undefined) return before;
     const isTrusted = isIn(address);
     if (address.length <= LONGEST_ADDRESS) known.set(address, isTrusted);
+    dropOldest(known, MOST_ADDRESSES);
     return isTrusted;
   };
 }

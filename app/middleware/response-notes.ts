@@ -1,6 +1,7 @@
 /** What is recorded of a response. Decoded only when it is read, because sampled-out requests are rarely read. */
 import type { ServerResponse } from 'node:http';
 import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/facts.ts';
+import { readHeaderBlock } from './header-block.ts';
 import type { HeaderNotes } from './header-writes.ts';
 
 /**
@@ -27,7 +28,6 @@ function isAscii({ text }: Piece): boolean {
 
 interface ResponseNotesOptions {
   previewBytes: number;
-  readBlock: (block: string) => string[];
 }
 
 export class WatchedResponse implements ResponseFact {
@@ -45,14 +45,12 @@ export class WatchedResponse implements ResponseFact {
   /** null if the request is sampled out, and outside of routers. */
   headerNotes: HeaderNotes | null = null;
   readonly #previewBytes: number;
-  readonly #readBlock: (block: string) => string[];
   #sent: string | string[] = [];
   readonly #pieces: Piece[] = [];
   #stored = 0;
 
-  constructor({ previewBytes, readBlock }: ResponseNotesOptions) {
+  constructor({ previewBytes }: ResponseNotesOptions) {
     this.#previewBytes = previewBytes;
-    this.#readBlock = readBlock;
   }
 
   get headerWrites(): readonly HeaderWrite[] | undefined {
@@ -64,7 +62,7 @@ export class WatchedResponse implements ResponseFact {
   }
 
   get rawHeaders(): readonly string[] {
-    if (typeof this.#sent === 'string') this.#sent = this.#readBlock(this.#sent);
+    if (typeof this.#sent === 'string') this.#sent = readHeaderBlock(this.#sent);
     return this.#sent;
   }
 

@@ -4,13 +4,13 @@
  */
 import type { Duplex } from 'node:stream';
 import type { ResponseFact } from '../profiler/facts.ts';
+import { readHeaderBlock } from './header-block.ts';
 
 interface ResponseOptions {
   /** Bytes of a refusal's body stored as preview. */
   previewBytes: number;
   /** Milliseconds since the request began. */
   elapsedMs: () => number;
-  readBlock: (block: string) => string[];
   /** The head of the response was sent; called at most once. */
   onHead: () => void;
 }
@@ -84,7 +84,7 @@ function watchWrites(socket: Duplex, look: (chunk: unknown, encoding: unknown) =
 }
 
 export function watchUpgradeResponse(socket: Duplex, options: ResponseOptions): UpgradeResponse {
-  const { previewBytes, elapsedMs, readBlock, onHead } = options;
+  const { previewBytes, elapsedMs, onHead } = options;
   const written = (): number => (socket as { bytesWritten?: number }).bytesWritten ?? 0;
   const writtenBefore = written();
   let head = '';
@@ -123,7 +123,7 @@ export function watchUpgradeResponse(socket: Duplex, options: ResponseOptions): 
     Object.assign(fact, {
       status: Number(status),
       statusMessage: phrase,
-      rawHeaders: readBlock(head.slice(start, end + 2)),
+      rawHeaders: readHeaderBlock(head.slice(start, end + 2)),
       headersAtMs: elapsedMs(),
       preview: isRefusal ? rest.subarray(0, previewBytes) : NOTHING,
       truncated: isRefusal && rest.length > previewBytes,

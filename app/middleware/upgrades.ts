@@ -9,7 +9,6 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { BodyFact } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import { isProfilerTarget } from '../urls.ts';
-import { createBlockReader } from './header-block.ts';
 import { restorePrototype } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import { oncePerServer } from './server-of.ts';
@@ -69,7 +68,6 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   const undoOf = new WeakMap<Server, () => void>();
   /** Goes with Node 22, like `emitOf`. Our wrapper of `emit` -> the function that it wraps. */
   const beneath = new WeakMap<object, () => Emit>();
-  const readBlock = createBlockReader();
   let closed = false;
 
   function open(req: IncomingMessage, socket: Counted, head: unknown): Context | null {
@@ -82,7 +80,6 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
     const response = watchUpgradeResponse(socket, {
       previewBytes,
       elapsedMs: () => context.elapsedMs(),
-      readBlock,
       onHead: () => {
         recorder.headersSent(context);
       },

@@ -6,7 +6,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
 import type { ExposeToken } from './expose-token.ts';
-import { createBlockReader } from './header-block.ts';
 import { HeaderNotes, noticeHook, observeHeaders } from './header-writes.ts';
 import { createSharedResponses } from './node-22/shared-responses.ts';
 import { WatchedResponse } from './response-notes.ts';
@@ -61,7 +60,6 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
   const { previewBytes, onHeaders, onClose, tracker, exposeToken, serverTiming, findSender } = options;
   const open = createOpenList<Watched>();
   const watched = createSlot<Watched | undefined>('watched response');
-  const readBlock = createBlockReader();
 
   /** Methods that record on the response that `find` returns, and pass everything on to `methods` unchanged. */
   function observe(methods: ResponseMethods, find: Find): ResponseMethods {
@@ -160,7 +158,6 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       const fact = new WatchedResponse({
         // Profiler pages only show what is stored already: masking and storing it again costs more than showing it.
         previewBytes: context.kind === 'profiler' ? 0 : previewBytes,
-        readBlock,
       });
       context.add('response', fact);
       const known: Watched = { res, context, fact };

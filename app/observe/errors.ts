@@ -6,7 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
 import { truncateText } from '../profiler/plain.ts';
-import { createMemory } from '../profiler/redact-memory.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 import {
   EMPTY_LINK,
   type FrameKind,
@@ -97,7 +97,7 @@ function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null
 export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
   const { root, files, maps, foreignFolders = [], sourceBudgetMs = SOURCE_BUDGET_MS } = options;
 
-  const knownFiles = createMemory<KnownFile>(MOST_FILES);
+  const knownFiles = new Map<string, KnownFile>();
   const roots = [...new Set([root, realPathOf(root)])];
   const isOwn = createOwnCode(root);
 
@@ -121,6 +121,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     const path = shortPath(location);
     const file = { path, kind: kindOf(location, path), package: packageOf(location) };
     knownFiles.set(location, file);
+    dropOldest(knownFiles, MOST_FILES);
     return file;
   }
 

@@ -2,8 +2,8 @@
  * Finds texts inside a text that an encoding hides from the rules: percent-encoded parts of an address or a form, text with the entities of
  * XML, literals of SQL with doubled quotes. Each is decoded, masked and, if that changed it, encoded again. Takes linear time.
  */
+import { encodeAroundMarks } from './redact-marks.ts';
 import { readQuoted } from './redact-quoted.ts';
-import { MASK } from './redact-rules.ts';
 
 type Mask = (text: string) => string;
 
@@ -42,7 +42,7 @@ function maskComponents(text: string, mask: Mask): string {
     const plain = decodeEscapes(component);
     const masked = plain === component ? plain : mask(plain);
     if (masked === plain) return component;
-    return encodeURIComponent(masked.toWellFormed()).replaceAll(encodeURIComponent(MASK), MASK);
+    return encodeAroundMarks(masked);
   });
 }
 
@@ -75,18 +75,10 @@ function maskLiterals(text: string, mask: Mask): string {
   return done === 0 ? text : result + text.slice(done);
 }
 
-/** `mayHold`: whether a text may contain anything to mask. Asked of the whole text first, because most texts contain nothing. */
-export function maskEncodedTexts(
-  text: string,
-  { mask, mayHold }: { mask: Mask; mayHold: (text: string) => boolean },
-): string {
+export function maskEncodedTexts(text: string, mask: Mask): string {
   let result = text;
-  if (result.includes('%') || result.includes('+')) {
-    const plain = decodeEscapes(result);
-    if (mayHold(plain) || plain.search(ESCAPES) !== -1) result = maskComponents(result, mask);
-  }
-  if (result.includes('&') && result.includes(';') && mayHold(decodeEntities(result)))
-    result = maskMarkup(result, mask);
-  if (result.includes("''") && mayHold(result)) result = maskLiterals(result, mask);
+  if (result.includes('%') || result.includes('+')) result = maskComponents(result, mask);
+  if (result.includes('&') && result.includes(';')) result = maskMarkup(result, mask);
+  if (result.includes("''")) result = maskLiterals(result, mask);
   return result;
 }

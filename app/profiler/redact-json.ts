@@ -3,14 +3,7 @@
  * or a string inside other JSON. A hand-written scanner, because regular expressions either backtrack on such texts or need length
  * limits, and a secret beyond the limit would stay.
  */
-import { MASK } from './redact-rules.ts';
-
-export interface JsonMasking {
-  /** The first 200 characters of a string are enough; anything else has an empty text. */
-  isSecret: (name: string, value: string) => boolean;
-  /** Called with each string that was masked. */
-  learn: (name: string, value: string) => void;
-}
+import type { TextMasking } from './redact-rules.ts';
 
 /** Maximum nesting of JSON in strings inside JSON. */
 const DEEPEST_STRING = 5;
@@ -54,8 +47,8 @@ function decode(literal: string): string | null {
   return null;
 }
 
-export function maskJson(text: string, masking: JsonMasking, depth = 0): string {
-  const { isSecret, learn } = masking;
+export function maskJson(text: string, masking: TextMasking, depth = 0): string {
+  const { isSecret, hide, mark } = masking;
   let result = '';
   let done = 0;
 
@@ -68,8 +61,7 @@ export function maskJson(text: string, masking: JsonMasking, depth = 0): string 
     const end = endOfString(text, start);
     const literal = text.slice(start, end);
     if (literal === '""') return end;
-    learn(name, decode(literal) ?? literal.slice(1));
-    replace(start, end, `"${MASK}"`);
+    replace(start, end, JSON.stringify(hide(name, decode(literal) ?? literal.slice(1))));
     return end;
   }
 
@@ -86,7 +78,7 @@ export function maskJson(text: string, masking: JsonMasking, depth = 0): string 
       }
       const number = /[-\d]/.test(character) ? endOfNumber(at) : at;
       if (number > at) {
-        replace(at, number, `"${MASK}"`);
+        replace(at, number, `"${mark(text.slice(at, number), 'number')}"`);
         at = number;
         continue;
       }
@@ -108,7 +100,7 @@ export function maskJson(text: string, masking: JsonMasking, depth = 0): string 
     if (character === '"') return maskString(name, start);
     if (character === '{' || character === '[') return maskContainer(name, start);
     const end = /[-\d]/.test(character) ? endOfNumber(start) : start;
-    if (end > start) replace(start, end, `"${MASK}"`);
+    if (end > start) replace(start, end, `"${mark(text.slice(start, end), 'number')}"`);
     return end;
   }
 

@@ -1,165 +1,134 @@
-/**
- * State tables that tell whether a text may contain a secret name, so that the expensive rules by name (addresses, forms, markup,
- * JSON) run only on such texts. False positives are possible, false negatives are not: every secret name in a text contains
- *
- * - one of `words` between two boundaries (a character that is not a letter or digit, an end, or the case change of `userToken`),
- * - one of `patterns`, in which `|` is such a boundary, or
- * - the letters of one of `joined` in order, with any other characters between them: `api-key`, `a.p.i.key`.
- *
- * Two Aho-Corasick automata: one over words with boundaries, one over letters and digits only. Escaped names (`pass%77ord`) are not
- * recognised here; the caller checks for escapes.
- */
+/** Which names say that their value is a secret. The filters of Django and Rails match parts of names; so does this, with a list of the innocent. */
+import { dropOldest } from './drop-oldest.ts';
 
-/** Character classes, the columns of a table: letters, digits, and everything else. */
-export const CLASSES = 64;
-export const OTHER = 0;
-/** Characters that become an ASCII letter in lower case. They count as a match, whatever surrounds them. */
-export const TREACHEROUS = 63;
-/** The characters of classes 1 to 62. */
-export const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
-const LETTERS = 26;
-/** The first class of each kind. */
-const CAPITALS = 27;
-const DIGITS = 53;
-const BOUNDARY = '|';
-/** Marks a match in a table, in place of the next state. */
-export const FOUND = -1;
+/** Whole words of a name. */
+const SECRET_WORDS = [
+  'secret', 'secrets', 'token', 'tokens', 'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp',
+  'ssn', 'cvv', 'cvv2', 'cvc', 'csc', 'csrf', 'xsrf', 'jwt', 'bearer', 'sid', 'sessid', 'pin', 'pwd', 'pw', 'iban', 'salt', 'mnemonic',
+  'oauth', 'hmac', 'kennwort', 'senha', 'contrasena',
+]; // prettier-ignore
+/** Letters of a name in this order, whatever separates them. */
+const SECRET_JOINED = [
+  'password', 'passwd', 'passwort', 'secret', 'privatekey', 'cardnumber', 'ccnumber', 'accountnumber', 'creditcard', 'securitycode',
+  'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'phpsessid', 'samlresponse', 'clientassertion',
+  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol',
+]; // prettier-ignore
+/** A whole name, however it is written: no word of `DPoP` is one. */
+const SECRET_WHOLE = ['dpop'];
+/** Words that begin with `auth` or `pass`, but for `author`, `passed`, `passing`, `passage` and those like them. */
+const SECRET_BEGINNING = /^(?:auth(?:$|[^o]|ori[sz])|pass(?:$|[^aei]))/;
+/** Words that end with `key`, `keys` or a numbered one; others (`keyboard`) only look alike. */
+const SECRET_END = /keys?\d*$/;
+const IS_KEY = /^keys?\d*$/;
 
-interface Node {
-  /** Index of its row, or of the first of its rows. */
-  state: number;
-  next: Map<string, Node>;
-  /** The node of the longest suffix that begins another pattern. */
-  fallback: Node | null;
-  /** A pattern ends here. */
-  found: boolean;
+const INNOCENT = new Set([
+  'authentic', 'authenticated', 'authorized', 'authorised', 'passport', 'passthrough', 'monkey', 'monkeys', 'donkey', 'turkey', 'hockey',
+  'jockey', 'whiskey', 'hotkey', 'hotkeys', 'publickey', 'pubkey', 'primarykey', 'foreignkey',
+]); // prettier-ignore
+/** `primaryKey`, `cache_key`: the word before `key` says that it identifies something. */
+const INNOCENT_BEFORE_KEY = new Set([
+  'primary', 'foreign', 'public', 'sort', 'cache', 'partition', 'row', 'group', 'object', 'routing', 'idempotency', 'translation', 'message',
+  'composite', 'unique', 'index', 'range', 'map', 'dedup', 'lookup', 'query', 'natural', 'surrogate', 'react', 'job', 'redis', 'i18n',
+  'websocket', 'duplicate', 'parent', 'meta', 'arrow', 'shift', 'ctrl', 'alt', 'storage', 'no', 'any', 'each', 'by', 'on', 'for',
+]); // prettier-ignore
+/** `keyId`, `key_type`: a property of a key. */
+const INNOCENT_AFTER_KEY = new Set([
+  'id', 'ids', 'name', 'names', 'type', 'types', 'size', 'length', 'path', 'count', 'code', 'press', 'usage', 'prefix', 'pattern', 'value',
+  'values', 'index', 'algorithm', 'version', 'result', 'results', 'board', 'frame', 'word', 'words', 'column', 'columns', 'field', 'fields',
+  'constraint', 'violation', 'ops', 'vault',
+]); // prettier-ignore
+/** Names of secrets as often as of harmless things: only a value that looks random is masked below a name that ends with one. */
+const AMBIGUOUS = new Set([
+  'key', 'keys', 'code', 'session', 'ticket', 'private', 'license', 'licence', 'assertion', 'seed', 'webhook', 'invite', 'pat',
+]); // prettier-ignore
+/** Names that contain a secret word but have no secret value: our own headers, and descriptions. */
+const PUBLIC_NAMES = new Set([
+  'xdebugtoken', 'xdebugtokenlink', 'xpreviousdebugtoken', 'debugtoken', 'tokencount', 'maxtokens', 'tokentype', 'cookieparser',
+  'authtype', 'authmethod', 'authprovider', 'secretary',
+]); // prettier-ignore
+
+const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
+/** Of a long name both ends are checked, so that padding can't hide a word. */
+const NAME_END = 200;
+/** Longer names are not cached. */
+const LONGEST_REMEMBERED = 100;
+const MOST_REMEMBERED = 2500;
+
+/** `userPassword`, `user[password]`, `X-Api-Key` -> words in lower case. */
+function wordsOf(name: string): string[] {
+  return (name.length > 2 * NAME_END ? `${name.slice(0, NAME_END)} ${name.slice(-NAME_END)}` : name)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
 }
 
-/** `rows`: number of rows per node. */
-function createNode(count: number, rows: number): Node {
-  return { state: count * rows * CLASSES, next: new Map(), fallback: null, found: false };
+/** Characters of a value that are checked for randomness. */
+const LOOKED_AT = 200;
+const RANDOM_RUN = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12}/;
+
+/** Whether a value looks like something that a machine made: no blank, and 12 letters and digits in a row. */
+function looksRandom(value: string): boolean {
+  return /^[\w+/=~.:-]+$/.test(value) && RANDOM_RUN.test(value.slice(0, LOOKED_AT));
 }
 
-function follow(from: Node | null, character: string): Node | undefined {
-  for (let node = from; node !== null; node = node.fallback) {
-    const next = node.next.get(character);
-    if (next !== undefined) return next;
+type Kind = 'secret' | 'ambiguous' | 'innocent';
+
+export interface NameRule {
+  /** Whether a name says that whatever is below it is a secret. */
+  isSecretName(name: string): boolean;
+  /** The same, and for an ambiguous name whether the value looks random. The first 200 characters of the value are enough. */
+  isSecret(name: string, value: string): boolean;
+}
+
+/** `extra`: words that make a name secret, in addition to the built-in ones. */
+export function createNameRule(extra: readonly string[]): NameRule {
+  const secretWords = new Set([...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())]);
+  const known = new Map<string, Kind>();
+
+  function isSecretKey(parts: readonly string[], at: number): boolean {
+    const word = parts[at] ?? '';
+    if (!SECRET_END.test(word) || INNOCENT.has(word)) return false;
+    if (!IS_KEY.test(word)) return true;
+    return (
+      parts.length > 1 &&
+      !INNOCENT_BEFORE_KEY.has(parts[at - 1] ?? '') &&
+      !INNOCENT_AFTER_KEY.has(parts[at + 1] ?? '')
+    );
   }
-  return undefined;
-}
 
-/** A node for each prefix of the patterns, shorter ones first; the first is the empty prefix. */
-function createNodes(patterns: readonly string[], rows: number): [Node, ...Node[]] {
-  const root = createNode(0, rows);
-  let count = 1;
-  for (const pattern of patterns) {
-    let node = root;
-    for (const character of pattern) {
-      const next = node.next.get(character) ?? createNode(count++, rows);
-      node.next.set(character, next);
-      node = next;
-    }
-    node.found = true;
+  function judge(name: string): Kind {
+    const parts = wordsOf(name);
+    const joined = parts.join('');
+    if (PUBLIC_NAMES.has(joined)) return 'innocent';
+    const isSecret = parts.some(
+      (word, at) =>
+        secretWords.has(word) ||
+        (SECRET_BEGINNING.test(word) && !INNOCENT.has(word)) ||
+        isSecretKey(parts, at),
+    );
+    if (isSecret || HOLDS_JOINED.test(joined) || SECRET_WHOLE.includes(joined)) return 'secret';
+    const last = parts.at(-1) ?? '';
+    const identifies = parts.length > 1 && IS_KEY.test(last);
+    return AMBIGUOUS.has(last) && !identifies ? 'ambiguous' : 'innocent';
   }
-  const nodes: [Node, ...Node[]] = [root];
-  for (const node of nodes) {
-    for (const [character, next] of node.next) {
-      next.fallback = follow(node.fallback, character) ?? root;
-      next.found ||= next.fallback.found;
-      nodes.push(next);
-    }
+
+  function kindOf(name: string): Kind {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const kind = judge(name);
+    if (name.length <= LONGEST_REMEMBERED) known.set(name, kind);
+    dropOldest(known, MOST_REMEMBERED);
+    return kind;
   }
-  return nodes;
-}
 
-/** Class of a lower-case letter or a digit. */
-function classOf(character: string): number {
-  return ALPHABET.indexOf(character) + 1;
-}
-
-/** Class of the upper-case letter; for a digit, its own class. */
-function capitalOf(character: string): number {
-  return classOf(character.toUpperCase());
-}
-
-/**
- * Two rows per node; the second applies after a lower-case letter or digit, where a capital begins a word. A row is a copy of its
- * fallback's row plus the node's own transitions. A boundary at the beginning of a pattern starts a word, and one at its end is always a
- * match.
- */
-function createWordTable({ words, patterns }: SecretNames): { words: Int32Array; start: number } {
-  const [root, ...nodes] = createNodes(
-    [...words.map((word) => `${BOUNDARY}${word}${BOUNDARY}`), ...patterns],
-    2,
-  );
-  const start = follow(root, BOUNDARY) ?? root;
-  const table = new Int32Array((nodes.length + 1) * 2 * CLASSES);
-  for (const row of [0, CLASSES]) {
-    table.fill(CLASSES, row, row + CLASSES);
-    table.fill(0, row + CAPITALS, row + CAPITALS + LETTERS);
-    table[row + OTHER] = start.state;
-    table[row + TREACHEROUS] = FOUND;
-  }
-  for (const [character, { state }] of root.next) {
-    if (character === BOUNDARY) continue;
-    table[classOf(character)] = table[CLASSES + classOf(character)] = state + CLASSES;
-    table[capitalOf(character)] = table[CLASSES + capitalOf(character)] = state;
-  }
-  for (const [character, { state }] of start.next) {
-    if (capitalOf(character) < DIGITS) table[CLASSES + capitalOf(character)] = state;
-  }
-  for (const { state, next, fallback } of nodes) {
-    const from = fallback?.state ?? 0;
-    const second = state + CLASSES;
-    table.copyWithin(state, from, from + 2 * CLASSES);
-    for (const [character, { state: target, found }] of next) {
-      if (character === BOUNDARY) {
-        table[state + OTHER] = table[second + OTHER] = FOUND;
-        table.fill(FOUND, second + CAPITALS, second + CAPITALS + LETTERS);
-        continue;
-      }
-      table[state + capitalOf(character)] = found ? FOUND : target;
-      table[state + classOf(character)] = table[second + classOf(character)] = found
-        ? FOUND
-        : target + CLASSES;
-    }
-  }
-  return { words: table, start: start.state };
-}
-
-/** Skips characters that are not letters or digits. */
-function createJoinedTable(joined: readonly string[]): Int32Array {
-  const nodes = createNodes(joined, 1);
-  const table = new Int32Array(nodes.length * CLASSES);
-  table[TREACHEROUS] = FOUND;
-  for (const { state, fallback, next } of nodes) {
-    if (fallback !== null) table.copyWithin(state, fallback.state, fallback.state + CLASSES);
-    table[state + OTHER] = state;
-    for (const [character, { state: target, found }] of next) {
-      table[state + classOf(character)] = table[state + capitalOf(character)] = found ? FOUND : target;
-    }
-  }
-  return table;
-}
-
-export interface SecretNames {
-  /** All in lower case, letters and digits only. */
-  words: readonly string[];
-  joined: readonly string[];
-  /** Parts of words, with `|` where a word begins or ends. */
-  patterns: readonly string[];
-}
-
-/** A state is the index of its row. The row contains the next state for each character class. */
-export interface NameTables {
-  words: Int32Array;
-  /** Initial state of `words`; that of `joined` is 0. The caller adds OTHER after the last character. */
-  start: number;
-  joined: Int32Array;
-}
-
-/** Words with other characters are omitted, because no name contains them. */
-export function createNameTables(names: SecretNames): NameTables {
-  const words = names.words.filter((word) => /^[a-z0-9]+$/.test(word));
-  return { ...createWordTable({ ...names, words }), joined: createJoinedTable(names.joined) };
+  return {
+    isSecretName: (name) => kindOf(name) === 'secret',
+    isSecret(name, value) {
+      const kind = kindOf(name);
+      // A language model counts its tokens.
+      if (kind === 'secret') return !(/tokens$/i.test(name) && /^\d{1,9}$/.test(value));
+      return kind === 'ambiguous' && looksRandom(value);
+    },
+  };
 }

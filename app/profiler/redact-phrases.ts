@@ -3,8 +3,9 @@
  * `alter role shop password '…'`, `--password …`, `password is …`, `['authorization', '…']`. Each expression is bounded, so all take
  * time linear in the length of the text.
  */
+import { holdsMark } from './redact-marks.ts';
 import { readQuoted } from './redact-quoted.ts';
-import { MASK, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
   /\(([^()]{1,4000})\)\s{0,20}(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?\s{0,20}(?=\()/gi;
@@ -40,7 +41,7 @@ function skip(text: string, from: number, isSkipped: (character: string) => bool
 }
 
 /** The values of secret columns, in all rows of an INSERT. */
-function maskRows(text: string, { isSecretName, learn }: TextMasking): string {
+function maskRows(text: string, { isSecretName, hide }: TextMasking): string {
   let result = '';
   let done = 0;
   COLUMNS.lastIndex = 0;
@@ -53,9 +54,8 @@ function maskRows(text: string, { isSecretName, learn }: TextMasking): string {
         const name = names[index] ?? '';
         const start = skip(text, from, (character) => WHITE.test(character) || /[EN]/i.test(character));
         const quoted = isSecretName(name) && start < to ? readQuoted(text, start) : null;
-        if (quoted === null || quoted.value === '' || quoted.value === MASK) continue;
-        learn(name, quoted.value);
-        result += `${text.slice(done, start)}${quoted.open}${MASK}${quoted.close}`;
+        if (quoted === null || quoted.value === '') continue;
+        result += `${text.slice(done, start)}${quoted.open}${hide(name, quoted.value)}${quoted.close}`;
         done = quoted.end;
       }
       at = skip(text, row.end, (character) => WHITE.test(character) || character === ',');
@@ -76,12 +76,12 @@ const SHORTEST_BARE = 8;
 
 /** Prose goes on after a name (`password reset`); only a value with a digit is taken for a secret. After `--password`, everything is. */
 function isBareSecret(value: string, isOption: boolean): boolean {
-  if (value === MASK || NO_VALUE.test(value) || value.startsWith('-')) return false;
+  if (holdsMark(value) || NO_VALUE.test(value) || value.startsWith('-')) return false;
   if (isOption) return true;
-  return value.length >= SHORTEST_BARE && /\d/.test(value) && !/^\/|:\/\/|•/.test(value);
+  return value.length >= SHORTEST_BARE && /\d/.test(value) && !/^\/|:\/\//.test(value);
 }
 
-function maskAfterBlanks(text: string, { isSecretName, learn }: TextMasking): string {
+function maskAfterBlanks(text: string, { isSecretName, hide, mark }: TextMasking): string {
   let result = '';
   let done = 0;
   const isStatement = text.includes("'") && STATEMENT.test(text);
@@ -95,17 +95,16 @@ function maskAfterBlanks(text: string, { isSecretName, learn }: TextMasking): st
     const quoted = readQuoted(text, start);
     if (quoted !== null) {
       const { open, value } = quoted;
-      if (value === '' || value.includes(MASK) || quoted.close === '') continue;
+      if (value === '' || holdsMark(value) || quoted.close === '') continue;
       const isLiteral = open.endsWith("'") && (isStatement || IDENTIFIED.test(name));
       if (!isLiteral && !isBareSecret(value, dashes !== '')) continue;
-      learn(name, quoted.value);
-      result += `${text.slice(done, start)}${open}${MASK}${quoted.close}`;
+      result += `${text.slice(done, start)}${open}${hide(name, value)}${quoted.close}`;
       done = quoted.end;
     } else {
       BARE_VALUE.lastIndex = start;
       const value = BARE_VALUE.exec(text)?.[0] ?? '';
       if (value === '' || !isBareSecret(value, dashes !== '')) continue;
-      result += text.slice(done, start) + MASK;
+      result += text.slice(done, start) + mark(value);
       done = start + value.length;
     }
     NAME_BEFORE_BLANK.lastIndex = done;
@@ -121,7 +120,7 @@ export function isListedValue(value: string): boolean {
 }
 
 /** Lists in which a value follows its name, as Node's `rawHeaders`. */
-function maskListed(text: string, { isSecretName, learn }: TextMasking): string {
+function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
   let result = '';
   let done = 0;
   LISTED_NAME.lastIndex = 0;
@@ -130,9 +129,8 @@ function maskListed(text: string, { isSecretName, learn }: TextMasking): string 
     if (!isSecretName(name)) continue;
     const start = match.index + whole.length;
     const quoted = readQuoted(text, start);
-    if (quoted === null || quoted.value.includes(MASK) || !isListedValue(quoted.value)) continue;
-    learn(name, quoted.value);
-    result += `${text.slice(done, start)}${quoted.open}${MASK}${quoted.close}`;
+    if (quoted === null || holdsMark(quoted.value) || !isListedValue(quoted.value)) continue;
+    result += `${text.slice(done, start)}${quoted.open}${hide(name, quoted.value)}${quoted.close}`;
     done = quoted.end;
     LISTED_NAME.lastIndex = done;
   }

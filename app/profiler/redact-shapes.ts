@@ -1,16 +1,41 @@
 /**
- * Masks secrets by their shape, whatever their name. Each shape is searched for only in texts that contain its first characters,
- * because a regular expression over a whole page costs fifty times as much.
+ * Masks secrets by their shape, whatever their name: tokens that say by their beginning whose they are (GitHub documents its own and those
+ * of its partners, "supported secret scanning patterns"), web tokens, private keys, passwords in addresses, payment cards (ISO/IEC 7812,
+ * Luhn's check digit) and IBANs (ISO 13616, check digits of ISO 7064).
  */
-import { maskNumbers } from './redact-numbers.ts';
-import { MASK } from './redact-rules.ts';
-import { maskTokens, TOKEN_HEADS } from './redact-tokens.ts';
+import type { Mark } from './redact-marks.ts';
 
-interface Shape {
-  /** Strings that the shape can begin with. */
-  heads: readonly string[];
-  mask: (text: string) => string;
+/** What follows a prefix, and the prefixes. Most have a digit, which distinguishes them from words. */
+const LOOSE = '(?=[A-Za-z_-]{0,200}\\d)[\\w-]{16,}';
+const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
+  ['[0-9A-Z]{16,}', 'AKIA ASIA ABIA ACCA'],
+  ['[A-Za-z0-9]{30,}', 'ghp_ gho_ ghu_ ghs_ ghr_ npm_ hf_'],
+  [LOOSE, 'github_pat_ glpat- gldt- glrt- glcbt- glptt- glft- glsoat- gloas- glimt- sk_live_ sk_test_ rk_live_ rk_test_ whsec_ xapp- sk-proj-'],
+  [LOOSE, 'sk-ant- sk-or- GOCSPX- sq0atp- sq0csp- PMAK- NRAK- sntrys_ sntryu_ ntn_ figd_ dckr_pat_ ATATT3 tskey- pscale_tkn_ pscale_pw_'],
+  [LOOSE, 'pscale_oauth_ glsa_ glc_ xkeysib- xsmtpsib- gsk_ pplx- nfp_ sbp_ sb_secret_ rubygems_ lin_api_ phx_ pypi- CCIPAT_ bkua_ HRKU- ops_'],
+  [LOOSE, 'AGE-SECRET-KEY-1 r8_ secret_ fio-u- oy2 xai-'],
+  ['(?=[A-Za-z]*\\d)[A-Za-z0-9]{20,}', 'sk-'],
+  ['[\\w-]{35}', 'AIza'],
+  ['[\\w-]{20,}', '1//0'],
+  ['[\\w.-]{20,}', 'ya29. hvs. hvb. hvr. dp.pt. dp.st. SG.'],
+  ['[A-Za-z0-9%.-]{10,}', 'xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxp- xoxr- xoxs-'],
+  ['[a-fA-F0-9]{32,}', 'shpat_ shpca_ shppa_ shpss_ dop_v1_ doo_v1_ dor_v1_ dapi key- pul-'],
+]; // prettier-ignore
+
+function tokenExpression(): RegExp {
+  const words = TOKENS.map(([rest, prefixes]) => {
+    const either = prefixes.replaceAll(/[.+/]/g, '\\$&').split(' ').join('|');
+    return `(?:${either})${rest}`;
+  });
+  const others = [
+    'hooks\\.slack\\.com/services/[\\w/]{20,}',
+    'discord(?:app)?\\.com/api/webhooks/\\d{5,25}/[\\w-]{20,}',
+  ];
+  const inside = ['/bot\\d{6,12}:[\\w-]{30,}', '\\$(?:2[aby]\\$|argon2[id]|scrypt\\$)[\\w$+/.=,-]{30,}'];
+  return new RegExp(`(?<![A-Za-z0-9])(?:${[...words, ...others].join('|')})|${inside.join('|')}`, 'g');
 }
+
+const TOKEN = tokenExpression();
 
 /** Parts after the header: a signed token has two (RFC 7515), an encrypted one four (RFC 7516). */
 function partsAfter(header: string): number {
@@ -18,7 +43,7 @@ function partsAfter(header: string): number {
 }
 
 /** `run`: characters that a JSON Web Token may contain. Masks the whole token, the last part perhaps truncated. */
-function maskWebTokens(run: string): string {
+function maskWebTokens(run: string, mark: Mark): string {
   if (!run.includes('eyJ')) return run;
   const parts = run.split('.');
   for (let index = 0; index + 1 < parts.length; index++) {
@@ -27,56 +52,99 @@ function maskWebTokens(run: string): string {
     if (at === -1 || part.length - at < 8) continue;
     const after = partsAfter(part.slice(at));
     if (after === 2 && parts[index + 1]?.startsWith('eyJ') !== true) continue;
-    parts.splice(index, 1 + after, part.slice(0, at) + MASK);
+    const token = [part.slice(at), ...parts.slice(index + 1, index + 1 + after)].join('.');
+    parts.splice(index, 1 + after, part.slice(0, at) + mark(token));
   }
   return parts.join('.');
 }
 
-const SHAPES: readonly Shape[] = [
-  { heads: ['eyJ'], mask: (text) => text.replace(/[\w.-]{20,}/g, maskWebTokens) },
-  {
-    heads: ['-----BEGIN '],
-    mask: (text) =>
-      text.replace(
-        /-----BEGIN (?:[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE)-----[\s\S]*?(?:-----END [A-Z ]{0,60}-----|$)/g,
-        MASK,
-      ),
-  },
-  {
-    heads: ['Bearer', 'Basic', 'Digest', 'Token'],
-    mask: (text) =>
-      text.replace(
-        /\b(Bearer|Basic|Digest|Token)((?:\s|%20|\+){1,20})[A-Za-z0-9._~+/=-]{8,}/g,
-        `$1$2${MASK}`,
-      ),
-  },
-];
-
-/** A text without any of these can contain only a password in an address. */
-export const SHAPE_HEADS = [...SHAPES.flatMap(({ heads }) => heads), ...TOKEN_HEADS];
-
+const PRIVATE_KEY =
+  /-----BEGIN (?:[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE)-----[\s\S]*?(?:-----END [A-Z ]{0,60}-----|$)/g;
+const SCHEME = /\b((?:Bearer|Basic|Digest|Token)(?:\s|%20|\+){1,20})([A-Za-z0-9._~+/=-]{8,})/g;
 /** `scheme://user:password@host`. */
-function maskAddresses(text: string): string {
-  if (!text.includes('@') || !text.includes('://')) return text;
-  return text.replace(/([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*):[^\s/@'"<>]+@/gi, `$1:${MASK}@`);
-}
-
+const ADDRESS = /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*:)([^\s/@'"<>]+)@/gi;
 /** The same, percent-encoded in another address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
-function maskEncodedAddresses(text: string): string {
-  if (!/%(?:25){0,3}40/.test(text)) return text;
-  return text.replace(
-    /([a-z][a-z0-9+.-]{1,20}(?::|%(?:25){0,3}3a)(?:\/|%(?:25){0,3}2f){2}(?:(?!%(?:25){0,3}(?:2f|3a|40))[^\s/:@'"<>&])*(?::|%(?:25){0,3}3a))(?:(?!%(?:25){0,3}(?:2f|40))[^\s/@'"<>&])+(%(?:25){0,3}40)/gi,
-    `$1${MASK}$2`,
-  );
+const ENCODED_ADDRESS =
+  /([a-z][a-z0-9+.-]{1,20}(?::|%(?:25){0,3}3a)(?:\/|%(?:25){0,3}2f){2}(?:(?!%(?:25){0,3}(?:2f|3a|40))[^\s/:@'"<>&])*(?::|%(?:25){0,3}3a))((?:(?!%(?:25){0,3}(?:2f|40))[^\s/@'"<>&])+)(%(?:25){0,3}40)/gi;
+
+/** A blank, a hyphen, or either form of a blank in an address. */
+const GAPS = /[ +-]|%20/g;
+const CARD = /(?<![\w.-]|%[\dA-F])[2-6]\d{3}(?:(?:[ +-]|%20)?\d){9,15}(?![\w-])/g;
+/** Lengths and first digits of the large networks. */
+const NETWORKS =
+  /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-59]|[689]\d)\d{11,13}|35\d{14}|6(?:011|4[4-9]|5\d|2\d)\d{12,15})$/;
+
+function isCard(digits: string): boolean {
+  if (!NETWORKS.test(digits)) return false;
+  let sum = 0;
+  for (let at = 0; at < digits.length; at++) {
+    const digit = Number(digits.charAt(digits.length - 1 - at));
+    sum += at % 2 === 0 ? digit : digit > 4 ? digit * 2 - 9 : digit * 2;
+  }
+  return sum % 10 === 0;
 }
 
-/** `head`: the text may contain one of SHAPE_HEADS; `digits`: a long number. */
-export function maskShapes(text: string, holds: { head: boolean; digits: boolean }): string {
-  const addresses = maskEncodedAddresses(maskAddresses(text));
-  const result = holds.digits ? maskNumbers(addresses) : addresses;
-  if (!holds.head) return result;
-  return SHAPES.reduce(
-    (masked, { heads, mask }) => (heads.some((head) => masked.includes(head)) ? mask(masked) : masked),
-    maskTokens(result),
-  );
+/** Smaller numbers are no card numbers; times in milliseconds are smaller, too. */
+const SMALLEST_CARD = 1e13;
+
+export function isCardNumber(value: unknown): boolean {
+  return typeof value === 'number' && value >= SMALLEST_CARD && isCard(String(value));
+}
+
+/** Length of an IBAN by its country, from the registry of SWIFT. */
+const IBAN_LENGTHS = new Map(
+  (
+    'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18 FK18 FO18 FR27 ' +
+    'GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 ' +
+    'MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 ' +
+    'TN24 TR26 UA29 VA22 VG24 XK20 YE30'
+  )
+    .split(' ')
+    .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))] as const),
+);
+const IBAN = /(?<![A-Za-z0-9])([A-Z]{2})\d{2}(?:(?:[ +]|%20)?[A-Z0-9]){11,29}/g;
+
+function isIban(text: string): boolean {
+  let rest = 0;
+  for (const character of text.slice(4) + text.slice(0, 4)) {
+    const value = parseInt(character, 36);
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest === 1;
+}
+
+/** The first `length` letters and digits of a text; null if a word goes on after them. */
+function takeIban(run: string, length: number): string | null {
+  let count = 0;
+  let at = 0;
+  while (at < run.length && count < length) {
+    const character = run.charAt(at);
+    at += character === '%' ? 3 : 1;
+    if (/[A-Z0-9]/.test(character)) count++;
+  }
+  return count < length || /[A-Za-z0-9]/.test(run.charAt(at)) ? null : run.slice(0, at);
+}
+
+function maskIban(run: string, country: string, mark: Mark): string {
+  const iban = takeIban(run, IBAN_LENGTHS.get(country) ?? Infinity);
+  const plain = iban?.replace(GAPS, '') ?? '';
+  return iban !== null && isIban(plain) ? mark(plain) + run.slice(iban.length) : run;
+}
+
+export function maskShapes(text: string, mark: Mark): string {
+  let result = text;
+  if (result.includes('@') && result.includes('://'))
+    result = result.replace(ADDRESS, (_, head: string, password: string) => `${head}${mark(password)}@`);
+  if (/%(?:25){0,3}40/.test(result))
+    result = result.replace(
+      ENCODED_ADDRESS,
+      (_, head: string, password: string, at: string) => `${head}${mark(password)}${at}`,
+    );
+  result = result
+    .replace(CARD, (run) => (isCard(run.replace(GAPS, '')) ? mark(run.replace(GAPS, '')) : run))
+    .replace(IBAN, (run, country: string) => maskIban(run, country, mark))
+    .replace(TOKEN, (token) => mark(token));
+  if (result.includes('eyJ')) result = result.replace(/[\w.-]{20,}/g, (run) => maskWebTokens(run, mark));
+  if (result.includes('-----BEGIN ')) result = result.replace(PRIVATE_KEY, (key) => mark(key));
+  return result.replace(SCHEME, (_, scheme: string, token: string) => scheme + mark(token));
 }

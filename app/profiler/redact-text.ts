@@ -1,14 +1,15 @@
 /**
  * Masks secrets in a text by name: `name=value`, `name: value`, JSON, XML, form fields in HTML, multipart parts, and what
- * redact-phrases.ts finds. Masked values are reported to `learn`.
+ * redact-phrases.ts finds.
  *
  * Each rule first finds the name and then reads the whole value, however long; if the text was truncated inside the value, it is
  * masked to the end. All rules take time linear in the length of the text.
  */
 import { maskJson } from './redact-json.ts';
 import { maskPhrases } from './redact-phrases.ts';
+import { encodeAroundMarks, isMark } from './redact-marks.ts';
 import { readQuoted } from './redact-quoted.ts';
-import { decodeName, MASK, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { decodeName, maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
 /** The name may be quoted, also inside a string: `\"password\": …`. */
@@ -40,25 +41,24 @@ function maskEncoded(pair: string, value: string, masking: TextMasking): string 
   const plain = decodeName(value);
   const masked = maskLoosePairs(maskJson(plain, masking), masking, false);
   if (masked === plain) return pair;
-  const encoded = encodeURIComponent(masked.toWellFormed()).replaceAll(encodeURIComponent(MASK), MASK);
-  return pair.slice(0, pair.length - value.length) + encoded;
+  return pair.slice(0, pair.length - value.length) + encodeAroundMarks(masked);
 }
 
 function maskQuery(text: string, masking: TextMasking): string {
-  const { isSecret, learn } = masking;
+  const { isSecret, hide } = masking;
   return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
     const plainName = decodeName(name);
-    if (value === '' || NO_VALUE.test(value)) return all;
+    // `sid=…; theme=…`: the separator of cookies is no part of a masked value.
+    if (value === '' || NO_VALUE.test(value) || isMark(value.replace(/;$/, ''))) return all;
     const plain = decodeName(value);
     if (!isSecret(plainName, plain))
       return HOLDS_ENCODED.test(value) ? maskEncoded(all, value, masking) : all;
-    learn(plainName, plain);
-    return `${gap}${name}=${MASK}`;
+    return `${gap}${name}=${hide(plainName, plain)}`;
   });
 }
 
 /** Masks the whole content of an element, up to the end of the text if the element is truncated. */
-function maskElements(text: string, { isSecret, learn }: TextMasking): string {
+function maskElements(text: string, { isSecret, hide }: TextMasking): string {
   let result = '';
   let done = 0;
   TAG.lastIndex = 0;
@@ -70,9 +70,9 @@ function maskElements(text: string, { isSecret, learn }: TextMasking): string {
     const close = text.indexOf(`</${name}`, start);
     const end = close === -1 ? text.length : close;
     const value = text.slice(start, end);
-    if (value.trim() !== '' && value !== MASK) {
-      learn(name, value.replace(/^\s*<!\[CDATA\[([\s\S]*)\]\]>\s*$/, '$1'));
-      result += text.slice(done, start) + MASK;
+    if (value.trim() !== '') {
+      const plain = value.replace(/^\s*<!\[CDATA\[([\s\S]*)\]\]>\s*$/, '$1');
+      result += text.slice(done, start) + hide(name, plain);
       done = end;
     }
     TAG.lastIndex = end;
@@ -80,25 +80,22 @@ function maskElements(text: string, { isSecret, learn }: TextMasking): string {
   return done === 0 ? text : result + text.slice(done);
 }
 
-function maskFields(text: string, { isSecretName, learn }: TextMasking): string {
+function maskFields(text: string, { isSecretName, hide }: TextMasking): string {
   return text.replace(FIELD, (tag) => {
     const name = [...tag.matchAll(FIELD_NAME)].map(([, found]) => found ?? '').find(isSecretName);
     if (name === undefined) return tag;
     return tag.replace(FIELD_VALUE, (all, head: string, value: string) => {
       const [, open = '', plain = ''] = /^(\\*["']?)([^]*?)\\*["']?$/.exec(value) ?? [];
       if (plain === '') return all;
-      learn(name, plain);
       const quote = open === '' ? '"' : open;
-      return `${head}${quote}${MASK}${quote}`;
+      return `${head}${quote}${hide(name, plain)}${quote}`;
     });
   });
 }
 
-function maskParts(text: string, { isSecret, learn }: TextMasking): string {
+function maskParts(text: string, { isSecret, hide }: TextMasking): string {
   return text.replace(PART, (all, head: string, name: string, value: string) => {
-    if (value === '' || value === MASK || !isSecret(name, value)) return all;
-    learn(name, value);
-    return `${head}${MASK}`;
+    return value === '' || !isSecret(name, value) ? all : head + hide(name, value);
   });
 }
 
@@ -112,43 +109,40 @@ function isSecretAt(text: string, start: number, name: string, { isSecret }: Tex
   return isSecret(name, value) && !(FILE_NAME.test(name) && LINE_NUMBER.test(value));
 }
 
-interface LooseValue {
-  shown: string;
-  end: number;
-  /** Without quotes; null if it had none. */
-  literal: string | null;
-}
-
-/** The value that begins at `start`, masked; null if it isn't secret. */
-function maskLooseValue(text: string, start: number, isLine: boolean): LooseValue | null {
-  const quoted = readQuoted(text, start);
-  if (quoted !== null) {
-    const { open, value, close, end } = quoted;
-    return value === '' || value === MASK ? null : { shown: `${open}${MASK}${close}`, end, literal: value };
-  }
-  const expression = isLine ? LINE_VALUE : VALUE_IN_TEXT;
-  expression.lastIndex = start;
-  const value = expression.exec(text)?.[0] ?? '';
-  if (value === '' || value === MASK || NO_VALUE.test(value) || (!isLine && value.length < 3)) return null;
-  const scheme = /^(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]+/i.exec(value)?.[0] ?? '';
-  return { shown: `${scheme}${MASK}`, end: start + value.length, literal: null };
-}
-
 /** `isCode`: in a source excerpt only a literal can be a secret; `token: string` is not one. */
 function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): string {
+  const { hide, mark } = masking;
   let result = '';
   let done = 0;
+
+  function replace(from: number, to: number, by: string): void {
+    result += text.slice(done, from) + by;
+    done = to;
+    NAME_IN_TEXT.lastIndex = to;
+  }
+
   NAME_IN_TEXT.lastIndex = 0;
   for (let match = NAME_IN_TEXT.exec(text); match !== null; match = NAME_IN_TEXT.exec(text)) {
     const [whole, name = ''] = match;
     const start = match.index + whole.length;
     if (!isSecretAt(text, start, name, masking)) continue;
-    const value = maskLooseValue(text, start, LINE_NAME.test(name) && !isCode);
-    if (value === null || (isCode && value.literal === null)) continue;
-    if (value.literal !== null && !isCode) masking.learn(name, value.literal);
-    result += text.slice(done, start) + value.shown;
-    done = value.end;
-    NAME_IN_TEXT.lastIndex = done;
+    const quoted = readQuoted(text, start);
+    if (quoted !== null) {
+      const { open, value, close, end } = quoted;
+      if (value !== '') replace(start, end, open + (isCode ? mark(value) : hide(name, value)) + close);
+      continue;
+    }
+    if (isCode) continue;
+    const isLine = LINE_NAME.test(name);
+    const expression = isLine ? LINE_VALUE : VALUE_IN_TEXT;
+    expression.lastIndex = start;
+    const value = expression.exec(text)?.[0] ?? '';
+    if (NO_VALUE.test(value) || value.length < (isLine ? 1 : 3)) continue;
+    replace(
+      start,
+      start + value.length,
+      maskByName(name, value, (part) => mark(part)),
+    );
   }
   return done === 0 ? text : result + text.slice(done);
 }
@@ -168,55 +162,4 @@ export function maskPairs(text: string, given: TextMasking, isCode: boolean): st
   if (result.includes('=')) result = maskQuery(result, masking);
   if (result.includes('"') && result.includes(':')) result = maskJson(result, masking);
   return maskPhrases(maskLoosePairs(result, masking, false), masking);
-}
-
-/** Escapes in JSON that contain a letter: they can hide a name from the scan, as part of it or beside it. */
-const LETTER_ESCAPE = /\\[bfnrtu]/;
-/** The last escape of a string that is followed by a colon. */
-const ESCAPED_JSON_NAME = /\\[^"][^"\\]*"\s*:/;
-/** The last escape of a name in a query. */
-const ESCAPED_QUERY_NAME = /%[^%=&?;\s"'<>]*=/;
-/** FIELD_NAME truncates names at this length, perhaps in the middle of a word. */
-const LONGEST_FIELD_NAME = 200;
-
-function endsFieldName(text: string, at: number): boolean {
-  return /["'\s<>]/.test(text.charAt(at));
-}
-
-/** Whether a run of characters is long enough for the name of a form field to be truncated in it. */
-export function mayCutFieldName(text: string): boolean {
-  if (text.length < LONGEST_FIELD_NAME || !text.includes('<')) return false;
-  let start = 0;
-  for (let end = LONGEST_FIELD_NAME; end <= text.length; end = start + LONGEST_FIELD_NAME) {
-    let at = end - 1;
-    while (at >= start && !endsFieldName(text, at)) at--;
-    if (at < start) return true;
-    start = at + 1;
-  }
-  return false;
-}
-
-/** In a query, percent-encoding may hide a name, also one inside an encoded text or JSON value. */
-function isQueryUnseen(text: string, masking: TextMasking): boolean {
-  return (
-    text.includes('%') &&
-    (ESCAPED_QUERY_NAME.test(text) || HOLDS_ENCODED.test(text)) &&
-    maskQuery(text, masking) !== text
-  );
-}
-
-/** In JSON, escapes may hide a name, also one in JSON that is itself a string. */
-function isJsonUnseen(text: string, masking: TextMasking): boolean {
-  return (
-    text.includes('\\') &&
-    LETTER_ESCAPE.test(text) &&
-    (ESCAPED_JSON_NAME.test(text) || text.includes('\\"')) &&
-    maskJson(text, masking) !== text
-  );
-}
-
-/** Masks by name if the scan found no secret name: for names that the scan can't read. */
-export function maskUnseenPairs(text: string, masking: TextMasking): string {
-  const isUnseen = mayCutFieldName(text) || isQueryUnseen(text, masking) || isJsonUnseen(text, masking);
-  return isUnseen ? maskPairs(text, masking, false) : text;
 }

@@ -1,13 +1,8 @@
-/**
- * Masks the texts in a tree of plain JSON. This is the hottest part of recording: clean parts are not copied (copy on write), a path
- * is printed only if something is masked, and clean texts are cached, because names, patterns, places and pages repeat from request to
- * request. Recursion has a depth limit.
- */
-import { createMemory, type TextMemory } from './redact-memory.ts';
-import type { NameRule } from './redact-name-rule.ts';
-import { isCardNumber } from './redact-numbers.ts';
+/** Masks the texts in a tree of plain JSON. Recursion has a depth limit. */
+import type { Marks } from './redact-marks.ts';
 import { isListedValue } from './redact-phrases.ts';
-import { learn, MASK, maskByName } from './redact-rules.ts';
+import type { TextMasking } from './redact-rules.ts';
+import { isCardNumber } from './redact-shapes.ts';
 
 /** A place where something was masked, and by which rule. */
 export interface MaskedValue {
@@ -16,37 +11,33 @@ export interface MaskedValue {
   rule: 'name' | 'known value' | 'shape' | 'given as secret';
 }
 
-/** One walk over one tree. */
+/** The masking of one record. */
 export interface Pass {
-  /** Names and indexes of the current place; entries from `depth` on are left over from an earlier place. */
+  marks: Marks;
+  masking: TextMasking;
+  /** Names and indexes of the current place. */
   path: (string | number)[];
-  depth: number;
   /** Whether the current place is in lines of source. */
   isCode: boolean;
-  /** A host has given all objects properties that a loop over their keys meets. */
-  isPolluted: boolean;
   /** Secret values found in texts and fields. */
   learned: Set<string>;
-  /** Every text of the tree, after masking: faster to search than the tree. */
+  /** Every text of the tree, after masking. */
   texts: string[];
   masked: MaskedValue[];
 }
 
 export interface TreeRules {
-  names: NameRule;
+  /** A recorded text -> a text for the rules. */
+  read: (text: string, pass: Pass) => string;
   maskText: (text: string, pass: Pass) => string;
   /** Masks known values in a key. */
-  maskKey: (key: string) => string;
-  clean: TextMemory;
+  maskKey: (key: string, pass: Pass) => string;
 }
 
 const DEEPEST = 40;
 /** Masked places listed per profile. */
 const LISTED_PLACES = 200;
-/** No rule finds anything in a shorter text. */
-const SHORTEST_FIND = 5;
-const LONGEST_KEY = 100;
-const MOST_KEYS = 2500;
+const LONGEST_NAME = 100;
 
 /** Texts that are no secret under any name: `access-control-allow-credentials: true`. */
 const NO_SECRET = new Set<unknown>(['', 'true', 'false', 'null', 'undefined']);
@@ -56,40 +47,8 @@ const LISTED_NAME = /^-{0,2}[A-Za-z][\w.-]*$/;
 
 type Fields = Record<string, unknown>;
 
-/** Cached properties of a key. */
-interface Key {
-  name: string;
-  isSecret: boolean;
-  /** Secret if its value looks random, or if another field says what it is. */
-  isAmbiguous: boolean;
-  /** The name with known values masked. */
-  safe: string;
-  /** The key needs no special treatment. */
-  isPlain: boolean;
-  /** The key that followed last time. Profiles have the same keys in the same order, so most need no lookup. */
-  next: Key | null;
-}
-
-const { hasOwnProperty: isOwn } = Object.prototype;
-
 /** `code` is a secret beside these (RFC 6749, section 4.1). */
-function isOAuth(source: Fields): boolean {
-  return ['grant_type', 'client_id', 'redirect_uri', 'code_verifier', 'state'].some((name) =>
-    isOwn.call(source, name),
-  );
-}
-
-export function createPass(): Pass {
-  return {
-    path: [],
-    depth: 0,
-    isCode: false,
-    isPolluted: Object.keys(Object.prototype).length > 0,
-    learned: new Set(),
-    texts: [],
-    masked: [],
-  };
-}
+const OAUTH_FIELDS = ['grant_type', 'client_id', 'redirect_uri', 'code_verifier', 'state'];
 
 /** `panels.request.data.headers[2]`. */
 function printPath(path: Pass['path']): string {
@@ -98,186 +57,115 @@ function printPath(path: Pass['path']): string {
     .join('');
 }
 
-export function note({ masked, path, depth }: Pass, rule: MaskedValue['rule']): void {
-  if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path.slice(0, depth)), rule });
+export function note({ masked, path }: Pass, rule: MaskedValue['rule']): void {
+  if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path), rule });
 }
 
 /** Whether a place is a source excerpt of the exception or database panel, or one by itself, and not a client's field named `excerpt`. */
-function isExcerpt(path: Pass['path'], at: number): boolean {
+function isExcerpt(path: Pass['path']): boolean {
+  const at = path.length - 1;
+  if (path[at] !== 'excerpt') return false;
   if (at === 0) return true;
   if (path[0] !== 'panels') return false;
   if (path[1] === 'database') return at === 5 && path[3] === 'excerpts';
   return path[1] === 'exception' && path[at - 2] === 'frames';
 }
 
-/** Sets one field of the copy; `__proto__` is a field like any other. */
-function withField(copy: Fields, key: string, value: unknown): void {
-  if (key !== '__proto__') copy[key] = value;
-  else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+/** A list or an object with each member replaced; itself if none changes. `replace` is called at the member's place. */
+function mapMembers(
+  value: Fields | unknown[],
+  pass: Pass,
+  replace: (item: unknown, key: string) => unknown,
+  keyOf = (key: string): string => key,
+): Fields | unknown[] {
+  const isList = Array.isArray(value);
+  const source = value as Fields;
+  const keys = Object.keys(source);
+  let isChanged = false;
+  const results = keys.map((key): [string, unknown] => {
+    const shown = isList ? key : keyOf(key);
+    pass.path.push(isList ? Number(key) : shown);
+    const result = replace(source[key], key);
+    pass.path.pop();
+    isChanged ||= result !== source[key] || shown !== key;
+    return [shown, result];
+  });
+  if (!isChanged) return value;
+  return isList ? results.map(([, result]) => result) : Object.fromEntries(results);
 }
 
-export function createTreeMasker({ names, maskText, maskKey, clean }: TreeRules) {
-  const keys = createMemory<Key>(MOST_KEYS);
-  let latest = createKey('');
-
-  function createKey(name: string): Key {
-    const safe = maskKey(name);
-    const isSecret = names.isSecretName(name);
-    const isAmbiguous = !isSecret && names.mayBeSecret(name);
-    const isPlain = !isSecret && !isAmbiguous && safe === name && name !== 'value' && name !== 'excerpt';
-    return { name, isSecret, isAmbiguous, safe, isPlain, next: null };
-  }
-
-  function keyOf(name: string): Key {
-    const known = keys.get(name);
-    if (known !== undefined) return known;
-    const key = createKey(name);
-    if (name.length <= LONGEST_KEY) keys.set(name, key);
-    return key;
-  }
-
-  function nextKey(name: string): Key {
-    const expected = latest.next;
-    if (expected !== null && expected.name === name) return (latest = expected);
-    const key = keyOf(name);
-    latest.next = key;
-    return (latest = key);
-  }
-
-  function text(value: string, depth: number, pass: Pass): string {
-    if (value.length < SHORTEST_FIND || clean.has(value)) {
-      pass.texts.push(value);
-      return value;
-    }
-    pass.depth = depth;
-    const known = pass.learned.size;
-    const result = maskText(value, pass);
-    if (result === value && pass.learned.size === known && !pass.isCode) clean.add(value);
-    pass.texts.push(result);
-    return result;
-  }
-
-  /** Masks everything below a secret name, including numbers and nested fields, but not booleans. */
-  function secret(name: string, value: unknown, depth: number, pass: Pass): unknown {
-    if (value === null || value === undefined || typeof value === 'boolean' || NO_SECRET.has(value))
-      return value;
-    pass.depth = depth;
-    const shown = typeof value === 'string' ? maskByName(name, value) : MASK;
-    if (shown !== value) note(pass, 'name');
-    if (typeof value !== 'string') return shown;
-    learn(name, value, pass.learned);
+/** Returns a function that masks a tree. */
+export function createTreeWalk({ read, maskText, maskKey }: TreeRules) {
+  function text(value: string, under: string | null, pass: Pass): string {
+    const given = read(value, pass);
+    const shown = under === null ? given : pass.masking.hide(under, given);
+    if (shown !== given) note(pass, 'name');
     const result = maskText(shown, pass);
     pass.texts.push(result);
     return result;
   }
 
+  function isSecretName(name: string, pass: Pass): boolean {
+    return name.length <= LONGEST_NAME && LISTED_NAME.test(name) && pass.masking.isSecretName(name);
+  }
+
   /** The secret name that an item of a list follows: `['authorization', 'Bearer …']`, `['--password', '…']`. */
-  function nameBefore(list: unknown[], index: number): string | null {
-    const name = list[index - 1];
-    const value = list[index];
-    if (typeof name !== 'string' || name.length > LONGEST_KEY || typeof value !== 'string') return null;
-    if (!LISTED_NAME.test(name) || !keyOf(name).isSecret) return null;
+  function nameBefore(list: readonly unknown[], index: number, pass: Pass): string | null {
+    const [name, value] = [list[index - 1], list[index]];
+    if (typeof name !== 'string' || typeof value !== 'string' || !isSecretName(name, pass)) return null;
     return name.startsWith('-') || isListedValue(value) ? name : null;
   }
 
-  function walkList(list: unknown[], under: string | null, depth: number, pass: Pass): unknown[] {
-    let copy: unknown[] | null = null;
-    for (let index = 0; index < list.length; index++) {
-      const item = list[index];
-      pass.path[depth] = index;
-      const changed = walk(item, under ?? nameBefore(list, index), depth + 1, pass);
-      if (changed === item) continue;
-      copy ??= [...list];
-      copy[index] = changed;
-    }
-    return copy ?? list;
-  }
-
   /** The secret name of a field. In a table row it is in another field: `{ name: 'authorization', value: '…' }`. */
-  function secretOf(source: Fields, key: Key): string | null {
-    const isRow = key.name === 'value' && typeof source.name === 'string';
-    const { name, isSecret, isAmbiguous } = isRow ? keyOf(source.name as string) : key;
-    if (!isAmbiguous) return isSecret ? name : null;
-    const value = source[key.name];
-    if (typeof value !== 'string') return null;
-    return names.isSecret(name, value) || (name === 'code' && isOAuth(source)) ? name : null;
+  function secretOf(source: Fields, key: string, pass: Pass): string | null {
+    const name = key === 'value' && typeof source.name === 'string' ? source.name : key;
+    const value = source[key];
+    const shown = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+    if (pass.masking.isSecret(name, shown)) return name;
+    const isOAuth = name === 'code' && OAUTH_FIELDS.some((field) => Object.hasOwn(source, field));
+    return isOAuth && typeof value === 'string' ? name : null;
   }
 
-  /** A field whose key needs special treatment. */
-  function walkField(source: Fields, key: Key, under: string | null, depth: number, pass: Pass): unknown {
-    const { isCode } = pass;
-    if (key.name === 'excerpt') pass.isCode = isExcerpt(pass.path, depth);
-    const changed = walk(source[key.name], under ?? secretOf(source, key), depth + 1, pass);
-    pass.isCode = isCode;
-    return changed;
-  }
-
-  function walkFields(source: Fields, under: string | null, depth: number, pass: Pass): Fields {
-    let copy: Fields | null = null;
-    // Object.keys would create a list for each object. To ask of each key whether it is the object's own takes a fifth of masking.
-    for (const name in source) {
-      if (pass.isPolluted && !isOwn.call(source, name)) continue;
-      const item = source[name];
-      const key = nextKey(name);
-      pass.path[depth] = key.safe;
-      const changed = key.isPlain
-        ? walk(item, under, depth + 1, pass)
-        : walkField(source, key, under, depth, pass);
-      if (changed === item && key.safe === name) continue;
-      copy ??= { ...source };
-      if (key.safe !== name) Reflect.deleteProperty(copy, name);
-      withField(copy, key.safe, changed);
-    }
-    return copy ?? source;
+  /** Everything below a secret name is masked, including numbers and nested fields, but not booleans. */
+  function walkPlain(value: unknown, under: string | null, pass: Pass): unknown {
+    if (typeof value === 'string')
+      return text(value, under === null || NO_SECRET.has(value) ? null : under, pass);
+    if (typeof value !== 'number' || (under === null && !isCardNumber(value))) return value;
+    note(pass, under === null ? 'shape' : 'name');
+    return pass.marks.mark(String(value), 'number');
   }
 
   /** `under`: the secret name above the value, or null. */
-  function walk(value: unknown, under: string | null, depth: number, pass: Pass): unknown {
-    if (typeof value === 'string') {
-      return under === null ? text(value, depth, pass) : secret(under, value, depth, pass);
+  function walk(value: unknown, pass: Pass, under: string | null = null): unknown {
+    const { isCode } = pass;
+    pass.isCode ||= isExcerpt(pass.path);
+    let result: unknown;
+    if (typeof value !== 'object' || value === null) result = walkPlain(value, under, pass);
+    else if (pass.path.length > DEEPEST) result = '[not followed]';
+    else if (Array.isArray(value)) {
+      const list = value as unknown[];
+      result = mapMembers(list, pass, (item, key) =>
+        walk(item, pass, under ?? nameBefore(list, Number(key), pass)),
+      );
+    } else {
+      const source = value as Fields;
+      const replace = (item: unknown, key: string): unknown =>
+        walk(item, pass, under ?? secretOf(source, key, pass));
+      result = mapMembers(source, pass, replace, (key) => maskKey(key, pass));
     }
-    if (typeof value !== 'object' || value === null) {
-      if (under !== null) return secret(under, value, depth, pass);
-      if (!isCardNumber(value)) return value;
-      pass.depth = depth;
-      note(pass, 'shape');
-      return MASK;
-    }
-    if (depth > DEEPEST) return under === null ? '[not followed]' : secret(under, value, depth, pass);
-    return Array.isArray(value)
-      ? walkList(value as unknown[], under, depth, pass)
-      : walkFields(value as Fields, under, depth, pass);
+    pass.isCode = isCode;
+    return result;
   }
 
-  return { walk };
+  return walk;
 }
 
 /**
- * Replaces texts that contain a secret value of this request by their masked form. Keys are not masked, because otherwise a client
- * could remove any field from its profile by sending the name of the field as a password.
+ * Replaces each text of a tree. Keys stay, because otherwise a client could remove any field from its profile by sending the name of the field
+ * as a password.
  */
-export function forget(
-  value: unknown,
-  changed: ReadonlyMap<string, string>,
-  depth: number,
-  pass: Pass,
-): unknown {
-  if (typeof value === 'string') {
-    const result = changed.get(value) ?? value;
-    if (result === value) return value;
-    pass.depth = depth;
-    note(pass, 'given as secret');
-    return result;
-  }
-  if (typeof value !== 'object' || value === null || depth > DEEPEST) return value;
-  let copy: Fields | unknown[] | null = null;
-  for (const key of Object.keys(value)) {
-    const item = (value as Fields)[key];
-    pass.path[depth] = Array.isArray(value) ? Number(key) : key;
-    const result = forget(item, changed, depth + 1, pass);
-    if (result === item) continue;
-    copy ??= Array.isArray(value) ? [...(value as unknown[])] : { ...value };
-    withField(copy as Fields, key, result);
-  }
-  return copy ?? value;
+export function mapTexts(value: unknown, pass: Pass, replace: (text: string) => string): unknown {
+  if (typeof value === 'string') return replace(value);
+  if (typeof value !== 'object' || value === null || pass.path.length > DEEPEST) return value;
+  return mapMembers(value as Fields, pass, (item) => mapTexts(item, pass, replace));
 }

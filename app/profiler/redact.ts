@@ -7,24 +7,30 @@
  * messages, too. The names are fixed when the redactor is created, never taken from input.
  */
 import { maskEncodedTexts } from './redact-encoded.ts';
-import { createLearnedMasks } from './redact-learned.ts';
-import { createTextMemory } from './redact-memory.ts';
-import { createNameRule, secretNames } from './redact-name-rule.ts';
-import { learn } from './redact-rules.ts';
-import { createScan, HOLDS } from './redact-scan.ts';
-import { maskShapes, SHAPE_HEADS } from './redact-shapes.ts';
-import { maskPairs, maskUnseenPairs, mayCutFieldName } from './redact-text.ts';
-import { createPass, createTreeMasker, forget, type MaskedValue, note, type Pass } from './redact-tree.ts';
-import { createValueMask, SHORTEST_KNOWN_VALUE, spellingsOfAll, type ValueMask } from './redact-values.ts';
+import { createMarks } from './redact-marks.ts';
+import { createNameRule } from './redact-names.ts';
+import { learn, maskByName } from './redact-rules.ts';
+import { maskShapes } from './redact-shapes.ts';
+import { maskPairs } from './redact-text.ts';
+import { createTreeWalk, mapTexts, type MaskedValue, note, type Pass } from './redact-tree.ts';
+import { createEndMask, createEscapedMask, createValueMask, spellingsOfAll } from './redact-values.ts';
 
-export { MASK } from './redact-rules.ts';
+export { isMasked, MASK_PATTERN, MASKED, withoutNumbers } from './redact-marks.ts';
 export type { MaskedValue } from './redact-tree.ts';
 
+export interface MaskedTree<T> {
+  value: T;
+  /** Where something was masked. */
+  masked: MaskedValue[];
+  /** Masks a tree that came later with what was learned from this one; equal values get the same mark. */
+  maskLate<Late>(late: Late): Late;
+}
+
 export interface Redactor {
-  /** Masks a single text: a log line, a URL, a message. */
+  /** Masks a single text: a log line, a URL, a message. Its marks have no numbers. */
   text(value: string): string;
-  /** Masks the strings of a plain JSON tree; returns the new tree and where something was masked. */
-  tree<T>(value: T): { value: T; masked: MaskedValue[] };
+  /** Masks the strings of a plain JSON tree: one record. */
+  tree<T>(value: T): MaskedTree<T>;
 }
 
 export interface RedactorOptions {
@@ -36,23 +42,16 @@ export interface RedactorOptions {
   publicValues?: readonly string[] | undefined;
 }
 
-/** A name and its value, in any notation. */
-const PAIR = /[=:<]|%3[ad]/i;
 /** Longest string of a profile; the rest is replaced by a note of its length. */
 const LONGEST_STRING = 65_536;
-
+/** No rule finds anything in a shorter text. */
+const SHORTEST_FIND = 5;
 /** Encodings inside each other, such as JSON in a query in the query of an address. */
 const MOST_ENCODINGS = 2;
 
-/** The texts that a mask changes, each with its masked form. */
-function changedBy(mask: ValueMask | null, texts: readonly string[]): Map<string, string> {
-  const changed = new Map<string, string>();
-  if (mask === null) return changed;
-  for (const text of texts) {
-    const masked = mask(text);
-    if (masked !== text) changed.set(text, masked);
-  }
-  return changed;
+function truncate(text: string): string {
+  const more = text.length - LONGEST_STRING;
+  return more <= 0 ? text : `${text.slice(0, LONGEST_STRING)}… (${more} more characters)`;
 }
 
 export function createRedactor({
@@ -61,81 +60,80 @@ export function createRedactor({
   publicValues = [],
 }: RedactorOptions = {}): Redactor {
   const secretValues = Object.values(secrets).filter((value) => !publicValues.includes(value));
-  const secretWords = secretNames(names);
-  const nameRule = createNameRule(secretWords);
-  const known = createValueMask(secretValues, { escapes: true });
-  const scan = createScan(secretWords, [...SHAPE_HEADS, ...spellingsOfAll(secretValues)]);
-  const learnedMasks = createLearnedMasks();
+  const nameRule = createNameRule(names);
+  const spellings = spellingsOfAll(secretValues);
+  const maskWhole = createValueMask(spellings);
+  const maskEscaped = createEscapedMask(secretValues);
+  const maskEnd = createEndMask(spellings);
 
-  /** By known value and by shape. */
-  function maskValues(text: string, seen: number, pass: Pass): string {
-    let result = text;
-    if (known !== null && (seen & (HOLDS.head | HOLDS.escape)) !== 0) {
-      result = (seen & HOLDS.head) === 0 ? known.maskEscaped(text) : known.mask(text);
-      if (result !== text) note(pass, 'known value');
-    }
-    if ((seen & (HOLDS.head | HOLDS.at | HOLDS.escape | HOLDS.digits)) === 0) return result;
-    const shaped = maskShapes(result, {
-      head: (seen & HOLDS.head) !== 0,
-      digits: (seen & HOLDS.digits) !== 0,
-    });
-    if (shaped !== result) note(pass, 'shape');
-    return shaped;
+  function createPass({ areNumbered }: { areNumbered: boolean }): Pass {
+    const marks = createMarks({ areNumbered });
+    const learned = new Set<string>();
+    const hide = (name: string, value: string): string =>
+      maskByName(name, value, (part) => {
+        learn(part, learned);
+        return marks.mark(part);
+      });
+    const masking = { ...nameRule, mark: marks.mark, hide };
+    return { marks, masking, learned, path: [], isCode: false, texts: [], masked: [] };
   }
 
-  function maskNames(text: string, isNamed: boolean, pass: Pass): string {
-    const masking = {
-      ...nameRule,
-      learn: (name: string, value: string): void => {
-        learn(name, value, pass.learned);
-      },
-    };
-    if (isNamed) return maskPairs(text, masking, pass.isCode);
-    return pass.isCode ? text : maskUnseenPairs(text, masking);
+  function maskKnown(text: string, { marks: { mark } }: Pass): string {
+    return maskEnd(maskEscaped(maskWhole(text, mark), mark), mark);
   }
 
+  /** `text` may have marks already. */
   function maskText(text: string, pass: Pass, depth = 0): string {
-    const whole =
-      text.length > LONGEST_STRING
-        ? `${text.slice(0, LONGEST_STRING)}… (${text.length - LONGEST_STRING} more characters)`
-        : text;
-    const seen = scan(whole);
-    if ((seen & ~(HOLDS.pair | HOLDS.tag)) === 0 && ((seen & HOLDS.tag) === 0 || !mayCutFieldName(whole)))
-      return whole;
-    if (pass.isCode || depth === MOST_ENCODINGS) return maskSeen(whole, seen, pass);
+    if (text.length < SHORTEST_FIND) return text;
+    const { masking, isCode } = pass;
     // First, because a rule may mask a part of an encoded text, and leave a rest that tells nothing.
-    const decoded = maskEncodedTexts(whole, {
-      mask: (inner) => maskText(inner, pass, depth + 1),
-      mayHold: (inner) => (scan(inner) & (HOLDS.name | HOLDS.head | HOLDS.digits | HOLDS.at)) !== 0,
-    });
-    return maskSeen(decoded, seen, pass);
+    const decoded =
+      isCode || depth === MOST_ENCODINGS
+        ? text
+        : maskEncodedTexts(text, (inner) => maskText(inner, pass, depth + 1));
+    const known = maskKnown(decoded, pass);
+    if (known !== decoded) note(pass, 'known value');
+    const shaped = maskShapes(known, masking.mark);
+    if (shaped !== known) note(pass, 'shape');
+    const named = maskPairs(shaped, masking, isCode);
+    if (named !== shaped) note(pass, 'name');
+    return named;
   }
 
-  function maskSeen(whole: string, seen: number, pass: Pass): string {
-    const masked = maskValues(whole, seen, pass);
-    // The masked text may have split a name in two for the scan.
-    const isNamed = masked !== whole || (seen & HOLDS.name) !== 0;
-    if (!isNamed && !PAIR.test(masked)) return masked;
-    const result = maskNames(masked, isNamed, pass);
-    if (result !== masked) note(pass, 'name');
-    return result;
-  }
-
-  const masker = createTreeMasker({
-    names: nameRule,
-    maskText: (text, pass) => maskText(text, pass),
-    maskKey: (key) => (known === null || key.length < SHORTEST_KNOWN_VALUE ? key : known.mask(key)),
-    clean: createTextMemory(),
+  const walk = createTreeWalk({
+    maskText,
+    read: (text, { marks }) => marks.read(truncate(text)),
+    maskKey(key, pass) {
+      const masked = maskWhole(key, pass.marks.mark);
+      return masked === key ? key : pass.marks.print(masked);
+    },
   });
 
+  /** Masks a tree, and in all of it what the pass has learned until then. */
+  function maskTree<T>(value: T, pass: Pass): T {
+    pass.texts = [];
+    const { mark, print } = pass.marks;
+    const walked = walk(value, pass);
+    const given = spellingsOfAll(pass.learned);
+    const all = pass.texts.join('\n');
+    const maskGiven = createValueMask(new Map([...given].filter(([spelling]) => all.includes(spelling))));
+    const maskGivenEnd = createEndMask(given);
+    return mapTexts(walked, pass, (text) => {
+      const masked = maskGivenEnd(maskGiven(text, mark), mark);
+      if (masked !== text) note(pass, 'given as secret');
+      return print(masked);
+    }) as T;
+  }
+
   return {
-    text: (value) => maskText(value, createPass()),
-    tree<T>(value: T) {
-      const pass = createPass();
-      const result = masker.walk(value, null, 0, pass);
-      const given = changedBy(learnedMasks.maskOf(pass.learned), pass.texts);
-      if (given.size === 0) return { value: result as T, masked: pass.masked };
-      return { value: forget(result, given, 0, pass) as T, masked: pass.masked };
+    text(value) {
+      const pass = createPass({ areNumbered: false });
+      return pass.marks.print(maskText(pass.marks.read(truncate(value)), pass));
+    },
+    tree(value) {
+      const pass = createPass({ areNumbered: true });
+      const masked = maskTree(value, pass);
+      return { value: masked, masked: [...pass.masked], maskLate: (late) => maskTree(late, pass) };
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   type ComparedValue,
   type ComparedWork,
 } from '../profiler/comparable.ts';
+import { withoutNumbers } from '../profiler/redact.ts';
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
 import { valueText } from '../view-helpers/amount.ts';
 
@@ -36,8 +37,9 @@ function figuresOf({ figures = [] }: Presentation): ComparedFigure[] {
 }
 
 function workOf({ title, unit = 'ms', rows }: Section): ComparedWork[] {
-  return rows.flatMap(({ key, tokens, number, times = 1, badges = [] }): ComparedWork[] => {
-    if (key === undefined) return [];
+  return rows.flatMap(({ key: recorded, tokens, number, times = 1, badges = [] }): ComparedWork[] => {
+    if (recorded === undefined) return [];
+    const key = withoutNumbers(recorded);
     const mark = badges[0]?.slice(0, LONGEST_MARK);
     return [
       {
@@ -66,7 +68,7 @@ function valuesOf({ values, rows }: Section): ComparedValue[] {
       {
         section: values,
         name: before === 0 ? label : `${label} (${before + 1})`,
-        value: (text === undefined ? (note ?? '') : valueText(text)).slice(0, LONGEST),
+        value: withoutNumbers(text === undefined ? (note ?? '') : valueText(text)).slice(0, LONGEST),
       },
     ];
   });

@@ -3,7 +3,7 @@
  * folder, which the process that shows the page knows; so links are created there and never stored.
  */
 import { createHash } from 'node:crypto';
-import { createMemory } from '../profiler/redact-memory.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 import { urls } from '../urls.ts';
 import { markup, type SafeHtml } from './safe-html.ts';
 import { textHelpers } from './text.ts';
@@ -123,7 +123,7 @@ interface PlaceLinks {
 /** `tokenOf`: the token of the profile that is being shown; null: places have no source. */
 export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => string | null = () => null) {
   const editorUrl = createEditorUrl(editor);
-  const knownLinks = createMemory<PlaceLinks>(MOST_PLACES);
+  const knownLinks = new Map<string, PlaceLinks>();
 
   function linksOf(place: string): PlaceLinks {
     const known = knownLinks.get(place);
@@ -136,6 +136,7 @@ export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => strin
       source: shown === null ? null : placeKey(shown),
     };
     knownLinks.set(place, links);
+    dropOldest(knownLinks, MOST_PLACES);
     return links;
   }
 

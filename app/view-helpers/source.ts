@@ -5,7 +5,7 @@
  */
 import { parse } from 'sugar-high/core';
 import * as typescript from 'sugar-high/lang/typescript';
-import { createMemory } from '../profiler/redact-memory.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 import type { SourceExcerpt } from '../profiler/thrown.ts';
 import type { CodeLine, CodeToken } from './code.ts';
 
@@ -54,7 +54,8 @@ function tokensOf(parsed: Parsed, line: string): CodeToken[] {
 type ColouredLines = readonly (readonly CodeToken[])[];
 
 /** The same lines fail again and again, and to colour them takes as long as the rest of their error page. */
-const colouredLines = createMemory<ColouredLines>(100);
+const colouredLines = new Map<string, ColouredLines>();
+const MOST_COLOURED = 100;
 
 function coloured(lines: readonly string[]): ColouredLines {
   const text = lines.join('\n');
@@ -62,6 +63,7 @@ function coloured(lines: readonly string[]): ColouredLines {
   if (known !== undefined) return known;
   const tokens = tokenize(lines);
   colouredLines.set(text, tokens);
+  dropOldest(colouredLines, MOST_COLOURED);
   return tokens;
 }
 

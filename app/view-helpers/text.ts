@@ -2,6 +2,7 @@
 import { markup, SafeHtml } from './safe-html.ts';
 import { shownUrl } from './shown-url.ts';
 import { numberHelpers } from './numbers.ts';
+import { isMasked, MASK_PATTERN } from '../profiler/redact.ts';
 
 /** Longer values are folded; their beginning stays visible. */
 const FOLD_ABOVE = 300;
@@ -9,8 +10,6 @@ const SUMMARY_LENGTH = 120;
 /** JSON up to this length stays on one line. */
 const ONE_LINE = 100;
 const SURROGATE = /[\ud800-\udfff]/;
-/** How the redactor marks what it masked (app/profiler/redact.ts). */
-const MASK = '••••••';
 
 /** Any recorded value as text: strings as they are, everything else as JSON. */
 function toText(value: unknown): string {
@@ -21,10 +20,12 @@ function toText(value: unknown): string {
 }
 
 function withMasks(text: string): SafeHtml | string {
-  if (!text.includes(MASK)) return text;
-  const parts = text.split(MASK);
-  const mask = markup`<span class="mask">${MASK}</span>`;
-  return markup`${parts.flatMap((part, index) => (index === 0 ? [part] : [mask, part]))}`;
+  if (!isMasked(text)) return text;
+  const masks = text.match(MASK_PATTERN) ?? [];
+  const parts = text.split(MASK_PATTERN);
+  return markup`${parts.map((part, index) =>
+    index === 0 ? part : markup`<span class="mask">${masks[index - 1]}</span>${part}`,
+  )}`;
 }
 
 /** A foreign value inside our text. */

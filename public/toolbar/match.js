@@ -2,7 +2,8 @@
 // know the address and the time. A call is paired if only one profile is possible; several calls to one address at the same time are
 // paired in order if there are as many profiles. All others have no profile.
 
-const MASK = '••••••';
+/** How the service marks what it masked. */
+const MASK = /\[masked(?: \d+, [a-z]+)?\]/;
 /** Clocks are coarse, and drift: they may be off by this many milliseconds more than measured. */
 const SLACK = 60;
 

@@ -90,7 +90,7 @@ const rows: Row[] = [
   [
     'GET /x',
     404,
-    `${notFound('GET /x')} (from "http://a.test/?p=••••••")`,
+    `${notFound('GET /x')} (from "http://a.test/?p=[masked]")`,
     { Referer: 'http://a.test/?p=hunter2hunter2' },
   ],
   ['GET /x', 404, undefined, { Referer: '' }],

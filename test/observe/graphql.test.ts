@@ -110,7 +110,7 @@ for (const [version, exports, execution] of [
         operation: 'Say',
         type: 'query',
         document: 'query Say($text: String) { echo(text: $text) }',
-        variables: { text: 'hello', password: '••••••' },
+        variables: { text: 'hello', password: '[masked 1, string]' },
         errors: [],
       });
       expect(operation?.durationMs).to.be.above(0);

@@ -84,7 +84,7 @@ for (const [version, library] of [
         queue: `mails-${version}`,
         name: 'confirm',
         error: null,
-        data: { order: 7, password: '••••••' },
+        data: { order: 7, password: '[masked 1, string]' },
       });
       expect(job?.id).to.match(/^\d+$/);
       expect(job?.caller).to.match(HERE);

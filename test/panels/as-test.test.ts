@@ -112,7 +112,7 @@ describe('panel request: as test', () => {
       truncated: false,
       fields: [
         { name: 'tags', value: ['a', 'b'] },
-        { name: 'password', value: '••••••' },
+        { name: 'password', value: '[masked 1, string]' },
       ],
       files: [{ field: 'f', name: 'a".png', contentType: 'image/png', bytes: 2 }],
     };

@@ -72,8 +72,8 @@ describe('the panel of Redis', () => {
       ),
     );
     expect(data?.commands.map(({ args }) => args.map(({ value }) => value))).to.deep.equal([
-      ['••••••'],
-      ['••••••', 'Graz'],
+      ['[masked 1, string]'],
+      ['[masked 2, string]', 'Graz'],
     ]);
   });
 

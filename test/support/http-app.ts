@@ -196,7 +196,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   app.use(
     createNotFound({
       matcher,
-      redactText: (text) => text.replaceAll('hunter2hunter2', '••••••'),
+      redactText: (text) => text.replaceAll('hunter2hunter2', '[masked]'),
       idleMs: 300,
     }),
   );

@@ -95,7 +95,7 @@ export function renderStylePage(): string {
       { name: 'short', value: 'text' },
       { name: 'empty', value: '' },
       { name: 'with a remark', value: 'text', say: 'masked: name' },
-      { name: 'masked', value: 'Bearer ••••••' },
+      { name: 'masked', value: 'Bearer [masked 1, string]' },
       { name: 'an object', value: { a: 1, list: [1, 2, 3] } },
       { name: 'of several lines', value: 'one\ntwo\nthree' },
       ...Object.entries(HOSTILE).map(([name, value]) => ({ name, value })),

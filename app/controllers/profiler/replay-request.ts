@@ -9,7 +9,7 @@ import type { TLSSocket } from 'node:tls';
 import { createError, messageOf } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
-import { MASK } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/redact.ts';
 import { isProfilerTarget } from '../../urls.ts';
 
 /** What is read of the request's panel. */
@@ -65,7 +65,7 @@ function bodyOf({ body }: RecordedRequest): string | null {
   if (files.length > 0)
     return refuse('It uploaded files, which are not recorded, so it can’t be sent again.');
   if (text === null || truncated) return refuse('Its body was truncated, so it can’t be sent again.');
-  if (text.includes(MASK)) return refuse('Its body has masked values, so it can’t be sent again.');
+  if (isMasked(text)) return refuse('Its body has masked values, so it can’t be sent again.');
   return text;
 }
 
@@ -74,14 +74,14 @@ export function prepareReplay(profile: Profile, given: Readonly<Record<string, u
   const { method, url, kind, origin } = profile;
   if (kind !== 'request' || !url.startsWith('/') || isProfilerTarget(url))
     refuse('Only requests to the application itself can be sent again.');
-  if (url.includes(MASK)) refuse('A part of its address was masked, so it can’t be sent again.');
+  if (isMasked(url)) refuse('A part of its address was masked, so it can’t be sent again.');
   const recorded = recordedOf(profile);
   const body = bodyOf(recorded);
   const replay: Replay = { method, path: url.replace(/#.*$/s, ''), headers: {}, body, masked: [] };
   for (const { name, value } of recorded.headers) {
     const key = name.toLowerCase();
     if (LEFT_OUT.test(key) || !HEADER_NAME.test(key)) continue;
-    if (value.includes(MASK)) replay.masked.push(key);
+    if (isMasked(value)) replay.masked.push(key);
     else (replay.headers[key] ??= []).push(value);
   }
   for (const [name, value] of Object.entries(given)) {

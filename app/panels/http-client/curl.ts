@@ -1,5 +1,5 @@
 /** An outgoing call as a cURL command, quoted for a POSIX shell. */
-import { MASK } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/redact.ts';
 import type { CallEntry } from './data.ts';
 import { shellQuote } from '../shared/shell.ts';
 
@@ -39,6 +39,6 @@ export function curlOf(call: CallEntry): CurlCommand {
   if (call.requestBody !== undefined && !lacksBody(call))
     parts.push(`  --data-raw ${shellQuote(call.requestBody.text ?? '')}`);
   if (lacksBody(call)) lacks.push('the body (not recorded)');
-  if (parts.some((part) => part.includes(MASK))) lacks.push('masked values');
+  if (parts.some(isMasked)) lacks.push('masked values');
   return { lines: parts.map((part, index) => (index === parts.length - 1 ? part : `${part} \\`)), lacks };
 }

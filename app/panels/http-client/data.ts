@@ -19,8 +19,6 @@ export interface CallEntry extends Omit<
   /** Until the request was sent; absent if the client does not report it. */
   sentMs?: number;
   requestHeaders: NamedValue[];
-  /** Calls with the same number sent the same address, credentials and accept headers, also if these are masked. */
-  sameAs: number;
   responseHeaders: NamedValue[];
   /** Absent if there was none, it was no text, or the client does not report it. */
   requestBody?: CallBodyEntry;

@@ -28,31 +28,7 @@ function connectionOf(connection: Facts['call']['connection']): CallEntry['conne
   };
 }
 
-/** Headers that can change the response of the same address. */
-const SIGNIFICANT_HEADERS = new Set([
-  'authorization',
-  'cookie',
-  'accept',
-  'accept-language',
-  'range',
-  'x-api-key',
-]);
-
-/** Numbers calls by method, address and significant headers, before these are masked. */
-function createNumbering(): (fact: Facts['call']) => number {
-  const numbers = new Map<string, number>();
-  return ({ method, url, requestHeaders }) => {
-    const headers = pairHeaders(requestHeaders)
-      .filter(({ name }) => SIGNIFICANT_HEADERS.has(name.toLowerCase()))
-      .map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
-    const key = [method, url, ...headers].join('\n');
-    const number = numbers.get(key) ?? numbers.size + 1;
-    numbers.set(key, number);
-    return number;
-  };
-}
-
-function entryOf(fact: Facts['call'], sameAs: number): CallEntry {
+function entryOf(fact: Facts['call']): CallEntry {
   const sent = bodyOf(fact.requestBody, fact.requestHeaders, true);
   const received = bodyOf(fact.responseBody, fact.responseHeaders);
   return {
@@ -67,7 +43,6 @@ function entryOf(fact: Facts['call'], sameAs: number): CallEntry {
     ...(typeof fact.sentMs === 'number' ? { sentMs: round(fact.sentMs) } : {}),
     ...(fact.reused === undefined ? {} : { reused: fact.reused }),
     requestHeaders: pairHeaders(fact.requestHeaders),
-    sameAs,
     responseHeaders: pairHeaders(fact.responseHeaders),
     ...(sent === null ? {} : { requestBody: sent }),
     ...(received === null ? {} : { responseBody: received }),
@@ -80,8 +55,7 @@ function entryOf(fact: Facts['call'], sameAs: number): CallEntry {
 function collect(context: Context): HttpClientData | null {
   const facts = context.all('call');
   if (facts.length === 0) return null;
-  const numberOf = createNumbering();
-  const calls = facts.map((fact) => entryOf(fact, numberOf(fact)));
+  const calls = facts.map(entryOf);
   const unkept = unkeptOf(context, 'call');
   return {
     calls,

@@ -4,6 +4,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PercentilePair } from '../../profiler/route-summary.ts';
 import type { Unit } from '../../profiler/rows.ts';
+import { isMasked } from '../../profiler/redact.ts';
 import { blockedMsOf, queriesOf, requestOf } from './recorded.ts';
 
 export interface Measure {
@@ -39,7 +40,6 @@ const MOST_DIFFERENCES = 6;
 const MOST = 0.6;
 const FEW = 0.2;
 const LONGEST_VALUE = 60;
-const MASK = '••••••';
 
 function measureOf(label: string, unit: Unit, value: number | null, pair: PercentilePair | null): Measure[] {
   if (pair === null) return [];
@@ -74,7 +74,7 @@ function parameterDifferences(url: string, recent: readonly ProfileIndex[]): Dif
     const usual = mostOf(others.map((parameters) => parameters.get(name)));
     const same = others.filter((parameters) => parameters.get(name) === mine).length;
     if (usual === null || same > others.length * FEW || usual.count < others.length * MOST) return [];
-    if ([mine, usual.value].some((value) => value?.includes(MASK))) return [];
+    if ([mine, usual.value].some((value) => value !== undefined && isMasked(value))) return [];
     const theirs = usual.value === undefined ? 'did not have it' : `had ${shown(usual.value)}`;
     const this_ = mine === undefined ? 'missing' : shown(mine);
     return [{ text: `Parameter ${shown(name)}: ${this_}; ${usual.count} of ${others.length} ${theirs}.` }];

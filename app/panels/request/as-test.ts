@@ -3,13 +3,13 @@
  * only, also in comments, so that none of it can run. Credentials are left out; masked values are placeholders.
  */
 import type { Profile } from '../../profiler/profile.ts';
-import { MASK } from '../../profiler/redact.ts';
+import { MASK_PATTERN } from '../../profiler/redact.ts';
 import type { ReceivedBody } from './body.ts';
 import type { RequestPanelData } from './data.ts';
 
 /** Safe also in an inline script, and in engines in which U+2028 ends a line. */
 function literal(text: string): string {
-  return JSON.stringify(text.replaceAll(MASK, 'MASKED'))
+  return JSON.stringify(text.replaceAll(MASK_PATTERN, 'MASKED'))
     .replaceAll('\u2028', '\\u2028')
     .replaceAll('\u2029', '\\u2029')
     .replaceAll('</', '<\\/');

@@ -5,7 +5,7 @@
  */
 import type { RequestFact } from '../../profiler/facts.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
-import { MASK } from '../../profiler/redact-rules.ts';
+import { MASKED } from '../../profiler/redact.ts';
 import { plainPropertyOf } from '../../profiler/session-of.ts';
 
 export interface SessionAndUser {
@@ -31,7 +31,7 @@ function withoutVerifiers(json: Json): Json {
       continue;
     }
     for (const [name, item] of Object.entries(value)) {
-      if (typeof item === 'string' && VERIFIER.test(name)) value[name] = MASK;
+      if (typeof item === 'string' && VERIFIER.test(name)) value[name] = MASKED;
       else open.push(item);
     }
   }

@@ -5,7 +5,7 @@
  */
 import type { Facts } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
-import { MASK } from '../../profiler/redact.ts';
+import { isMasked } from '../../profiler/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { namedPlaceholders } from './statements.ts';
 
@@ -69,7 +69,7 @@ function isWhole({ value, type }: Binding): boolean {
   if (type === 'bytes') return false;
   if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return true;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return !text.includes(MASK) && !CUT.test(text);
+  return !isMasked(text) && !CUT.test(text);
 }
 
 /** `?` is a placeholder where a dialect has no numbered ones; in PostgreSQL it is an operator. */

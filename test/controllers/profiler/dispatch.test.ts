@@ -117,7 +117,7 @@ describe('addresses of the profiler', () => {
       referer: 'https://shop.example.com/a?password=hunter22',
     });
     expect(lastError().message).to.equal(
-      'No route found for "GET /_profiler/nothing" (from "https://shop.example.com/a?password=••••••")',
+      'No route found for "GET /_profiler/nothing" (from "https://shop.example.com/a?password=[masked]")',
     );
   });
 
