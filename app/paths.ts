@@ -53,11 +53,15 @@ export function packageRoot(): string {
   return (root ??= findRoot());
 }
 
+/** Whether this runs from `dist`, not from the sources. */
+export function isBuilt(): boolean {
+  return !codeUrl().endsWith('.ts');
+}
+
 /** `name` of a module under `app/` without ending: .ts from source, .js in dist. */
 export function moduleUrl(name: string): URL {
-  const fromSource = codeUrl().endsWith('.ts');
-  const folder = join(packageRoot(), fromSource ? 'app' : join('dist', 'app'));
-  return pathToFileURL(join(folder, `${name}${fromSource ? '.ts' : '.js'}`));
+  const folder = join(packageRoot(), isBuilt() ? join('dist', 'app') : 'app');
+  return pathToFileURL(join(folder, `${name}${isBuilt() ? '.js' : '.ts'}`));
 }
 
 /** Goes with Node 20: Node.js 22.18 and later run TypeScript by themselves. */

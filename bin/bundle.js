@@ -2,9 +2,9 @@
  * Bundles the built modules into a few files, because opening two hundred files takes longer than running them. The compiler's output
  * in subfolders stays beside them, for an owner's routes and tools.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { bundleScript, minifyStyles } from './assets.cjs';
 
 /** Modules that are started, imported from outside, or shared with an owner's routes, which must get the same classes. */
 const ENTRIES = [
@@ -21,6 +21,7 @@ const ENTRIES = [
 
 /** `app` is the built folder. Without esbuild, or its binary for this machine, the compiler's output runs unbundled. */
 export async function bundle(app, root) {
+  bundleAssets(app, root);
   const bundler = await import('esbuild').catch(() => null);
   if (bundler === null) return;
   // First, because the other bundle overwrites the files that this one reads.
@@ -48,7 +49,6 @@ export async function bundle(app, root) {
     sourcesContent: false,
     logLevel: 'silent',
   });
-  await shortenToolbar(bundler, app, root);
 }
 
 /** The URL of a CommonJS bundle, in place of `import.meta.url`. */
@@ -118,15 +118,12 @@ function copyTypes(app, folder, names) {
   for (const name of names) copy(name);
 }
 
-/** Minifies the toolbar's script, because every page of a host loads it. Without this file it is joined at the first request for it. */
-async function shortenToolbar(bundler, app, root) {
-  const module = join(app, 'controllers', 'profiler', 'toolbar-script.js');
-  const { joinToolbar } = await import(pathToFileURL(module).href);
-  const { code } = await bundler.transform(joinToolbar(root), {
-    minify: true,
-    target: 'es2022',
-    charset: 'utf8',
-    legalComments: 'none',
-  });
-  writeFileSync(join(app, 'toolbar.js'), code);
+/** Writes what browsers load, beside `app`. */
+function bundleAssets(app, root) {
+  const folder = join(dirname(app), 'public');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'hindsight.js'), bundleScript('profiler/hindsight.js', { minify: true }));
+  writeFileSync(join(folder, 'toolbar.js'), bundleScript('toolbar/toolbar.js', { minify: true }));
+  writeFileSync(join(folder, 'hindsight.css'), minifyStyles('profiler/hindsight.css'));
+  copyFileSync(join(root, 'public', 'profiler', 'icons.svg'), join(folder, 'icons.svg'));
 }

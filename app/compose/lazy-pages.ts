@@ -65,7 +65,7 @@ export function createLazyPages(options: LazyPagesOptions): LazyPages {
     },
     toolbarUrl() {
       try {
-        if (parts !== null) return parts.toolbarScript.url();
+        if (parts !== null) return urls.toolbarScript(parts.assets.hash('toolbar.js'));
       } catch {
         // Its files can't be read: the request for it reports that.
       }

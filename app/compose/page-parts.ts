@@ -2,11 +2,10 @@
 import { join } from 'node:path';
 import { createErrorPage } from '../controllers/errors/error-page.ts';
 import { type Assets, createAssets } from '../controllers/profiler/assets.ts';
-import { createToolbarScript, type ToolbarScript } from '../controllers/profiler/toolbar-script.ts';
 import { unknownTokenModelOf } from '../controllers/profiler/unknown-token.ts';
 import type { RenderErrorPage } from './create-error-pages.ts';
 import { isHindsightError } from '../errors.ts';
-import { moduleUrl, packageRoot, packageVersion } from '../paths.ts';
+import { packageRoot, packageVersion } from '../paths.ts';
 import type { Panel } from '../profiler/panel.ts';
 import { createPageRenderer, type RenderPage } from '../render/render-page.ts';
 import type { EditorOptions } from '../view-helpers/editor.ts';
@@ -15,7 +14,6 @@ export interface PageParts {
   renderPage: RenderPage;
   renderErrorPage: RenderErrorPage;
   assets: Assets;
-  toolbarScript: ToolbarScript;
   /** Lines of the page footer. */
   foot: readonly string[];
 }
@@ -31,7 +29,7 @@ export interface PagePartsOptions {
 
 export function createPageParts({ panels, process: name, editor }: PagePartsOptions): PageParts {
   const root = packageRoot();
-  const assets = createAssets(join(root, 'public', 'profiler'));
+  const assets = createAssets();
   const renderPage = createPageRenderer({ viewsFolder: join(root, 'views'), assets, editor });
   const foot = [`express-hindsight ${packageVersion()}`, `Node ${process.versions.node}`, name];
   const render = createErrorPage({ renderPage, panels, foot, unknownTokenModel: unknownTokenModelOf });
@@ -40,7 +38,6 @@ export function createPageParts({ panels, process: name, editor }: PagePartsOpti
     renderErrorPage: (page) =>
       render({ ...page, code: isHindsightError(page.error) ? page.error.code : null }),
     assets,
-    toolbarScript: createToolbarScript(root, moduleUrl('toolbar')),
     foot,
   };
 }

@@ -8,7 +8,7 @@ import { freePort } from '../harness/process.ts';
 import { startService } from '../ledger/service.ts';
 import type { Fault } from './drive.ts';
 
-const COPIED = ['dist', 'views', 'public', 'package.json', join('bench', 'ledger', 'owner-route.mjs')];
+const COPIED = ['dist', 'views', 'package.json', join('bench', 'ledger', 'owner-route.mjs')];
 
 function breakViews(folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
@@ -24,7 +24,7 @@ const BROKEN: Record<string, (root: string) => void> = {
     breakViews(join(root, 'views'));
   },
   'no styles and scripts': (root) => {
-    rmSync(join(root, 'public'), { recursive: true });
+    rmSync(join(root, 'dist', 'public'), { recursive: true });
   },
 };
 

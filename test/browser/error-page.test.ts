@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createError } from '../../app/errors.ts';
 import { setSecurityHeaders } from '../../app/middleware/security-headers.ts';
-import { packageRoot } from '../../app/paths.ts';
 import { useBrowser, overflowsAt, watchCopies } from '../support/browser.ts';
 import { renderErrorPage } from '../support/error-page.ts';
 
@@ -40,7 +38,7 @@ describe('error pages in a browser', () => {
   let address: string;
 
   before(async () => {
-    const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
+    const assets = createAssets();
     server = createServer((req, res) => {
       setSecurityHeaders(res);
       const url = req.url ?? '';

@@ -130,14 +130,14 @@ describe('the package', () => {
     expect(files).to.include.members([
       'dist/app/index.js',
       'dist/app/index.d.ts',
-      'public/profiler/hindsight.css',
+      'dist/public/hindsight.css',
       'views/profiler/list.ejs',
       'LICENSE',
       'README.md',
     ]);
     const strays = files.filter(
       (path) =>
-        !/^(dist\/app|dist\/cjs|views|public)\//.test(path) &&
+        !/^(dist\/app|dist\/cjs|dist\/public|views)\//.test(path) &&
         !/^(LICENSE|package\.json|dist\/sbom\.cdx\.json|[A-Z]+\.md)$/.test(path),
     );
     expect(strays).to.deep.equal([]);

@@ -91,7 +91,7 @@ describe('bin/start.js', () => {
     await mkdir(join(folder, 'app'));
     await mkdir(join(folder, 'migrations'));
     await mkdir(join(folder, 'node_modules'));
-    await cp('bin', join(folder, 'bin'), { recursive: true });
+    for (const name of ['bin', 'public']) await cp(name, join(folder, name), { recursive: true });
     await writeFile(join(folder, 'tsconfig.build.json'), JSON.stringify(TSCONFIG));
     await cp('package.json', join(folder, 'package.json'));
     for (const name of ['express', 'typescript-7']) await install(name);

@@ -44,7 +44,7 @@ export function describerOf(root: string): ReturnType<typeof createErrorDescribe
 export function rendererOf(): RenderPage {
   return createPageRenderer({
     viewsFolder: join(packageRoot(), 'views'),
-    assets: createAssets(join(packageRoot(), 'public', 'profiler')),
+    assets: createAssets(),
     editor: { url: 'vscode://file/%f:%l:%c', root: '/home/dev/shop' },
   });
 }

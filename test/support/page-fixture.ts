@@ -6,13 +6,12 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createProfilerControllers } from '../../app/controllers/profiler/index.ts';
-import { createToolbarScript } from '../../app/controllers/profiler/toolbar-script.ts';
 import { createLive } from '../../app/controllers/profiler/live.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
 import { securityHeaders } from '../../app/middleware/security-headers.ts';
-import { moduleUrl, packageRoot } from '../../app/paths.ts';
+import { packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
 import { ruleTexts } from '../../app/profiler/finding-rule.ts';
@@ -136,7 +135,7 @@ export function createPageFixture(
     warn: () => undefined,
   });
   const profiles = createProfiles({ recorder, writer, storage, searched: searchedFields(panels) });
-  const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
+  const assets = createAssets();
   const viewsFolder = options.viewsFolder ?? join(packageRoot(), 'views');
   const services: PageServices = {
     profiles,
@@ -147,7 +146,6 @@ export function createPageFixture(
     rules: ruleTexts(rules),
     renderPage: createPageRenderer({ viewsFolder, assets, editor: options.editor }),
     assets,
-    toolbarScript: createToolbarScript(packageRoot(), moduleUrl('toolbar')),
     securityHeaders,
     frontEnds: new Set(options.frontEnds),
     redactText: (text) => redactor.text(text),

@@ -41,7 +41,7 @@ export function renderStylePage(): string {
   const root = packageRoot();
   const renderPage = createPageRenderer({
     viewsFolder: [join(root, 'views'), join(root, 'test', 'views')],
-    assets: createAssets(join(root, 'public', 'profiler')),
+    assets: createAssets(),
     editor: { url: 'vscode://file/%f:%l:%c', root: '/home/dev/shop' },
   });
   const failed = snapshotOf({

@@ -4,8 +4,7 @@
  */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createToolbarScript } from '../../app/controllers/profiler/toolbar-script.ts';
-import { moduleUrl, packageRoot } from '../../app/paths.ts';
+import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { urls } from '../../app/urls.ts';
 
 export const TOKEN = '3fa9c1';
@@ -195,7 +194,7 @@ td,th{padding:.5rem 1rem .5rem 0;text-align:start;border-bottom:1px solid #ddd}<
 }
 
 export async function serveToolbar(): Promise<ToolbarHost> {
-  const script = createToolbarScript(packageRoot(), moduleUrl('toolbar'));
+  const script = createAssets().plain('toolbar.js');
   const host: ToolbarHost = {
     origin: '',
     pages: { '/': { body: shopPage() } },
@@ -225,7 +224,7 @@ export async function serveToolbar(): Promise<ToolbarHost> {
       host.asked.push({ method: req.method ?? '', path: req.url ?? '', headers: req.headers });
     const [, token = ''] = /^\/_profiler\/([0-9a-f]{6})\/toolbar\.json$/.exec(pathname) ?? [];
     const answers = host.entries[token];
-    if (pathname === urls.toolbarScript()) send(200, script.asset().type, script.asset().body);
+    if (pathname === urls.toolbarScript()) send(200, script.type, script.body);
     else if (pathname === '/favicon.ico' || pathname === urls.action('timing')) send(204, 'text/plain', '');
     else if (pathname.endsWith('/calls.json')) send(200, 'application/json', '{"calls":[],"moreCalls":0}');
     else if (token === '' || answers === undefined) send(404, 'text/plain', 'Not found');

@@ -7,7 +7,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { setSecurityHeaders } from '../../app/middleware/security-headers.ts';
-import { packageRoot } from '../../app/paths.ts';
 import { violationsInBothThemes } from '../support/axe.ts';
 import { useBrowser, overflowsAt } from '../support/browser.ts';
 import { renderStylePage } from '../support/style-page.ts';
@@ -50,7 +49,7 @@ describe('the style page', () => {
 
     before(async function () {
       const html = renderStylePage();
-      const assets = createAssets(join(packageRoot(), 'public', 'profiler'));
+      const assets = createAssets();
       server = createServer((req, res) => {
         setSecurityHeaders(res);
         const asset = assets.get((req.url ?? '').replace(/^\/_profiler\/assets\//, ''));

@@ -25,10 +25,10 @@ export function createAssetController(services: PageServices): {
       respond(page, services.assets.plain('hindsight.css'));
     },
     toolbarScript(page) {
-      const { toolbarScript, frontEnds } = services;
-      const isNamed = page.query.get('v') === toolbarScript.hash();
+      const { assets, frontEnds } = services;
+      const isNamed = page.query.get('v') === assets.hash('toolbar.js');
       respond(page, {
-        ...toolbarScript.asset(),
+        ...assets.plain('toolbar.js'),
         cacheControl: isNamed ? FOR_A_YEAR : 'no-cache',
         ...(frontEnds.size === 0 ? {} : { headers: FOR_FRONT_ENDS }),
       });

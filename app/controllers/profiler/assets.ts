@@ -1,12 +1,12 @@
 /**
- * The files of public/profiler in memory, served as `<name>.<hash>.<ext>`. A request looks a name up in this list and never
- * reaches the file system. A script is served with the modules that it imports.
+ * Styles and scripts in memory, served as `<name>.<hash>.<ext>`. A request looks a name up in this list and never reaches the file system.
+ * The build has made them (bin/assets.cjs); from source, scripts are bundled when they are first used.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { isBuilt, packageRoot, requirePackage } from '../../paths.ts';
 import { urls } from '../../urls.ts';
-import { joinModules } from './join-modules.ts';
 
 export interface Asset {
   type: string;
@@ -21,57 +21,73 @@ export interface Assets {
   get(hashedName: string): Asset | undefined;
   /** An entry by its plain name. */
   plain(file: string): Asset;
+  /** Hash of a file's content. */
+  hash(file: string): string;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=UTF-8',
   '.js': 'text/javascript; charset=UTF-8',
-  '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
+/** Paths below public, by name. */
+const FILES: Readonly<Record<string, string>> = {
+  'hindsight.css': 'profiler/hindsight.css',
+  'hindsight.js': 'profiler/hindsight.js',
+  'icons.svg': 'profiler/icons.svg',
+  'toolbar.js': 'toolbar/toolbar.js',
+};
 const HASH_LENGTH = 12;
-
-interface Entry {
-  asset: Asset;
-  hashedName: string;
-}
-
 /** `hindsight.0123456789ab.css`: name, hash, extension. */
 const HASHED_NAME = /^(.+)\.([0-9a-f]{12})(\.[a-z]+)$/;
 
-export function createAssets(folder: string): Assets {
-  const entries = new Map<string, Entry>();
-  let files: ReadonlySet<string> | null = null;
+interface Entry {
+  asset: Asset;
+  hash: string;
+}
 
-  function knows(file: string): boolean {
-    files ??= new Set(readdirSync(folder).filter((name) => extname(name) in TYPES));
-    return files.has(file);
-  }
+/** Bundles made from source, by path: the same for all profilers of this process. */
+const bundles = new Map<string, Buffer>();
+
+function fromSource(root: string, path: string): Buffer {
+  if (!path.endsWith('.js')) return readFileSync(join(root, 'public', path));
+  const { bundleScript } = requirePackage(join(root, 'bin', 'assets.cjs')) as {
+    bundleScript(path: string, options: { minify: boolean }): string;
+  };
+  const bundle = bundles.get(path) ?? Buffer.from(bundleScript(path, { minify: false }));
+  bundles.set(path, bundle);
+  return bundle;
+}
+
+export function createAssets(): Assets {
+  const entries = new Map<string, Entry>();
 
   function read(file: string): Entry {
     const cached = entries.get(file);
     if (cached !== undefined) return cached;
-    if (!knows(file)) throw new Error(`The asset "${file}" is missing.`);
-    const extension = extname(file);
-    const body =
-      extension === '.js' ? Buffer.from(joinModules(folder, file)) : readFileSync(join(folder, file));
+    const path = Object.hasOwn(FILES, file) ? FILES[file] : undefined;
+    if (path === undefined) throw new Error(`The asset "${file}" is missing.`);
+    const root = packageRoot();
+    const body = isBuilt() ? readFileSync(join(root, 'dist', 'public', file)) : fromSource(root, path);
     const hash = createHash('sha256').update(body).digest('hex').slice(0, HASH_LENGTH);
-    const entry = {
-      asset: { type: TYPES[extension] ?? '', body, etag: `"${hash}"` },
-      hashedName: `${file.slice(0, -extension.length)}.${hash}${extension}`,
-    };
+    const entry = { asset: { type: TYPES[extname(file)] ?? '', body, etag: `"${hash}"` }, hash };
     entries.set(file, entry);
     return entry;
   }
 
   return {
-    url: (file) => urls.asset(read(file).hashedName),
+    url(file) {
+      const extension = extname(file);
+      return urls.asset(`${file.slice(0, -extension.length)}.${read(file).hash}${extension}`);
+    },
     get(name) {
-      const [, stem = '', , extension = ''] = HASHED_NAME.exec(name) ?? [];
-      if (!knows(`${stem}${extension}`)) return undefined;
-      const { asset, hashedName } = read(`${stem}${extension}`);
-      return hashedName === name ? asset : undefined;
+      const [, stem = '', hash, extension = ''] = HASHED_NAME.exec(name) ?? [];
+      const file = `${stem}${extension}`;
+      if (!Object.hasOwn(FILES, file)) return undefined;
+      const entry = read(file);
+      return entry.hash === hash ? entry.asset : undefined;
     },
     plain: (file) => read(file).asset,
+    hash: (file) => read(file).hash,
   };
 }

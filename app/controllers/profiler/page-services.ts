@@ -12,7 +12,6 @@ import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { Recording } from '../../profiler/recording.ts';
 import type { Assets } from './assets.ts';
 import type { Live } from './live.ts';
-import type { ToolbarScript } from './toolbar-script.ts';
 
 export interface ShownSource {
   excerpt: SourceExcerpt;
@@ -36,7 +35,6 @@ export interface PageServices {
   rules?: RuleTexts;
   renderPage: (view: string, model: object) => string;
   assets: Assets;
-  toolbarScript: ToolbarScript;
   /** Security headers of the profiler's own responses: policy, nosniff, frames, referrer. */
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   /** Origins of separate front ends that may read what the toolbar needs. */
