@@ -78,7 +78,7 @@ app.use(profiler.errors);
 const REQUIRING_HOST = `
 import express = require('express');
 import door = require('express-hindsight');
-door.hindsight(express(), { slowMs: 5 }).dump(1);
+door.hindsight(express(), { explainMs: 5 }).dump(1);
 `;
 
 interface Answer {
