@@ -15,7 +15,6 @@ import type { Profiler } from './compose/profiler-options.ts';
 import { createDatabaseAccess } from './compose/database-access.ts';
 import type { DatabaseAccess } from './compose/open-database.ts';
 import { createDrain, firstResponse } from './compose/drain.ts';
-import { presetConstructors } from './middleware/node-22/prototype-preset.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStorage } from './profiler/deferred-storage.ts';
@@ -125,8 +124,6 @@ export function createService(options: ServiceOptions): Service {
   });
   const server = createServer(
     {
-      // Goes with Node 22.
-      ...presetConstructors(app.app),
       requireHostHeader: false,
       headersTimeout: HEADERS_WITHIN,
       requestTimeout: REQUEST_WITHIN,

@@ -147,7 +147,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     exposeToken: createTokenExposure(new Set(settings.toolbarOrigins)),
     serverTiming: settings.serverTiming ? createServerTiming() : undefined,
     toolbar: settings.toolbar ? { scriptUrl: () => pages.toolbarUrl() } : undefined,
-    presetPrototypes: options.presetPrototypes ?? true,
     cpu: cpu.isOff
       ? undefined
       : {

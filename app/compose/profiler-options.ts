@@ -58,11 +58,6 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   sourceOf?: (req: IncomingMessage) => RequestSource;
   /** `express.Router`. Needed to show where layers were registered before the profiler has seen the application. */
   Router?: RouterLibrary;
-  /**
-   * Goes with Node 22. Creates the requests and responses of a server of one Express application with the prototypes that
-   * Express gives them anyway; default true. Responses are the same, and cheaper on Node.js 20 and 22.
-   */
-  presetPrototypes?: boolean;
   /** Called once per request, inside its context, to add facts to it. */
   onRequest?: readonly ((context: Context) => void)[];
   /** Observed libraries (docs/libraries.md): all that are found, none, or only these. Default: all. */

@@ -21,7 +21,6 @@ const KNOWN: Record<Exclude<keyof ProfilerOptions, Setting>, true> = {
   authorize: true,
   sourceOf: true,
   Router: true,
-  presetPrototypes: true,
   onRequest: true,
   observe: true,
   warn: true,

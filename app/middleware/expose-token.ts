@@ -2,7 +2,7 @@
  * Lets the script of a separate front end read the token of a response: adds two names to Access-Control-Expose-Headers where the
  * host allows that origin, and only for configured origins.
  */
-import { ServerResponse } from 'node:http';
+import { OutgoingMessage, type ServerResponse } from 'node:http';
 import { headerPairs, withHeaders } from './head-arguments.ts';
 
 const LIST = 'access-control-expose-headers';
@@ -29,8 +29,8 @@ function expose(res: ServerResponse, args: unknown[]): unknown[] {
   const list = completed(own ?? res.getHeader(LIST));
   if (list === null) return args;
   if (own === undefined) {
-    // Node's own method, since the host may have replaced it: no layer sets this header.
-    ServerResponse.prototype.setHeader.call(res, LIST, list);
+    // Node's own method, which is not observed: no layer sets this header.
+    OutgoingMessage.prototype.setHeader.call(res, LIST, list);
     return args;
   }
   return withHeaders(

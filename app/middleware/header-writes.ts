@@ -1,14 +1,12 @@
 /**
  * Which layer sets which header: the methods that change headers are replaced by functions that record name, value and layer as given. A layer
- * that waits for the headers (`on-headers`: session, compression) replaces `writeHead`: we wrap its function when the layer is left, so
- * that what it sets is attributed to it. (An accessor would cost 20 µs.)
+ * that waits for the headers (`on-headers`: session, compression) replaces `writeHead`. We wrap its function when the layer is left, so
+ * that the headers it sets are attributed to it.
  */
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
-
-/** The original methods. */
-export type HeaderMethods = Pick<ServerResponse, 'setHeader' | 'appendHeader' | 'removeHeader'>;
+import type { Method, ResponseObserver } from './response-methods.ts';
 
 /** Changes recorded per response; Node accepts at most 2,000 headers. */
 const MOST_WRITES = 500;
@@ -49,61 +47,47 @@ export class HeaderNotes {
   }
 }
 
-/** `notesOf`: null if the headers of this response are not recorded. */
-export function observeHeaders(
-  methods: HeaderMethods,
-  notesOf: (res: ServerResponse) => HeaderNotes | null,
-): HeaderMethods {
-  function note({ writes, context, hook, handed }: HeaderNotes, name: string, value: unknown): void {
-    if (writes.length >= MOST_WRITES) return;
-    if (hook === undefined || handed?.has(name.toLowerCase()) === true)
-      writes.push({ name, value, layer: context.layer, hooked: false });
-    else writes.push({ name, value, layer: hook, hooked: true });
-  }
+function note({ writes, context, hook, handed }: HeaderNotes, name: string, value: unknown): void {
+  if (writes.length >= MOST_WRITES) return;
+  if (hook === undefined || handed?.has(name.toLowerCase()) === true)
+    writes.push({ name, value, layer: context.layer, hooked: false });
+  else writes.push({ name, value, layer: hook, hooked: true });
+}
 
-  function observed(method: 'appendHeader' | 'removeHeader'): unknown {
-    return function observedHeader(this: ServerResponse, ...args: unknown[]): unknown {
-      const notes = notesOf(this);
-      const given = args[0];
-      if (notes === null || typeof given !== 'string')
-        return Reflect.apply(methods[method] as () => unknown, this, args);
-      // Removing an absent header changes nothing.
-      const isIdle = method === 'removeHeader' && !this.hasHeader(given);
-      let result: unknown;
-      try {
-        result = Reflect.apply(methods[method] as () => unknown, this, args);
-      } catch (error) {
-        if (this.headersSent) notes.noteRefused(method, given);
-        throw error;
-      }
-      if (!isIdle) note(notes, given, method === 'removeHeader' ? undefined : this.getHeader(given));
-      return result;
-    };
-  }
+type HeaderMethod = 'setHeader' | 'appendHeader' | 'removeHeader';
 
-  /** The most frequent one by far; an argument list for each call would double its cost. */
-  function observedSet(
-    this: ServerResponse,
-    name: string,
-    value: number | string | string[],
-  ): ServerResponse {
-    const notes = typeof name === 'string' ? notesOf(this) : null;
-    if (notes === null) return methods.setHeader.call(this, name, value);
-    let result: ServerResponse;
-    try {
-      result = methods.setHeader.call(this, name, value);
-    } catch (error) {
-      if (this.headersSent) notes.noteRefused('setHeader', name);
-      throw error;
-    }
-    note(notes, name, value);
-    return result;
+function observeHeader(
+  notes: HeaderNotes,
+  method: HeaderMethod,
+  res: ServerResponse,
+  original: Method,
+  args: unknown[],
+): unknown {
+  const [name, value] = args;
+  if (typeof name !== 'string') return Reflect.apply(original, res, args);
+  // Removing an absent header changes nothing.
+  const isIdle = method === 'removeHeader' && !res.hasHeader(name);
+  let result: unknown;
+  try {
+    result = Reflect.apply(original, res, args);
+  } catch (error) {
+    if (res.headersSent) notes.noteRefused(method, name);
+    throw error;
   }
+  if (!isIdle) note(notes, name, method === 'setHeader' ? value : res.getHeader(name));
+  return result;
+}
 
+/** `notes`: null if the headers of this response are not recorded. */
+export function headerMethods(notes: HeaderNotes | null): Pick<ResponseObserver, HeaderMethod> {
+  const of =
+    (method: HeaderMethod) =>
+    (res: ServerResponse, original: Method, args: unknown[]): unknown =>
+      notes === null ? Reflect.apply(original, res, args) : observeHeader(notes, method, res, original, args);
   return {
-    setHeader: observedSet,
-    appendHeader: observed('appendHeader') as HeaderMethods['appendHeader'],
-    removeHeader: observed('removeHeader') as HeaderMethods['removeHeader'],
+    setHeader: of('setHeader'),
+    appendHeader: of('appendHeader'),
+    removeHeader: of('removeHeader'),
   };
 }
 

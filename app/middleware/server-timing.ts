@@ -2,7 +2,7 @@
  * Appends what was recorded until the headers are sent to the response's Server-Timing (W3C, https://www.w3.org/TR/server-timing/):
  * only kinds, counts and durations, because everyone who gets the response can read them.
  */
-import { ServerResponse } from 'node:http';
+import { OutgoingMessage, ServerResponse } from 'node:http';
 import { type Context, createSlot } from '../profiler/context.ts';
 import { headerPairs, withHeaders } from './head-arguments.ts';
 
@@ -101,8 +101,8 @@ export function createServerTiming(): AddServerTiming {
     const list = given === '' ? ours : `${given}, ${ours}`;
     if (passed.length > 0)
       return withHeaders(args, [...pairs.filter((pair) => !isTiming(pair)), [HEADER, list]]);
-    // Node's own method, so that the header is not recorded as set by the handler.
-    if (res instanceof ServerResponse) ServerResponse.prototype.setHeader.call(res, HEADER, list);
+    // Node's own method, which is not observed: no layer sets this header.
+    if (res instanceof ServerResponse) OutgoingMessage.prototype.setHeader.call(res, HEADER, list);
     return args;
   }
 

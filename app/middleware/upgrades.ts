@@ -9,7 +9,6 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { BodyFact } from '../profiler/facts.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import { isProfilerTarget } from '../urls.ts';
-import { restorePrototype } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import { oncePerServer } from './server-of.ts';
 import { watchUpgradeResponse } from './upgrade-response.ts';
@@ -29,8 +28,6 @@ export interface UpgradeWatch {
   /** Observes the server of a request. */
   observeServer(req: IncomingMessage): void;
   attach(server: Server): void;
-  /** Goes with Node 22: the prototype preset needs the server's `emit` without our wrapper. */
-  emitOf(server: Server): unknown;
   /** Restores all servers. */
   close(): void;
 }
@@ -66,8 +63,6 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   const observed = new WeakSet<object>();
   const attached = new Set<WeakRef<Server>>();
   const undoOf = new WeakMap<Server, () => void>();
-  /** Goes with Node 22, like `emitOf`. Our wrapper of `emit` -> the function that it wraps. */
-  const beneath = new WeakMap<object, () => Emit>();
   let closed = false;
 
   function open(req: IncomingMessage, socket: Counted, head: unknown): Context | null {
@@ -100,8 +95,6 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
   function upgraded(emit: () => boolean, req: IncomingMessage, socket: Counted, head: unknown): boolean {
     let context: Context | null = null;
     try {
-      // Goes with Node 22.
-      restorePrototype(req);
       context = open(req, socket, head);
     } catch {
       // Not recorded; the host gets its connection all the same.
@@ -138,7 +131,6 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
       enumerable: false,
       configurable: true,
     });
-    beneath.set(observedEmit, emitBefore);
     undoOf.set(server, () => {
       if (server.emit !== (observedEmit as Server['emit'])) return;
       if (own === undefined) Reflect.deleteProperty(server, 'emit');
@@ -149,7 +141,6 @@ export function createUpgradeWatch(options: UpgradeWatchOptions): UpgradeWatch {
 
   return {
     attach,
-    emitOf: ({ emit }) => beneath.get(emit)?.() ?? emit,
     observeServer: oncePerServer((server) => {
       try {
         attach(server);

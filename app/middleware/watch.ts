@@ -13,7 +13,6 @@ import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { tapBody } from './body-tap.ts';
 import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
 import type { ExposeToken } from './expose-token.ts';
-import { createPrototypePreset } from './node-22/prototype-preset.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import type { AddServerTiming } from './server-timing.ts';
 import { oncePerServer } from './server-of.ts';
@@ -36,8 +35,6 @@ export interface WatchOptions {
   serverTiming?: AddServerTiming | undefined;
   /** HTML documents get the toolbar's tag; default: none does. */
   toolbar?: ToolbarOptions | undefined;
-  /** Goes with Node 22. Whether servers create their objects with the application's prototypes; default: they do not. */
-  presetPrototypes?: boolean;
   /** Called once with each server: when it is watched, else with its first request. */
   onServer?: ((server: Server) => void) | undefined;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
@@ -60,7 +57,7 @@ export interface Watch {
   contextOf(req: IncomingMessage): Context | undefined;
   /** Upgrades of a server are recorded from its first watched request on; of this one from now on. */
   watchServer(server: Server): void;
-  /** Restores the applications and servers whose requests were watched. */
+  /** Restores the servers whose requests were watched. */
   close(): void;
 }
 
@@ -113,8 +110,6 @@ export function createWatch(options: WatchOptions): Watch {
     takes: (headers) => summaryReason(headers) === null,
     onRequest: options.onUpgrade ?? [],
   });
-  const preset =
-    options.presetPrototypes === true ? createPrototypePreset({ emitOf: upgrades.emitOf }) : null;
   const { onServer } = options;
   const observeServer = onServer === undefined ? null : oncePerServer(onServer);
   const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
@@ -153,7 +148,6 @@ export function createWatch(options: WatchOptions): Watch {
     const target = targetOf(req);
     const context = openContext(req, isProfilerTarget(target), isSampled);
     tracker.open(req, context);
-    preset?.observeServer(req);
     upgrades.observeServer(req);
     observeServer?.(req);
     options.observeApp?.(req);
@@ -226,9 +220,7 @@ export function createWatch(options: WatchOptions): Watch {
       onServer?.(server);
     },
     close: () => {
-      preset?.close();
       upgrades.close();
-      responses.close();
     },
   });
 }

@@ -305,8 +305,6 @@ function createLayerTrace(
     }
     if (context.summary !== null) {
       if ('method' in layer) noteSummaryRoute(context, new LayerCall(req, layer, context, kind));
-      // An application that another one calls has its own responses, which are learned here.
-      context.runLayer(null);
       return null;
     }
     const call = new LayerCall(req, layer, context, kind);

@@ -241,7 +241,7 @@ export function createSlot<T>(description: string): Slot<T> {
 /** Finds the context of the running code, and of a request. */
 export class ContextTracker {
   readonly #storage = new AsyncLocalStorage<Context | undefined>();
-  /** Not a property of the request: that is expensive on Express's objects (decision 14). Not a Map: see open-list.ts. */
+  /** Not a property of the request, which is the application's. Not a Map: see open-list.ts. */
   readonly #opened = new WeakMap<IncomingMessage, Context>();
 
   /** Sets the context of this request until `forget`. */

@@ -30,7 +30,7 @@ export interface ServeOptions {
   /** Where Hindsight stores; default: a fresh schema. */
   profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
-  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'presetPrototypes' | 'otlp' | 'otlpEndpoint'>;
+  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'otlp' | 'otlpEndpoint'>;
   /** What it exports can be switched off and on, by the messages `send nothing` and `send`. */
   switches?: boolean;
 }

@@ -23,8 +23,6 @@ const perSecond = (slice: Slice): number => slice.perSecond;
 
 interface Measuring {
   variant: Variant;
-  /** How the variant is called in the table; default: its name. */
-  title?: string;
   profilerOptions?: NonNullable<ServeOptions['profilerOptions']>;
 }
 
@@ -40,7 +38,7 @@ async function compare(
   try {
     const base = await bench.serve('bare', { queries });
     running.push(base);
-    for (const { variant, title: _title, ...more } of measured)
+    for (const { variant, ...more } of measured)
       running.push(await bench.serve(variant, { queries, ...more }));
     const found = await compareInTurns(base, running.slice(1), { path, pairs, sliceMs, warmUp });
     const errors = found.flat().reduce((sum, pair) => sum + pair.base.errors + pair.variant.errors, 0);
@@ -77,8 +75,8 @@ interface Measured {
   throughput: Spread;
 }
 
-function figuresOf(page: Page, { variant, title = variant }: Measuring, pairs: readonly Pair[]): Measured {
-  const name = `${page.label}: ${title}`;
+function figuresOf(page: Page, variant: Variant, pairs: readonly Pair[]): Measured {
+  const name = `${page.label}: ${variant}`;
   const [all, main] = [addedOf(pairs, cpuAll), addedOf(pairs, cpuMain)];
   const throughput = ratioOf(pairs, perSecond);
   return {
@@ -94,28 +92,21 @@ function figuresOf(page: Page, { variant, title = variant }: Measuring, pairs: r
   };
 }
 
-/** What recording costs by itself: no part of it is won back by objects that are made otherwise. */
-const WITHOUT_PRESET: Measuring = {
-  variant: 'hindsight',
-  title: 'hindsight, prototypes not preset',
-  profilerOptions: { presetPrototypes: false },
-};
-
 type Goals = (hindsight: Measured, datadog: Measured) => Figure[];
 
 async function compareAll(bench: Bench, page: Page, goals: Goals): Promise<Figure[]> {
   const figures = await control(bench, page);
-  const all = [
-    ...(['hindsight', ...bench.options.peers] as const).map((variant): Measuring => ({ variant })),
-    WITHOUT_PRESET,
-  ];
-  const pairs = await compare(bench, all, page);
-  const measured = new Map<Measuring, Measured>();
-  for (const [index, one] of all.entries()) measured.set(one, figuresOf(page, one, pairs[index] ?? []));
+  const variants: readonly Variant[] = ['hindsight', ...bench.options.peers];
+  const pairs = await compare(
+    bench,
+    variants.map((variant) => ({ variant })),
+    page,
+  );
+  const measured = new Map(
+    variants.map((variant, index) => [variant, figuresOf(page, variant, pairs[index] ?? [])]),
+  );
   for (const found of measured.values()) figures.push(...found.figures);
-  const of = (name: Variant): Measured | undefined =>
-    [...measured].find(([{ variant }]) => variant === name)?.[1];
-  const [hindsight, datadog] = [of('hindsight'), of('dd-trace')];
+  const [hindsight, datadog] = [measured.get('hindsight'), measured.get('dd-trace')];
   if (hindsight === undefined || datadog === undefined) return figures;
   return [...figures, ...goals(hindsight, datadog)];
 }

@@ -169,9 +169,9 @@ describe('the layer that sets each header', () => {
 });
 
 describe('headers of a response that are watched', () => {
-  it('are set as before where nothing is known of layers, and put back', async () => {
+  it('are set as before where nothing is known of layers', async () => {
     const app = express();
-    const { watch, close } = createResponseWatch({
+    const { watch } = createResponseWatch({
       tracker: new ContextTracker(),
       previewBytes: 10,
       onHeaders: () => undefined,
@@ -197,9 +197,6 @@ describe('headers of a response that are watched', () => {
       ['X-A', '1', null],
       ['X-A', ['1', '2'], null],
     ]);
-    close();
-    expect(Object.keys(app.response as object)).to.not.include('setHeader');
-    expect(Object.hasOwn(app.response as object, 'setHeader')).to.equal(false);
     server.closeAllConnections();
     await new Promise((done) => server.close(done));
   });

@@ -1,7 +1,6 @@
 /** What a server upgrades is recorded, and is upgraded as if nobody looked. */
 import { expect } from 'chai';
 import express from 'express';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -114,31 +113,6 @@ describe('upgrades', () => {
     expect(data.body).to.include({ bytes: 6 + 5 + 6 + 2 - 2 });
     expect(data.response!.bytes).to.equal(2 + 10 + 2);
     expect(profile.findings).to.deep.equal([]);
-  });
-
-  it('have the prototype that Node gives them, also where requests are created with that of the application', async () => {
-    const host = await open();
-    const [{ request }] = host.server.listeners('request') as unknown as [{ request: object }];
-    const prototypeOf = (message: unknown): object | null =>
-      Object.getPrototypeOf((message as { request: IncomingMessage }).request) as object | null;
-    const born: (object | null)[] = [];
-    const upgraded: (object | null)[] = [];
-    host.server.on('upgrade', (req, socket) => {
-      upgraded.push(Object.getPrototypeOf(req) as object);
-      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
-    });
-    const note = (message: unknown): void => void born.push(prototypeOf(message));
-    subscribe('http.server.request.start', note);
-    try {
-      await (await fetch(`http://127.0.0.1:${host.port}/`)).text();
-      expect((await exchange(host, HANDSHAKE('/chat'))).answer).to.contain('403');
-    } finally {
-      unsubscribe('http.server.request.start', note);
-    }
-    const isNeeded = Number.parseInt(process.versions.v8, 10) < 13;
-    expect(born).to.deep.equal([isNeeded ? request : IncomingMessage.prototype]);
-    expect(upgraded).to.have.length(1);
-    expect(upgraded[0] === IncomingMessage.prototype).to.equal(true);
   });
 
   it('run the listeners of the host in their context', async () => {
