@@ -160,8 +160,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     onServer: warnOfAddress,
     onOtherProfiler: warn,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
-    // Process figures over hours are meaningless, and every other request would count as concurrent.
-    onUpgrade: options.onRequest ?? [],
     onFinish(context, req) {
       if (context.kind === 'request' && context.summary === null) observers.onFinish(context);
       if (!cpu.isOff) cpu.finish(context);
@@ -229,7 +227,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
       live.close();
       observers.close();
       cpu.close();
-      watch.close();
       await core.close(timeoutMs);
       await exported?.close();
       log.close();

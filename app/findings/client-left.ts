@@ -65,8 +65,8 @@ export const clientLeft: FindingRule<Given> = {
     if (outcome !== 'aborted' || durationMs === null || error !== null) return [];
     const { request } = kept;
     const { response, body } = request;
-    // Event streams and WebSockets normally end this way; an incomplete upload has its own rule.
-    if (mediaType(response?.contentType ?? null) === 'text/event-stream' || status === 101) return [];
+    // Event streams normally end this way; an incomplete upload has its own rule.
+    if (mediaType(response?.contentType ?? null) === 'text/event-stream') return [];
     if (Number(receivedHeader(request, 'content-length') ?? 0) > (body?.bytes ?? 0)) return [];
     const progress =
       status === null

@@ -16,7 +16,6 @@ import type { ExposeToken } from './expose-token.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import type { AddServerTiming } from './server-timing.ts';
 import { oncePerServer } from './server-of.ts';
-import { createUpgradeWatch } from './upgrades.ts';
 import { createResponseWatch } from './watched-response.ts';
 
 export interface WatchOptions {
@@ -43,8 +42,6 @@ export interface WatchOptions {
   cpu?: { sampler: CpuSampler; mayAsk: (req: IncomingMessage) => Promise<boolean> } | undefined;
   /** Called once per request, inside its context: observers that add facts. */
   onRequest?: readonly ((context: Context) => void)[];
-  /** The same for upgraded requests, which may stay open for hours. */
-  onUpgrade?: readonly ((context: Context) => void)[];
   /** Called once with a sentence, when another profiler recorded a request first. */
   onOtherProfiler?: (sentence: string) => void;
   /** Called after the response, before the profile is built. */
@@ -55,10 +52,8 @@ export interface Watch {
   (req: IncomingMessage, res: ServerResponse, next: () => void): void;
   /** The context that `watch` opened for a request, also outside its async context. */
   contextOf(req: IncomingMessage): Context | undefined;
-  /** Upgrades of a server are recorded from its first watched request on; of this one from now on. */
+  /** A server is about to listen: `onServer` need not wait for its first request. */
   watchServer(server: Server): void;
-  /** Restores the servers whose requests were watched. */
-  close(): void;
 }
 
 const OTHER_PROFILER =
@@ -102,14 +97,6 @@ export function createWatch(options: WatchOptions): Watch {
   } = options;
   let opened = 0;
   let other = false;
-  const upgrades = createUpgradeWatch({
-    recorder,
-    tracker,
-    sourceOf,
-    previewBytes,
-    takes: (headers) => summaryReason(headers) === null,
-    onRequest: options.onUpgrade ?? [],
-  });
   const { onServer } = options;
   const observeServer = onServer === undefined ? null : oncePerServer(onServer);
   const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
@@ -148,7 +135,6 @@ export function createWatch(options: WatchOptions): Watch {
     const target = targetOf(req);
     const context = openContext(req, isProfilerTarget(target), isSampled);
     tracker.open(req, context);
-    upgrades.observeServer(req);
     observeServer?.(req);
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
@@ -161,7 +147,8 @@ export function createWatch(options: WatchOptions): Watch {
   }
 
   function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
-    if (tracker.isOpen(req)) {
+    // An upgraded request may be passed to an application with a response that is never sent (express-ws).
+    if ((req as { upgrade?: boolean }).upgrade === true || tracker.isOpen(req)) {
       next();
       return;
     }
@@ -216,11 +203,7 @@ export function createWatch(options: WatchOptions): Watch {
   return Object.assign(watch, {
     contextOf: (req: IncomingMessage) => tracker.of(req),
     watchServer: (server: Server) => {
-      upgrades.attach(server);
       onServer?.(server);
-    },
-    close: () => {
-      upgrades.close();
     },
   });
 }

@@ -60,17 +60,6 @@ function senderOf(rawHeaders: readonly string[]): string {
 
 const NO_HINTS = { dest: null, referrer: null };
 
-/** For a WebSocket, browsers send the origin of the page and nothing else. */
-function hintsOfUpgrade(
-  rawHeaders: readonly string[],
-  origin: string,
-): Pick<NavigationHints, 'dest' | 'referrer'> {
-  if (rawHeader(rawHeaders, 'upgrade')?.toLowerCase() !== 'websocket') return NO_HINTS;
-  const asking = rawHeader(rawHeaders, 'origin');
-  if (asking === null || !ORIGIN.test(asking)) return NO_HINTS;
-  return { dest: 'websocket', referrer: asking === origin ? null : asking };
-}
-
 /** CORS requests by a script of another origin's page; its other subresources are not recorded. */
 function hintsOfCors(
   rawHeaders: readonly string[],
@@ -88,8 +77,7 @@ function hintsOfPage(
   origin: string,
 ): Pick<NavigationHints, 'dest' | 'referrer'> {
   const given = rawHeader(rawHeaders, 'sec-fetch-dest');
-  if (given === null) return hintsOfUpgrade(rawHeaders, origin);
-  if (!DEST.test(given)) return NO_HINTS;
+  if (given === null || !DEST.test(given)) return NO_HINTS;
   if (given === 'document') return { dest: given, referrer: null };
   if (rawHeader(rawHeaders, 'sec-fetch-site') !== 'same-origin') return hintsOfCors(rawHeaders, given);
   const dest = given === 'empty' ? senderOf(rawHeaders) : given;

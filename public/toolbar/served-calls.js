@@ -29,8 +29,8 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   /** Whether it probably reached the service, which may know more of it. */
   function isWanting(call) {
     const { token, served, tries, state, from, made, status, type } = call;
-    if (made || from === 'from cache' || !isHere(call) || (type === 'websocket' && status === null))
-      return false;
+    // The service records no WebSockets.
+    if (made || from === 'from cache' || !isHere(call) || type === 'websocket') return false;
     if (state === 'open' && !(isLasting(call) && status !== null)) return false;
     return token === null ? tries < ASKED_AFTER_MS.length : tries === 0 && served === null;
   }
@@ -47,8 +47,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   function addEarly(served) {
     const startedAt = served.startedAt - clock.high;
     if (!isLasting(served) || startedAt < 0 || startedAt > began) return;
-    const address = new URL(served.url, ask.base).href;
-    const url = served.type === 'websocket' ? address.replace(/^http/, 'ws') : address;
+    const url = new URL(served.url, ask.base).href;
     serve(add({ type: served.type, url, startedAt, state: 'open', isServed: true }), served);
   }
 

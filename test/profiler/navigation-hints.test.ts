@@ -56,14 +56,6 @@ describe('the trail of a request', () => {
       expect(trail(asked('image', headers))?.dest).to.equal('image');
     });
 
-  it('says that a page asked for a WebSocket, whatever else the browser does not say', () => {
-    const upgrade = (origin: string): NavigationHints | null =>
-      trail({ headers: ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Origin', origin] });
-    expect(upgrade(ORIGIN)).to.include({ dest: 'websocket', referrer: null });
-    expect(upgrade('http://localhost:5173')).to.include({ referrer: 'http://localhost:5173' });
-    expect(trail({ headers: ['Upgrade', 'websocket'] })).to.equal(null);
-  });
-
   it('says which other origin a script asked from, and no more of its page', () => {
     const from = (origin: string): NavigationHints | null =>
       trail(asked('empty', ['Origin', origin, 'Referer', `${origin}/secret?a=1`], 'same-site'));

@@ -14,7 +14,7 @@ export interface PageCall {
   url: string;
   /** null until the headers are sent. */
   status: number | null;
-  type: 'fetch' | 'xhr' | 'eventsource' | 'websocket' | 'beacon' | 'document' | 'other';
+  type: 'fetch' | 'xhr' | 'eventsource' | 'beacon' | 'document' | 'other';
   /** Milliseconds since 1970, by the server's clock. */
   startedAt: number;
   /** null while it runs. */
@@ -53,7 +53,6 @@ const TYPES: Readonly<Record<string, PageCall['type']>> = {
   empty: 'fetch',
   xhr: 'xhr',
   eventsource: 'eventsource',
-  websocket: 'websocket',
   beacon: 'beacon',
   iframe: 'document',
   frame: 'document',

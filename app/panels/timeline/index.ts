@@ -16,17 +16,10 @@ import { presentTimeline } from './present.ts';
 import { sharesOf } from './shares.ts';
 import { spansOf } from './tree.ts';
 
-const SWITCHING = 101;
-
 /** A request that still runs ends with its last recorded work. */
 function totalOf(profile: Profile): number {
   const runtime = profile.panels.runtime?.data as { durationMs?: number } | null | undefined;
   return profile.durationMs ?? runtime?.durationMs ?? headersAtOf(profile) ?? 0;
-}
-
-/** An upgraded connection waits for messages; no code runs for it. */
-function restOf({ status }: Profile, rest: Share): Share {
-  return status === SWITCHING ? { ...rest, name: 'idle', kind: 'wait', label: 'Open, waiting' } : rest;
 }
 
 function derive({ profile, spans }: DeriveFrom): TimelineData {
@@ -60,9 +53,7 @@ function derive({ profile, spans }: DeriveFrom): TimelineData {
     spans: spansOf({ root, layers, others, answeredMs: profile.durationMs }),
     // Every page shows the spans; few need the shares.
     get shares() {
-      shares ??= sharesOf(others, totalMs).map((share) =>
-        share.kind === 'app' ? restOf(profile, share) : share,
-      );
+      shares ??= sharesOf(others, totalMs);
       return shares;
     },
   };
