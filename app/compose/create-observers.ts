@@ -4,11 +4,9 @@
  */
 import type { Knex } from 'knex';
 import type { ProfilerSettings } from '../config/settings.ts';
-import { observeBluebird } from '../observe/bluebird.ts';
 import { unobservedModules } from '../observe/es-modules.ts';
 import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder, type FindSender } from '../observe/caller.ts';
-import { bluebirdPatch } from '../observe/channels/bluebird.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { drizzlePatches } from '../observe/channels/drizzle.ts';
@@ -174,7 +172,6 @@ export function createObservers(options: ObserverOptions): Observers {
       patches: [...labelPatches, ...drizzlePatches],
       listen: () => observeLabels({ tracker, findCaller, queries }),
     },
-    { patches: [bluebirdPatch], listen: () => observeBluebird({ tracker, queries }) },
     { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeSqlite({ tracker, queries }) },
     {
       patches: [ioredisPatch, ...redisPatches, ...redis4Patches],

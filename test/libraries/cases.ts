@@ -237,34 +237,6 @@ function openKnex(load: Load, servers: Servers): Work {
   };
 }
 
-interface BookshelfModel {
-  where(filter: object): { fetch(options?: object): PromiseLike<unknown> };
-}
-interface Bookshelf {
-  model(name: string, fields: object): BookshelfModel;
-  transaction(work: (transacting: unknown) => PromiseLike<unknown>): PromiseLike<unknown>;
-}
-
-function openBookshelf(load: Load, servers: Servers): Work {
-  const knex = (load('knex') as (settings: Knex.Config) => Knex)({
-    client: 'pg',
-    connection: servers.postgres,
-    pool: { min: 0, max: POOL },
-  });
-  const bookshelf = (load('bookshelf') as (knex: Knex) => Bookshelf)(knex);
-  const Thing = bookshelf.model('Thing', { tableName: 'things' });
-  return {
-    async one(id) {
-      await Thing.where({ id }).fetch();
-    },
-    async transaction(id) {
-      await bookshelf.transaction((transacting) => Thing.where({ id }).fetch({ transacting }));
-    },
-    slow: () => rowsOf(knex.raw(SLOW)),
-    close: () => knex.destroy(),
-  };
-}
-
 function openSequelize(load: Load, servers: Servers): Work {
   const { Sequelize, DataTypes } = load('sequelize') as typeof sequelize;
   const { database, user, host, port } = servers.postgres;
@@ -442,7 +414,6 @@ export const libraryCases: readonly LibraryCase[] = [
   { name: 'mongodb 7', folder: 'project', library: 'mongodb', open: openMongodb },
   { name: 'mongodb 6', folder: 'previous', library: 'mongodb', open: openMongodb },
   { name: 'Knex 3', folder: 'project', library: 'knex', open: openKnex },
-  { name: 'Bookshelf 1', folder: 'current', library: 'bookshelf', open: openBookshelf },
   { name: 'Sequelize 6', folder: 'project', library: 'sequelize', open: openSequelize },
   { name: 'TypeORM 1', folder: 'current', library: 'typeorm', open: openTypeorm },
   { name: 'TypeORM 0.3', folder: 'previous', library: 'typeorm', open: openTypeorm },

@@ -1,4 +1,4 @@
-/** Sequelize, TypeORM, MikroORM, Mongoose, Prisma and Bookshelf -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
+/** Sequelize, TypeORM, MikroORM, Mongoose and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { ownerOf, wrapMethod } from './wrap-method.ts';
@@ -27,10 +27,6 @@ const TYPEORM = [
   'sum', 'average', 'minimum', 'maximum', 'increment', 'decrement', 'clear',
 ]; // prettier-ignore
 
-/** Of models and collections: their promises, of Bluebird, lose the line. */
-const BOOKSHELF = [
-  'fetch', 'fetchAll', 'fetchOne', 'fetchPage', 'count', 'load', 'refresh', 'create', 'save', 'destroy',
-]; // prettier-ignore
 const MIKRO_ORM = [
   'find', 'findAll', 'findAndCount', 'findByCursor', 'findOne', 'findOneOrFail', 'refresh', 'refreshOrFail', 'count', 'countBy', 'populate',
   'insert', 'insertMany', 'upsert', 'upsertMany', 'nativeUpdate', 'nativeDelete', 'persistAndFlush', 'removeAndFlush', 'lock',
@@ -158,12 +154,6 @@ export const labelPatches: readonly LibraryPatch[] = [
     module: { file: 'EntityManager.js', names: ['EntityManager'] },
     patch: entityManager(MIKRO_ORM),
   },
-  ...['lib/model.js', 'lib/collection.js'].map((file) => ({
-    name: 'bookshelf',
-    file,
-    patch: (exports: unknown) =>
-      all(labelled((exports as { prototype?: object }).prototype, BOOKSHELF, ownSql)),
-  })),
   {
     name: 'mongoose',
     file: 'lib/query.js',
