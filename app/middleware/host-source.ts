@@ -1,14 +1,14 @@
 /**
  * Where a request came from, in a host: `req.ip`, `req.ips`, `req.protocol` and `req.host` of its own Express, which obey
  * its `trust proxy`. If no proxy is trusted, socket and Host header have the same values and are read instead: five getters cost more than
- * the rest of opening a request. Plain node:http has only the socket.
+ * the rest of opening a request.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type { RequestSource } from './request-fact.ts';
 
-/** What Express 4 and 5 add to a request; absent on a plain one. */
+/** What Express 4 and 5 add to a request. */
 interface ExpressParts {
   app?: { settings?: Record<string, unknown>; request?: object; lazyrouter?: unknown };
   ip?: string;
@@ -71,9 +71,7 @@ function createTrustsNobody(): (req: HostRequest) => boolean {
   let replaced = false;
   return (req) => {
     const { app } = req;
-    if (app === undefined)
-      return req.protocol === undefined && req.ip === undefined && hostGetterOf(req) === undefined;
-    if (app.settings === undefined || app.request === undefined) return false;
+    if (app?.settings === undefined || app.request === undefined) return false;
     const trust = app.settings['trust proxy'];
     if (trust !== false && trust !== undefined) return false;
     if (known !== app.request) {

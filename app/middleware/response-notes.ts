@@ -15,7 +15,7 @@ interface Piece {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Without a header block, as under HTTP/2. */
+/** Without a header block, as of a response that an adapter for serverless functions makes. */
 function readTable(res: ServerResponse): string[] {
   return res
     .getHeaderNames()
@@ -80,8 +80,7 @@ export class WatchedResponse implements ResponseFact {
     this.headersAtMs = atMs;
     this.status = res.statusCode;
     const block: unknown = (res as ServerResponse & { _header?: unknown })._header;
-    // HTTP/2 has no status message, and prints a warning if it is read.
-    if (typeof block === 'string') this.statusMessage = res.statusMessage;
+    this.statusMessage = res.statusMessage;
     this.#sent = typeof block === 'string' ? block : readTable(res);
   }
 

@@ -1,7 +1,7 @@
 /**
  * The first middleware: opens the context of a request, sets the token headers, observes request and response, and runs everything
  * after it inside AsyncLocalStorage. Emitters are bound because body and finish events otherwise fire outside the request's context
- * (multer 1, `req.on('end')`). Works without Express.
+ * (multer 1, `req.on('end')`).
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
@@ -85,6 +85,11 @@ function isOfToolbar(headers: IncomingMessage['headers']): boolean {
   );
 }
 
+/** Over HTTP/2, or upgraded: such a request may be passed to an application with a response that is never sent (express-ws). */
+function isOther(req: IncomingMessage & { upgrade?: boolean }): boolean {
+  return req.httpVersionMajor > 1 || req.upgrade === true;
+}
+
 export function createWatch(options: WatchOptions): Watch {
   const {
     recorder,
@@ -147,8 +152,7 @@ export function createWatch(options: WatchOptions): Watch {
   }
 
   function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
-    // An upgraded request may be passed to an application with a response that is never sent (express-ws).
-    if ((req as { upgrade?: boolean }).upgrade === true || tracker.isOpen(req)) {
+    if (isOther(req) || tracker.isOpen(req)) {
       next();
       return;
     }

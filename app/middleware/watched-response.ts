@@ -80,11 +80,9 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       },
       end(res: Observed, original: Method, args: unknown[]) {
         const { writableEnded, headersSent } = res;
-        const bytesBefore = fact.bodyBytes;
         const result = Reflect.apply(original, res, args);
         if (!writableEnded) {
-          // HTTP/2 has passed it to `write`.
-          if (fact.bodyBytes === bytesBefore) noteChunk(res, args);
+          noteChunk(res, args);
           if (headersSent) fact.endedAtMs = context.elapsedMs();
         } else if (isChunk(args[0])) {
           notes?.noteRefused('end', null);

@@ -15,18 +15,13 @@ type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
 async function ask(
   answer: Answer,
-  { origin = FRONT_END, toolbarOrigins = [FRONT_END], isExpress = true } = {},
+  { origin = FRONT_END, toolbarOrigins = [FRONT_END] } = {},
 ): Promise<Headers> {
   const profiler = createProfiler({ toolbarOrigins, warn: () => undefined });
   const app = express();
   app.use(profiler.watch);
   app.use(answer);
-  const plain: Answer = (req, res) => {
-    profiler.watch(req, res, () => {
-      answer(req, res);
-    });
-  };
-  const { server } = await listen(isExpress ? app : plain);
+  const { server } = await listen(app);
   const { headers } = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/api`, {
     headers: { origin },
   });
@@ -40,68 +35,65 @@ const granting: Answer = (_req, res) => {
 };
 
 describe('the token of an answer to a front end', () => {
-  for (const isExpress of [true, false])
-    describe(isExpress ? 'of Express' : 'of node:http', () => {
-      it('may be read where the host grants the answer', async () => {
-        expect((await ask(granting, { isExpress })).get(LIST)).to.equal(NAMES);
-      });
+  it('may be read where the host grants the answer', async () => {
+    expect((await ask(granting)).get(LIST)).to.equal(NAMES);
+  });
 
-      for (const [title, answer, expected] of [
-        [
-          'set by name',
-          (res) => {
-            res.setHeader('Access-Control-Expose-Headers', 'X-Total, x-debug-token');
-            granting(res.req, res);
-          },
-          'X-Total, x-debug-token, x-debug-token-link',
-        ],
-        [
-          'set as a list',
-          (res) => {
-            res.setHeader(LIST, ['X-Total', 'X-Page']);
-            granting(res.req, res);
-          },
-          `X-Total, X-Page, ${NAMES}`,
-        ],
-        [
-          'handed over at the end',
-          (res) => {
-            res.writeHead(200, {
-              'Access-Control-Allow-Origin': '*',
-              'Access-Control-Expose-Headers': 'X-Total',
-            });
-            res.end();
-          },
-          `X-Total, ${NAMES}`,
-        ],
-        [
-          'handed over with a phrase',
-          (res) => {
-            res.writeHead(200, 'Fine', { 'access-control-allow-origin': '*', [LIST]: '*' });
-            res.end();
-          },
-          `*, ${NAMES}`,
-        ],
-        [
-          'handed over as a flat list',
-          (res) => {
-            res.writeHead(200, ['access-control-allow-origin', '*', LIST, 'X-Total']);
-            res.end();
-          },
-          `X-Total, ${NAMES}`,
-        ],
-      ] as [string, (res: ServerResponse) => void, string][])
-        /* prettier-ignore */
-        it(`keeps what the host has ${title}`, async () => {
-          expect((await ask((_req, res) => { answer(res); }, { isExpress })).get(LIST)).to.equal(expected); // prettier-ignore
+  for (const [title, answer, expected] of [
+    [
+      'set by name',
+      (res) => {
+        res.setHeader('Access-Control-Expose-Headers', 'X-Total, x-debug-token');
+        granting(res.req, res);
+      },
+      'X-Total, x-debug-token, x-debug-token-link',
+    ],
+    [
+      'set as a list',
+      (res) => {
+        res.setHeader(LIST, ['X-Total', 'X-Page']);
+        granting(res.req, res);
+      },
+      `X-Total, X-Page, ${NAMES}`,
+    ],
+    [
+      'handed over at the end',
+      (res) => {
+        res.writeHead(200, {
+          'Access-Control-Allow-Origin': '*',
+          'Access-Control-Expose-Headers': 'X-Total',
+        });
+        res.end();
+      },
+      `X-Total, ${NAMES}`,
+    ],
+    [
+      'handed over with a phrase',
+      (res) => {
+        res.writeHead(200, 'Fine', { 'access-control-allow-origin': '*', [LIST]: '*' });
+        res.end();
+      },
+      `*, ${NAMES}`,
+    ],
+    [
+      'handed over as a flat list',
+      (res) => {
+        res.writeHead(200, ['access-control-allow-origin', '*', LIST, 'X-Total']);
+        res.end();
+      },
+      `X-Total, ${NAMES}`,
+    ],
+  ] as [string, (res: ServerResponse) => void, string][])
+    /* prettier-ignore */
+    it(`keeps what the host has ${title}`, async () => {
+          expect((await ask((_req, res) => { answer(res); })).get(LIST)).to.equal(expected); // prettier-ignore
         });
 
-      it('stays as the host sent it where it grants nothing, or another origin asks', async () => {
-        expect((await ask((_req, res) => res.end(), { isExpress })).get(LIST)).to.equal(null);
-        expect((await ask(granting, { isExpress, origin: 'https://evil.example' })).get(LIST)).to.equal(null);
-        expect((await ask(granting, { isExpress, toolbarOrigins: [] })).get(LIST)).to.equal(null);
-      });
-    });
+  it('stays as the host sent it where it grants nothing, or another origin asks', async () => {
+    expect((await ask((_req, res) => res.end())).get(LIST)).to.equal(null);
+    expect((await ask(granting, { origin: 'https://evil.example' })).get(LIST)).to.equal(null);
+    expect((await ask(granting, { toolbarOrigins: [] })).get(LIST)).to.equal(null);
+  });
 
   it('costs nothing where no front end was set up', () => {
     expect(createTokenExposure(new Set())).to.equal(undefined);

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { connect, createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, Socket } from 'node:net';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
@@ -145,31 +144,4 @@ describe('a watched response', () => {
       expect(closed).to.equal(1);
     });
   }
-
-  it('counts what HTTP/2 ends with once, and makes it print no warning', async () => {
-    const warnings: unknown[] = [];
-    const warned = (warning: unknown): void => void warnings.push(warning);
-    process.on('warning', warned);
-    const context = new Context({ token: 'abc123', kind: 'request' });
-    const { watch } = createResponseWatch({
-      tracker: new ContextTracker(),
-      previewBytes: 10,
-      onHeaders: () => undefined,
-      onClose: () => undefined,
-    });
-    const server = createHttp2Server((_req, res) => {
-      watch(res as object as ServerResponse, context);
-      res.end('hello');
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    const request = client.request({ ':path': '/' });
-    request.resume();
-    await once(request, 'close');
-    client.close();
-    server.close();
-    process.off('warning', warned);
-    expect(warnings).to.deep.equal([]);
-    expect(context.first('response')).to.include({ bodyBytes: 5, outcome: 'finished' });
-  });
 });

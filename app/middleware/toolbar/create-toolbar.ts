@@ -95,7 +95,7 @@ function outermostOf(res: object, method: Method, attached: Attached): Outermost
       const { piece, rest } = readArguments(args);
       const passed = insertion.pass(piece, method === 'end');
       const given = passed === piece ? args : [passed.chunk, passed.encoding, ...rest];
-      // `end` of HTTP/2 calls `write`.
+      // A method of the application may call the other one.
       attached.isBusy = true;
       try {
         return Reflect.apply(inner, self, given);
