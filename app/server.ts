@@ -23,8 +23,6 @@ const LONG_END = 4000;
 /** Connections that may wait to be accepted. Beyond Node's 511 the next one is tried again by its client after a second. */
 const MOST_UNACCEPTED = 4096;
 
-const STACK_FRAMES = 30;
-
 function say(sentence: string): void {
   process.stderr.write(`${sentence}\n`);
 }
@@ -58,8 +56,6 @@ async function serve(config: Config, cluster: Cluster | null): Promise<void> {
     import('./routes/index.ts'),
   ]);
   const service = createService({ config, routes });
-  // Node keeps ten frames, and routers use most of them.
-  if (config.debug) Error.stackTraceLimit = STACK_FRAMES;
   let endingSince: number | null = null;
 
   async function end(code: number, within: number): Promise<void> {

@@ -5,7 +5,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ConfigError } from '../config.ts';
-import { PROFILER_PREFIX } from '../urls.ts';
 import type { Profiler } from './profiler-options.ts';
 
 type Next = (error?: unknown) => void;
@@ -59,7 +58,7 @@ export function isProfiled(app: ExpressApplication): boolean {
 
 /** Wraps `handle` with `watch` and `pages` of the profiler that `of` returns for the application; null: `handle` runs alone. */
 export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => Recording | null): Handle {
-  function profiled(
+  function hindsightApplication(
     this: ExpressApplication,
     req: IncomingMessage,
     res: ServerResponse,
@@ -71,22 +70,13 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
     // As Express does next: `watch` learns the application, and what it trusts, from the request.
     Object.setPrototypeOf(req, this.request);
     Object.setPrototypeOf(res, this.response);
-    const go = (): unknown => Reflect.apply(handle, this, [req, res, next]);
-    // Each additional call would appear in the application's stacks.
-    profiler.watch(
-      req,
-      res,
-      req.url?.includes(PROFILER_PREFIX) === true
-        ? () => {
-            profiler.pages(req, res, go);
-          }
-        : go,
-    );
+    profiler.watch(req, res, () => {
+      profiler.pages(req, res, () => Reflect.apply(handle, this, [req, res, next]));
+    });
     return undefined;
   }
-  Object.defineProperty(profiled, 'name', { value: handle.name, configurable: true });
-  Object.defineProperty(profiled, PROFILED, { value: true });
-  return profiled as Handle;
+  Object.defineProperty(hindsightApplication, PROFILED, { value: true });
+  return hindsightApplication as Handle;
 }
 
 /** Attaches a profiler to one application; returns the function that detaches it. Throws a ConfigError if it has a profiler. */

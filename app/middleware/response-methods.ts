@@ -16,8 +16,8 @@ export type ResponseObserver = Record<
 >;
 
 const observers = new WeakMap<object, ResponseObserver>();
-/** Replaced once, and left so: for a response that is not observed, a replacement only calls the original. */
-const installed = new WeakSet<object>();
+/** They stay replaced: for a response that is not observed, a replacement only calls the original. */
+const replaced = new WeakSet<object>();
 
 /** Node's own prototype: the last in the chain that defines `writeHead`. */
 function nodesPrototypeOf(res: object): object {
@@ -45,7 +45,10 @@ function replacementOf(name: (typeof NAMES)[number], before: Methods): Method {
   return hindsightResponse;
 }
 
-function install(target: object): void {
+/** Replaces the methods of a prototype, once. */
+export function replaceMethods(target: object): void {
+  if (replaced.has(target)) return;
+  replaced.add(target);
   // Inherited methods are looked up at each call: others may replace them later.
   const before = Object.create(Object.getPrototypeOf(target) as object) as Methods;
   for (const name of NAMES) {
@@ -59,11 +62,7 @@ function install(target: object): void {
 
 /** Calls `observer` for each method of `res`, until `forgetResponse`. */
 export function observeResponse(res: object, observer: ResponseObserver): void {
-  const prototype = nodesPrototypeOf(res);
-  if (!installed.has(prototype)) {
-    installed.add(prototype);
-    install(prototype);
-  }
+  replaceMethods(nodesPrototypeOf(res));
   observers.set(res, observer);
 }
 

@@ -2,12 +2,18 @@
  * Observes a response and changes at most its headers, if options say so: its methods are replaced by functions that pass their arguments on unchanged and record
  * them. `emit` is bound to the request's context, because finish and close otherwise fire outside of it.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
 import type { ExposeToken } from './expose-token.ts';
 import { headerMethods, HeaderNotes, noticeHook } from './header-writes.ts';
-import { forgetResponse, type Method, observeResponse, type ResponseObserver } from './response-methods.ts';
+import {
+  forgetResponse,
+  type Method,
+  observeResponse,
+  replaceMethods,
+  type ResponseObserver,
+} from './response-methods.ts';
 import { WatchedResponse } from './response-notes.ts';
 import type { AddServerTiming } from './server-timing.ts';
 
@@ -54,6 +60,8 @@ function isChunk(given: unknown): boolean {
 export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
   const { previewBytes, onHeaders, onClose, tracker, exposeToken, serverTiming, findSender } = options;
   const open = createOpenList<Watched>();
+  // Before the application can take a method from there.
+  replaceMethods(ServerResponse.prototype);
 
   function observerOf(known: Watched, notes: HeaderNotes | null): ResponseObserver {
     const { context, fact } = known;

@@ -69,7 +69,7 @@ function asSites(_error: unknown, sites: unknown): unknown {
 }
 
 /** Call sites below a function, or from this one on. Settings of `Error` that a host has frozen stay as they are. */
-export function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
+function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
     Reflect.set(Error, 'prepareStackTrace', asSites);
@@ -190,7 +190,7 @@ function isBelowOurFolder(text: string, files: RegExp): boolean {
 }
 
 /** As written in stacks: as an address, as a path, and relative to the build's sources. Empty if unknown. */
-export function profilerFolders(): readonly string[] {
+function profilerFolders(): readonly string[] {
   return (foldersOfOurs ??= findOwnFolders());
 }
 

@@ -5,7 +5,6 @@
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
 import { field, isError, isObject, statusOf } from '../profiler/thrown-value.ts';
-import { hideProfilerFrames } from './profiler-frames.ts';
 
 /** How strongly an origin says that the request failed. */
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
@@ -57,7 +56,6 @@ export function recordError(context: Context, error: unknown, seen: SeenError): 
   const { origin, status = null } = seen;
   const layer = seen.layer ?? passedOnBy(context, error);
   const known = context.all('error').find((fact) => isCausedBy(error, fact.error));
-  if (known?.error !== error) hideProfilerFrames(error);
   if (known === undefined) {
     const fact: ErrorFact = { error, atMs: context.elapsedMs(), origin, status, layer };
     return context.add('error', fact) ? fact : null;

@@ -17,6 +17,7 @@ import {
 } from '../profiler/thrown.ts';
 import { isProfilerFile } from './caller.ts';
 import { createOwnCode, packageOf, realPathOf } from './own-code.ts';
+import { withoutProfilerFrames } from './profiler-frames.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
@@ -163,7 +164,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     const stack = textOf(field(value, 'stack'));
     if (stack === null) return { frames: [], dropped: 0 };
     const name = textOf(field(value, 'name')) ?? 'Error';
-    const raw = parseStack(stack, name, message);
+    const raw = parseStack(withoutProfilerFrames(stack), name, message);
     const unparsed = unparsedPlace(value, stack, message);
     if (unparsed !== null) raw.unshift(unparsed);
     let own = 0;

@@ -18,7 +18,6 @@ import {
 } from './channels/graphql.ts';
 import { isNativePromise, isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
-import { hideProfilerFrames } from './profiler-frames.ts';
 import { subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 /** What the resolvers of one field did, together. */
@@ -209,8 +208,6 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     if (byResolvers) fact.durationMs = nowMs - fact.startMs;
     if (message.error !== undefined) {
       times.failed++;
-      // Apollo Server puts stacks into its responses.
-      hideProfilerFrames(message.error);
       if (byResolvers) fail(entry, message.error, keysOf(message.info?.path).join('.'));
     }
     resolving.delete(message);

@@ -5,32 +5,30 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { types } from 'node:util';
 import { type Layer, stackOf } from '../profiler/express-routers.ts';
+import { isNativePromise } from './channels/trace.ts';
 import type { CallKind, LayerCall } from './layer-call.ts';
-import {
-  type CallTrace,
-  createHandlerProxies,
-  type PromiseHandling,
-  promiseHandlingOf,
-} from './handler-proxy.ts';
-import { createLayerMethod, type MethodTrace } from './layer-method.ts';
 
-/**
- * Express 5.3's own methods publish to its subscribers. The service itself subscribes to ends, and to what our replacement leaves to the
- * original (lost-throws.ts).
- */
+/** Express 5.3's own methods publish to their subscribers, such as other tracers. */
 const CHANNELS = ['start', 'asyncStart', 'asyncEnd', 'error'].map((event) =>
   channel(`tracing:express.router.request:${event}`),
 );
 
 function isTracedByOthers(): boolean {
-  return CHANNELS[0]?.hasSubscribers === true || CHANNELS.some(({ hasSubscribers }) => hasSubscribers);
+  return CHANNELS.some(({ hasSubscribers }) => hasSubscribers);
 }
 
 /** What is reported; none of it may throw. */
-export interface DispatchTrace extends CallTrace {
+export interface DispatchTrace {
   /** null: the call is not traced. */
   started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null;
+  /** The function returned. */
+  ended(call: LayerCall): void;
+  /** Its promise settled. */
+  settled(call: LayerCall): void;
+  /** It threw or rejected. */
+  failed(call: LayerCall, error: unknown): void;
   /** An error looks for its handler: the layer that ran last passed it to `next`, or it is known already. */
   errorPassedToNext(req: IncomingMessage, error: unknown): void;
   /** The router of an application is done: nothing in it responded, or handled the error. */
@@ -50,8 +48,7 @@ export interface LayerDispatch {
 }
 
 type Next = (error?: unknown) => void;
-type Handle = (req: IncomingMessage, res: ServerResponse, next: Next) => unknown;
-type ErrorHandle = (error: unknown, req: IncomingMessage, res: ServerResponse, next: Next) => unknown;
+type Method = (...args: unknown[]) => unknown;
 type ParamHandle = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -60,105 +57,149 @@ type ParamHandle = (
   name: string,
 ) => unknown;
 
+const FOR_REQUESTS: CallKind = { isErrorHandler: false, param: null };
 const FOR_ERRORS: CallKind = { isErrorHandler: true, param: null };
 
 /** Router 2 and Express 4. */
 const REQUEST_METHODS = ['handleRequest', 'handle_request'];
 const ERROR_METHODS = ['handleError', 'handle_error'];
 
+/** A router's own method, minified or not: it begins by reading the layer's function. Another tracer's wrapper does not. */
+const OWN_METHOD = /^function ?[\w$]* ?\([\w$, ]+\) ?\{\s*(?:var|let|const) [\w$]+ ?= ?this\.handle\b/;
+
+/**
+ * Whether the router handles the rejection of a handler's promise. Attaching `then` marks a promise as handled: where the router
+ * does not, our own handler has to throw the error again.
+ */
+type PromiseHandling = 'handled' | 'ignored' | 'unknown';
+
+function promiseHandlingOf(name: string, source: string): PromiseHandling {
+  if (name === 'handleRequest' || name === 'handleError') return 'handled';
+  return OWN_METHOD.test(source) && !/then|promise/i.test(source) ? 'ignored' : 'unknown';
+}
+
+/** The layer with another function, which has the name, length and properties of its own: other tracers look at them. */
+function withHandle(layer: Layer, handle: Method, run: (self: unknown, args: unknown[]) => unknown): Layer {
+  const proxy = new Proxy(handle, { apply: (_handle, self, args: unknown[]) => run(self, args) });
+  return Object.create(layer, { handle: { value: proxy } }) as Layer;
+}
+
+const DEFAULT_FRAMES = 10;
+const FRAMES = 30;
+
+/** A stack has frames of ours. If the application has Node's limit, it is raised, so that no frame of the application is pushed out. */
+function raiseStackLimit(): () => void {
+  if (Error.stackTraceLimit !== DEFAULT_FRAMES) return () => undefined;
+  Reflect.set(Error, 'stackTraceLimit', FRAMES);
+  return () => {
+    if (Error.stackTraceLimit === FRAMES) Reflect.set(Error, 'stackTraceLimit', DEFAULT_FRAMES);
+  };
+}
+
 export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const observed = new WeakSet();
   const promiseHandling = new WeakMap<object, PromiseHandling>();
-  const proxies = createHandlerProxies(trace);
-  const restore: (() => void)[] = [];
+  const restore: (() => void)[] = [raiseStackLimit()];
   /** Changed lists of param callbacks, and routers of applications. Weak references: a host may create them for each request. */
   const changed = new Set<WeakRef<object>>();
   const undoOf = new WeakMap<object, () => void>();
   const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => changed.delete(ref));
   let closed = false;
 
-  /** Not while other tracers subscribe: finding the places in the file calls the method, and they would record the call. */
-  const replacementFor: typeof createLayerMethod = (...args) =>
-    isTracedByOthers() ? null : createLayerMethod(...args);
-
-  /** What the replacements of both methods have in common. */
-  function ofMethod(promises: PromiseHandling): Omit<MethodTrace<LayerCall>, 'open'> {
-    return {
-      returned: (call, result, handle) => {
-        proxies.returned(call, result, { handle, promises });
+  function returned(call: LayerCall, result: unknown, handle: unknown, promises: PromiseHandling): void {
+    trace.ended(call);
+    // Of a function that is not `async`, somebody else may have the promise, too.
+    const mayWatch = promises === 'handled' || (promises === 'ignored' && types.isAsyncFunction(handle));
+    if (!mayWatch || !isNativePromise(result)) return;
+    result.then(
+      () => {
+        trace.settled(call);
       },
-      threw: proxies.threw,
-      passed: (req, error) => {
-        if (!closed) trace.errorPassedToNext(req, error);
+      // Runs before the router's own handler, which is attached later.
+      (error: unknown) => {
+        trace.failed(call, error);
+        trace.settled(call);
+        if (promises === 'ignored') throw error;
       },
-    };
+    );
   }
 
-  function tracingRequest(original: Handle, promises: PromiseHandling): Handle {
-    const method = replacementFor(original, 'request', {
-      ...ofMethod(promises),
-      open(layer, _handle, req) {
-        if (closed || isTracedByOthers()) return undefined;
-        return layer.route === undefined ? trace.started(req, layer) : null;
-      },
-    });
-    if (method !== null) return method;
-    return function handleRequest(this: Layer, req, res, next) {
-      const { handle, route } = this as { handle: Handle; route?: unknown };
-      const isTraced = !closed && route === undefined && typeof handle === 'function' && handle.length <= 3;
-      const call = isTraced ? trace.started(req, this) : null;
-      if (call === null) return original.call(this, req, res, next);
-      const proxy = proxies.install({ layer: this, handle, call, promises });
+  function threw(call: LayerCall, error: unknown): void {
+    trace.failed(call, error);
+    trace.ended(call);
+  }
+
+  function callOf(layer: Layer, args: readonly unknown[], kind: CallKind): LayerCall | null {
+    const { handle, route } = layer;
+    if (closed || typeof handle !== 'function') return null;
+    const isCalled = kind.isErrorHandler ? handle.length === 4 : handle.length <= 3 && route === undefined;
+    return isCalled ? trace.started(args[kind.isErrorHandler ? 1 : 0] as IncomingMessage, layer, kind) : null;
+  }
+
+  function tracing(original: Method, kind: CallKind, promises: PromiseHandling): Method {
+    const isOwn = OWN_METHOD.test(Function.prototype.toString.call(original));
+
+    /** Others see the call in their own wrapper, or on the channel, so the original has to make it. */
+    function tracedInside(call: LayerCall, layer: Layer, handle: Method, args: unknown[]): unknown {
+      const traced = withHandle(layer, handle, (self, given) => {
+        let result: unknown;
+        try {
+          result = Reflect.apply(handle, self, given);
+        } catch (error) {
+          threw(call, error);
+          throw error;
+        }
+        returned(call, result, handle, promises);
+        return result;
+      });
       try {
-        return original.call(this, req, res, next);
+        return Reflect.apply(original, traced, args);
       } finally {
-        proxies.remove(proxy);
+        trace.ended(call);
       }
-    };
-  }
+    }
 
-  function tracingError(original: ErrorHandle, promises: PromiseHandling): ErrorHandle {
-    const method = replacementFor(original, 'error', {
-      ...ofMethod(promises),
-      open(layer, _handle, req) {
-        return closed || isTracedByOthers() ? undefined : trace.started(req, layer, FOR_ERRORS);
-      },
-    });
-    if (method !== null) return method;
-    return function handleError(this: Layer, error, req, res, next) {
-      const { handle } = this as { handle: ErrorHandle };
-      if (!closed) trace.errorPassedToNext(req, error);
-      const isTraced = !closed && typeof handle === 'function' && handle.length === 4;
-      const call = isTraced ? trace.started(req, this, FOR_ERRORS) : null;
-      if (call === null) return original.call(this, error, req, res, next);
-      const proxy = proxies.install({ layer: this, handle, call, promises });
+    return function hindsightLayer(this: Layer, ...args: unknown[]): unknown {
+      if (kind.isErrorHandler && !closed) trace.errorPassedToNext(args[1] as IncomingMessage, args[0]);
+      const call = callOf(this, args, kind);
+      if (call === null) return Reflect.apply(original, this, args);
+      const handle = this.handle as Method;
+      if (!isOwn || isTracedByOthers()) return tracedInside(call, this, handle, args);
+      // Called here and not by the original, so that a stack has one frame of ours in place of the router's.
+      let result: unknown;
       try {
-        return original.call(this, error, req, res, next);
-      } finally {
-        proxies.remove(proxy);
+        result = handle(...args);
+      } catch (error) {
+        threw(call, error);
+        const fails = withHandle(this, handle, () => {
+          throw error;
+        });
+        return Reflect.apply(original, fails, args);
       }
+      returned(call, result, handle, promises);
+      // What a router does with a promise differs from version to version.
+      if (result !== undefined)
+        Reflect.apply(
+          original,
+          withHandle(this, handle, () => result),
+          args,
+        );
+      return undefined;
     };
   }
 
-  /** Wraps a method, with its name and length; restored at close unless somebody else has replaced ours. */
-  function wrap<M extends (...args: never[]) => unknown>(
-    prototype: object,
-    names: readonly string[],
-    make: (original: M, promises: PromiseHandling) => M,
-  ): void {
+  /** Replaces methods; restored at close unless somebody else has replaced ours. */
+  function wrap(prototype: object, names: readonly string[], kind: CallKind): void {
     for (const name of names) {
       const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
       if (descriptor?.configurable !== true || typeof descriptor.value !== 'function') continue;
-      const original = descriptor.value as M;
-      const promises = promiseHandlingOf(name, original);
+      const original = descriptor.value as Method;
+      const promises = promiseHandlingOf(name, Function.prototype.toString.call(original));
       if (!promiseHandling.has(prototype)) promiseHandling.set(prototype, promises);
-      const made = Object.defineProperty(make(original, promises), 'name', {
-        value: original.name,
-        configurable: true,
-      });
-      Object.defineProperty(prototype, name, { ...descriptor, value: made });
+      const value = tracing(original, kind, promises);
+      Object.defineProperty(prototype, name, { ...descriptor, value });
       restore.push(() => {
-        if (Object.getOwnPropertyDescriptor(prototype, name)?.value === made)
+        if (Object.getOwnPropertyDescriptor(prototype, name)?.value === value)
           Object.defineProperty(prototype, name, descriptor);
       });
     }
@@ -168,28 +209,26 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     const prototype = Object.getPrototypeOf(layer) as object | null;
     if (prototype === null || prototype === Object.prototype || observed.has(prototype)) return;
     observed.add(prototype);
-    wrap(prototype, REQUEST_METHODS, tracingRequest);
-    wrap(prototype, ERROR_METHODS, tracingError);
+    wrap(prototype, REQUEST_METHODS, FOR_REQUESTS);
+    wrap(prototype, ERROR_METHODS, FOR_ERRORS);
   }
 
   function tracingParam(original: ParamHandle, router: object, promises: PromiseHandling): ParamHandle {
     const layer: Layer = { handle: original };
     trace.registerOwner(layer, router);
-    const traced: ParamHandle = function param(this: unknown, req, res, next, value, name) {
+    return function hindsightParam(this: unknown, req, res, next, value, name) {
       const call = closed ? null : trace.started(req, layer, { isErrorHandler: false, param: name });
       if (call === null) return original.call(this, req, res, next, value, name);
       let result: unknown;
       try {
         result = original.call(this, req, res, next, value, name);
       } catch (error) {
-        proxies.threw(call, error);
+        threw(call, error);
         throw error;
       }
-      proxies.returned(call, result, { handle: original, promises });
+      returned(call, result, original, promises);
       return result;
     };
-    Object.defineProperty(traced, 'name', { value: original.name, configurable: true });
-    return Object.defineProperty(traced, 'length', { value: original.length, configurable: true });
   }
 
   /** `router.params` has a list of callbacks per name. */
@@ -217,33 +256,31 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     forgotten.register(target, ref);
   }
 
-  /** An own property of this router, so that the stacks of routers inside it do not change. */
+  /** An own property of this router: routers inside it are none of an application. */
   function observeEnd(given: unknown): void {
     if (stackOf(given) === null || closed) return;
     const router = given as { handle?: unknown };
-    const { handle: original } = router;
+    const original: unknown = router.handle;
     const own = Object.getOwnPropertyDescriptor(router, 'handle');
     if (typeof original !== 'function' || own?.configurable === false || !Object.isExtensible(router)) return;
-    const handle = function (this: unknown, ...args: unknown[]): unknown {
+    function hindsightRouter(this: unknown, ...args: unknown[]): unknown {
       const [req, , done] = args as [IncomingMessage, unknown, unknown];
-      if (closed || typeof done !== 'function') return Reflect.apply(original, this, args);
-      const left = function (this: unknown, ...given: unknown[]): unknown {
+      if (closed || typeof done !== 'function') return Reflect.apply(original as Method, this, args);
+      function hindsightDone(this: unknown, ...given: unknown[]): unknown {
         trace.leftRouter(req, given[0]);
-        return Reflect.apply(done as (...args: unknown[]) => unknown, this, given);
-      };
-      args[2] = left;
-      return Reflect.apply(original, this, args);
-    };
-    Object.defineProperty(handle, 'name', { value: original.name, configurable: true });
-    Object.defineProperty(handle, 'length', { value: original.length, configurable: true });
+        return Reflect.apply(done as Method, this, given);
+      }
+      args[2] = hindsightDone;
+      return Reflect.apply(original as Method, this, args);
+    }
     Object.defineProperty(router, 'handle', {
-      value: handle,
+      value: hindsightRouter,
       writable: true,
       configurable: true,
       enumerable: own?.enumerable ?? false,
     });
     undoAtClose(router, () => {
-      if (router.handle !== handle) return;
+      if (router.handle !== hindsightRouter) return;
       if (own === undefined) delete router.handle;
       else Object.defineProperty(router, 'handle', own);
     });

@@ -461,8 +461,8 @@ function createLayerTrace(
     started,
     ended(call) {
       const { fact } = call;
-      if (fact === null) return;
-      fact.durationMs ??= elapsedMs(call);
+      if (fact?.durationMs !== null) return;
+      fact.durationMs = elapsedMs(call);
       leave(call, fact);
     },
     settled(call) {

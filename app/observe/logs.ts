@@ -4,9 +4,10 @@
  * running their code.
  */
 import type { Context } from '../profiler/context.ts';
-import type { Json } from '../profiler/json.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import { loggedErrorOf, recordError } from './errors-seen.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { withoutProfilerFrames } from './profiler-frames.ts';
 import type { ObserverParts } from './subscribe.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -120,6 +121,18 @@ function fill(format: string, values: unknown[]): string {
   });
 }
 
+/** The stack of a logged error, or of a field such as pino's `err`. */
+function withShownStack(context: Json | null): Json | null {
+  if (!isRecord(context)) return context;
+  const shown = { ...context } as Record<string, Json>;
+  for (const [name, value] of Object.entries(shown)) {
+    if (name === 'stack' && typeof value === 'string') shown[name] = withoutProfilerFrames(value);
+    else if (isRecord(value) && typeof value.stack === 'string')
+      shown[name] = { ...value, stack: withoutProfilerFrames(value.stack) };
+  }
+  return shown;
+}
+
 /** Arguments -> message and context, joined as `console` would; objects go into the context. */
 function formatLog(args: readonly unknown[]): { message: string; context: Json | null } {
   const values = args.slice(0, MOST_ARGUMENTS);
@@ -150,7 +163,7 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   const message = plainText(words.join(' '));
   return {
     message: truncateText(message === '' && context !== null ? inline(context) : message, MESSAGE_LENGTH),
-    context,
+    context: withShownStack(context),
   };
 }
 

@@ -6,7 +6,6 @@ import { nestExceptionChannel } from './channels/nestjs.ts';
 import { type NestStep, nestStepChannel } from './channels/nestjs-steps.ts';
 import { recordError } from './errors-seen.ts';
 import { type SpanFact } from './manual.ts';
-import { hideProfilerFrames } from './profiler-frames.ts';
 import { closing, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 const NAME_LENGTH = 200;
@@ -46,7 +45,6 @@ export function observeNest({ tracker }: { tracker: ContextTracker }): { close()
     if (innermost.get(context) === index) innermost.set(context, fact.inside);
     if (message.kind === 'Guard' && message.result === false) fact.error = 'returned false';
     if (message.error === undefined) return;
-    hideProfilerFrames(message.error);
     fact.error = failureText(message.error, NAME_LENGTH);
   }
 

@@ -14,8 +14,6 @@ const require = createRequire(import.meta.url);
 class NoSuchOrder extends Error {}
 /** As an ES module that imported them before the profiler holds them. */
 const { execute: executeOf16 } = require('graphql') as typeof graphql;
-/** What a resolver threw before it returned a promise. */
-let broken: Error | null = null;
 
 function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList }: typeof graphql) {
   const Item = new GraphQLObjectType({
@@ -33,12 +31,6 @@ function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList
         type: GraphQLString,
         args: { text: { type: GraphQLString } },
         resolve: (_source, { text }: { text: string }) => text,
-      },
-      broken: {
-        type: GraphQLString,
-        resolve: async () => {
-          throw (broken = new NoSuchOrder('broken'));
-        },
       },
       thenable: {
         type: GraphQLString,
@@ -158,13 +150,6 @@ for (const [version, exports, execution] of [
       );
       expect(finding?.place).to.match(/^test\/observe\/graphql\.test\.ts:\d+$/);
       expect((await run('{ order }')).of('error-answered-2xx')).to.deep.equal([]);
-    });
-
-    it('leaves no frame of ours in what a resolver threw', async () => {
-      await run('{ broken }');
-      expect(broken?.stack)
-        .to.contain('graphql.test.ts')
-        .and.to.not.match(/app[\\/]observe/);
     });
 
     it('keeps requests that run at once apart', async () => {
