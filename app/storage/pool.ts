@@ -52,7 +52,7 @@ export async function withClient<T>(pool: Pool, work: (client: Client) => Promis
   }
 }
 
-export async function rollback(client: Client): Promise<void> {
+async function rollback(client: Client): Promise<void> {
   await client.query(ROLLBACK).catch(() => undefined);
 }
 

@@ -51,7 +51,7 @@ function isOurs(path: string): boolean {
 }
 
 /** Why a folder can't be used; null if it can, or does not exist yet. */
-export function problemOf(path: string, isAboveOurs = false): string | null {
+function problemOf(path: string, isAboveOurs = false): string | null {
   const state = stateOf(path);
   if (state === null) return null;
   if (state.isSymbolicLink()) return `${path} is a link`;
@@ -86,7 +86,7 @@ export function folderNameOf(project: string): string {
 }
 
 /** The folders that may hold projects. */
-export function projectFolders(env: Environment): string[] {
+function projectFolders(env: Environment): string[] {
   return cacheFolders(env).map((cache) => join(cache, NAME));
 }
 

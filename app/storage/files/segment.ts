@@ -10,7 +10,7 @@ import { isSummary } from '../../profiler/query-rows.ts';
 import type { Row, RowLabels } from '../../profiler/store.ts';
 
 /** Segments with another number are skipped. */
-export const FORMAT = 1;
+const FORMAT = 1;
 
 /**
  * What a segment holds: each has limits of its own, and a whole segment is deleted at once. `full`: full records. `summary`: summaries.
