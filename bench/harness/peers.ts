@@ -19,6 +19,6 @@ export function installPeers(log: (line: string) => void): void {
   const folder = join(benchFolder, 'peers');
   if (existsSync(join(folder, 'node_modules', '.package-lock.json'))) return;
   log('Installing the peers into bench/peers …');
-  const install = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
+  const install = ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
   execFileSync('npm', install, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
 }

@@ -37,7 +37,7 @@ const cpuOf = ({ cpuAll }: Slice): number => cpuAll;
 function install(log: (line: string) => void): void {
   if (existsSync(join(FOLDER, 'node_modules', '.package-lock.json'))) return;
   log('Installing the applications into bench/hosts …');
-  execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+  execFileSync('npm', ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: FOLDER,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
