@@ -54,8 +54,6 @@ describe('the supply chain', () => {
 
   for (const lockfile of [
     'package-lock.json',
-    'bench/hosts/package-lock.json',
-    'bench/peers/package-lock.json',
     'test/libraries/current/package-lock.json',
     'test/libraries/previous/package-lock.json',
   ])
