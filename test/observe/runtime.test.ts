@@ -8,6 +8,7 @@ import { observeRuntime, type RuntimeObserver } from '../../app/observe/runtime.
 import { Context } from '../../app/profiler/context.ts';
 import { layer } from '../support/observed-samples.ts';
 import { requestFact } from '../support/page-fixture.ts';
+import { findProgram, skipOrFail } from '../support/parts.ts';
 import { until } from '../support/waiting.ts';
 
 function holdLoop(ms: number): void {
@@ -149,6 +150,7 @@ describe('the process as it is observed', () => {
 
   it('does not count as a block what the thread waited for a CPU', async function () {
     if (process.platform !== 'linux') this.skip();
+    if (findProgram(['taskset']) === null) skipOrFail(this, 'taskset');
     const script = new URL('../support/starved-process.ts', import.meta.url);
     // One CPU for both: whatever one of them uses, the other waits for.
     const command = ['-c', '0', process.execPath, '--import', 'tsx', fileURLToPath(script)];
