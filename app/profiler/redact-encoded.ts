@@ -1,33 +1,30 @@
 /**
  * Finds texts inside a text that an encoding hides from the rules: percent-encoded parts of an address or a form, text with the entities of
- * XML, literals of SQL with doubled quotes. Each is decoded, masked and, if that changed it, encoded again. Takes linear time.
+ * XML, strings of JSON with escapes, literals of SQL with doubled quotes. Each is decoded, masked and, if that changed it, encoded again.
+ * Takes linear time.
  */
 import { encodeAroundMarks } from './redact-marks.ts';
-import { readQuoted } from './redact-quoted.ts';
 
 type Mask = (text: string) => string;
 
+/** Encodings inside each other, such as JSON in a query in the query of an address. */
+const MOST_ENCODINGS = 3;
+
 /** What stands between the separators of an address or a form. */
 const COMPONENT = /[^\s/?&;=#"<>,]+/g;
-const ESCAPES = /(?:%[\da-f]{2})+/gi;
+const PERCENT = /(?:%[\da-f]{2})+/gi;
 /** Text behind a tag, or the inside of one. */
 const RUN_OF_MARKUP = /(?<=>|^)[^<]+|(?<=<)[^<>]+/g;
-const ENTITY = /&(?:quot|apos|lt|gt|amp|#34|#39|#x22|#x27);/gi;
-const CHARACTER_OF: Readonly<Record<string, string>> = {
-  '&quot;': '"',
-  '&#34;': '"',
-  '&#x22;': '"',
-  '&apos;': "'",
-  '&#39;': "'",
-  '&#x27;': "'",
-  '&lt;': '<',
-  '&gt;': '>',
-  '&amp;': '&',
-};
+const ENTITY = /&(?:(quot|apos|lt|gt|amp)|#0{0,4}(\d{2,3})|#x0{0,4}([\da-f]{2}));/gi;
+const CHARACTER_OF: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' };
 const ENTITY_OF: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** Text between unescaped quotes, or outside of them. */
+const RUN_OF_STRING = /(?:[^"\\]|\\.)+/gs;
+const BACKSLASH = /\\(?:u[\da-f]{4}|["\\/bfnrt])/gi;
+const SQL_LITERAL = /'((?:[^']|'')*)'/g;
 
-function decodeEscapes(text: string): string {
-  return text.replaceAll('+', ' ').replace(ESCAPES, (escapes) => {
+export function decodePercent(text: string): string {
+  return text.replaceAll('+', ' ').replace(PERCENT, (escapes) => {
     try {
       return decodeURIComponent(escapes);
     } catch {
@@ -36,49 +33,68 @@ function decodeEscapes(text: string): string {
   });
 }
 
-function maskComponents(text: string, mask: Mask): string {
-  return text.replace(COMPONENT, (component) => {
-    if (!component.includes('%') && !component.includes('+')) return component;
-    const plain = decodeEscapes(component);
-    const masked = plain === component ? plain : mask(plain);
-    if (masked === plain) return component;
-    return encodeAroundMarks(masked);
-  });
-}
-
 function decodeEntities(text: string): string {
-  return text.replace(ENTITY, (entity) => CHARACTER_OF[entity.toLowerCase()] ?? entity);
+  return text.replace(ENTITY, (_, name?: string, decimal?: string, hex?: string) =>
+    name === undefined
+      ? String.fromCharCode(hex === undefined ? Number(decimal) : parseInt(hex, 16))
+      : (CHARACTER_OF[name.toLowerCase()] ?? ''),
+  );
 }
 
-function maskMarkup(text: string, mask: Mask): string {
-  return text.replace(RUN_OF_MARKUP, (run) => {
-    const plain = run.includes('&') ? decodeEntities(run) : run;
-    const masked = plain === run ? plain : mask(plain);
-    return masked === plain ? run : masked.replace(/[&<>"]/g, (character) => ENTITY_OF[character] ?? '');
-  });
+export function decodeBackslashes(text: string): string {
+  return text.replace(BACKSLASH, (escape) => JSON.parse(`"${escape.toLowerCase()}"`) as string);
 }
 
-function maskLiterals(text: string, mask: Mask): string {
-  let result = '';
-  let done = 0;
-  for (let at = text.indexOf("'"); at !== -1;) {
-    const quoted = readQuoted(text, at);
-    if (quoted === null) break;
-    const plain = quoted.value.replaceAll("''", "'");
-    const masked = plain === quoted.value ? plain : mask(plain);
-    if (masked !== plain) {
-      result += `${text.slice(done, at)}${quoted.open}${masked.replaceAll("'", "''")}${quoted.close}`;
-      done = quoted.end;
-    }
-    at = text.indexOf("'", quoted.end);
-  }
-  return done === 0 ? text : result + text.slice(done);
+/** A text without any of the encodings, to search in. */
+export function decodeAll(text: string): string {
+  return decodeBackslashes(decodeEntities(decodePercent(text))).replaceAll("''", "'");
 }
 
-export function maskEncodedTexts(text: string, mask: Mask): string {
+interface Encoding {
+  /** Whether a text may have parts in this encoding. */
+  mayHold: RegExp;
+  part: RegExp;
+  decode: (part: string) => string;
+  encode: (plain: string) => string;
+}
+
+const ENCODINGS: readonly Encoding[] = [
+  { mayHold: /[%+]/, part: COMPONENT, decode: decodePercent, encode: encodeAroundMarks },
+  {
+    mayHold: /&[#a-z]/i,
+    part: RUN_OF_MARKUP,
+    decode: decodeEntities,
+    encode: (plain) => plain.replace(/[&<>"]/g, (character) => ENTITY_OF[character] ?? ''),
+  },
+  {
+    mayHold: /\\/,
+    part: RUN_OF_STRING,
+    decode: decodeBackslashes,
+    encode: (plain) => JSON.stringify(plain).slice(1, -1),
+  },
+  {
+    mayHold: /''/,
+    part: SQL_LITERAL,
+    decode: (literal) => literal.slice(1, -1).replaceAll("''", "'"),
+    encode: (plain) => `'${plain.replaceAll("'", "''")}'`,
+  },
+];
+
+/**
+ * Masks a text, and before that what an encoding hides in it, because a rule may mask a part of an encoded text, and leave a rest that tells
+ * nothing.
+ */
+export function maskEverywhere(text: string, mask: Mask, depth = 0): string {
+  if (depth === MOST_ENCODINGS) return mask(text);
   let result = text;
-  if (result.includes('%') || result.includes('+')) result = maskComponents(result, mask);
-  if (result.includes('&') && result.includes(';')) result = maskMarkup(result, mask);
-  if (result.includes("''")) result = maskLiterals(result, mask);
-  return result;
+  for (const { mayHold, part, decode, encode } of ENCODINGS) {
+    if (!mayHold.test(result)) continue;
+    result = result.replace(part, (given: string) => {
+      if (!mayHold.test(given)) return given;
+      const plain = decode(given);
+      const masked = plain === given ? plain : maskEverywhere(plain, mask, depth + 1);
+      return masked === plain ? given : encode(masked);
+    });
+  }
+  return mask(result);
 }

@@ -1,4 +1,5 @@
 /** Which part of a value under a secret name stays readable, and what is learned from it. redact.ts applies these rules. */
+import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { holdsMark, type Mark } from './redact-marks.ts';
 import type { NameRule } from './redact-names.ts';
 
@@ -11,14 +12,6 @@ export interface TextMasking extends NameRule {
   mark: Mark;
   /** Masks the value of a secret name, and learns it. */
   hide: (name: string, value: string) => string;
-}
-
-export function decodeName(name: string): string {
-  try {
-    return decodeURIComponent(name.replaceAll('+', ' '));
-  } catch {
-    return name;
-  }
 }
 
 const PROTOCOLS = 'sec-websocket-protocol';
@@ -63,12 +56,13 @@ export function maskByName(name: string, value: string, hide: (part: string) => 
 const MOST_LEARNED = 100;
 
 /** Learns a secret value, to mask it everywhere in the same record: as it is, decoded, and the password of `user:password` in base64. */
-export function learn(value: string, into: Set<string>): void {
+export function learn(value: string, into: Map<string, string>): void {
   // The note that truncateText appends is not part of the value.
   const whole = value.replace(/… \(\d+ more characters\)$/, '');
   const pair = /^[A-Za-z0-9+/]{8,}={0,2}$/.test(whole) ? Buffer.from(whole, 'base64').toString('utf8') : '';
   const password = /^[^:\0-\x1f\ufffd]*:([^\0-\x1f\ufffd]+)$/.exec(pair)?.[1];
-  for (const secret of [whole, whole.includes('%') ? decodeName(whole) : whole, password ?? whole]) {
-    if (into.size < MOST_LEARNED && !holdsMark(secret)) into.add(secret);
+  for (const secret of [whole, decodePercent(whole), decodeBackslashes(whole), password ?? whole]) {
+    if (into.size >= MOST_LEARNED || holdsMark(secret) || into.has(secret)) continue;
+    into.set(secret, secret === password ? password : value);
   }
 }

@@ -5,16 +5,18 @@
  * Each rule first finds the name and then reads the whole value, however long; if the text was truncated inside the value, it is
  * masked to the end. All rules take time linear in the length of the text.
  */
-import { maskJson } from './redact-json.ts';
+import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { maskPhrases } from './redact-phrases.ts';
-import { encodeAroundMarks, isMark } from './redact-marks.ts';
+import { isMark } from './redact-marks.ts';
 import { readQuoted } from './redact-quoted.ts';
-import { decodeName, maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
+import { maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
-/** The name may be quoted, also inside a string: `\"password\": …`. */
+/** A name, perhaps quoted, also inside a string (`\"password\": …`), and what joins it to its value. */
 const NAME_IN_TEXT =
-  /\b([A-Za-z][\w.-]{1,60})(?:\\{0,16}["'`])?\]?(\s{0,20}(?:[:=]>?|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
+  /(?:"([^"\r\n]{1,200})"|\b([A-Za-z][\w.-]{1,60})(\\{0,16}["'`])?\]?)(?:\s{0,20}(?:[:=]>?|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
+const NUMBER = /-?\d[\d.eE+-]*/y;
+const IN_CONTAINER = /\\{0,16}"|-?\d[\d.eE+-]*|[{}[\]]/g;
 /** A word after the name, perhaps preceded by a scheme. */
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
 /** The beginning of a value of either kind. */
@@ -33,26 +35,14 @@ const FIELD_VALUE =
 const PART =
   /(\bname="([^"\r\n]{1,200})"[^\r\n]{0,500}\r?\n(?:[^\r\n]{1,500}\r?\n){0,5}\r?\n)([\s\S]*?)(?=\r?\n--|$)/g;
 
-/** The value of a parameter may contain a pair or JSON: `q=token%3A%20x`. */
-const HOLDS_ENCODED = /%(?:22|3[ad])|%[\da-f]{2}[\w.-]{2,60}[:=]/i;
-
-/** Masks text or JSON in the value of a parameter. */
-function maskEncoded(pair: string, value: string, masking: TextMasking): string {
-  const plain = decodeName(value);
-  const masked = maskLoosePairs(maskJson(plain, masking), masking, false);
-  if (masked === plain) return pair;
-  return pair.slice(0, pair.length - value.length) + encodeAroundMarks(masked);
-}
-
 function maskQuery(text: string, masking: TextMasking): string {
   const { isSecret, hide } = masking;
   return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
-    const plainName = decodeName(name);
+    const plainName = decodePercent(name);
     // `sid=…; theme=…`: the separator of cookies is no part of a masked value.
     if (value === '' || NO_VALUE.test(value) || isMark(value.replace(/;$/, ''))) return all;
-    const plain = decodeName(value);
-    if (!isSecret(plainName, plain))
-      return HOLDS_ENCODED.test(value) ? maskEncoded(all, value, masking) : all;
+    const plain = decodePercent(value);
+    if (!isSecret(plainName, plain)) return all;
     return `${gap}${name}=${hide(plainName, plain)}`;
   });
 }
@@ -109,6 +99,38 @@ function isSecretAt(text: string, start: number, name: string, { isSecret }: Tex
   return isSecret(name, value) && !(FILE_NAME.test(name) && LINE_NUMBER.test(value));
 }
 
+/** Masks every string and number inside an object or a list of JSON; names stay. */
+function maskContainer(
+  text: string,
+  start: number,
+  { name, quote, masking: { hide, mark } }: { name: string; quote: string; masking: TextMasking },
+): { shown: string; end: number } {
+  let shown = '';
+  let done = start;
+  let open = 0;
+  IN_CONTAINER.lastIndex = start;
+  for (let match = IN_CONTAINER.exec(text); match !== null; match = IN_CONTAINER.exec(text)) {
+    const [token] = match;
+    const at = match.index;
+    if (token === '{' || token === '[') open++;
+    else if (token === '}' || token === ']') {
+      if (--open === 0) return { shown: shown + text.slice(done, at + 1), end: at + 1 };
+    } else if (token.endsWith('"')) {
+      const quoted = readQuoted(text, at);
+      if (quoted === null) continue;
+      const { value, end } = quoted;
+      IN_CONTAINER.lastIndex = end;
+      if (value === '' || /^\s*:/.test(text.slice(end, end + 20))) continue;
+      shown += text.slice(done, at) + quoted.open + hide(name, value) + quoted.close;
+      done = end;
+    } else {
+      shown += text.slice(done, at) + quote + mark(token, 'number') + quote;
+      done = at + token.length;
+    }
+  }
+  return { shown: shown + text.slice(done), end: text.length };
+}
+
 /** `isCode`: in a source excerpt only a literal can be a secret; `token: string` is not one. */
 function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): string {
   const { hide, mark } = masking;
@@ -123,8 +145,10 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
 
   NAME_IN_TEXT.lastIndex = 0;
   for (let match = NAME_IN_TEXT.exec(text); match !== null; match = NAME_IN_TEXT.exec(text)) {
-    const [whole, name = ''] = match;
+    const [whole, inQuotes, word = '', after = ''] = match;
     const start = match.index + whole.length;
+    const name = inQuotes === undefined ? word : decodeBackslashes(inQuotes.replace(/\\+$/, ''));
+    const quote = inQuotes === undefined ? after : `${/\\*$/.exec(inQuotes)?.[0] ?? ''}"`;
     if (!isSecretAt(text, start, name, masking)) continue;
     const quoted = readQuoted(text, start);
     if (quoted !== null) {
@@ -133,6 +157,19 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
       continue;
     }
     if (isCode) continue;
+    if (quote.endsWith('"')) {
+      if (/[{[]/.test(text.charAt(start))) {
+        const { shown, end } = maskContainer(text, start, { name, quote, masking });
+        replace(start, end, shown);
+        continue;
+      }
+      NUMBER.lastIndex = start;
+      const number = NUMBER.exec(text)?.[0];
+      if (number !== undefined) {
+        replace(start, start + number.length, quote + mark(number, 'number') + quote);
+        continue;
+      }
+    }
     const isLine = LINE_NAME.test(name);
     const expression = isLine ? LINE_VALUE : VALUE_IN_TEXT;
     expression.lastIndex = start;
@@ -160,6 +197,5 @@ export function maskPairs(text: string, given: TextMasking, isCode: boolean): st
   if (result.includes('<')) result = maskFields(maskElements(result, masking), masking);
   if (result.includes('name="')) result = maskParts(result, masking);
   if (result.includes('=')) result = maskQuery(result, masking);
-  if (result.includes('"') && result.includes(':')) result = maskJson(result, masking);
   return maskPhrases(maskLoosePairs(result, masking, false), masking);
 }

@@ -19,8 +19,8 @@ export interface Pass {
   path: (string | number)[];
   /** Whether the current place is in lines of source. */
   isCode: boolean;
-  /** Secret values found in texts and fields. */
-  learned: Set<string>;
+  /** Secret values found in texts and fields, also decoded: each with the value as it was found. */
+  learned: Map<string, string>;
   /** Every text of the tree, after masking. */
   texts: string[];
   masked: MaskedValue[];

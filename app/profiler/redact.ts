@@ -6,14 +6,14 @@
  * private keys, well-known key prefixes), and by what the request revealed: a value masked by name is masked in its queries, logs and
  * messages, too. The names are fixed when the redactor is created, never taken from input.
  */
-import { maskEncodedTexts } from './redact-encoded.ts';
+import { decodeAll, maskEverywhere } from './redact-encoded.ts';
 import { createMarks } from './redact-marks.ts';
 import { createNameRule } from './redact-names.ts';
 import { learn, maskByName } from './redact-rules.ts';
 import { maskShapes } from './redact-shapes.ts';
 import { maskPairs } from './redact-text.ts';
 import { createTreeWalk, mapTexts, type MaskedValue, note, type Pass } from './redact-tree.ts';
-import { createEndMask, createEscapedMask, createValueMask, spellingsOfAll } from './redact-values.ts';
+import { createEndMask, createValueMask, type Spellings, spellingsOfAll } from './redact-values.ts';
 
 export { isMasked, MASK_PATTERN, MASKED, withoutNumbers } from './redact-marks.ts';
 export type { MaskedValue } from './redact-tree.ts';
@@ -46,12 +46,17 @@ export interface RedactorOptions {
 const LONGEST_STRING = 65_536;
 /** No rule finds anything in a shorter text. */
 const SHORTEST_FIND = 5;
-/** Encodings inside each other, such as JSON in a query in the query of an address. */
-const MOST_ENCODINGS = 2;
-
 function truncate(text: string): string {
   const more = text.length - LONGEST_STRING;
   return more <= 0 ? text : `${text.slice(0, LONGEST_STRING)}… (${more} more characters)`;
+}
+
+/** Those of the spellings that one of the texts has. */
+function presentIn(texts: readonly string[], spellings: Spellings): Spellings {
+  const whole = texts.join('\n');
+  const decoded = decodeAll(whole);
+  const all = [whole, decoded, decodeAll(decoded)].join('\n');
+  return new Map([...spellings].filter(([spelling]) => all.includes(spelling)));
 }
 
 export function createRedactor({
@@ -61,14 +66,13 @@ export function createRedactor({
 }: RedactorOptions = {}): Redactor {
   const secretValues = Object.values(secrets).filter((value) => !publicValues.includes(value));
   const nameRule = createNameRule(names);
-  const spellings = spellingsOfAll(secretValues);
+  const spellings = spellingsOfAll(secretValues.map((value) => [value, value]));
   const maskWhole = createValueMask(spellings);
-  const maskEscaped = createEscapedMask(secretValues);
   const maskEnd = createEndMask(spellings);
 
   function createPass({ areNumbered }: { areNumbered: boolean }): Pass {
     const marks = createMarks({ areNumbered });
-    const learned = new Set<string>();
+    const learned = new Map<string, string>();
     const hide = (name: string, value: string): string =>
       maskByName(name, value, (part) => {
         learn(part, learned);
@@ -78,21 +82,10 @@ export function createRedactor({
     return { marks, masking, learned, path: [], isCode: false, texts: [], masked: [] };
   }
 
-  function maskKnown(text: string, { marks: { mark } }: Pass): string {
-    return maskEnd(maskEscaped(maskWhole(text, mark), mark), mark);
-  }
-
-  /** `text` may have marks already. */
-  function maskText(text: string, pass: Pass, depth = 0): string {
-    if (text.length < SHORTEST_FIND) return text;
+  function applyRules(text: string, pass: Pass): string {
     const { masking, isCode } = pass;
-    // First, because a rule may mask a part of an encoded text, and leave a rest that tells nothing.
-    const decoded =
-      isCode || depth === MOST_ENCODINGS
-        ? text
-        : maskEncodedTexts(text, (inner) => maskText(inner, pass, depth + 1));
-    const known = maskKnown(decoded, pass);
-    if (known !== decoded) note(pass, 'known value');
+    const known = maskEnd(maskWhole(text, masking.mark), masking.mark);
+    if (known !== text) note(pass, 'known value');
     const shaped = maskShapes(known, masking.mark);
     if (shaped !== known) note(pass, 'shape');
     const named = maskPairs(shaped, masking, isCode);
@@ -100,11 +93,17 @@ export function createRedactor({
     return named;
   }
 
+  /** `text` may have marks already. */
+  function maskText(text: string, pass: Pass): string {
+    if (text.length < SHORTEST_FIND) return text;
+    return pass.isCode ? applyRules(text, pass) : maskEverywhere(text, (plain) => applyRules(plain, pass));
+  }
+
   const walk = createTreeWalk({
     maskText,
     read: (text, { marks }) => marks.read(truncate(text)),
     maskKey(key, pass) {
-      const masked = maskWhole(key, pass.marks.mark);
+      const masked = maskEverywhere(key, (plain) => maskWhole(plain, pass.marks.mark));
       return masked === key ? key : pass.marks.print(masked);
     },
   });
@@ -115,11 +114,11 @@ export function createRedactor({
     const { mark, print } = pass.marks;
     const walked = walk(value, pass);
     const given = spellingsOfAll(pass.learned);
-    const all = pass.texts.join('\n');
-    const maskGiven = createValueMask(new Map([...given].filter(([spelling]) => all.includes(spelling))));
+    const maskGiven = createValueMask(presentIn(pass.texts, given));
     const maskGivenEnd = createEndMask(given);
+    const mask = (text: string): string => maskGivenEnd(maskGiven(text, mark), mark);
     return mapTexts(walked, pass, (text) => {
-      const masked = maskGivenEnd(maskGiven(text, mark), mark);
+      const masked = given.size === 0 ? text : maskEverywhere(text, mask);
       if (masked !== text) note(pass, 'given as secret');
       return print(masked);
     }) as T;
