@@ -12,7 +12,7 @@ import { storable } from '../text.ts';
 import { ALL_COLUMNS, rowOf, type Selection, selectionOf, wholeMoment } from './rows.ts';
 
 /** Rows of one page: what one turn of the event loop parses. */
-const PAGE_ROWS = 1000;
+const PAGE_ROWS = 500;
 /** Texts of one step of a search. */
 const PAGE_TEXTS = 100;
 /** A search ends after so many milliseconds, and says how far it came. */
