@@ -295,6 +295,7 @@ describe('the store in a PostgreSQL that goes away', () => {
     const later = stored(store, [itemOf(12)]);
     await until(() => handed.length === 1, 'the first is handed on');
     expect(store.state).to.include({ pending: 0, failing: true });
+    expect((await store.read('00000c'))?.text).to.equal(itemOf(12).text);
     store.add([itemOf(13)]);
     expect(handed).to.have.length(2);
     await server().resume();

@@ -49,6 +49,10 @@ function parseAmendments(beside: Record<string, string> | null): Record<string, 
   );
 }
 
+function recordOf({ row, text }: StoreItem): StoredRecord {
+  return { row: { ...row }, text, amendments: {}, pinned: false };
+}
+
 export function createPostgresStore(options: PostgresStoreOptions): Store {
   const { schema, onUnusable, connection, replyTimeoutMs = 3000 } = options;
   const records = tableIn(schema, 'hindsight_profiles');
@@ -158,8 +162,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       // What waits is in the database in a moment, with what was added to it before.
       if (queue.get(token) !== undefined && !queue.state.failing) await flushed().catch(() => undefined);
       const waiting = queue.get(token);
-      if (waiting === undefined) return readStored(token);
-      return { row: { ...waiting.row }, text: waiting.text, amendments: {}, pinned: false };
+      if (waiting !== undefined) return recordOf(waiting);
+      const handed = queue.handedOn(token);
+      if (handed === undefined) return readStored(token);
+      return queue.state.failing ? recordOf(handed) : ((await readStored(token)) ?? recordOf(handed));
     },
     async find(query, findText) {
       await flushed();

@@ -27,7 +27,10 @@ export interface WriteQueue {
     failing: boolean;
   };
   add(items: readonly StoreItem[]): void;
+  /** What waits. */
   get(token: string): StoreItem | undefined;
+  /** What `onUnavailable` has taken lately, and did not come back. */
+  handedOn(token: string): StoreItem | undefined;
   /** Writes what waits; rejects with the reason if it can't be written now. */
   flush(): Promise<void>;
   /** Takes out what waits, with what is being written. */
@@ -68,6 +71,8 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   const { write, probe, onUnavailable, onAvailable, maxBytes = MAX_BYTES } = options;
   const entries = new Map<string, Entry>();
   let pendingBytes = 0;
+  const handed = new Map<string, StoreItem>();
+  let handedBytes = 0;
   let failed = 0;
   let active: Promise<void> | null = null;
   let startedAt = 0;
@@ -89,8 +94,30 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
     for (const done of entry.settled.splice(0)) done(dropped);
   }
 
+  function forget(token: string): void {
+    const item = handed.get(token);
+    if (item === undefined) return;
+    handedBytes -= item.row.bytes + ROW_BYTES;
+    handed.delete(token);
+  }
+
+  /** It stays readable here, up to the limit of the queue. */
+  function handOn(items: readonly StoreItem[]): void {
+    onUnavailable?.(items);
+    for (const { row, text } of items) {
+      forget(row.token);
+      handed.set(row.token, { row, text });
+      handedBytes += row.bytes + ROW_BYTES;
+    }
+    for (const token of handed.keys()) {
+      if (handedBytes <= maxBytes) return;
+      forget(token);
+    }
+  }
+
   function put(item: StoreItem): void {
     const { row, text, settled } = item;
+    forget(row.token);
     const before = entries.get(row.token);
     const isSame = before?.item.row.process === row.process && before.item.row.startedAt === row.startedAt;
     if (before !== undefined && !isSame) settled?.('token in use');
@@ -121,7 +148,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   /** What is too much goes to `onUnavailable`, or is dropped, oldest first. */
   function relieve(): void {
     if (onUnavailable !== undefined && (isAway || pendingBytes > maxBytes)) {
-      if (entries.size > 0) onUnavailable(takeAll());
+      if (entries.size > 0) handOn(takeAll());
       return;
     }
     for (const [token, entry] of entries) {
@@ -246,6 +273,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
       schedule();
     },
     get: (token) => entries.get(token)?.item,
+    handedOn: (token) => handed.get(token),
     flush,
     takeAll,
     async close(timeoutMs) {
