@@ -11,7 +11,8 @@ function plainJson(data: unknown): unknown {
 }
 
 export function withPlainData(panel: Panel): Panel {
-  const collect = (context: Context): unknown => plainJson(panel.collect(context));
+  if (panel.collect === undefined) return panel;
+  const collect = (context: Context): unknown => plainJson(panel.collect?.(context));
   // Its other methods may be those of a class.
   return Object.create(panel, { collect: { value: collect } }) as Panel;
 }

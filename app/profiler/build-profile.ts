@@ -6,7 +6,8 @@ import { STATUS_CODES } from 'node:http';
 import type { Context } from './context.ts';
 import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
-import type { Panel } from './panel.ts';
+import { type Panel, storedFacts } from './panel.ts';
+import { recordFacts } from './recorded-facts.ts';
 import { undefinedIfEmpty } from './plain.ts';
 import { jsonRpcLabel } from './json-rpc.ts';
 import {
@@ -94,6 +95,7 @@ function routeOf(context: Context): string | null {
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
   const { panels, redactor, sharedParts, process, release = null, warn } = options;
   const { usualMs = () => null } = options;
+  const factNames = storedFacts(panels);
 
   function headOf(context: Context, state: ProfileHead['state']): ProfileHead {
     const request = context.first('request');
@@ -128,7 +130,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
 
   function takePanel(panel: Panel, context: Context, into: Taken, whole = true): KeptPanel | null {
     try {
-      const data = panel.collect(context);
+      const data = panel.collect?.(context) ?? null;
       const common = whole ? (panel.shared?.(context) ?? null) : null;
       if (data === null && common === null) return null;
       if (data !== null && panel.name === 'database') into.queries = panel.summary?.(data)?.count ?? 0;
@@ -157,6 +159,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       const record = takePanel(panel, context, taken, isShown);
       if (record !== null) kept[panel.name] = record;
     }
+    const recorded = context.summary === null && !isHeadOnly ? recordFacts(context, factNames) : {};
     const { value, masked } = redactor.tree({
       navigationHints: navigationHintsOf(context),
       method: head.method,
@@ -170,6 +173,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       process: head.process,
       error: head.error ?? undefined,
       panels: kept,
+      facts: recorded.facts,
+      beyond: recorded.beyond,
     });
     const { navigationHints } = value;
     return {
@@ -210,6 +215,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         process: value.process,
         error: value.error,
         panels: value.panels,
+        facts: value.facts,
+        beyond: value.beyond,
       },
     };
   }
@@ -218,7 +225,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const panelsNow: Record<string, KeptPanel | null> = {};
     for (const panel of panels) panelsNow[panel.name] = takePanel(panel, context, { shared: [], queries: 0 });
     const { url, error } = headOf(context, 'final');
-    return redactor.tree({ url, error, panels: panelsNow, late }).value.late;
+    const { facts } = recordFacts(context, factNames);
+    return redactor.tree({ url, error, panels: panelsNow, facts, late }).value.late;
   }
 
   /** The document if building failed: the line of the request, without anything that could fail again. */

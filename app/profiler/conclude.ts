@@ -3,18 +3,19 @@
  * profile, whenever and in whichever process it is read. A panel that throws fails alone.
  */
 import { STATUS_CODES } from 'node:http';
+import type { Finding } from './finding.ts';
 import type { EarlierRequest, FindingRule } from './finding-rule.ts';
-import type { DeriveFrom, Panel } from './panel.ts';
+import type { Panel } from './panel.ts';
 import {
-  type KeptPanel,
   type PanelRecord,
   type Profile,
   type ProfileDocument,
   type ProfileHead,
   SUMMARY_PANEL,
 } from './profile.ts';
+import { type FactReader, readFacts } from './recorded-facts.ts';
 import type { MaskedValue } from './redact.ts';
-import { createFindingRunner, type Findings } from './run-findings.ts';
+import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
 import type { SpanDraft } from './span.ts';
 import { describeError } from './thrown-value.ts';
 
@@ -35,8 +36,12 @@ export interface ConcludeFrom {
 
 export interface Conclude {
   (document: ProfileDocument, from: ConcludeFrom): Profile;
+  /** Only its findings: for a row of the list. */
+  findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
   /** Whether a rule compares this request with earlier ones of its route. */
   needsEarlier(document: ProfileDocument): boolean;
+  /** A document of an earlier request, for rules that compare. */
+  earlierRequest(document: ProfileDocument): EarlierRequest;
 }
 
 const LOST = 'The part that this panel shares with other profiles is no longer stored.';
@@ -46,11 +51,6 @@ const NOTHING_FOUND: Findings = { findings: [], left: 0 };
 /** Ids of the shared values of a document. */
 export function sharedIdsOf({ panels }: ProfileDocument): string[] {
   return Object.values(panels).flatMap(({ shared }) => (shared === undefined ? [] : [shared]));
-}
-
-/** A document of an earlier request, for rules that compare. */
-export function earlierRequest(document: ProfileDocument): EarlierRequest {
-  return { head: headOf(document), kept: keptOf(document) };
 }
 
 /** With the values that a document leaves out because they are empty, or the usual ones. */
@@ -84,8 +84,8 @@ function headOf(document: ProfileDocument): ProfileHead {
   };
 }
 
-/** Stored data by panel; panels without any are absent. */
-function keptOf({ panels }: ProfileDocument): Record<string, unknown> {
+/** Collected data by panel; panels without any are absent. */
+function collectedIn({ panels }: ProfileDocument): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(panels).flatMap(([name, { data }]) =>
       data === undefined || data === null ? [] : [[name, data]],
@@ -93,37 +93,96 @@ function keptOf({ panels }: ProfileDocument): Record<string, unknown> {
   );
 }
 
-function spansOf(panel: Panel, kept: unknown, from: { profile: Profile; endMs: number }): SpanDraft[] {
-  try {
-    return kept === undefined || kept === null ? [] : (panel.spans?.(kept, from) ?? []);
-  } catch {
-    return [];
+/** One reading of a document: data of panels is made when something first needs it. */
+class Reading {
+  readonly profile: Profile;
+  readonly #document: ProfileDocument;
+  readonly #panels: readonly Panel[];
+  readonly #facts: FactReader;
+  readonly #shared = new Map<string, SharedValue | undefined>();
+  readonly #made = new Map<string, PanelRecord>();
+
+  constructor(document: ProfileDocument, panels: readonly Panel[], sharedOf: ConcludeFrom['sharedOf']) {
+    this.#document = document;
+    this.#panels = panels;
+    this.#facts = readFacts(document);
+    const stored: Record<string, PanelRecord> = {};
+    const masked = [...(document.masked ?? [])];
+    for (const [name, { data = null, error = null, shared }] of Object.entries(document.panels)) {
+      stored[name] = { data, summary: null, error };
+      const value = shared === undefined ? undefined : sharedOf(shared);
+      this.#shared.set(name, value);
+      for (const { where, rule } of value?.masked ?? [])
+        masked.push({ where: `panels.${name}.data.${where}`, rule });
+    }
+    this.profile = {
+      ...headOf(document),
+      panels: stored,
+      findings: [],
+      dropped: document.dropped ?? {},
+      masked,
+    };
+  }
+
+  /** What rules and spans read of a panel; null if there is none. */
+  kept(panel: Panel): unknown {
+    return panel.reads === undefined
+      ? (this.#document.panels[panel.name]?.data ?? null)
+      : this.record(panel).data;
+  }
+
+  /** For rules, by panel; panels without any are absent. */
+  seen(): SeenPanels {
+    const kept = collectedIn(this.#document);
+    for (const panel of this.#panels) {
+      const data = panel.reads === undefined ? null : this.kept(panel);
+      if (data !== null) kept[panel.name] = data;
+    }
+    return { kept, shared: Object.fromEntries([...this.#shared].map(([name, part]) => [name, part?.value])) };
+  }
+
+  spans(endMs: number): SpanDraft[] {
+    return this.#panels.flatMap((panel) => {
+      try {
+        const kept = panel.spans === undefined ? null : this.kept(panel);
+        return kept === null ? [] : (panel.spans?.(kept, { profile: this.profile, endMs }) ?? []);
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  record(panel: Panel): PanelRecord {
+    const known = this.#made.get(panel.name);
+    if (known !== undefined) return known;
+    const made = this.#make(panel);
+    this.#made.set(panel.name, made);
+    return made;
+  }
+
+  #make(panel: Panel): PanelRecord {
+    const { data: collected = null, error, shared: id } = this.#document.panels[panel.name] ?? {};
+    if (error !== undefined) return { data: null, summary: null, error };
+    const shared = this.#shared.get(panel.name)?.value ?? null;
+    if (panel.data === undefined && id !== undefined && shared === null)
+      return { data: null, summary: null, error: LOST };
+    try {
+      const { profile } = this;
+      const spans = (endMs: number): SpanDraft[] => this.spans(endMs);
+      const data =
+        panel.data === undefined
+          ? joined(collected, shared)
+          : panel.data({ ...this.#facts, collected, shared, profile, spans });
+      return { data, summary: data === null ? null : (panel.summary?.(data) ?? null), error: null };
+    } catch (failure) {
+      const { name, message } = describeError(failure);
+      return { data: null, summary: null, error: `${name}: ${message}` };
+    }
   }
 }
 
-function derivePanel(
-  panel: Panel,
-  kept: KeptPanel | undefined,
-  profile: Profile,
-  { sharedBy, spans }: { sharedBy: (panel: string) => SharedValue | undefined; spans: DeriveFrom['spans'] },
-): PanelRecord {
-  if (kept?.error !== undefined) return { data: null, summary: null, error: kept.error };
-  try {
-    const stored = kept?.data ?? null;
-    const common = sharedBy(panel.name)?.value ?? null;
-    if (panel.derive === undefined && kept?.shared !== undefined && common === null)
-      return { data: null, summary: null, error: LOST };
-    const data =
-      panel.derive !== undefined
-        ? panel.derive(stored, { profile, shared: common, spans })
-        : common === null
-          ? stored
-          : { ...common, ...(stored ?? {}) };
-    return { data, summary: data === null ? null : (panel.summary?.(data) ?? null), error: null };
-  } catch (error) {
-    const { name, message } = describeError(error);
-    return { data: null, summary: null, error: `${name}: ${message}` };
-  }
+function joined(collected: unknown, shared: unknown): unknown {
+  return shared === null ? collected : { ...shared, ...(collected ?? {}) };
 }
 
 export function createConclude(panels: readonly Panel[], rules: readonly FindingRule[] = []): Conclude {
@@ -134,54 +193,37 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
     return kind !== 'profiler' && kind !== 'error_page' && summary === null;
   }
 
+  function find(reading: Reading, earlier: readonly EarlierRequest[]): Findings {
+    const { profile } = reading;
+    if (!isExamined(profile)) return NOTHING_FOUND;
+    return runner.find(reading.seen(), profile, { usualMs: profile.usualMs ?? null, earlier });
+  }
+
   function conclude(document: ProfileDocument, { sharedOf, shown, earlier = [] }: ConcludeFrom): Profile {
-    const head = headOf(document);
-    const kept = keptOf(document);
-    const shared = new Map<string, SharedValue | undefined>();
-    // Read now: panels may use it much later, when a page is rendered.
-    for (const [name, { shared: id }] of Object.entries(document.panels))
-      if (id !== undefined) shared.set(name, sharedOf(id));
-    const sharedBy = (name: string): SharedValue | undefined => shared.get(name);
-    const found =
-      shown === undefined && isExamined(head)
-        ? runner.find(
-            { kept, shared: Object.fromEntries([...shared].map(([name, part]) => [name, part?.value])) },
-            head,
-            { usualMs: head.usualMs ?? null, earlier },
-          )
-        : NOTHING_FOUND;
-    const stored: Record<string, PanelRecord> = {};
-    for (const [name, { data = null, error = null }] of Object.entries(document.panels))
-      stored[name] = { data, summary: null, error };
-    const masked = [...(document.masked ?? [])];
-    const profile: Profile = {
-      ...head,
-      panels: stored,
-      findings: found.findings,
-      findingsLeft: found.left === 0 ? undefined : found.left,
-      dropped: document.dropped ?? {},
-      masked,
-    };
-    const spans = (endMs: number): SpanDraft[] =>
-      panels.flatMap((panel) => spansOf(panel, document.panels[panel.name]?.data, { profile, endMs }));
-    const derived: Record<string, PanelRecord> = {};
+    const reading = new Reading(document, panels, sharedOf);
+    const { profile } = reading;
+    const { findings, left } = shown === undefined ? find(reading, earlier) : NOTHING_FOUND;
+    profile.findings = findings;
+    if (left > 0) profile.findingsLeft = left;
+    const made: Record<string, PanelRecord> = {};
     for (const panel of panels) {
       if (shown?.includes(panel.name) === false) continue;
-      if (head.summary !== null && panel.name !== SUMMARY_PANEL) {
-        derived[panel.name] = NOTHING_RECORDED;
-        continue;
-      }
-      derived[panel.name] = derivePanel(panel, document.panels[panel.name], profile, { sharedBy, spans });
-      for (const { where, rule } of sharedBy(panel.name)?.masked ?? [])
-        masked.push({ where: `panels.${panel.name}.data.${where}`, rule });
+      const isUnknown = profile.summary !== null && panel.name !== SUMMARY_PANEL;
+      made[panel.name] = isUnknown ? NOTHING_RECORDED : reading.record(panel);
     }
-    return { ...profile, panels: shown === undefined ? { ...stored, ...derived } : derived };
+    return { ...profile, panels: shown === undefined ? { ...profile.panels, ...made } : made };
   }
 
   return Object.assign(conclude, {
+    findings: (document: ProfileDocument, { sharedOf, earlier = [] }: ConcludeFrom) =>
+      find(new Reading(document, panels, sharedOf), earlier).findings,
     needsEarlier(document: ProfileDocument) {
-      const head = headOf(document);
-      return head.route !== null && isExamined(head) && runner.compares(keptOf(document), head);
+      const reading = new Reading(document, panels, () => undefined);
+      const { profile } = reading;
+      return profile.route !== null && isExamined(profile) && runner.compares(reading.seen().kept, profile);
+    },
+    earlierRequest(document: ProfileDocument): EarlierRequest {
+      return { head: headOf(document), kept: new Reading(document, panels, () => undefined).seen().kept };
     },
   });
 }

@@ -1,4 +1,5 @@
 /** Finds a text in a stored document: in the URL, the error, and the `searched` fields of panels. */
+import type { FactName } from './facts.ts';
 import type { Panel } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
 
@@ -12,11 +13,17 @@ export interface TextPlace {
   after: string;
 }
 
-/** By panel: the fields of its stored data that hold words of the application. */
-export type SearchedFields = Readonly<Record<string, readonly string[]>>;
+/** By panel: the fields of its stored data, and of the facts stored for it, that hold words of the application. */
+export type SearchedFields = Readonly<
+  Record<string, { fields: readonly string[]; facts: readonly FactName[] }>
+>;
 
-export function searchedFields(panels: readonly Pick<Panel, 'name' | 'searched'>[]): SearchedFields {
-  return Object.fromEntries(panels.map(({ name, searched = [] }) => [name, searched]));
+export function searchedFields(
+  panels: readonly Pick<Panel, 'name' | 'searched' | 'reads'>[],
+): SearchedFields {
+  return Object.fromEntries(
+    panels.map(({ name, searched = [], reads = [] }) => [name, { fields: searched, facts: reads }]),
+  );
 }
 
 /** Characters shown before and after. */
@@ -72,7 +79,7 @@ export function findText(document: string, text: string, searched: SearchedField
   } catch {
     return null;
   }
-  const { error, url, panels = {} } = parsed;
+  const { error, url, panels = {}, facts = {} } = parsed;
   for (const value of [
     error === undefined || error === null ? '' : `${error.name}: ${error.message}`,
     url ?? '',
@@ -80,9 +87,12 @@ export function findText(document: string, text: string, searched: SearchedField
     const place = placeIn(value, wanted, null);
     if (place !== null) return place;
   }
-  for (const [panel, fields] of Object.entries(searched)) {
-    const place = placeBelow(panels[panel]?.data, wanted, panel, fields);
-    if (place !== null) return place;
+  for (const [panel, where] of Object.entries(searched)) {
+    const roots = [panels[panel]?.data, ...where.facts.map((name) => facts[name])];
+    for (const root of roots) {
+      const place = placeBelow(root, wanted, panel, where.fields);
+      if (place !== null) return place;
+    }
   }
   return null;
 }

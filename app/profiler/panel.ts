@@ -1,11 +1,13 @@
 /**
- * The contract of a panel: one folder (`app/panels/<name>/`), one line in the list, one test. It reads the facts of a
- * request once, returns plain JSON, and uses nothing else; it shows rows (rows.ts).
+ * The contract of a panel: one folder (`app/panels/<name>/`), one line in the list, one test. It reads the record of a request, and
+ * shows rows (rows.ts).
  */
 import type { Context } from './context.ts';
+import type { FactName } from './facts.ts';
 import type { ExplainedFinding, Finding } from './finding.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
 import type { ProfileIndex } from './profile-index.ts';
+import type { FactReader } from './recorded-facts.ts';
 import type { RoutePercentiles } from './route-summary.ts';
 import type { Presentation } from './rows.ts';
 import type { SpanDraft, SpanKind } from './span.ts';
@@ -29,7 +31,7 @@ export interface ToolbarItem {
   onlyWhenWrong?: true;
 }
 
-/** `Kept` is what is stored. `Data` is what pages see: `derive` makes it when a profile is read, because most profiles never are. */
+/** `Data` is what pages see. `Kept` is what rules and spans read: collected data if the panel collects, else the same. */
 export interface Panel<Data = unknown, Kept = Data> {
   /** Lower-case, `[a-z_]+`; also the name of its view, if it has one. */
   readonly name: string;
@@ -51,20 +53,24 @@ export interface Panel<Data = unknown, Kept = Data> {
   /** The facts it reads, each with a plural noun; the page says how many were not recorded. */
   readonly facts?: Readonly<Record<string, string>>;
 
-  /** Facts -> plain data; null if nothing was recorded. The recorder masks the result. */
-  collect(context: Context): Kept | null;
+  /** Kinds of facts that are stored for it as they are, because they are plain: `data` reads them. */
+  readonly reads?: readonly FactName[];
+  /**
+   * Called when the request ends: copies what is still live into plain data, which is masked and stored; null if there is none. Facts
+   * that are plain need no `collect`: name them in `reads`.
+   */
+  collect?(context: Context): Kept | null;
   /**
    * A value that many requests have in common, such as the table of routes: stored once, by its content. Must return the same
    * object while nothing has changed; plain JSON, without anything of the request.
    */
   shared?(context: Context): object | null;
-  /** Stored and shared data -> what pages see. Default: the fields of both. */
-  derive?(kept: Kept | null, from: DeriveFrom): Data | null;
+  /** Called when a profile is read: stored facts and data -> what pages see. Default: the fields of collected and shared data. */
+  data?(record: RecordReader<Kept>): Data | null;
   /** Findings from this panel's data. May use the profile's head, but no other panel. */
   findings?(kept: Kept, profile: ProfileHead): Finding[];
   /** Its spans on the timeline. `endMs`: the end of the request, or how long it has run. */
   spans?(kept: Kept, from: { profile: ProfileHead; endMs: number }): SpanDraft[];
-  /** Made when a profile is read; that of the panel `database` also when it is stored, because its count is a column of the list. */
   summary?(data: Data): PanelSummary | null;
   /** Shown if nothing was recorded. */
   empty?(profile: ProfileHead): EmptyState;
@@ -77,13 +83,21 @@ export interface Panel<Data = unknown, Kept = Data> {
   draw?(data: Data, page: PanelPage): object;
 }
 
-export interface DeriveFrom {
+/** Kinds of facts that records have. */
+export function storedFacts(panels: readonly Panel[]): FactName[] {
+  return [...new Set(panels.flatMap(({ reads = [] }) => reads))];
+}
+
+/** The record of one request, as a panel reads it. */
+export interface RecordReader<Kept = unknown> extends FactReader {
+  /** What `collect` returned, masked; null if there is none. */
+  readonly collected: Kept | null;
   /** With the stored data of all panels: nothing in it is derived yet. */
-  profile: Profile;
+  readonly profile: Profile;
   /** What `shared` returned, masked; null if there is none. */
-  shared: unknown;
+  readonly shared: unknown;
   /** The spans of all panels. */
-  spans: (endMs: number) => SpanDraft[];
+  spans(endMs: number): SpanDraft[];
 }
 
 export interface PresentFrom {

@@ -4,6 +4,7 @@
  */
 import type { ProfileKind } from './context.ts';
 import type { Finding } from './finding.ts';
+import type { RecordedFacts } from './recorded-facts.ts';
 import type { MaskedValue } from './redact.ts';
 import type { Tone } from './rows.ts';
 import type { TraceContext } from './trace-context.ts';
@@ -112,6 +113,6 @@ type Optional =
 /** As stored: an absent field is null or empty, an absent phrase the usual one of the status, an absent outcome `finished`. */
 export type ProfileDocument = Omit<Profile, 'panels' | 'findings' | 'findingsLeft' | Optional> & {
   [Name in Optional]?: Profile[Name] | undefined;
-} & {
-  panels: Record<string, KeptPanel>;
-};
+} & RecordedFacts & {
+    panels: Record<string, KeptPanel>;
+  };

@@ -4,7 +4,7 @@
  */
 import type { SearchedFields } from './find-text.ts';
 import { createError, type HindsightError, isHindsightError, messageOf } from '../errors.ts';
-import { earlierRequest, type SharedValue, sharedIdsOf } from './conclude.ts';
+import { type SharedValue, sharedIdsOf } from './conclude.ts';
 import type { EarlierRequest } from './finding-rule.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
 import { PROFILE_KINDS } from './context.ts';
@@ -143,7 +143,7 @@ export function createProfiles(options: {
       const found = await Promise.all(rows.map(({ token }) => storage.read(token)));
       return found.flatMap((one) => {
         const document = one?.document ?? null;
-        return document === null ? [] : earlierRequest(JSON.parse(document) as ProfileDocument);
+        return document === null ? [] : recorder.earlierRequest(JSON.parse(document) as ProfileDocument);
       });
     } catch {
       return [];

@@ -83,6 +83,8 @@ export interface Recorder {
   ): Profile;
   /** Whether a rule compares this request with earlier ones of its route. */
   needsEarlier(document: ProfileDocument): boolean;
+  /** A document of an earlier request, for rules that compare. */
+  earlierRequest(document: ProfileDocument): EarlierRequest;
   /** A shared value of this process by its id. */
   sharedOf(id: string): SharedValue | undefined;
   /** The headers were sent: if the request goes on for long, it is stored as running. */
@@ -149,7 +151,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const sharedOf = (id: string): SharedValue | undefined => sharedParts.valueOf(id);
 
   function rowOf(built: BuiltProfile, context: Context): ProfileIndex {
-    const { findings } = conclude(built.document, { sharedOf });
+    const findings = conclude.findings(built.document, { sharedOf });
     return indexOf({ ...built, findings, context });
   }
 
@@ -295,6 +297,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     complete: (document, shared, earlier) =>
       conclude(document, { sharedOf: (id) => sharedOf(id) ?? shared.get(id), earlier }),
     needsEarlier: (document) => conclude.needsEarlier(document),
+    earlierRequest: (document) => conclude.earlierRequest(document),
     sharedOf,
     headersSent(context) {
       // A page of the profiler that goes on is an event stream.

@@ -20,7 +20,7 @@ const groupsOf = (...facts: Partial<CacheFact>[]) =>
 
 describe('the panel of Redis', () => {
   it('records nothing where no command was sent', () => {
-    expect(cachePanel.collect(contextOf())).to.equal(null);
+    expect(dataOf(cachePanel, contextOf())).to.equal(null);
   });
 
   it('counts commands, time and hits', () => {

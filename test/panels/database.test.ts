@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { DatabaseData, KeptDatabase } from '../../app/panels/database/data.ts';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { Context } from '../../app/profiler/context.ts';
-import type { DeriveFrom } from '../../app/profiler/panel.ts';
+import type { RecordReader } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { addBusyPage, addCrowd, query } from '../support/observed-samples.ts';
@@ -11,14 +11,14 @@ import { contextWith } from '../support/panel-data.ts';
 const panel = createDatabasePanel();
 
 function keep(fill: (context: Context) => void): KeptDatabase {
-  const kept = panel.collect(contextWith(fill));
+  const kept = panel.collect?.(contextWith(fill)) ?? null;
   if (kept === null) throw new Error('Nothing was collected.');
   return kept;
 }
 
 /** As pages see it. */
 function collect(fill: (context: Context) => void): DatabaseData {
-  const data = panel.derive?.(keep(fill), {} as DeriveFrom) ?? null;
+  const data = panel.data?.({ collected: keep(fill) } as RecordReader<KeptDatabase>) ?? null;
   if (data === null) throw new Error('Nothing was derived.');
   return data;
 }
@@ -46,7 +46,7 @@ describe('the database panel', () => {
   });
 
   it('records nothing for a request without queries', () => {
-    expect(panel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+    expect(panel.collect?.(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
 
   it('counts queries, statements, rows, waits and time that ran side by side once', () => {

@@ -20,14 +20,14 @@ function contextWith(...errors: Partial<ErrorFact>[]): Context {
 }
 
 function collect(context: Context): ExceptionData {
-  const data = panel.collect(context);
+  const data = panel.collect?.(context) ?? null;
   if (data === null) throw new Error('nothing was collected');
   return data;
 }
 
 describe('the exception panel', () => {
   it('has nothing to say where nothing was thrown', () => {
-    expect(panel.collect(contextWith())).to.equal(null);
+    expect(panel.collect?.(contextWith())).to.equal(null);
   });
 
   it('keeps what was thrown with its origin, time and place', () => {
@@ -49,8 +49,8 @@ describe('the exception panel', () => {
       },
     });
     const context = contextWith({ error: 'thrown twice' }, { error: 'thrown twice' });
-    counting.collect(context);
-    counting.collect(context);
+    counting.collect?.(context);
+    counting.collect?.(context);
     expect(calls).to.equal(2);
   });
 

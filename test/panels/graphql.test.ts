@@ -6,7 +6,7 @@ import { dataOf, panelPage } from '../support/panel-data.ts';
 
 describe('the panel of GraphQL', () => {
   it('records nothing where no operation ran, and is not in the menu then', () => {
-    expect(graphqlPanel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+    expect(dataOf(graphqlPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
     expect(graphqlPanel.optional).to.equal(true);
   });
 

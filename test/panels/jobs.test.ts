@@ -6,7 +6,7 @@ import { dataOf, panelPage } from '../support/panel-data.ts';
 
 describe('the panel of jobs', () => {
   it('records nothing where no job was added, and is not in the menu then', () => {
-    expect(jobsPanel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+    expect(dataOf(jobsPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
     expect(jobsPanel.optional).to.equal(true);
   });
 

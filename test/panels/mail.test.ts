@@ -13,7 +13,7 @@ describe('the panel of mails', () => {
   );
 
   it('records nothing where no mail was sent, and is not in the menu then', () => {
-    expect(mailPanel.collect(new Context({ token: '000002', kind: 'request' }))).to.equal(null);
+    expect(dataOf(mailPanel, new Context({ token: '000002', kind: 'request' }))).to.equal(null);
     expect(mailPanel.optional).to.equal(true);
   });
 

@@ -6,7 +6,7 @@ import { dataOf, panelPage } from '../support/panel-data.ts';
 
 describe('the panel of child processes', () => {
   it('records nothing where none was started, and is not in the menu then', () => {
-    expect(processesPanel.collect(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+    expect(dataOf(processesPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
     expect(processesPanel.optional).to.equal(true);
   });
 

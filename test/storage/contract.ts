@@ -408,7 +408,11 @@ export function describeStorageContract(subject: ContractSubject): void {
       ]),
     );
 
-    const searched = { exception: ['message'], logs: ['message'], dump: ['data'], database: ['sql'] };
+    const searched = Object.fromEntries(
+      Object.entries({ exception: ['message'], logs: ['message'], dump: ['data'], database: ['sql'] }).map(
+        ([panel, fields]) => [panel, { fields, facts: [] }],
+      ),
+    );
     it('finds what was thrown, logged and asked of the database, newest first, in any case, and where', async () => {
       const found = await storage.find({ searched, text: 'CART', sort: 'url', limit: 10, offset: 0 });
       expect(found.rows.map(({ token }) => token)).to.deep.equal(['000004', '000002', '000001']);

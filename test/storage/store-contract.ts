@@ -27,7 +27,11 @@ export function itemOf(number: number, changes: Partial<Row> = {}, text = 'x'): 
 }
 
 /** Where a test looks for text. */
-const SEARCHED = { exception: ['message'], logs: ['message'], dump: ['data'], database: ['sql'] };
+const SEARCHED = Object.fromEntries(
+  Object.entries({ exception: ['message'], logs: ['message'], dump: ['data'], database: ['sql'] }).map(
+    ([panel, fields]) => [panel, { fields, facts: [] }],
+  ),
+);
 
 /** Limits that nothing reaches. */
 export const NO_LIMITS: StoreLimits = {

@@ -2,12 +2,12 @@
 import type { CacheData } from '../../panels/cache/data.ts';
 import type { DatabaseData, KeptDatabase } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
-import type { KeptLogs } from '../../panels/logs/data.ts';
+import type { LogsData } from '../../panels/logs/data.ts';
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import type { MigrationsData } from '../../panels/migrations/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
 import type { KeptRuntime } from '../../panels/runtime/data.ts';
-import type { KeptViews } from '../../panels/views/data.ts';
+import type { ViewsData } from '../../panels/views/data.ts';
 
 interface LogLine {
   level: 'error' | 'warn' | 'info' | 'debug';
@@ -22,11 +22,11 @@ export interface Kept {
   cpu: KeptCpu;
   database: KeptDatabase;
   http_client: HttpClientData;
-  logs: { lines: readonly LogLine[]; unkept?: KeptLogs['unkept'] };
+  logs: { lines: readonly LogLine[]; unkept?: LogsData['unkept'] };
   migrations: MigrationsData;
   routing: KeptRouting;
   runtime: KeptRuntime;
-  views: KeptViews;
+  views: ViewsData;
 }
 
 export type Query = DatabaseData['queries'][number];

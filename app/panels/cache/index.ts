@@ -1,5 +1,5 @@
 /** The panel of Redis: which commands ran, how long each took, and which reads were misses. */
-import type { Context } from '../../profiler/context.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { workSpans } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -9,8 +9,8 @@ import type { CacheData } from './data.ts';
 import { groupCommands } from './groups.ts';
 import { presentCommands } from './present.ts';
 
-function collect(context: Context): CacheData | null {
-  const facts = context.all('cache');
+function dataOf(record: FactReader): CacheData | null {
+  const facts = record.all('cache');
   if (facts.length === 0) return null;
   const entries = facts.map(({ system: _system, ...fact }) => withRoundedTimes(fact));
   const groups = groupCommands(entries);
@@ -18,7 +18,7 @@ function collect(context: Context): CacheData | null {
     groups.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
   );
   const told = facts.filter(({ hits }) => hits !== null);
-  const unkept = unkeptOf(context, 'cache');
+  const unkept = unkeptOf(record.beyond('cache'));
   return {
     ...(unkept === null ? {} : { unkept }),
     commands: entries.map((entry, index) => ({ ...entry, group: groupAt.get(index) ?? null })),
@@ -42,7 +42,8 @@ export const cachePanel: Panel<CacheData> = {
   toolbar: { rank: 35 },
   searched: ['key'],
   facts: { cache: 'Redis commands' },
-  collect,
+  reads: ['cache'],
+  data: dataOf,
   spans: ({ commands, unkept }, { endMs }) => [
     ...workSpans(commands, {
       endMs,

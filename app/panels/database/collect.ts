@@ -4,6 +4,7 @@
  */
 import type { Counted } from '../../profiler/beyond-limit.ts';
 import type { Context } from '../../profiler/context.ts';
+import { beyondOf } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { groupQueries, type QueryGroup } from '../shared/query-groups.ts';
@@ -53,7 +54,7 @@ function beyondByShape(context: Context, book: StatementBook): Map<string, Count
 
 /** Without BEGIN, COMMIT and the like, which no total counts as queries. */
 function unkeptQueries(context: Context): Unkept | null {
-  const unkept = unkeptOf(context, 'query');
+  const unkept = unkeptOf(beyondOf(context, 'query'));
   if (unkept === null) return null;
   for (const [sql, { count }] of context.beyond('query')?.byKey ?? [])
     if (isControl(sql)) unkept.count -= count;

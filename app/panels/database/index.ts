@@ -56,7 +56,7 @@ export function createDatabasePanel({
     searched: ['sql', 'bindings', 'error'],
     facts: { query: 'queries' },
     collect: (context) => collectQueries(context, { book, slowMs, excerptAt }),
-    derive: (kept) =>
+    data: ({ collected: kept }) =>
       kept === null
         ? null
         : {

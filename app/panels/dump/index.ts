@@ -1,13 +1,13 @@
 /** The panel of dumps: values passed to `dump(value)`, with label and line. */
-import type { Context } from '../../profiler/context.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation } from '../../profiler/rows.ts';
 import { round } from '../shared/rows.ts';
 import type { DumpData } from './data.ts';
 import { drawDumps } from './draw.ts';
 
-function collect(context: Context): DumpData | null {
-  const facts = context.all('dump');
+function dataOf(record: FactReader): DumpData | null {
+  const facts = record.all('dump');
   if (facts.length === 0) return null;
   return {
     dumps: facts.map((fact) => ({ ...fact, atMs: round(fact.atMs) })),
@@ -43,7 +43,8 @@ export const dumpPanel: Panel<DumpData> = {
   toolbar: { rank: 50 },
   searched: ['value', 'label'],
   facts: { dump: 'dumped values' },
-  collect,
+  reads: ['dump'],
+  data: dataOf,
   summary: ({ dumps }) => ({ text: String(dumps.length), tone: 'plain', count: dumps.length }),
   empty: () => ({
     what: 'Nothing was dumped.',

@@ -1,5 +1,5 @@
 /** The panel of GraphQL: operations with their variables and errors, and how long the resolvers of each field took. */
-import type { Context } from '../../profiler/context.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
@@ -12,8 +12,8 @@ export interface GraphqlData {
   operations: Operation[];
 }
 
-function collect(context: Context): GraphqlData | null {
-  const facts = context.all('graphql');
+function dataOf(record: FactReader): GraphqlData | null {
+  const facts = record.all('graphql');
   if (facts.length === 0) return null;
   return {
     operations: facts.map((fact) => ({
@@ -106,7 +106,8 @@ export const graphqlPanel: Panel<GraphqlData> = {
   toolbar: { rank: 15 },
   searched: ['operation', 'document'],
   facts: { graphql: 'GraphQL operations' },
-  collect,
+  reads: ['graphql'],
+  data: dataOf,
   spans: ({ operations }, { endMs }) =>
     workSpans(operations, { endMs, panel: 'graphql', letter: 'o', labelOf: nameOf }),
   summary: ({ operations }) => ({

@@ -1,5 +1,5 @@
 /** The panel of jobs: those that the request added, or the one that the profile is about. */
-import type { Context } from '../../profiler/context.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row, Section } from '../../profiler/rows.ts';
@@ -15,9 +15,9 @@ export interface JobsData {
   run?: JobRunFact;
 }
 
-function collect(context: Context): JobsData | null {
-  const added = context.all('job');
-  const run = context.first('jobRun');
+function dataOf(record: FactReader): JobsData | null {
+  const added = record.all('job');
+  const run = record.first('jobRun');
   if (added.length === 0 && run === undefined) return null;
   return {
     added: added.map(withRoundedTimes),
@@ -107,7 +107,8 @@ export const jobsPanel: Panel<JobsData> = {
   toolbar: { rank: 46 },
   searched: ['queue', 'name', 'id', 'data'],
   facts: { job: 'jobs' },
-  collect,
+  reads: ['job', 'jobRun'],
+  data: dataOf,
   spans: ({ added }, { endMs }) =>
     workSpans(added, {
       endMs,

@@ -1,5 +1,4 @@
 import type { Facts } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/json.ts';
 
 type LogFact = Facts['log'];
 
@@ -29,10 +28,4 @@ export interface LogsData {
   unkept?: Partial<Record<Level, number>>;
   /** With what is not kept. */
   counts: Record<Level, number>;
-}
-
-/** Without empty fields, and without what is derived when the profile is read. */
-export interface KeptLogs {
-  lines: (Omit<LogEntry, 'context' | 'caller' | 'after'> & { context?: Json; caller?: string })[];
-  unkept?: LogsData['unkept'];
 }

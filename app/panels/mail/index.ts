@@ -1,5 +1,5 @@
 /** The panel of mails: who got what, by which transport, and how it went. */
-import type { Context } from '../../profiler/context.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
@@ -13,8 +13,8 @@ export interface MailData {
   mails: MailFact[];
 }
 
-function collect(context: Context): MailData | null {
-  const facts = context.all('mail');
+function dataOf(record: FactReader): MailData | null {
+  const facts = record.all('mail');
   if (facts.length === 0) return null;
   return { mails: facts.map(withRoundedTimes) };
 }
@@ -94,7 +94,8 @@ export const mailPanel: Panel<MailData> = {
   toolbar: { rank: 45, label: 'mails' },
   searched: ['subject', 'to', 'from'],
   facts: { mail: 'mails' },
-  collect,
+  reads: ['mail'],
+  data: dataOf,
   spans: ({ mails }, { endMs }) =>
     workSpans(mails, { endMs, panel: 'mail', letter: 'm', labelOf: ({ subject }) => `mail ${subject}` }),
   summary: ({ mails }) => ({

@@ -22,12 +22,12 @@ export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
   key: 'w',
   toolbar: false,
   collect: collectSummary,
-  derive: (kept, { profile: { findings, findingsLeft = 0 } }) => {
+  data: ({ collected, profile: { findings, findingsLeft = 0 } }) => {
     const [first] = findings;
     return {
       findings: findings.length + findingsLeft,
       worst: first === undefined || first.severity === 'info' ? 'plain' : first.severity,
-      ...(kept === null ? {} : { summary: kept }),
+      ...(collected === null ? {} : { summary: collected }),
     };
   },
   summary: ({ findings, worst }) => (findings === 0 ? null : { text: String(findings), tone: worst }),

@@ -1,5 +1,5 @@
 /** The panel of child processes: what was run, how it ended, and whether the event loop waited for it. */
-import type { Context } from '../../profiler/context.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
@@ -12,8 +12,8 @@ export interface ProcessesData {
   processes: Process[];
 }
 
-function collect(context: Context): ProcessesData | null {
-  const facts = context.all('process');
+function dataOf(record: FactReader): ProcessesData | null {
+  const facts = record.all('process');
   if (facts.length === 0) return null;
   return { processes: facts.map(withRoundedTimes) };
 }
@@ -79,7 +79,8 @@ export const processesPanel: Panel<ProcessesData> = {
   toolbar: { rank: 47 },
   searched: ['command', 'value'],
   facts: { process: 'child processes' },
-  collect,
+  reads: ['process'],
+  data: dataOf,
   spans: ({ processes }, { endMs }) =>
     workSpans(processes, { endMs, panel: 'processes', letter: 'p', labelOf: ({ command }) => command }),
   summary: ({ processes }) => ({

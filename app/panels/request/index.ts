@@ -5,7 +5,7 @@
  */
 import type { Context } from '../../profiler/context.ts';
 import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
-import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
+import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
 import { readBody } from './body.ts';
@@ -58,7 +58,7 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
 }
 
 /** The response; what the index row contains is not stored twice. */
-function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: DeriveFrom): Response {
+function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: RecordReader): Response {
   const { profile } = from;
   const { status, statusMessage, outcome } = profile;
   const { refused = [] } = kept;
@@ -90,7 +90,8 @@ function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: Derive
   };
 }
 
-function derive(kept: KeptRequest | null, from: DeriveFrom): RequestPanelData | null {
+function dataOf(from: RecordReader<KeptRequest>): RequestPanelData | null {
+  const kept = from.collected;
   if (kept === null) return null;
   const { method, url, requestId, clientAddress, origin } = from.profile;
   const { response, client } = kept;
@@ -182,7 +183,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
         response: response === undefined ? undefined : readResponse(response, context),
       };
     },
-    derive,
+    data: dataOf,
     empty: noRequest,
     present: presentRequest,
     draw: drawRequest,

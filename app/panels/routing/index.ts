@@ -5,7 +5,7 @@
  */
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
-import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
+import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { truncateText, undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
 import type {
   Asked,
@@ -134,12 +134,12 @@ class DerivedRouting implements RoutingData {
   readonly routesDropped: number;
   readonly #layers: readonly RanLayer[];
   readonly #considered: readonly Considered[];
-  readonly #profile: DeriveFrom['profile'];
+  readonly #profile: RecordReader['profile'];
   readonly #table: SharedRoutes | null;
   #trace: Trace | null = null;
   #routes: RouteGroup[] | null = null;
 
-  constructor(kept: KeptRouting, { profile, shared }: DeriveFrom) {
+  constructor(kept: KeptRouting, { profile, shared }: RecordReader) {
     const { layers, considered = [], route, nearest = [], secondTry, redirect, allow = [] } = kept;
     this.asked = askedOf(profile);
     this.route = route;
@@ -214,7 +214,7 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
       const table = context.last('routing')?.table ?? null;
       return table === null ? null : sharedOf(table);
     },
-    derive: (kept, from) => (kept === null ? null : new DerivedRouting(kept, from)),
+    data: (from) => (from.collected === null ? null : new DerivedRouting(from.collected, from)),
     empty: () => ({
       what: 'No middleware or route ran for this request.',
       why: 'The response was sent, or the request was refused, before Express began to route it.',

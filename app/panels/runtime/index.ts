@@ -1,6 +1,6 @@
 /** The panel of the process: CPU, event loop, garbage collection and memory while the request ran. */
 import type { Context } from '../../profiler/context.ts';
-import type { Panel } from '../../profiler/panel.ts';
+import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { undefinedIfEmpty } from '../../profiler/plain.ts';
 import { round } from '../shared/rows.ts';
 import type { BlockedTime, KeptRuntime, RuntimeData } from './data.ts';
@@ -28,7 +28,7 @@ function sum(intervals: readonly { startMs: number; durationMs: number }[]): num
   return round(intervals.reduce((total, { durationMs }) => total + durationMs, 0));
 }
 
-function derive(kept: KeptRuntime | null): RuntimeData | null {
+function dataOf({ collected: kept }: RecordReader<KeptRuntime>): RuntimeData | null {
   if (kept === null) return null;
   const { blocks = [], collections = [] } = kept;
   return { ...kept, blocks, collections, totals: { blockedMs: sum(blocks), collectionMs: sum(collections) } };
@@ -63,7 +63,7 @@ export const runtimePanel: Panel<RuntimeData, KeptRuntime> = {
   key: 'u',
   toolbar: { rank: 81, label: 'memory' },
   collect,
-  derive,
+  data: dataOf,
   spans: (kept, { profile }) => processSpans(kept, profile.token),
   summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
     text: `${numberHelpers.durationText(cpuUserMs + cpuSystemMs)} CPU`,

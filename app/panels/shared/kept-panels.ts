@@ -1,5 +1,5 @@
 /** What one panel reads of another's stored data when a profile is read. */
-import type { DeriveFrom } from '../../profiler/panel.ts';
+import type { RecordReader } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
 import { fromLayerRow, type LayerRow, type RanLayer } from './layer-rows.ts';
@@ -48,7 +48,7 @@ function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedA
 }
 
 /** Which layer set which header of the response; null if that is not known. */
-export function authorsOf({ profile }: Pick<DeriveFrom, 'profile'>): NamedAuthors | null {
+export function authorsOf({ profile }: Pick<RecordReader, 'profile'>): NamedAuthors | null {
   const kept = (dataOf(profile, 'request') as KeptRequest | null)?.response;
   if (kept === undefined || kept.headersAtMs === null) return null;
   const all = kept.headers;

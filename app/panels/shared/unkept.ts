@@ -1,7 +1,6 @@
 /** What a panel stores of its facts past the recording limit: how many, how long, when. Included in the panel's totals. */
 import type { Counted, Stretch } from '../../profiler/beyond-limit.ts';
-import type { Context } from '../../profiler/context.ts';
-import type { FactName } from '../../profiler/facts.ts';
+import type { BeyondFacts } from '../../profiler/recorded-facts.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { SpanDraft, SpanKind } from '../../profiler/span.ts';
 import { round } from './rows.ts';
@@ -11,8 +10,7 @@ export interface Unkept extends Counted {
   stretches: Stretch[];
 }
 
-export function unkeptOf(context: Context, name: FactName): Unkept | null {
-  const beyond = context.beyond(name);
+export function unkeptOf(beyond: BeyondFacts | undefined): Unkept | null {
   if (beyond === undefined) return null;
   const unkept: Unkept = { count: beyond.count, durationMs: 0, failed: 0, rows: 0, stretches: [] };
   for (const { durationMs, failed, rows } of beyond.byKey.values()) {
@@ -21,9 +19,10 @@ export function unkeptOf(context: Context, name: FactName): Unkept | null {
     unkept.rows += rows;
   }
   unkept.durationMs = round(unkept.durationMs);
-  unkept.stretches = beyond
-    .stretches(context.elapsedMs())
-    .map(({ startMs, durationMs }) => ({ startMs: round(startMs), durationMs: round(durationMs) }));
+  unkept.stretches = beyond.stretches.map(({ startMs, durationMs }) => ({
+    startMs: round(startMs),
+    durationMs: round(durationMs),
+  }));
   return unkept;
 }
 

@@ -1,5 +1,5 @@
 /** The panel of the spans that the application recorded by `profiler.span`. */
-import type { Context } from '../../profiler/context.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Presentation } from '../../profiler/rows.ts';
@@ -12,8 +12,8 @@ export interface SpansData {
   spans: Span[];
 }
 
-function collect(context: Context): SpansData | null {
-  const facts = context.all('span');
+function dataOf(record: FactReader): SpansData | null {
+  const facts = record.all('span');
   if (facts.length === 0) return null;
   return { spans: facts.map(withRoundedTimes) };
 }
@@ -63,7 +63,8 @@ export const spansPanel: Panel<SpansData> = {
   toolbar: { rank: 48 },
   searched: ['name'],
   facts: { span: 'spans' },
-  collect,
+  reads: ['span'],
+  data: dataOf,
   spans({ spans }, { endMs }) {
     const drafts: SpanDraft[] = [];
     for (const [index, span] of spans.entries()) {

@@ -2,7 +2,7 @@
  * The timeline: middleware, queries, calls, views and waits on one axis. It stores nothing: it is derived from the spans of all panels
  * when a profile is read. The page adds thresholds, folds and zoom (draw.ts).
  */
-import type { DeriveFrom, Panel } from '../../profiler/panel.ts';
+import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { shorten, type SpanDraft } from '../../profiler/span.ts';
@@ -22,7 +22,7 @@ function totalOf(profile: Profile): number {
   return profile.durationMs ?? runtime?.durationMs ?? headersAtOf(profile) ?? 0;
 }
 
-function derive({ profile, spans }: DeriveFrom): TimelineData {
+function dataOf({ profile, spans }: RecordReader): TimelineData {
   const totalMs = totalOf(profile);
   const headersMs = headersAtOf(profile);
   const ran = layersOf(profile);
@@ -59,15 +59,14 @@ function derive({ profile, spans }: DeriveFrom): TimelineData {
   };
 }
 
-export const timelinePanel: Panel<TimelineData, null> = {
+export const timelinePanel: Panel<TimelineData> = {
   name: 'timeline',
   title: 'Timeline',
   key: 't',
   toolbar: { rank: 0 },
   showsCalled: true,
   facts: { layer: 'middleware calls', query: 'queries', call: 'calls', view: 'views' },
-  collect: () => null,
-  derive: (_kept, from) => derive(from),
+  data: dataOf,
   summary: ({ totalMs }) => ({ text: numberHelpers.durationText(totalMs), tone: 'plain' }),
   empty: () => ({ what: 'No time was recorded.' }),
   present: presentTimeline,

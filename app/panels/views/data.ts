@@ -10,14 +10,6 @@ export interface ViewEntry extends Omit<ViewFact, 'engine'> {
   engine: string | null;
 }
 
-/** What each profile stores. */
-export interface KeptViews {
-  /** With the engine if the file name does not show it. */
-  views: ViewFact[];
-  /** Past the recording limit; absent if all were kept. */
-  unkept?: Unkept;
-}
-
 export interface ViewsData {
   views: ViewEntry[];
   unkept?: Unkept;

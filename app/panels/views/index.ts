@@ -1,56 +1,35 @@
 /** The panel of views: templates and partials as a tree, with time, caller and locals. */
-import type { Context } from '../../profiler/context.ts';
+import type { Facts } from '../../profiler/facts.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { lasting, shorten, type SpanDraft } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { coveredMs, round, roundOrNull } from '../shared/rows.ts';
+import { coveredMs, round } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
-import type { KeptViews, ViewEntry, ViewsData } from './data.ts';
+import type { ViewEntry, ViewsData } from './data.ts';
 import { drawViews } from './draw.ts';
 import { presentViews } from './present.ts';
 
-function collect(context: Context): KeptViews | null {
-  const facts = context.all('view');
-  if (facts.length === 0) return null;
-  const unkept = unkeptOf(context, 'view');
-  return {
-    ...(unkept === null ? {} : { unkept }),
-    views: facts.map((fact) => ({
-      name: fact.name,
-      file: fact.file,
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
-      depth: fact.depth,
-      parent: fact.parent,
-      locals: fact.locals,
-      caller: fact.caller,
-      error: fact.error,
-      ...(fact.file !== null || fact.engine === undefined ? {} : { engine: fact.engine }),
-      ...(fact.includes === undefined ? {} : { includes: [...fact.includes] }),
-    })),
-  };
-}
-
 /** By the extension of the file or name, else the application's setting. */
-function engineOf({ name, file, engine }: KeptViews['views'][number]): string | null {
+function engineOf({ name, file, engine }: Facts['view']): string | null {
   return /\.([a-z]{2,12})$/i.exec(file ?? name)?.[1]?.toLowerCase() ?? engine ?? null;
 }
 
-function derive(kept: KeptViews | null): ViewsData | null {
-  if (kept === null) return null;
+function dataOf(record: FactReader): ViewsData | null {
+  const facts = record.all('view');
+  if (facts.length === 0) return null;
   const inside = new Map<number, number>();
-  for (const { parent, durationMs } of kept.views) {
+  for (const { parent, durationMs } of facts)
     if (parent !== null) inside.set(parent, (inside.get(parent) ?? 0) + (durationMs ?? 0));
-  }
-  const views = kept.views.map((view, index): ViewEntry => {
+  const views = facts.map((view, index): ViewEntry => {
     const { durationMs } = view;
     const selfMs = durationMs === null ? null : round(Math.max(0, durationMs - (inside.get(index) ?? 0)));
     return { ...view, selfMs, engine: engineOf(view) };
   });
-  const { unkept } = kept;
+  const unkept = unkeptOf(record.beyond('view'));
   return {
     views,
-    ...(unkept === undefined ? {} : { unkept }),
+    ...(unkept === null ? {} : { unkept }),
     totals: {
       views: views.length + (unkept?.count ?? 0),
       templates: new Set(views.map(({ file, name }) => file ?? name)).size,
@@ -60,7 +39,7 @@ function derive(kept: KeptViews | null): ViewsData | null {
   };
 }
 
-function viewSpans({ views, unkept }: KeptViews, endMs: number): SpanDraft[] {
+function viewSpans({ views, unkept }: ViewsData, endMs: number): SpanDraft[] {
   const drafts: SpanDraft[] = [];
   for (const [index, view] of views.entries()) {
     const above = view.parent === null ? undefined : drafts[view.parent];
@@ -78,7 +57,7 @@ function viewSpans({ views, unkept }: KeptViews, endMs: number): SpanDraft[] {
   return drafts;
 }
 
-export const viewsPanel: Panel<ViewsData, KeptViews> = {
+export const viewsPanel: Panel<ViewsData> = {
   name: 'views',
   title: 'Views',
   key: 'v',
@@ -86,8 +65,8 @@ export const viewsPanel: Panel<ViewsData, KeptViews> = {
   facts: { view: 'renders' },
   spanKind: 'view',
   spans: (kept, { endMs }) => viewSpans(kept, endMs),
-  collect,
-  derive,
+  reads: ['view'],
+  data: dataOf,
   summary: ({ totals, views }) => ({
     text: numberHelpers.count(totals.views),
     tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',

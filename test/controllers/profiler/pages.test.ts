@@ -17,7 +17,7 @@ const panels: Panel[] = [
     name: 'late_failure',
     title: 'Late failure',
     collect: () => ({ kept: true }),
-    derive: () => ({
+    data: () => ({
       kept: true,
       get worked(): never {
         throw new Error('not to be worked out');

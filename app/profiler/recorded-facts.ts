@@ -1,0 +1,99 @@
+/**
+ * Facts of a request as its record has them: plain, masked, with times rounded to microseconds. Panels read them when somebody
+ * looks at the request.
+ */
+import type { Counted, Stretch } from './beyond-limit.ts';
+import type { Context } from './context.ts';
+import type { FactName, Facts } from './facts.ts';
+
+/** How panels read the facts of a record. */
+export interface FactReader {
+  all<N extends FactName>(name: N): readonly Facts[N][];
+  first<N extends FactName>(name: N): Facts[N] | undefined;
+  last<N extends FactName>(name: N): Facts[N] | undefined;
+  /** Facts past the recording limit; undefined if all were recorded. */
+  beyond(name: FactName): BeyondFacts | undefined;
+}
+
+export interface BeyondFacts {
+  readonly count: number;
+  readonly byKey: ReadonlyMap<string, Counted>;
+  readonly stretches: readonly Stretch[];
+}
+
+/** As stored. */
+export interface RecordedFacts {
+  facts?: Partial<Record<FactName, readonly unknown[]>> | undefined;
+  beyond?: Partial<Record<FactName, RecordedBeyond>> | undefined;
+}
+
+interface RecordedBeyond {
+  count: number;
+  byKey: readonly (readonly [key: string, counted: Counted])[];
+  stretches: readonly Stretch[];
+}
+
+const NONE: readonly never[] = [];
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** A copy whose own times are rounded: members whose names end with `Ms`. */
+function withRoundedTimes(fact: unknown): unknown {
+  if (typeof fact !== 'object' || fact === null || Array.isArray(fact)) return fact;
+  return Object.fromEntries(
+    Object.entries(fact).map(([name, value]) => [
+      name,
+      typeof value === 'number' && name.endsWith('Ms') ? rounded(value) : (value as unknown),
+    ]),
+  );
+}
+
+function recordBeyond({ count, byKey, stretches }: BeyondFacts): RecordedBeyond {
+  return {
+    count,
+    byKey: [...byKey].map(([key, counted]) => [key, { ...counted, durationMs: rounded(counted.durationMs) }]),
+    stretches: stretches.map(({ startMs, durationMs }) => ({
+      startMs: rounded(startMs),
+      durationMs: rounded(durationMs),
+    })),
+  };
+}
+
+/** Of a request that may still run. */
+export function beyondOf(context: Context, name: FactName): BeyondFacts | undefined {
+  const beyond = context.beyond(name);
+  if (beyond === undefined) return undefined;
+  return { count: beyond.count, byKey: beyond.byKey, stretches: beyond.stretches(context.elapsedMs()) };
+}
+
+/** What a record has of these kinds of facts. */
+export function recordFacts(context: Context, names: readonly FactName[]): RecordedFacts {
+  const facts: Partial<Record<FactName, unknown[]>> = {};
+  const beyond: Partial<Record<FactName, RecordedBeyond>> = {};
+  for (const name of names) {
+    const list = context.all(name);
+    if (list.length > 0) facts[name] = list.map(withRoundedTimes);
+    const more = beyondOf(context, name);
+    if (more !== undefined) beyond[name] = recordBeyond(more);
+  }
+  return {
+    facts: Object.keys(facts).length === 0 ? undefined : facts,
+    beyond: Object.keys(beyond).length === 0 ? undefined : beyond,
+  };
+}
+
+export function readFacts({ facts = {}, beyond = {} }: RecordedFacts): FactReader {
+  const all = <N extends FactName>(name: N): readonly Facts[N][] =>
+    (facts[name] ?? NONE) as readonly Facts[N][];
+  return {
+    all,
+    first: (name) => all(name)[0],
+    last: (name) => all(name).at(-1),
+    beyond(name) {
+      const more = beyond[name];
+      return more === undefined ? undefined : { ...more, byKey: new Map(more.byKey) };
+    },
+  };
+}
