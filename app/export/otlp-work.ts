@@ -8,13 +8,13 @@ import type { ExceptionData } from '../panels/exception/data.ts';
 import type { GraphqlData } from '../panels/graphql/index.ts';
 import type { HttpClientData } from '../panels/http-client/data.ts';
 import type { JobsData } from '../panels/jobs/index.ts';
-import type { KeptLogs } from '../panels/logs/data.ts';
+import type { LogsData } from '../panels/logs/data.ts';
 import type { MailData } from '../panels/mail/index.ts';
 import type { ProcessesData } from '../panels/processes/index.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { SpansData } from '../panels/spans/index.ts';
 import { labelOf, labelOfStatement } from '../panels/shared/statements.ts';
-import type { KeptViews } from '../panels/views/data.ts';
+import type { ViewsData } from '../panels/views/data.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
@@ -54,12 +54,12 @@ interface PanelData {
   graphql: GraphqlData;
   http_client: HttpClientData;
   jobs: JobsData;
-  logs: KeptLogs;
+  logs: LogsData;
   mail: MailData;
   processes: ProcessesData;
   request: KeptRequest;
   spans: SpansData;
-  views: KeptViews;
+  views: ViewsData;
 }
 
 /** Stored data of a panel; null if it recorded nothing. */
