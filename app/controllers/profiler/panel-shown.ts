@@ -30,10 +30,11 @@ export interface PanelShown {
 }
 
 function emptyOf({ empty }: Panel, profile: Profile): EmptyState {
-  if (profile.summary !== null)
+  const { summary = null } = profile;
+  if (summary !== null)
     return {
       what: 'Only a summary of this request was recorded.',
-      why: WHY_SUMMARY[profile.summary],
+      why: WHY_SUMMARY[summary],
       todo: HOW_TO_RECORD_IN_FULL,
     };
   try {
