@@ -3,7 +3,7 @@
  * (conclude.ts). A panel that throws fails alone, and `build` never throws: if it fails, only the line of the request remains.
  */
 import { STATUS_CODES } from 'node:http';
-import type { Context } from './context.ts';
+import { type Context, createSlot } from './context.ts';
 import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
 import { type Panel, storedFacts } from './panel.ts';
@@ -17,7 +17,7 @@ import {
   type ProfileHead,
   SUMMARY_PANEL,
 } from './profile.ts';
-import type { Redactor } from './redact.ts';
+import type { MaskedTree, Redactor } from './redact.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
 import { traceOf } from './trace-context.ts';
@@ -96,6 +96,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   const { panels, redactor, sharedParts, process, release = null, warn } = options;
   const { usualMs = () => null } = options;
   const factNames = storedFacts(panels);
+  /** Mask late facts with what the last document of their request revealed. */
+  const lateMasks = createSlot<MaskedTree<unknown>['maskLate']>('mask of late facts');
 
   function headOf(context: Context, state: ProfileHead['state']): ProfileHead {
     const request = context.first('request');
@@ -160,7 +162,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       if (record !== null) kept[panel.name] = record;
     }
     const recorded = context.summary === null && !isHeadOnly ? recordFacts(context, factNames) : {};
-    const { value, masked } = redactor.tree({
+    const { value, masked, maskLate } = redactor.tree({
       navigationHints: navigationHintsOf(context),
       method: head.method,
       url: head.url,
@@ -176,6 +178,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       facts: recorded.facts,
       beyond: recorded.beyond,
     });
+    lateMasks.set(context, maskLate);
     const { navigationHints } = value;
     return {
       queries: taken.queries,
@@ -222,11 +225,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   }
 
   function mask<T>(context: Context, late: T): T {
-    const panelsNow: Record<string, KeptPanel | null> = {};
-    for (const panel of panels) panelsNow[panel.name] = takePanel(panel, context, { shared: [], queries: 0 });
-    const { url, error } = headOf(context, 'final');
-    const { facts } = recordFacts(context, factNames);
-    return redactor.tree({ url, error, panels: panelsNow, facts, late }).value.late;
+    if (lateMasks.get(context) === undefined) make(context, 'final', {});
+    return lateMasks.get(context)?.(late) ?? redactor.tree(late).value;
   }
 
   /** The document if building failed: the line of the request, without anything that could fail again. */
