@@ -9,6 +9,7 @@ import { answerPreflight, grantFrontEnd, isPreflight } from './front-ends.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond, JSON_TYPE, redirect } from './respond.ts';
 import { createMethodNotAllowed, createPageNotFound, splitTarget } from './route-errors.ts';
+import { MASKED } from '../../profiler/redact.ts';
 
 export interface PageRoute {
   name: string;
@@ -20,6 +21,12 @@ export interface PageRoute {
   open?: true;
   /** Front ends of other origins may read it. */
   shared?: true;
+}
+
+/** A typed secret up to where the mark of a recorded one has its number, so that a search for it finds the recorded one. */
+function beforeNumber(text: string): string {
+  const at = text.indexOf(MASKED);
+  return at === -1 ? text : text.slice(0, at + MASKED.length - 1);
 }
 
 export interface DispatchOptions extends Pick<PageServices, 'securityHeaders' | 'redactText'> {
@@ -79,7 +86,10 @@ export function createDispatch(options: DispatchOptions): Dispatch {
 
   /** Values are masked as stored values are: a secret typed here is never shown, yet a search still finds it. */
   function queryOf(text: string): URLSearchParams {
-    const pairs = Array.from(new URLSearchParams(text), ([name, value]) => [name, redactText(value)]);
+    const pairs = Array.from(new URLSearchParams(text), ([name, value]) => [
+      name,
+      beforeNumber(redactText(value)),
+    ]);
     return new URLSearchParams(pairs as [string, string][]);
   }
 
