@@ -1,10 +1,11 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
 import './compose/early-registrations.ts';
+import { createProfiler as create } from './compose/create-profiler.ts';
+import type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
 
 export { hindsight, hindsight as default } from './compose/hindsight.ts';
 export { type ApolloPlugin, apolloPlugin } from './compose/apollo-plugin.ts';
 export { HindsightModule } from './compose/nestjs-module.ts';
-export { createProfiler } from './compose/create-profiler.ts';
 export type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
 export { type HostMigrationOptions, runProfilerMigrations } from './compose/run-profiler-migrations.ts';
 export { createMemoryStorage } from './storage/memory-profile-storage.ts';
@@ -32,3 +33,8 @@ export type {
   StoredProfile,
   TokenLease,
 } from './profiler/storage.ts';
+
+/** One profiler for several applications, or mounted by hand: docs/embedding.md. */
+export function createProfiler(options: ProfilerOptions = {}): Profiler {
+  return create(options);
+}

@@ -1,6 +1,6 @@
 /** Creates the parts that record requests and read them back: tokens -> recorder -> writer -> storage -> profiles. */
 import type { ProfilerSettings } from '../config/settings.ts';
-import { type ContextLimits, ContextTracker } from '../profiler/context.ts';
+import { ContextTracker } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { createBlackBox, type EndNote } from '../profiler/black-box.ts';
 import { type EndedProcess, storeLeftBoxes } from '../profiler/left-boxes.ts';
@@ -38,7 +38,6 @@ export interface CoreOptions {
   process: string;
   /** Name of the release that runs; null: unknown. */
   release: string | null;
-  limits?: ContextLimits | undefined;
   tokenFolder?: string | undefined;
   /** Where what can't be stored is left for the next start; null: it is lost. */
   blackBoxFolder: string | null;
@@ -69,7 +68,7 @@ export interface Core {
 }
 
 export function createCore(options: CoreOptions): Core {
-  const { storage, panels, rules, redactor, settings, limits, tokenFolder, blackBoxFolder, onProfile, warn } =
+  const { storage, panels, rules, redactor, settings, tokenFolder, blackBoxFolder, onProfile, warn } =
     options;
   const { isShared } = storage;
   const ledger = createLedger();
@@ -138,7 +137,6 @@ export function createCore(options: CoreOptions): Core {
     },
     process: options.process,
     release: options.release,
-    limits,
     warn,
   });
   const profiles = createProfiles({

@@ -12,13 +12,13 @@ import type { Core, CoreOptions } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import { createSourceViews, type SourceViewOptions } from './source-views.ts';
 import { createLazyPages, type LazyPages } from './lazy-pages.ts';
-import type { Profiler, ProfilerOptions } from './profiler-options.ts';
+import type { Profiler, ServiceOptions } from './profiler-options.ts';
 
 interface HostPagesParts extends Pick<
   CoreOptions,
   'storage' | 'panels' | 'rules' | 'settings' | 'process' | 'warn'
 > {
-  options: ProfilerOptions;
+  options: ServiceOptions;
   core: Core;
   /** undefined: nothing is exported. */
   exported: (() => ExportCounters) | undefined;

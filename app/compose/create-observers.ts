@@ -84,6 +84,8 @@ export interface ObserverOptions {
   /** The Router of the host's Express, if it can't be found, as in a bundle. */
   Router?: RouterLibrary | undefined;
   settings: ProfilerSettings;
+  /** Recorded bytes of each body of an outgoing call; 0: none. */
+  callBodyBytes: number;
   profiles: Profiles;
   warn: (sentence: string) => void;
   /** Libraries that are observed: all of them, none, or these by name. */
@@ -120,7 +122,7 @@ type HostCalls =
 
 export function createObservers(options: ObserverOptions): Observers {
   const { tracker, recorder, takes, root, maps, Router, settings, profiles, warn, observe = true } = options;
-  const { explainMs, traceHosts, callBodies, previewBytes } = settings;
+  const { explainMs, traceHosts } = settings;
   const explainer =
     explainMs > 0
       ? createExplainer({
@@ -212,7 +214,7 @@ export function createObservers(options: ObserverOptions): Observers {
     observeOutput({ tracker, gate, findCaller }),
     // First, so that the header is recorded.
     observeTracePropagation({ tracker, hosts: traceHosts }),
-    observeHttpClient({ tracker, findCaller, bodyBytes: callBodies ? previewBytes : 0 }),
+    observeHttpClient({ tracker, findCaller, bodyBytes: options.callBodyBytes }),
     observeProcessErrors({ tracker }),
     runtime,
     views,

@@ -36,13 +36,16 @@ import { hostRedactor } from './host-redactor.ts';
 import { createTestable } from './testing/testable.ts';
 import { createOffProfiler } from './off-profiler.ts';
 import { noteProfiler } from './process-profilers.ts';
-import type { Profiler, ProfilerOptions } from './profiler-options.ts';
+import type { Profiler, ServiceOptions } from './profiler-options.ts';
 import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
 
+/** Recorded bytes of each body. */
+const PREVIEW_BYTES = 16_384;
+
 /** `note`: called if the profiler records; returns the function to call at close. */
-export function createProfiler(options: ProfilerOptions = {}, note = noteProfiler): Profiler {
+export function createProfiler(options: ServiceOptions = {}, note = noteProfiler): Profiler {
   const redactor = hostRedactor(options);
   const redactText = (text: string): string => redactor.text(text);
   const log = createHostLog({ print: options.warn, redactText });
@@ -54,7 +57,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
   const settings = readOptions({
     ...options,
     toolbar: options.toolbar ?? isDevelopment,
-    callBodies: options.callBodies ?? isDevelopment,
   });
   const otlp = otlpOptions(settings);
   const {
@@ -85,7 +87,6 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     settings,
     process: name,
     release: findRelease(settings.release, root),
-    limits: options.limits,
     tokenFolder: options.tokenFolder,
     blackBoxFolder: settings.blackBox === '' ? null : (settings.blackBox ?? hostBlackBoxFolder(root)),
     onProfile: (stored) => testable.add(stored),
@@ -103,6 +104,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     maps,
     Router: options.Router,
     settings,
+    callBodyBytes: isDevelopment ? PREVIEW_BYTES : 0,
     profiles,
     observe: options.observe,
     warn,
@@ -140,7 +142,7 @@ export function createProfiler(options: ProfilerOptions = {}, note = noteProfile
     recorder,
     tracker,
     sourceOf,
-    previewBytes: settings.previewBytes,
+    previewBytes: PREVIEW_BYTES,
     summaryReason: core.summaryReason,
     observeApp: observers.observeApp,
     findSender: observers.findSender,

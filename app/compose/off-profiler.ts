@@ -7,7 +7,7 @@ import { createRedactor } from '../profiler/redact.ts';
 import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
-import type { Profiler, ProfilerOptions } from './profiler-options.ts';
+import type { Profiler, ServiceOptions } from './profiler-options.ts';
 
 function pass(_req: IncomingMessage, _res: ServerResponse, next: (error?: unknown) => void): void {
   next();
@@ -18,7 +18,7 @@ const nothing = (): void => undefined;
 const WHY =
   'nothing is recorded, because NODE_ENV is production; set PROFILER=on, or the option `enabled`, to record.';
 
-export function createOffProfiler(options: ProfilerOptions & { warn: (sentence: string) => void }): Profiler {
+export function createOffProfiler(options: ServiceOptions & { warn: (sentence: string) => void }): Profiler {
   if (options.enabled === undefined && isProduction()) options.warn(WHY);
   endEarlyRegistrations();
   const redactor = options.redactor ?? createRedactor({});

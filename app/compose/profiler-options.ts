@@ -10,7 +10,7 @@ import type { FoundLibrary } from '../observe/libraries.ts';
 import type { Manual } from '../observe/manual.ts';
 import type { RouterLibrary } from '../observe/registrations.ts';
 import type { WinstonLibrary } from '../observe/winston.ts';
-import type { Context, ContextLimits } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 import type { Panel } from '../profiler/panel.ts';
@@ -36,11 +36,22 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   secrets?: Readonly<Record<string, string>>;
   /** Words that make a field, header or parameter secret, in addition to the built-in ones. */
   secretNames?: readonly string[];
-  /** Values that are never masked, even if a secret has the same value: names of host, schema, user, database. */
-  publicValues?: readonly string[];
-  /** Your own redactor, instead of the three above. */
+  /** Folder of the application's own code; default: the working directory. */
+  root?: string;
+  /** Who may see the pages and full error pages; called if there is no password. Everything but true, within 2 s, refuses. */
+  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
+  /** Called once per request, inside its context, to add facts to it. */
+  onRequest?: readonly ((context: Context) => void)[];
+  /** Observed libraries (docs/libraries.md): all that are found, none, or only these. Default: all. */
+  observe?: boolean | readonly string[];
+  /** Receives the profiler's own warnings; default: stderr. */
+  warn?: (sentence: string) => void;
+}
+
+/** What the service gives besides; a host has the defaults. */
+export interface ServiceOptions extends ProfilerOptions {
+  /** Masks what is recorded; default: made of `secrets` and `secretNames`. */
   redactor?: Redactor;
-  limits?: ContextLimits;
   /**
    * Folder in which a process stores some tokens for the next one. Absent: the first requests get tokens that the storage has not
    * leased.
@@ -50,20 +61,10 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   process?: string;
   /** Settings shown in the configuration panel; masked like everything else. */
   settings?: Readonly<Record<string, unknown>>;
-  /** Folder of the application's own code; default: the working directory. */
-  root?: string;
-  /** Who may see the pages and full error pages; called if there is no password. Everything but true, within 2 s, refuses. */
-  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
   /** Where a request came from; default: what the host's Express says. */
   sourceOf?: (req: IncomingMessage) => RequestSource;
   /** `express.Router`. Needed to show where layers were registered before the profiler has seen the application. */
   Router?: RouterLibrary;
-  /** Called once per request, inside its context, to add facts to it. */
-  onRequest?: readonly ((context: Context) => void)[];
-  /** Observed libraries (docs/libraries.md): all that are found, none, or only these. Default: all. */
-  observe?: boolean | readonly string[];
-  /** Receives the profiler's own warnings; default: stderr. */
-  warn?: (sentence: string) => void;
 }
 
 export interface Profiler extends Manual {

@@ -1,19 +1,17 @@
 /** Finds unknown options of a profiler, each with the closest known one: typing errors, or options of another version. */
 import { profilerSettings, hostSettings } from '../config/settings.ts';
 import { editDistance } from '../middleware/nearest-routes.ts';
-import type { ProfilerOptions } from './profiler-options.ts';
+import type { ServiceOptions } from './profiler-options.ts';
 
 type Setting = keyof typeof profilerSettings | keyof typeof hostSettings;
 
-const KNOWN: Record<Exclude<keyof ProfilerOptions, Setting>, true> = {
+const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
   storage: true,
   panels: true,
   findings: true,
   secrets: true,
   secretNames: true,
-  publicValues: true,
   redactor: true,
-  limits: true,
   tokenFolder: true,
   process: true,
   settings: true,

@@ -55,7 +55,6 @@ function secret(name: string, meaning: string): Setting<string | null> {
 /** Each worker opens up to fifteen connections to the database; a larger number is a typing error. */
 const MOST_WORKERS = 64;
 const HOUR_MS = 3_600_000;
-const MEBIBYTE = 1024 * 1024;
 
 /** Settings of the service that `Config` has under the same key. */
 export const serviceSettings = {
@@ -210,19 +209,6 @@ export const profilerSettings = {
     read: wholeNumber(1, 1_000_000),
     fallback: 512,
     meaning: 'MiB of profiles above which the oldest are deleted',
-  }),
-  previewBytes: setting({
-    name: 'PROFILER_PREVIEW_BYTES',
-    read: wholeNumber(0, MEBIBYTE),
-    fallback: 16_384,
-    meaning: 'recorded bytes of each body, of requests, responses and outgoing calls',
-  }),
-  callBodies: setting({
-    name: 'PROFILER_CALL_BODIES',
-    read: onOff,
-    fallback: true,
-    meaning:
-      'whether bodies of outgoing calls are recorded, the first `PROFILER_PREVIEW_BYTES` of text ([docs/libraries.md](docs/libraries.md#bodies-of-calls)); in a host by default off where `NODE_ENV=production`',
   }),
   sampleRate: setting({
     name: 'PROFILER_SAMPLE_RATE',

@@ -38,7 +38,7 @@ describe('the command line', () => {
   let env: Record<string, string>;
 
   before(async () => {
-    profiler = createProfiler({ Router: express.Router, password: PROFILER_PASSWORD, warn: () => undefined });
+    profiler = createProfiler({ password: PROFILER_PASSWORD, warn: () => undefined });
     const app = express();
     app.use(profiler.watch, profiler.pages);
     app.get('/fine', (_req, res) => void res.send('fine'));

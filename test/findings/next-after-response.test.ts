@@ -112,7 +112,7 @@ describe('finding next-after-response', () => {
 
   it('ignores an error that is passed on after the end, which Express prints', async () => {
     const attached = express().set('env', 'test');
-    const profiler = createProfiler({ warn: () => undefined, Router: express.Router });
+    const profiler = createProfiler({ warn: () => undefined });
     profiler.attach(attached);
     const passed = new Promise((done) => {
       attached.use((_req, res, next) => {

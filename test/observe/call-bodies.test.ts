@@ -49,10 +49,9 @@ describe('bodies of outgoing calls', () => {
   /** What the panel stores of the calls that `work` makes, and what `work` returns. */
   async function record<T>(
     work: () => Promise<T>,
-    previewBytes = 16_384,
   ): Promise<{ calls: HttpClientData['calls']; returned: T; text: string }> {
     let returned: T | undefined;
-    const profiler: Profiler = createProfiler({ toolbar: false, previewBytes, warn: () => undefined });
+    const profiler: Profiler = createProfiler({ enabled: true, toolbar: false, warn: () => undefined });
     const app = express();
     app.use(profiler.watch);
     app.get('/', (_req, res, next) => {
@@ -120,23 +119,30 @@ describe('bodies of outgoing calls', () => {
       await call({ path: '/json' }, true);
       await call({ path: '/words', method: 'POST', body: 'größe', type: 'text/plain' });
       return long.toString();
-    }, 1000);
+    });
     expect(returned).to.equal(LONG);
     const [long, packed, words] = calls;
-    expect(long?.responseBody).to.deep.equal({ bytes: 60_000, text: 'x'.repeat(1000), truncated: true });
+    expect(long?.responseBody).to.deep.equal({ bytes: 60_000, text: 'x'.repeat(16_384), truncated: true });
     expect(packed?.responseBody?.text).to.include('"rate":1.5');
     expect(words?.requestBody?.text).to.equal('größe');
     expect(words?.responseBody?.text).to.equal('grüße');
   });
 
-  it('are not recorded where they are no text, of no known type, or turned off', async () => {
+  it('are not recorded where they are no text, of no known type, or in production', async () => {
     const { calls } = await record(async () => {
       await call({ path: '/image', method: 'POST', body: 'PNG', type: 'image/png' });
       await call({ path: '/image', method: 'POST', body: '{"a":1}' });
     });
     for (const one of calls) expect(one).to.not.have.any.keys('requestBody', 'responseBody');
-    const off = await record(() => call({ path: '/json' }), 0);
-    expect(off.calls[0]).to.not.have.any.keys('requestBody', 'responseBody');
+    const { NODE_ENV } = process.env;
+    process.env.NODE_ENV = 'production';
+    try {
+      const { calls: inProduction } = await record(() => call({ path: '/json' }));
+      expect(inProduction[0]).to.not.have.any.keys('requestBody', 'responseBody');
+    } finally {
+      if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+      else process.env.NODE_ENV = NODE_ENV;
+    }
   });
 
   it('share a limit: a request with many calls keeps the first of them', async () => {

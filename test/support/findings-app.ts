@@ -51,7 +51,6 @@ export type BuildApp = (app: Express, profiler: Profiler) => void;
 export async function startFindingsApp(build: BuildApp, options: ProfilerOptions = {}): Promise<FindingsApp> {
   const profiler = createProfiler({
     warn: () => undefined,
-    Router: express.Router,
     // A request that is asked again has to be as it was.
     cpu: 'ask',
     ...options,

@@ -87,7 +87,7 @@ export async function startToolbarHost(
   { express, ...options }: ProfilerOptions & { express?: ExpressPackage } = {},
 ): Promise<ToolbarHost> {
   const make = express ?? (load('express') as ExpressPackage);
-  const profiler = createProfiler({ Router: make.Router, toolbar: true, warn: () => undefined, ...options });
+  const profiler = createProfiler({ toolbar: true, warn: () => undefined, ...options });
   const app = make();
   app.set('env', 'test');
   app.use(profiler.watch, profiler.pages);

@@ -30,7 +30,6 @@ export function useRecordingHosts(): (options?: ProfilerOptions) => Promise<Reco
 /** `port`: 0 takes a free one. */
 export async function startRecordingHost(options: ProfilerOptions = {}, port = 0): Promise<RecordingHost> {
   const profiler = createProfiler({
-    Router: express.Router,
     observe: false,
     warn: () => undefined,
     ...options,
