@@ -4,7 +4,7 @@
  * time linear in the length of the text.
  */
 import { holdsMark } from './redact-marks.ts';
-import { readQuoted } from './redact-quoted.ts';
+import { readQuoted, rewrite } from './redact-quoted.ts';
 import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
@@ -42,27 +42,22 @@ function skip(text: string, from: number, isSkipped: (character: string) => bool
 
 /** The values of secret columns, in all rows of an INSERT. */
 function maskRows(text: string, { isSecretName, hide }: TextMasking): string {
-  let result = '';
-  let done = 0;
-  COLUMNS.lastIndex = 0;
-  for (let match = COLUMNS.exec(text); match !== null; match = COLUMNS.exec(text)) {
+  return rewrite(text, COLUMNS, (match, replace) => {
     const names = (match[1] ?? '').split(',').map((name) => name.trim().replace(/^["`[]|["`\]]$/g, ''));
-    if (!names.some(isSecretName)) continue;
+    if (!names.some(isSecretName)) return;
     let at = match.index + match[0].length;
     for (let row = readRow(text, at); row !== null; row = readRow(text, at)) {
       for (const [index, [from, to]] of row.values.entries()) {
         const name = names[index] ?? '';
         const start = skip(text, from, (character) => WHITE.test(character) || /[EN]/i.test(character));
         const quoted = isSecretName(name) && start < to ? readQuoted(text, start) : null;
-        if (quoted === null || quoted.value === '') continue;
-        result += `${text.slice(done, start)}${quoted.open}${hide(name, quoted.value)}${quoted.close}`;
-        done = quoted.end;
+        if (quoted !== null && quoted.value !== '')
+          replace(start, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);
       }
       at = skip(text, row.end, (character) => WHITE.test(character) || character === ',');
     }
     COLUMNS.lastIndex = at;
-  }
-  return done === 0 ? text : result + text.slice(done);
+  });
 }
 
 const NAME_BEFORE_BLANK =
@@ -82,34 +77,27 @@ function isBareSecret(value: string, isOption: boolean): boolean {
 }
 
 function maskAfterBlanks(text: string, { isSecretName, hide, mark }: TextMasking): string {
-  let result = '';
-  let done = 0;
   const isStatement = text.includes("'") && STATEMENT.test(text);
-  NAME_BEFORE_BLANK.lastIndex = 0;
-  for (let match = NAME_BEFORE_BLANK.exec(text); match !== null; match = NAME_BEFORE_BLANK.exec(text)) {
+  return rewrite(text, NAME_BEFORE_BLANK, (match, replace) => {
     const [whole, dashes = '', name = ''] = match;
     const start = match.index + whole.length;
     // The next name may be the word that was taken for a conjunction.
     NAME_BEFORE_BLANK.lastIndex = match.index + dashes.length + name.length;
-    if (!isSecretName(name) && !IDENTIFIED.test(name)) continue;
+    if (!isSecretName(name) && !IDENTIFIED.test(name)) return;
     const quoted = readQuoted(text, start);
-    if (quoted !== null) {
-      const { open, value } = quoted;
-      if (value === '' || holdsMark(value) || quoted.close === '') continue;
-      const isLiteral = open.endsWith("'") && (isStatement || IDENTIFIED.test(name));
-      if (!isLiteral && !isBareSecret(value, dashes !== '')) continue;
-      result += `${text.slice(done, start)}${open}${hide(name, value)}${quoted.close}`;
-      done = quoted.end;
-    } else {
+    if (quoted === null) {
       BARE_VALUE.lastIndex = start;
       const value = BARE_VALUE.exec(text)?.[0] ?? '';
-      if (value === '' || !isBareSecret(value, dashes !== '')) continue;
-      result += text.slice(done, start) + mark(value);
-      done = start + value.length;
+      if (value !== '' && isBareSecret(value, dashes !== ''))
+        replace(start, start + value.length, mark(value));
+      return;
     }
-    NAME_BEFORE_BLANK.lastIndex = done;
-  }
-  return done === 0 ? text : result + text.slice(done);
+    const { open, value, close, end } = quoted;
+    if (value === '' || holdsMark(value) || close === '') return;
+    const isLiteral = open.endsWith("'") && (isStatement || IDENTIFIED.test(name));
+    if (isLiteral || isBareSecret(value, dashes !== ''))
+      replace(start, end, open + hide(name, value) + close);
+  });
 }
 
 const LISTED_NAME = /["'`](-{0,2}[A-Za-z][\w.-]{2,60})\\{0,16}["'`]\s{0,10},\s{0,10}(?=\\{0,16}["'`])/g;
@@ -121,20 +109,13 @@ export function isListedValue(value: string): boolean {
 
 /** Lists in which a value follows its name, as Node's `rawHeaders`. */
 function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
-  let result = '';
-  let done = 0;
-  LISTED_NAME.lastIndex = 0;
-  for (let match = LISTED_NAME.exec(text); match !== null; match = LISTED_NAME.exec(text)) {
+  return rewrite(text, LISTED_NAME, (match, replace) => {
     const [whole, name = ''] = match;
-    if (!isSecretName(name)) continue;
     const start = match.index + whole.length;
-    const quoted = readQuoted(text, start);
-    if (quoted === null || holdsMark(quoted.value) || !isListedValue(quoted.value)) continue;
-    result += `${text.slice(done, start)}${quoted.open}${hide(name, quoted.value)}${quoted.close}`;
-    done = quoted.end;
-    LISTED_NAME.lastIndex = done;
-  }
-  return done === 0 ? text : result + text.slice(done);
+    const quoted = isSecretName(name) ? readQuoted(text, start) : null;
+    if (quoted === null || holdsMark(quoted.value) || !isListedValue(quoted.value)) return;
+    replace(start, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);
+  });
 }
 
 export function maskPhrases(text: string, masking: TextMasking): string {

@@ -1,4 +1,25 @@
-/** Reads quoted texts, also those whose quotes are escaped because they are inside another string: `password: \"…\"`. */
+/** For rules that read a text from left to right: replaced parts, and quoted texts. */
+
+/**
+ * Calls `step` for each match of an expression with the flag `g`. `step` may replace parts of the text, from left to right; the search goes on
+ * behind the last one.
+ */
+export function rewrite(
+  text: string,
+  expression: RegExp,
+  step: (match: RegExpExecArray, replace: (from: number, to: number, by: string) => void) => void,
+): string {
+  let result = '';
+  let done = 0;
+  const replace = (from: number, to: number, by: string): void => {
+    result += text.slice(done, from) + by;
+    done = to;
+    expression.lastIndex = to;
+  };
+  expression.lastIndex = 0;
+  for (let match = expression.exec(text); match !== null; match = expression.exec(text)) step(match, replace);
+  return done === 0 ? text : result + text.slice(done);
+}
 
 export interface Quoted {
   /** The opening quote with its backslashes. */
@@ -24,7 +45,10 @@ function closes(count: number, depth: number): boolean {
   return depth === 0 ? count % 2 === 0 : count <= depth;
 }
 
-/** The quoted text that opens at `start`; null if none does. In SQL, two quotes stand for one. */
+/**
+ * The quoted text that opens at `start`; null if none does. The quotes may be escaped because they are inside another string:
+ * `password: \"…\"`. In SQL, two quotes stand for one.
+ */
 export function readQuoted(text: string, start: number): Quoted | null {
   OPEN.lastIndex = start;
   const open = OPEN.exec(text)?.[0];

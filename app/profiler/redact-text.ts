@@ -8,7 +8,7 @@
 import { decodeBackslashes, decodePercent } from './redact-encoded.ts';
 import { maskPhrases } from './redact-phrases.ts';
 import { isMark } from './redact-marks.ts';
-import { readQuoted } from './redact-quoted.ts';
+import { readQuoted, rewrite } from './redact-quoted.ts';
 import { maskByName, NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const PAIR_IN_QUERY = /([?&;]|^)([^=&?;\s"'<>]{1,200})=((?:[^&\s"<>\\]|\\(?!"))*)/g;
@@ -49,25 +49,17 @@ function maskQuery(text: string, masking: TextMasking): string {
 
 /** Masks the whole content of an element, up to the end of the text if the element is truncated. */
 function maskElements(text: string, { isSecret, hide }: TextMasking): string {
-  let result = '';
-  let done = 0;
-  TAG.lastIndex = 0;
-  for (let tag = TAG.exec(text); tag !== null; tag = TAG.exec(text)) {
+  return rewrite(text, TAG, (tag, replace) => {
     const [whole, name = ''] = tag;
     const start = tag.index + whole.length;
     if (whole.endsWith('/>') || !isSecret(name, /^[^<]*/.exec(text.slice(start, start + 200))?.[0] ?? ''))
-      continue;
+      return;
     const close = text.indexOf(`</${name}`, start);
     const end = close === -1 ? text.length : close;
-    const value = text.slice(start, end);
-    if (value.trim() !== '') {
-      const plain = value.replace(/^\s*<!\[CDATA\[([\s\S]*)\]\]>\s*$/, '$1');
-      result += text.slice(done, start) + hide(name, plain);
-      done = end;
-    }
+    const value = text.slice(start, end).replace(/^\s*<!\[CDATA\[([\s\S]*)\]\]>\s*$/, '$1');
+    if (value.trim() !== '') replace(start, end, hide(name, value));
     TAG.lastIndex = end;
-  }
-  return done === 0 ? text : result + text.slice(done);
+  });
 }
 
 function maskFields(text: string, { isSecretName, hide }: TextMasking): string {
@@ -92,6 +84,12 @@ function maskParts(text: string, { isSecret, hide }: TextMasking): string {
 /** `token-store.ts:12:34` names a place in a file. */
 const FILE_NAME = /\.(?:[cm]?[jt]sx?|ejs|html|json|vue|py|rb|php|go|java|sql)$/;
 const LINE_NUMBER = /^\d{1,7}(?::\d{1,7})?$/;
+
+/** What a sticky expression finds at a place; empty: nothing. */
+function matchAt(expression: RegExp, text: string, start: number): string {
+  expression.lastIndex = start;
+  return expression.exec(text)?.[0] ?? '';
+}
 
 function isSecretAt(text: string, start: number, name: string, { isSecret }: TextMasking): boolean {
   VALUE_START.lastIndex = start;
@@ -134,54 +132,36 @@ function maskContainer(
 /** `isCode`: in a source excerpt only a literal can be a secret; `token: string` is not one. */
 function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): string {
   const { hide, mark } = masking;
-  let result = '';
-  let done = 0;
-
-  function replace(from: number, to: number, by: string): void {
-    result += text.slice(done, from) + by;
-    done = to;
-    NAME_IN_TEXT.lastIndex = to;
-  }
-
-  NAME_IN_TEXT.lastIndex = 0;
-  for (let match = NAME_IN_TEXT.exec(text); match !== null; match = NAME_IN_TEXT.exec(text)) {
+  return rewrite(text, NAME_IN_TEXT, (match, replace) => {
     const [whole, inQuotes, word = '', after = ''] = match;
     const start = match.index + whole.length;
     const name = inQuotes === undefined ? word : decodeBackslashes(inQuotes.replace(/\\+$/, ''));
     const quote = inQuotes === undefined ? after : `${/\\*$/.exec(inQuotes)?.[0] ?? ''}"`;
-    if (!isSecretAt(text, start, name, masking)) continue;
+    if (!isSecretAt(text, start, name, masking)) return;
     const quoted = readQuoted(text, start);
     if (quoted !== null) {
       const { open, value, close, end } = quoted;
       if (value !== '') replace(start, end, open + (isCode ? mark(value) : hide(name, value)) + close);
-      continue;
+      return;
     }
-    if (isCode) continue;
-    if (quote.endsWith('"')) {
-      if (/[{[]/.test(text.charAt(start))) {
-        const { shown, end } = maskContainer(text, start, { name, quote, masking });
-        replace(start, end, shown);
-        continue;
-      }
-      NUMBER.lastIndex = start;
-      const number = NUMBER.exec(text)?.[0];
-      if (number !== undefined) {
-        replace(start, start + number.length, quote + mark(number, 'number') + quote);
-        continue;
-      }
+    if (isCode) return;
+    const isJson = quote.endsWith('"');
+    if (isJson && /[{[]/.test(text.charAt(start))) {
+      const { shown, end } = maskContainer(text, start, { name, quote, masking });
+      replace(start, end, shown);
+      return;
     }
     const isLine = LINE_NAME.test(name);
-    const expression = isLine ? LINE_VALUE : VALUE_IN_TEXT;
-    expression.lastIndex = start;
-    const value = expression.exec(text)?.[0] ?? '';
-    if (NO_VALUE.test(value) || value.length < (isLine ? 1 : 3)) continue;
-    replace(
-      start,
-      start + value.length,
-      maskByName(name, value, (part) => mark(part)),
-    );
-  }
-  return done === 0 ? text : result + text.slice(done);
+    const number = isJson ? matchAt(NUMBER, text, start) : '';
+    const value = number === '' ? matchAt(isLine ? LINE_VALUE : VALUE_IN_TEXT, text, start) : number;
+    if (number !== '') replace(start, start + number.length, quote + mark(number, 'number') + quote);
+    else if (!NO_VALUE.test(value) && value.length >= (isLine ? 1 : 3))
+      replace(
+        start,
+        start + value.length,
+        maskByName(name, value, (part) => mark(part)),
+      );
+  });
 }
 
 /** Applies all rules by name. `isCode`: the text is a source excerpt. */
