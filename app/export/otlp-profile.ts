@@ -81,7 +81,7 @@ export function spansOf(profile: ExportedProfile, ids: Ids): Span[] {
 export function logRecordsOf(profile: ExportedProfile, ids: Ids): LogRecord[] {
   const spanId = ids.spanId(ROOT);
   return (dataOf(profile, 'logs')?.lines ?? []).map((line): LogRecord => {
-    const { level, channel, message, context = null, caller, atMs } = line;
+    const { level, channel, message, context, caller, atMs } = line;
     return {
       startedAt: profile.startedAt,
       atMs,

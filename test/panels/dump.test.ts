@@ -23,7 +23,7 @@ describe('the panel of dumps', () => {
       caller: 'src/orders/order-view.ts:50',
       atMs: 200,
     });
-    expect(panel.summary?.(data as never)).to.deep.equal({ text: '2', tone: 'plain', count: 2 });
+    expect(panel.summary?.(data)).to.deep.equal({ text: '2', tone: 'plain', count: 2 });
   });
 
   it('finds values by label, place and content, and shows the first of very many', () => {

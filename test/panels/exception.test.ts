@@ -115,7 +115,9 @@ describe('the view of the exception panel', () => {
   function view(data: ExceptionData | null, profile: Partial<Profile> = {}) {
     const recorded = { exception: { data, summary: null, error: null } };
     return load(
-      panelHtml(renderPage, panel, { profile: { dropped: {}, ...profile, panels: recorded } as Profile }),
+      panelHtml(renderPage, panel, {
+        profile: { dropped: {}, summary: null, ...profile, panels: recorded } as Profile,
+      }),
     );
   }
 

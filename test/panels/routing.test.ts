@@ -354,7 +354,7 @@ describe('the view of the routing panel', () => {
 
   function view(data: RoutingData | null, query: Record<string, string> = {}) {
     const panels = { routing: { data, summary: null, error: null } };
-    const profile = { token: '000001', dropped: {}, panels } as unknown as Profile;
+    const profile = { token: '000001', dropped: {}, summary: null, panels } as unknown as Profile;
     return load(panelHtml(renderPage, routingPanel, { profile, query }));
   }
 

@@ -30,7 +30,7 @@ export interface PanelShown {
 }
 
 function emptyOf({ empty }: Panel, profile: Profile): EmptyState {
-  const { summary = null } = profile;
+  const { summary } = profile;
   if (summary !== null)
     return {
       what: 'Only a summary of this request was recorded.',
