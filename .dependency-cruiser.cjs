@@ -104,7 +104,7 @@ module.exports = {
       from: { path: '^app/(findings|export)/' },
       to: { path: '^app/panels/(?!shared/)', dependencyTypesNot: ['type-only'] },
     },
-    room('storage', [PROFILER, ERRORS, '^app/export/']),
+    room('storage', [PROFILER, ERRORS, PATHS]),
     room('database', [PROFILER, ERRORS, SHARED, CONFIG, '^migrations/profiler/']),
     room('middleware', [PROFILER, ERRORS, URLS, PATHS]),
     room('controllers', [PROFILER, ERRORS, URLS, SHARED, '^app/export/']),

@@ -7,7 +7,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hasSafeHooks } from '../app/observe/es-modules.ts';
 
 /** The oldest that we support, one in the middle and the newest of each line; before and after the mended module hooks. */
 const VERSIONS = [
@@ -144,6 +143,3 @@ for (const [name, args] of Object.entries(ENTRY_POINTS)) {
   if (results.some((result) => result !== 'yes')) process.exitCode = 1;
   console.log(row([name, ...results]));
 }
-console.log(
-  row(['ES modules are observed as they load', ...versions.map((one) => (hasSafeHooks(one) ? 'yes' : 'no'))]),
-);
