@@ -16,7 +16,6 @@ const ENTRIES = [
   'cli',
   'errors',
   'urls',
-  'export/otlp-thread',
 ];
 
 /** `app` is the built folder. Without esbuild, or its binary for this machine, the compiler's output runs unbundled. */

@@ -15,7 +15,7 @@ import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
 import type { Redactor } from '../profiler/redact.ts';
 import { createRecordingLimit, type RecordingLimit } from '../profiler/recording-limit.ts';
-import type { ProfileStorage, QueuedProfile, StoredProfile } from '../profiler/storage.ts';
+import type { ProfileStorage, StoredProfile } from '../profiler/storage.ts';
 import { createTokenReserve } from '../profiler/token-reserve.ts';
 import { createTokenSource } from '../profiler/token-source.ts';
 import { createWriter, type Writer } from '../profiler/writer.ts';
@@ -43,8 +43,6 @@ export interface CoreOptions {
   blackBoxFolder: string | null;
   /** Called with each profile that is passed to the writer. */
   onProfile?: (profile: StoredProfile) => void;
-  /** Called with profiles that were stored. */
-  onWritten?: ((profiles: readonly QueuedProfile[]) => void) | undefined;
   warn: (sentence: string) => void;
 }
 
@@ -117,7 +115,7 @@ export function createCore(options: CoreOptions): Core {
   }
 
   const processEnd = createProcessEnd({ store: end, current: () => tracker.current(), signals: isShared });
-  const writer = createWriter({ storage, ledger, blackBox, onWritten: options.onWritten, warn });
+  const writer = createWriter({ storage, ledger, blackBox, warn });
   const recorder = createRecorder({
     panels,
     rules,

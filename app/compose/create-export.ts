@@ -1,31 +1,43 @@
-/** Exports what is stored to OpenTelemetry, in a thread of its own. */
-import { createExportWorker } from '../export/export-worker.ts';
-import type { OtlpOptions } from '../export/otlp-exporter.ts';
-import { startWorker } from '../paths.ts';
-import type { ExportCounters } from '../profiler/export.ts';
-import type { QueuedProfile } from '../profiler/storage.ts';
+/** Export to OpenTelemetry: who exports, and the exporter, if the settings ask for it. */
+import { type OtlpTarget, resourceAttributes } from '../config/otlp.ts';
+import type { ProfilerSettings } from '../config/settings.ts';
+import { createExporter, type Exporter } from '../export/exporter.ts';
+import type { ExportedBy } from '../export/otlp-model.ts';
+import { packageVersion } from '../paths.ts';
+import type { ProfileDocument } from '../profiler/profile.ts';
+import type { Core } from './create-core.ts';
 
-/** Milliseconds for what is not sent yet, when the profiler closes. */
-const CLOSE_WITHIN_MS = 700;
+const NAME = 'express-hindsight';
 
-export interface Export {
-  onWritten(profiles: readonly QueuedProfile[]): void;
-  counters(): ExportCounters;
-  close(): Promise<void>;
+/** The resource and the instrumentation scope. */
+export function exportedBy(settings: ProfilerSettings): ExportedBy {
+  const version = packageVersion();
+  return {
+    resource: {
+      'telemetry.sdk.name': NAME,
+      'telemetry.sdk.language': 'nodejs',
+      'telemetry.sdk.version': version,
+      ...resourceAttributes(settings),
+    },
+    scope: { name: NAME, version },
+  };
 }
 
-/** undefined: nothing is exported. */
+/** `target` null: nothing is exported. */
 export function createExport(
-  otlp: OtlpOptions | undefined,
+  target: OtlpTarget | null,
+  settings: ProfilerSettings,
+  { tracker, recorder }: Pick<Core, 'tracker' | 'recorder'>,
   warn: (sentence: string) => void,
-): Export | undefined {
-  if (otlp === undefined) return undefined;
-  const worker = createExportWorker(() => startWorker('export/otlp-thread', otlp), warn);
-  return {
-    onWritten(profiles) {
-      worker.add(profiles.map(({ bytes }) => bytes));
-    },
-    counters: () => worker.counters(),
-    close: () => worker.close(CLOSE_WITHIN_MS),
-  };
+): Exporter | undefined {
+  if (target === null) return undefined;
+  if (settings.otlpProtocol !== 'http/json')
+    warn(`OTEL_EXPORTER_OTLP_PROTOCOL is "${settings.otlpProtocol}"; profiles are sent as http/json.`);
+  return createExporter({
+    ...target,
+    by: exportedBy(settings),
+    profileOf: (text) => recorder.complete(JSON.parse(text) as ProfileDocument, new Map()),
+    unobserved: (work) => tracker.unobserved(work),
+    warn,
+  });
 }

@@ -3,7 +3,7 @@ import type { Dispatch, DispatchOptions } from '../controllers/profiler/dispatch
 import { createProfilerControllers } from '../controllers/profiler/index.ts';
 import type { PageServices } from '../controllers/profiler/page-services.ts';
 import type { Guard } from '../middleware/guard.ts';
-import { exportedBy } from './exported-by.ts';
+import { exportedBy } from './create-export.ts';
 import { pageHeaders } from './page-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import type { ProfilerSettings } from '../config/settings.ts';

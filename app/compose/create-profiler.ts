@@ -6,6 +6,7 @@ import type { Server } from 'node:http';
 import { hostname } from 'node:os';
 import { hostBlackBoxFolder } from '../profiler/black-box.ts';
 import { isEnabled, isProduction, measuresCoverage } from '../config.ts';
+import { otlpTarget } from '../config/otlp.ts';
 import { readOptions } from '../config/settings.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
 import { createFindingRules } from '../findings/index.ts';
@@ -26,7 +27,6 @@ import { createCore } from './create-core.ts';
 import { createExport } from './create-export.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPages } from './create-host-pages.ts';
-import { otlpOptions } from './otlp-options.ts';
 import { createHostStorage } from './create-host-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
@@ -40,6 +40,8 @@ import type { Profiler, ServiceOptions } from './profiler-options.ts';
 import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
+/** Milliseconds for what is not exported yet, when the profiler closes. */
+const EXPORT_WITHIN = 700;
 
 /** Recorded bytes of each body. */
 const PREVIEW_BYTES = 16_384;
@@ -58,7 +60,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     ...options,
     toolbar: options.toolbar ?? isDevelopment,
   });
-  const otlp = otlpOptions(settings);
+  const otlp = otlpTarget(settings);
   const {
     storage = createHostStorage(options.databaseUrl, warn),
     sourceOf = createHostSource(),
@@ -78,7 +80,6 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     own: options.panels,
   });
   const rules = [...createFindingRules(), ...(options.findings ?? [])];
-  const exported = createExport(otlp, warn);
   const core = createCore({
     storage,
     panels,
@@ -89,12 +90,15 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     release: findRelease(settings.release, root),
     tokenFolder: options.tokenFolder,
     blackBoxFolder: settings.blackBox === '' ? null : (settings.blackBox ?? hostBlackBoxFolder(root)),
-    onProfile: (stored) => testable.add(stored),
-    onWritten: exported?.onWritten,
+    onProfile(stored) {
+      testable.add(stored);
+      exporter?.add(stored.document);
+    },
     warn,
   });
   const { tracker, recorder, profiles, writer } = core;
   const testable = createTestable({ recorder, panels, rules });
+  const exporter = createExport(otlp, settings, core, warn);
 
   const observers = createObservers({
     tracker,
@@ -125,7 +129,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     panels,
     rules,
     storage,
-    exported: exported?.counters,
+    exported: exporter?.counters,
     cpu,
     process: name,
     source: { root, files, maps, redactor },
@@ -230,7 +234,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
       observers.close();
       cpu.close();
       await core.close(timeoutMs);
-      await exported?.close();
+      await exporter?.close(EXPORT_WITHIN);
       log.close();
       return writer.counters();
     },

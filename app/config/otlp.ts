@@ -33,16 +33,10 @@ export function resourceAttributes(
 
 /** Where and how to send. */
 export interface OtlpTarget {
-  tracesUrl: string;
-  logsUrl: string;
+  endpoint: string;
   headers: Readonly<Record<string, string>>;
-  protocol: 'http/protobuf' | 'http/json';
   isCompressed: boolean;
-  timeoutMs: number;
 }
-
-/** The default of OTEL_EXPORTER_OTLP_TIMEOUT. */
-const TIMEOUT_MS = 10_000;
 
 function endpointOf(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
@@ -72,11 +66,6 @@ function headersOf(text: string | null): Record<string, string> {
   }
 }
 
-function protocolOf(text: string): OtlpTarget['protocol'] {
-  if (text === 'http/protobuf' || text === 'http/json') return text;
-  throw new ConfigError('OTEL_EXPORTER_OTLP_PROTOCOL', `is "${text}"; set it to http/protobuf or http/json.`);
-}
-
 function isCompressed(text: string): boolean {
   if (text === 'gzip' || text === 'none') return text === 'gzip';
   throw new ConfigError('OTEL_EXPORTER_OTLP_COMPRESSION', `is "${text}"; set it to gzip or none.`);
@@ -85,14 +74,10 @@ function isCompressed(text: string): boolean {
 /** null: nothing is exported, and what the environment says to another exporter is not checked. Throws a ConfigError. */
 export function otlpTarget(settings: ProfilerSettings): OtlpTarget | null {
   if (!settings.otlp) return null;
-  const endpoint = endpointOf(settings.otlpEndpoint);
   return {
-    tracesUrl: `${endpoint}/v1/traces`,
-    logsUrl: `${endpoint}/v1/logs`,
+    endpoint: endpointOf(settings.otlpEndpoint),
     headers: headersOf(settings.otlpHeaders),
-    protocol: protocolOf(settings.otlpProtocol),
     isCompressed: isCompressed(settings.otlpCompression),
-    timeoutMs: TIMEOUT_MS,
   };
 }
 

@@ -321,13 +321,13 @@ export const profilerSettings = {
   otlpProtocol: setting({
     name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     read: text,
-    fallback: 'http/protobuf',
-    meaning: '`http/protobuf` or `http/json`',
+    fallback: 'http/json',
+    meaning: '`http/json`; with another value, JSON is sent, too, and the log says so',
   }),
   otlpCompression: setting({
     name: 'OTEL_EXPORTER_OTLP_COMPRESSION',
     read: text,
-    fallback: 'none',
+    fallback: 'gzip',
     meaning: '`gzip` or `none`',
   }),
   serviceName: setting<string | null>({

@@ -1,53 +1,8 @@
-/**
- * Spans and log records of a profile, from which the forms of OTLP are written; and messages as its JSON form has them: ids in
- * hexadecimal, 64-bit integers as text (https://opentelemetry.io/docs/specs/otlp/).
- */
+/** The messages of OTLP/JSON: ids in hexadecimal, 64-bit integers as text (https://opentelemetry.io/docs/specs/otlp/). */
 import type { Json } from '../profiler/json.ts';
 
-/** What is unknown is not sent: null, undefined and empty texts. */
+/** Values that are null, undefined or empty texts are not sent. */
 export type Attributes = Readonly<Record<string, Json | undefined>>;
-
-export interface SpanEvent {
-  /** Milliseconds after the span's `startedAt`. */
-  atMs: number;
-  name: string;
-  attributes: Attributes;
-}
-
-export interface Span {
-  /** Unique within the profile. */
-  row: number;
-  /** Ids in hexadecimal. */
-  traceId: string;
-  spanId: string;
-  traceState: string | undefined;
-  parentSpanId: string | undefined;
-  flags: number;
-  name: string;
-  kind: number;
-  /** Whole milliseconds since 1970. */
-  startedAt: number;
-  /** Milliseconds after that. */
-  startMs: number;
-  endMs: number;
-  /** Several tables cost less than to join them. */
-  attributes: readonly Attributes[];
-  events: readonly SpanEvent[];
-  /** What failed, in one line. */
-  error: string | null;
-}
-
-export interface LogRecord {
-  startedAt: number;
-  atMs: number;
-  severityNumber: number;
-  severityText: string;
-  message: string;
-  attributes: readonly Attributes[];
-  flags: number;
-  traceId: string;
-  spanId: string;
-}
 
 export type AnyValue =
   | { stringValue: string }
@@ -70,7 +25,6 @@ export interface OtlpEvent {
   attributes: KeyValue[];
 }
 
-/** What is undefined is not sent. */
 export interface OtlpSpan {
   traceId: string;
   spanId: string;
@@ -98,21 +52,25 @@ export interface OtlpLogRecord {
   spanId: string;
 }
 
-export interface Scope {
+interface Scope {
   name: string;
   version: string;
 }
 
+interface Resource {
+  attributes: KeyValue[];
+}
+
 export interface TracesData {
   resourceSpans: {
-    resource: { attributes: KeyValue[] };
+    resource: Resource;
     scopeSpans: { scope: Scope; spans: OtlpSpan[]; schemaUrl: string }[];
   }[];
 }
 
 export interface LogsData {
   resourceLogs: {
-    resource: { attributes: KeyValue[] };
+    resource: Resource;
     scopeLogs: { scope: Scope; logRecords: OtlpLogRecord[]; schemaUrl: string }[];
   }[];
 }
@@ -138,30 +96,13 @@ function valueOf(value: Json): AnyValue {
   return { kvlistValue: { values: attributesOf(value) } };
 }
 
-export function isSent(value: Json | undefined): value is NonNullable<Json> {
-  return value !== null && value !== undefined && value !== '';
+export function attributesOf(attributes: Attributes): KeyValue[] {
+  return Object.entries(attributes).flatMap(([key, value]) =>
+    value === null || value === undefined || value === '' ? [] : [{ key, value: valueOf(value) }],
+  );
 }
 
-export function attributesOf(...tables: readonly Attributes[]): KeyValue[] {
-  return tables
-    .flatMap((table) => Object.entries(table))
-    .flatMap(([key, value]) => (isSent(value) ? [{ key, value: valueOf(value) }] : []));
-}
-
-/**
- * A moment since 1970 in whole milliseconds and nanoseconds after them, because together they are more than a number can hold.
- * `startedAt`: whole milliseconds since 1970; `afterMs`: since then. Throws RangeError if it is no such moment.
- */
-export function momentOf(startedAt: number, afterMs: number): { ms: number; ns: number } {
-  const after = Math.round(afterMs * 1e6);
-  const afterWholeMs = Math.floor(after / 1e6);
-  const ms = startedAt + afterWholeMs;
-  if (!Number.isSafeInteger(ms) || !Number.isSafeInteger(after) || ms < 0) throw new RangeError('no time');
-  return { ms, ns: after - afterWholeMs * 1e6 };
-}
-
-/** Nanoseconds since 1970 as text. */
+/** Nanoseconds since 1970, which a number can't hold. `startedAt`: whole milliseconds since 1970. */
 export function nanoseconds(startedAt: number, afterMs: number): string {
-  const { ms, ns } = momentOf(startedAt, afterMs);
-  return `${ms}${String(ns).padStart(6, '0')}`;
+  return String(BigInt(startedAt) * 1_000_000n + BigInt(Math.round(afterMs * 1e6)));
 }

@@ -2,24 +2,25 @@
  * A profile -> spans and log records: a span for the request, one for each piece of its work, and a record for each log line. Middleware
  * has none: a dozen for each request would cost more to store than they say.
  */
+import { hash as digest } from 'node:crypto';
 import type { Level } from '../panels/logs/data.ts';
-import { type Ids, idsOf, ROOT } from './otlp-ids.ts';
-import { recordJson, spanJson } from './otlp-encoding.ts';
 import {
   type Attributes,
   attributesOf,
   type ExportedBy,
-  type LogRecord,
   type LogsData,
-  type Span,
-  type SpanEvent,
+  nanoseconds,
+  type OtlpEvent,
+  type OtlpLogRecord,
+  type OtlpSpan,
+  STATUS_ERROR,
   type TracesData,
 } from './otlp-model.ts';
-import { exceptionEvents, rootOf } from './otlp-root.ts';
+import { exceptionsOf, rootOf } from './otlp-root.ts';
 import { codeOf, dataOf, errorType, type ExportedProfile, type Work, workOf } from './otlp-work.ts';
 
 /** Of the semantic conventions. */
-export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
+const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.37.0';
 
 /** The flag of W3C Trace Context, and OTLP's bits that tell whether the parent is of another process. */
 const SAMPLED = 0x001;
@@ -27,6 +28,31 @@ const KNOWS_REMOTE = 0x100;
 const IS_REMOTE = 0x200;
 
 const SEVERITY: Readonly<Record<Level, number>> = { debug: 5, info: 9, warn: 13, error: 17 };
+
+const TRACE_ID_LENGTH = 32;
+const HALF_SPAN_ID_LENGTH = 8;
+
+/** Row of the span that all others are in: the request itself. */
+const ROOT = 0;
+
+interface Ids {
+  traceId: string;
+  spanId(row: number): string;
+}
+
+/**
+ * A span's id follows from the profile and the place of its row there, so that every export of a profile, live or from its page, names
+ * its spans alike. One hash serves all spans, because rows differ.
+ */
+function idsOf({ token, startedAt, process, trace }: ExportedProfile): Ids {
+  const hash = digest('sha256', `${process} ${startedAt} ${token}`);
+  const high = hash.slice(TRACE_ID_LENGTH, TRACE_ID_LENGTH + HALF_SPAN_ID_LENGTH);
+  const low = parseInt(hash.slice(-HALF_SPAN_ID_LENGTH), 16);
+  return {
+    traceId: trace?.traceId ?? hash.slice(0, TRACE_ID_LENGTH),
+    spanId: (row) => high + ((low + row) >>> 0).toString(16).padStart(HALF_SPAN_ID_LENGTH, '0'),
+  };
+}
 
 function sampledFlag({ trace }: ExportedProfile): number {
   return trace?.sampled === false ? 0 : SAMPLED;
@@ -40,86 +66,90 @@ function outcomeOf({ error, errorType: type, durationMs }: Work): Attributes {
   };
 }
 
-function spanOf(
-  work: Work,
-  { profile, ids, endMs }: { profile: ExportedProfile; ids: Ids; endMs: number },
-  events: readonly SpanEvent[] = [],
-): Span {
+function spanOf(work: Work, profile: ExportedProfile, { ids, endMs }: { ids: Ids; endMs: number }): OtlpSpan {
   const { startedAt, trace } = profile;
   const { row, inside = ROOT, name, kind, startMs, durationMs, error, attributes } = work;
-  const lasted = durationMs ?? Math.max(0, endMs - startMs);
   const caller = trace?.parentId ?? undefined;
-  const parentSpanId = row === ROOT ? caller : ids.spanId(inside);
   const isRemote = row === ROOT && caller !== undefined;
   return {
-    row,
     traceId: ids.traceId,
     spanId: work.spanId ?? ids.spanId(row),
     traceState: trace?.state,
-    parentSpanId,
+    parentSpanId: row === ROOT ? caller : ids.spanId(inside),
     flags: sampledFlag(profile) | KNOWS_REMOTE | (isRemote ? IS_REMOTE : 0),
     name,
     kind,
-    startedAt,
-    startMs,
-    endMs: startMs + lasted,
-    attributes: error === null && durationMs !== null ? attributes : [...attributes, outcomeOf(work)],
-    events,
-    error,
+    startTimeUnixNano: nanoseconds(startedAt, startMs),
+    endTimeUnixNano: nanoseconds(startedAt, startMs + (durationMs ?? Math.max(0, endMs - startMs))),
+    attributes: attributesOf({ ...attributes, ...outcomeOf(work) }),
+    status: error === null ? undefined : { code: STATUS_ERROR, message: error },
   };
 }
 
-export function spansOf(profile: ExportedProfile, ids: Ids): Span[] {
+function spansOf(profile: ExportedProfile, ids: Ids): OtlpSpan[] {
   const works = workOf(profile);
-  const endMs =
-    profile.durationMs ?? Math.max(0, ...works.map((work) => work.startMs + (work.durationMs ?? 0)));
-  const of = { profile, ids, endMs };
-  const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, of, exceptionEvents(profile));
-  return [root, ...works.map((work) => spanOf(work, of))];
+  const ends = works.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0));
+  const of = { ids, endMs: profile.durationMs ?? Math.max(0, ...ends) };
+  const events = exceptionsOf(profile).map(({ atMs, attributes }): OtlpEvent => ({
+    timeUnixNano: nanoseconds(profile.startedAt, atMs),
+    name: 'exception',
+    attributes: attributesOf(attributes),
+  }));
+  const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, profile, of);
+  return [
+    { ...root, events: events.length === 0 ? undefined : events },
+    ...works.map((work) => spanOf(work, profile, of)),
+  ];
 }
 
-export function logRecordsOf(profile: ExportedProfile, ids: Ids): LogRecord[] {
-  const spanId = ids.spanId(ROOT);
-  return (dataOf(profile, 'logs')?.lines ?? []).map((line): LogRecord => {
-    const { level, channel, message, context, caller, atMs } = line;
+function logRecordsOf(profile: ExportedProfile, ids: Ids): OtlpLogRecord[] {
+  const lines = dataOf(profile, 'logs')?.lines ?? [];
+  return lines.map(({ level, channel, message, context, caller, atMs }) => {
+    const at = nanoseconds(profile.startedAt, atMs);
     return {
-      startedAt: profile.startedAt,
-      atMs,
+      timeUnixNano: at,
+      observedTimeUnixNano: at,
       severityNumber: SEVERITY[level],
       severityText: level.toUpperCase(),
-      message,
-      attributes: [
-        {
-          'hindsight.log.channel': channel,
-          'hindsight.log.context': context,
-          'hindsight.token': profile.token,
-        },
-        codeOf(caller),
-      ],
+      body: { stringValue: message },
+      attributes: attributesOf({
+        'hindsight.log.channel': channel,
+        'hindsight.log.context': context,
+        'hindsight.token': profile.token,
+        ...codeOf(caller),
+      }),
       flags: sampledFlag(profile),
       traceId: ids.traceId,
-      spanId,
+      spanId: ids.spanId(ROOT),
     };
   });
 }
 
-/** What of a profile describes the service that recorded it. */
-type Recorded = Pick<ExportedProfile, 'process' | 'release'>;
+export interface Telemetry {
+  spans: OtlpSpan[];
+  logRecords: OtlpLogRecord[];
+}
 
-/** What the environment says of the version wins. */
-export function resourceOf({ resource }: ExportedBy, { process, release }: Recorded): Attributes {
-  return { 'service.version': release, ...resource, 'service.instance.id': process };
+export function telemetryOf(profile: ExportedProfile): Telemetry {
+  const ids = idsOf(profile);
+  return { spans: spansOf(profile, ids), logRecords: logRecordsOf(profile, ids) };
 }
 
 /** One profile in OTLP/JSON. Each receiver ignores the part of the other, so the same file goes to `/v1/traces` and to `/v1/logs`. */
-export function profileOtlp(profile: ExportedProfile, by: ExportedBy): TracesData & LogsData {
-  const ids = idsOf(profile);
-  const spans = spansOf(profile, ids).map(spanJson);
-  const logRecords = logRecordsOf(profile, ids).map(recordJson);
-  const resource = { attributes: attributesOf(resourceOf(by, profile)) };
-  const { scope } = by;
+export function profileOtlp(
+  profile: ExportedProfile,
+  { resource, scope }: ExportedBy,
+  { spans, logRecords }: Telemetry = telemetryOf(profile),
+): TracesData & LogsData {
+  // The version that the environment names wins.
+  const described = {
+    'service.version': profile.release,
+    ...resource,
+    'service.instance.id': profile.process,
+  };
+  const by = { resource: { attributes: attributesOf(described) } };
   return {
-    resourceSpans: [{ resource, scopeSpans: [{ scope, spans, schemaUrl: SCHEMA_URL }] }],
-    resourceLogs: [{ resource, scopeLogs: [{ scope, logRecords, schemaUrl: SCHEMA_URL }] }],
+    resourceSpans: [{ ...by, scopeSpans: [{ scope, spans, schemaUrl: SCHEMA_URL }] }],
+    resourceLogs: [{ ...by, scopeLogs: [{ scope, logRecords, schemaUrl: SCHEMA_URL }] }],
   };
 }

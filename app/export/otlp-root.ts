@@ -1,8 +1,7 @@
 /** The span of the request or job itself, with what was thrown as its events. */
-import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
-import { type Attributes, SPAN_KIND, type SpanEvent } from './otlp-model.ts';
+import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 import { dataOf, type ExportedProfile, methodOf, serverOf, type Work } from './otlp-work.ts';
 
 type Root = Omit<Work, 'row' | 'inside' | 'startMs'>;
@@ -22,21 +21,18 @@ function stackOf({ chain }: Thrown): string {
 }
 
 /** A logged error is a log record already. */
-function errorsOf(profile: ExportedProfile): ExceptionData['errors'] {
+export function exceptionsOf(profile: ExportedProfile): { atMs: number; attributes: Attributes }[] {
   const { errors = [] } = dataOf(profile, 'exception') ?? {};
-  return errors.filter(({ origin, thrown }) => origin !== 'logged' && thrown.chain.length > 0);
-}
-
-export function exceptionEvents(profile: ExportedProfile): SpanEvent[] {
-  return errorsOf(profile).map(({ atMs, thrown }) => ({
-    atMs,
-    name: 'exception',
-    attributes: {
-      'exception.type': thrown.chain[0]?.class,
-      'exception.message': thrown.chain[0]?.message,
-      'exception.stacktrace': stackOf(thrown),
-    },
-  }));
+  return errors
+    .filter(({ origin, thrown }) => origin !== 'logged' && thrown.chain.length > 0)
+    .map(({ atMs, thrown }) => ({
+      atMs,
+      attributes: {
+        'exception.type': thrown.chain[0]?.class,
+        'exception.message': thrown.chain[0]?.message,
+        'exception.stacktrace': stackOf(thrown),
+      },
+    }));
 }
 
 function headerOf(request: KeptRequest | null, wanted: string): string | undefined {
@@ -76,21 +72,19 @@ function requestRoot(profile: ExportedProfile): Root {
     error: isFailed ? (failure ?? (outcome === 'cut off' ? 'cut off' : `status ${String(status)}`)) : null,
     // The convention's value of a response that has a status.
     errorType: failure === null && hasStatus ? String(status) : undefined,
-    attributes: [
-      method.attributes,
-      targetOf(profile.url),
-      serverOf(origin),
-      {
-        'url.scheme': origin?.split(':')[0] ?? request?.client.scheme,
-        'http.route': route,
-        'http.response.status_code': status,
-        'http.response.body.size': request?.response?.bytes,
-        'network.protocol.version': request?.httpVersion,
-        'network.peer.address': request?.client.peer,
-        'client.address': profile.clientAddress,
-        'user_agent.original': headerOf(request, 'user-agent'),
-      },
-    ],
+    attributes: {
+      ...method.attributes,
+      ...targetOf(profile.url),
+      ...serverOf(origin),
+      'url.scheme': origin?.split(':')[0] ?? request?.client.scheme,
+      'http.route': route,
+      'http.response.status_code': status,
+      'http.response.body.size': request?.response?.bytes,
+      'network.protocol.version': request?.httpVersion,
+      'network.peer.address': request?.client.peer,
+      'client.address': profile.clientAddress,
+      'user_agent.original': headerOf(request, 'user-agent'),
+    },
   };
 }
 
@@ -104,38 +98,34 @@ function jobRoot(profile: ExportedProfile): Root {
     error: failureOf(error),
     attributes:
       run === undefined
-        ? []
-        : [
-            {
-              'messaging.system': 'bullmq',
-              'messaging.operation.name': 'process',
-              'messaging.operation.type': 'process',
-              'messaging.destination.name': run.queue,
-              'messaging.message.id': run.id,
-            },
-          ],
+        ? {}
+        : {
+            'messaging.system': 'bullmq',
+            'messaging.operation.name': 'process',
+            'messaging.operation.type': 'process',
+            'messaging.destination.name': run.queue,
+            'messaging.message.id': run.id,
+          },
   };
 }
 
 /** What only Hindsight knows: how to open the profile, what it found, what was past the recording limit. */
-function ownAttributes({
-  token,
-  origin,
-  findings = [],
-  dropped = {},
-  outcome,
-}: ExportedProfile): Attributes[] {
-  const own = {
+function ownAttributes(profile: ExportedProfile): Attributes {
+  const { token, origin, findings = [], dropped = {}, outcome } = profile;
+  const labels = [...new Set(findings.map(({ label }) => label))];
+  const isKnown = origin !== null && origin !== undefined;
+  return {
     'hindsight.token': token,
-    'hindsight.link': origin === null || origin === undefined ? undefined : `${origin}/_profiler/${token}`,
-    'hindsight.findings':
-      findings.length === 0 ? undefined : [...new Set(findings.map(({ label }) => label))],
+    'hindsight.link': isKnown ? `${origin}/_profiler/${token}` : undefined,
+    'hindsight.findings': labels.length === 0 ? undefined : labels,
     'hindsight.outcome': outcome === 'finished' ? undefined : outcome,
+    ...Object.fromEntries(
+      Object.entries(dropped).map(([kind, count]) => [`hindsight.dropped.${kind}`, count]),
+    ),
   };
-  return [own, ...Object.entries(dropped).map(([kind, count]) => ({ [`hindsight.dropped.${kind}`]: count }))];
 }
 
 export function rootOf(profile: ExportedProfile): Root {
   const root = profile.kind === 'job' || profile.kind === 'command' ? jobRoot(profile) : requestRoot(profile);
-  return { ...root, attributes: [...root.attributes, ...ownAttributes(profile)] };
+  return { ...root, attributes: { ...root.attributes, ...ownAttributes(profile) } };
 }

@@ -13,9 +13,8 @@ import type { MailData } from '../panels/mail/index.ts';
 import type { ProcessesData } from '../panels/processes/index.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { SpansData } from '../panels/spans/index.ts';
-import { labelOf, labelOfStatement } from '../panels/shared/statements.ts';
+import { labelOfStatement } from '../panels/shared/statements.ts';
 import type { ViewsData } from '../panels/views/data.ts';
-import { dropOldest } from '../profiler/drop-oldest.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 
@@ -43,7 +42,7 @@ export interface Work {
   error: string | null;
   /** `error.type`; default: the class in `error`. */
   errorType?: string | undefined;
-  attributes: readonly Attributes[];
+  attributes: Attributes;
 }
 
 /** What is read of the panels. */
@@ -88,37 +87,37 @@ function rowOf(panel: (typeof ROWS)[number], index: number): number {
   return (ROWS.indexOf(panel) + 1) * ROWS_OF_PANEL + index;
 }
 
-/** Texts whose results are remembered, of each kind; an application has few statements, places and addresses. */
-const MOST_KNOWN = 500;
-const LONGEST_KNOWN = 2000;
-
-/** `make`, which costs more than all else that is done with its text, once for each text. */
-function remembering<Made>(make: (text: string) => Made): (text: string) => Made {
-  const known = new Map<string, Made>();
-  return (text) => {
-    if (text.length > LONGEST_KNOWN) return make(text);
-    let made = known.get(text);
-    if (made === undefined) {
-      known.set(text, (made = make(text)));
-      dropOldest(known, MOST_KNOWN);
-    }
-    return made;
-  };
-}
-
-const knownCode = remembering((place): Attributes => {
-  const [, file, line] = /^(.+?):(\d+)(?::\d+)?$/.exec(place) ?? [];
-  return { 'code.file.path': file, 'code.line.number': line === undefined ? undefined : Number(line) };
-});
-
 /** `src/orders.ts:41`. */
 export function codeOf(place: string | null | undefined): Attributes {
-  return knownCode(place ?? '');
+  const [, file, line] = /^(.+?):(\d+)(?::\d+)?$/.exec(place ?? '') ?? [];
+  return { 'code.file.path': file, 'code.line.number': line === undefined ? undefined : Number(line) };
 }
 
 /** The class of an error that was recorded as `TypeError: message`. */
 export function errorType(error: string): string {
   return /^[A-Za-z_$][\w$.]*(?=: |$)/.exec(error)?.[0] ?? '_OTHER';
+}
+
+/** What the entries of these panels have in common. */
+interface Entry {
+  startMs: number;
+  durationMs: number | null;
+  error?: string | null;
+  caller?: string | null;
+}
+
+/** `describe` adds what differs from one panel to the next. */
+function worksOf<E extends Entry>(
+  panel: (typeof ROWS)[number],
+  entries: readonly E[] | undefined,
+  describe: (entry: E) => Pick<Work, 'name' | 'kind'> & Partial<Work>,
+): Work[] {
+  return (entries ?? []).map((entry, index) => {
+    const { startMs, durationMs, error = null, caller } = entry;
+    const described = describe(entry);
+    const attributes = { ...described.attributes, ...codeOf(caller) };
+    return { row: rowOf(panel, index), startMs, durationMs, error, ...described, attributes };
+  });
 }
 
 /** `db.system.name` where OpenTelemetry's name is another. */
@@ -128,34 +127,24 @@ const SYSTEMS: Readonly<Record<string, string>> = {
   other: 'other_sql',
 };
 
-const knownLabel = remembering(labelOf);
-
 function queries(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'database');
-  return (data?.queries ?? []).map((query, index): Work => {
-    const statement = data?.statements[query.statement] ?? { sql: '' };
-    const { sql, system = 'other' } = statement;
-    const { startMs, waitMs, rows, error } = query;
+  const statements = data?.statements.map((it) => ({ ...it, label: labelOfStatement(it) })) ?? [];
+  return worksOf('database', data?.queries, ({ statement, durationMs, waitMs, rows }) => {
+    const { sql, system = 'other', label } = statements[statement] ?? { sql: '', label: '' };
     // A wait for a connection that no statement followed.
     const isWait = sql === '';
-    const label = labelOfStatement(statement, knownLabel);
     return {
-      row: rowOf('database', index),
       name: isWait ? 'connection pool wait' : label,
       kind: isWait ? SPAN_KIND.internal : SPAN_KIND.client,
-      startMs,
-      durationMs: isWait ? waitMs : query.durationMs,
-      error,
-      attributes: [
-        {
-          'db.system.name': SYSTEMS[system] ?? system,
-          'db.query.text': sql,
-          'db.query.summary': isWait ? undefined : label,
-          'db.response.returned_rows': /^\s*select\b/i.test(sql) ? rows : undefined,
-          'hindsight.connection.wait_ms': waitMs > 0 ? waitMs : undefined,
-        },
-        codeOf(query.caller),
-      ],
+      durationMs: isWait ? waitMs : durationMs,
+      attributes: {
+        'db.system.name': SYSTEMS[system] ?? system,
+        'db.query.text': sql,
+        'db.query.summary': isWait ? undefined : label,
+        'db.response.returned_rows': /^\s*select\b/i.test(sql) ? rows : undefined,
+        'hindsight.connection.wait_ms': waitMs > 0 ? waitMs : undefined,
+      },
     };
   });
 }
@@ -164,16 +153,12 @@ function queries(profile: ExportedProfile): Work[] {
 const SERVER =
   /^([a-z][a-z0-9+.-]*):\/\/(?:[^/?#@]*@)?\[?([^/?#@[\]:]+|[0-9a-f:.]+(?=\]))\]?(?::(\d{1,5}))?(?:[/?#]|$)/i;
 
-const knownServer = remembering((url): Attributes => {
-  const [, scheme = '', host, port] = SERVER.exec(url) ?? [];
+/** `host` and `port` of an address. */
+export function serverOf(url: string | null | undefined): Attributes {
+  const [, scheme = '', host, port] = SERVER.exec(url ?? '') ?? [];
   if (host === undefined) return {};
   const usual = scheme.toLowerCase() === 'https' ? 443 : 80;
   return { 'server.address': host, 'server.port': port === undefined ? usual : Number(port) };
-});
-
-/** `host` and `port` of an address. */
-export function serverOf(url: string | null | undefined): Attributes {
-  return knownServer(url ?? '');
 }
 
 const METHODS = new Set(
@@ -199,162 +184,106 @@ function passedOn({ trace }: ExportedProfile, headers: SentHeaders): string | un
 }
 
 function calls(profile: ExportedProfile): Work[] {
-  const data = dataOf(profile, 'http_client');
-  return (data?.calls ?? []).map((call, index): Work => {
-    const { url, status, error, startMs, durationMs, link, caller, requestHeaders } = call;
+  return worksOf('http_client', dataOf(profile, 'http_client')?.calls, (call) => {
+    const { url, status, error, link, requestHeaders } = call;
     const method = methodOf(call.method.toUpperCase());
     const isRefused = status !== null && status >= 400;
     return {
-      row: rowOf('http_client', index),
       spanId: passedOn(profile, requestHeaders),
       name: method.name,
       kind: SPAN_KIND.client,
-      startMs,
-      durationMs,
       error: error ?? (isRefused ? `status ${status}` : null),
       errorType: isRefused ? String(status) : undefined,
-      attributes: [
-        {
-          'url.full': url,
-          'http.response.status_code': status,
-          'hindsight.link': link,
-        },
-        method.attributes,
-        serverOf(url),
-        codeOf(caller),
-      ],
+      attributes: {
+        'url.full': url,
+        'http.response.status_code': status,
+        'hindsight.link': link,
+        ...method.attributes,
+        ...serverOf(url),
+      },
     };
   });
 }
 
 function commands(profile: ExportedProfile): Work[] {
-  const data = dataOf(profile, 'cache');
-  return (data?.commands ?? []).map((entry, index): Work => {
-    const { command, key, startMs, durationMs, error, hits, asked, caller } = entry;
-    return {
-      row: rowOf('cache', index),
-      name: command,
-      kind: SPAN_KIND.client,
-      startMs,
-      durationMs,
-      error,
-      attributes: [
-        {
-          'db.system.name': 'redis',
-          'db.operation.name': command,
-          'db.query.text': key === null ? command : `${command} ${key}`,
-          'hindsight.cache.hits': hits,
-          'hindsight.cache.asked': asked > 0 ? asked : undefined,
-        },
-        codeOf(caller),
-      ],
-    };
-  });
+  return worksOf('cache', dataOf(profile, 'cache')?.commands, ({ command, key, hits, asked }) => ({
+    name: command,
+    kind: SPAN_KIND.client,
+    attributes: {
+      'db.system.name': 'redis',
+      'db.operation.name': command,
+      'db.query.text': key === null ? command : `${command} ${key}`,
+      'hindsight.cache.hits': hits,
+      'hindsight.cache.asked': asked > 0 ? asked : undefined,
+    },
+  }));
 }
 
 function views(profile: ExportedProfile): Work[] {
-  const data = dataOf(profile, 'views');
-  return (data?.views ?? []).map(({ name, file, parent, startMs, durationMs, error, caller }, index): Work => ({
-    row: rowOf('views', index),
+  return worksOf('views', dataOf(profile, 'views')?.views, ({ name, file, parent }) => ({
     inside: parent === null ? undefined : rowOf('views', parent),
     name: `render ${name}`,
     kind: SPAN_KIND.internal,
-    startMs,
-    durationMs,
-    error,
-    attributes: [{ 'hindsight.view.file': file }, codeOf(caller)],
-  })); // prettier-ignore
+    attributes: { 'hindsight.view.file': file },
+  }));
 }
 
 function operations(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'graphql');
-  return (data?.operations ?? []).map((entry, index): Work => {
-    const { type, operation, document, startMs, durationMs, errors } = entry;
-    return {
-      row: rowOf('graphql', index),
-      name: type ?? 'GraphQL Operation',
-      kind: SPAN_KIND.internal,
-      startMs,
-      durationMs,
-      error: errors[0]?.message ?? null,
-      attributes: [
-        {
-          'graphql.operation.type': type,
-          'graphql.operation.name': operation,
-          'graphql.document': document,
-        },
-      ],
-    };
-  });
+  return worksOf('graphql', data?.operations, ({ type, operation, document, errors }) => ({
+    name: type ?? 'GraphQL Operation',
+    kind: SPAN_KIND.internal,
+    error: errors[0]?.message ?? null,
+    attributes: {
+      'graphql.operation.type': type,
+      'graphql.operation.name': operation,
+      'graphql.document': document,
+    },
+  }));
 }
 
 function mails(profile: ExportedProfile): Work[] {
-  const data = dataOf(profile, 'mail');
-  return (data?.mails ?? []).map(({ transport, startMs, durationMs, error, caller }, index): Work => ({
-    row: rowOf('mail', index),
+  return worksOf('mail', dataOf(profile, 'mail')?.mails, ({ transport }) => ({
     name: 'send mail',
     kind: SPAN_KIND.client,
-    startMs,
-    durationMs,
-    error,
-    attributes: [{ 'hindsight.mail.transport': transport }, codeOf(caller)],
+    attributes: { 'hindsight.mail.transport': transport },
   }));
 }
 
 function jobs(profile: ExportedProfile): Work[] {
-  const data = dataOf(profile, 'jobs');
-  return (data?.added ?? []).map(({ queue, id, startMs, durationMs, error, caller }, index): Work => ({
-    row: rowOf('jobs', index),
+  return worksOf('jobs', dataOf(profile, 'jobs')?.added, ({ queue, id }) => ({
     name: `send ${queue}`,
     kind: SPAN_KIND.producer,
-    startMs,
-    durationMs,
-    error,
-    attributes: [
-      {
-        'messaging.system': 'bullmq',
-        'messaging.operation.name': 'send',
-        'messaging.operation.type': 'send',
-        'messaging.destination.name': queue,
-        'messaging.message.id': id,
-      },
-      codeOf(caller),
-    ],
+    attributes: {
+      'messaging.system': 'bullmq',
+      'messaging.operation.name': 'send',
+      'messaging.operation.type': 'send',
+      'messaging.destination.name': queue,
+      'messaging.message.id': id,
+    },
   }));
 }
 
 function processes(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'processes');
-  return (data?.processes ?? []).map((entry, index): Work => {
-    const { command, exitCode, signal, startMs, durationMs, error, caller } = entry;
+  return worksOf('processes', data?.processes, ({ command, exitCode, signal, error }) => {
     const [program = ''] = command.trim().split(/\s/);
-    const failed = signal !== null ? `ended by ${signal}` : (exitCode ?? 0) === 0 ? null : `exit code ${exitCode}`;
+    const code = exitCode ?? 0;
+    const failed = signal !== null ? `ended by ${signal}` : code === 0 ? null : `exit code ${code}`;
     return {
-      row: rowOf('processes', index),
       name: `run ${program}`,
       kind: SPAN_KIND.internal,
-      startMs,
-      durationMs,
       error: error ?? failed,
-      attributes: [{
-        'process.executable.name': program,
-        'process.exit.code': exitCode,
-      }, codeOf(caller)],
+      attributes: { 'process.executable.name': program, 'process.exit.code': exitCode },
     };
-  }); // prettier-ignore
+  });
 }
 
 function ownSpans(profile: ExportedProfile): Work[] {
-  const data = dataOf(profile, 'spans');
-  return (data?.spans ?? []).map(({ name, inside, startMs, durationMs, error, caller }, index): Work => ({
-    row: rowOf('spans', index),
+  return worksOf('spans', dataOf(profile, 'spans')?.spans, ({ name, inside }) => ({
     inside: inside === null ? undefined : rowOf('spans', inside),
     name,
     kind: SPAN_KIND.internal,
-    startMs,
-    durationMs,
-    error,
-    attributes: [codeOf(caller)],
   }));
 }
 

@@ -1,6 +1,6 @@
-/** Removes the oldest entry of a Map that has more than `most`. */
-export function dropOldest<Key>(map: Map<Key, unknown>, most: number): void {
-  if (map.size <= most) return;
-  const [oldest] = map.keys();
-  if (oldest !== undefined) map.delete(oldest);
+/** Removes the oldest entry of a Map or Set that has more than `most`. */
+export function dropOldest<Key>(from: Map<Key, unknown> | Set<Key>, most: number): void {
+  if (from.size <= most) return;
+  const [oldest] = from.keys();
+  if (oldest !== undefined) from.delete(oldest);
 }

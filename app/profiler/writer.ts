@@ -19,8 +19,6 @@ export interface WriterOptions {
   ledger?: Ledger;
   /** Takes what waits while the storage fails, and what is left at the end. */
   blackBox?: Pick<BlackBox, 'add' | 'empty'> | undefined;
-  /** Called with what was stored; the bytes are valid until it returns. */
-  onWritten?: ((profiles: readonly QueuedProfile[]) => void) | undefined;
   warn: (sentence: string) => void;
 }
 
@@ -83,7 +81,6 @@ export function createWriter({
   lingerMs = 150,
   ledger = createLedger(),
   blackBox,
-  onWritten,
   warn,
 }: WriterOptions): Writer {
   const queue = createWaitingQueue(maxBytes, ({ fate }) => {
@@ -129,7 +126,6 @@ export function createWriter({
       counters.written += batch.length;
       pause = 0;
       for (const { fate } of batch) ledger.stored(fate);
-      onWritten?.(batch);
       queue.stored();
       if (leftUntil > 0 && !queue.waitsUntil(leftUntil)) {
         leftUntil = 0;

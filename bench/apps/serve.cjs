@@ -1,8 +1,7 @@
 /**
  * One process of the application: BENCH_PORT; BENCH_DATABASE, a connection as JSON, where it has queries; BENCH_PROFILER,
  * a JSON of connection, schema and perhaps options, where Hindsight records into that database. A peer is loaded before
- * this file by `--require`. A message `counters` is answered with what the profiler's writer counted; `send` and `send nothing` switch the export
- * where BENCH_SWITCHES is set; SIGTERM ends it.
+ * this file by `--require`. A message `counters` is answered with what the profiler's writer counted; SIGTERM ends it.
  */
 const { createApplication } = require('./application.cjs');
 
@@ -10,17 +9,11 @@ function openKnex(connection, pool) {
   return require('knex')({ client: 'pg', connection, pool });
 }
 
-/** A storage that says that it exports by itself: the profiler does not. */
-function switched(storage) {
-  if (process.env.BENCH_SWITCHES !== '1') return storage;
-  return { ...storage, exported: () => (globalThis.sendsNothing === true ? {} : null) };
-}
-
 /** Default settings where no options are given; the tables are there already. The profiles have connections of their own. */
 async function startProfiler({ connection, schema, options = {} }) {
   const { createPostgresStorage, createProfiler } = await import('../../dist/app/index.js');
   return createProfiler({
-    storage: switched(createPostgresStorage({ connection, schema })),
+    storage: createPostgresStorage({ connection, schema }),
     Router: require('express').Router,
     // NODE_ENV is production here.
     enabled: true,
@@ -37,9 +30,6 @@ async function main() {
   app.listen(Number(BENCH_PORT), '127.0.0.1');
   process.on('message', (question) => {
     if (question === 'counters') process.send(profiler?.counters() ?? null);
-    if (question !== 'send' && question !== 'send nothing') return;
-    globalThis.sendsNothing = question === 'send nothing';
-    process.send(question);
   });
   process.once('SIGTERM', async () => {
     await profiler?.close();

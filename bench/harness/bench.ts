@@ -30,9 +30,7 @@ export interface ServeOptions {
   /** Where Hindsight stores; default: a fresh schema. */
   profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
-  profilerOptions?: Pick<ProfilerOptions, 'sampleRate' | 'otlp' | 'otlpEndpoint'>;
-  /** What it exports can be switched off and on, by the messages `send nothing` and `send`. */
-  switches?: boolean;
+  profilerOptions?: Pick<ProfilerOptions, 'sampleRate'>;
 }
 
 export interface Bench {
@@ -52,10 +50,7 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
   const getDatabase = (): Promise<Database> => (database ??= startDatabase());
   const getCollector = (): Promise<Collector> => (collector ??= startCollector());
 
-  async function environmentOf(
-    variant: Variant,
-    { queries, profiles, profilerOptions, switches }: ServeOptions,
-  ) {
+  async function environmentOf(variant: Variant, { queries, profiles, profilerOptions }: ServeOptions) {
     const env: Record<string, string> = {};
     if (queries === true) env.BENCH_DATABASE = JSON.stringify((await getDatabase()).connection);
     if (variant === 'hindsight') {
@@ -63,7 +58,6 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
       env.BENCH_PROFILER = JSON.stringify({ ...place, options: profilerOptions });
     }
     if (preloadOf(variant) !== null) env.BENCH_COLLECTOR = (await getCollector()).address;
-    if (switches === true) env.BENCH_SWITCHES = '1';
     return env;
   }
 

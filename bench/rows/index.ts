@@ -4,7 +4,6 @@ import { errorPage } from './error-page.ts';
 import { hosts } from './hosts.ts';
 import { memory } from './memory.ts';
 import { bytes, page } from './page.ts';
-import { otlp } from './otlp.ts';
 import { pages } from './pages.ts';
 import { controlOnly, plain, queries, sampledOut } from './requests.ts';
 import { start } from './start.ts';
@@ -16,7 +15,6 @@ const rows: readonly Row[] = [
   plain,
   queries,
   sampledOut,
-  otlp,
   tail,
   writer,
   writerEmbedded,

@@ -7,24 +7,21 @@ import { readOptions } from '../../app/config/settings.ts';
 describe('settings of the export to OpenTelemetry', () => {
   it('are off by default, and then not checked', () => {
     expect(otlpTarget(readOptions({}))).to.equal(null);
-    const env = { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_EXPORTER_OTLP_HEADERS: '%' }; // prettier-ignore
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317', OTEL_EXPORTER_OTLP_HEADERS: '%' }; // prettier-ignore
     expect(() => readConfig(env)).to.not.throw();
   });
 
-  it('have the defaults of OpenTelemetry', () => {
+  it('have defaults', () => {
     expect(otlpTarget(readOptions({ otlp: true }))).to.deep.equal({
-      tracesUrl: 'http://localhost:4318/v1/traces',
-      logsUrl: 'http://localhost:4318/v1/logs',
+      endpoint: 'http://localhost:4318',
       headers: {},
-      protocol: 'http/protobuf',
-      isCompressed: false,
-      timeoutMs: 10_000,
+      isCompressed: true,
     });
   });
 
-  it('append to the path of the endpoint', () => {
+  it('keep the path of the endpoint', () => {
     const target = otlpTarget(readOptions({ otlp: true, otlpEndpoint: 'https://otlp.example.com/a/' }));
-    expect(target?.logsUrl).to.equal('https://otlp.example.com/a/v1/logs');
+    expect(target?.endpoint).to.equal('https://otlp.example.com/a');
   });
 
   it('read headers as OpenTelemetry writes them', () => {
@@ -37,7 +34,6 @@ describe('settings of the export to OpenTelemetry', () => {
 
   for (const [name, env] of Object.entries({
     OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318',
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     OTEL_EXPORTER_OTLP_COMPRESSION: 'brotli',
     OTEL_EXPORTER_OTLP_HEADERS: 'key-0123456789',
     PROFILER_OTLP: 'http://localhost:4318',

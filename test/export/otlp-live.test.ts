@@ -1,4 +1,4 @@
-/** A host that exports what it records: from its request to the collector, with memory and with PostgreSQL. */
+/** A host that exports what it records: from its request to the collector. */
 import { expect } from 'chai';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
@@ -7,7 +7,6 @@ import type { ProfilerOptions } from '../../app/index.ts';
 import type { Health } from '../../app/profiler/health.ts';
 import { close, listen } from '../support/listen.ts';
 import { attributeOf, withCollector } from '../support/otlp-collector.ts';
-import { withPostgres } from '../support/postgres.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { until } from '../support/waiting.ts';
 import { finalProfile } from '../support/final-profile.ts';
@@ -46,7 +45,6 @@ async function tokenOf(url: string, headers: Record<string, string> = {}): Promi
 describe('a host that exports to OpenTelemetry', () => {
   withQuietConsole();
   const collector = withCollector();
-  const server = withPostgres();
 
   function options(): ProfilerOptions {
     return {
@@ -65,45 +63,63 @@ describe('a host that exports to OpenTelemetry', () => {
     return health.exported?.sent ?? 0;
   }
 
-  async function expectExported({ origin }: Host): Promise<void> {
-    const token = await tokenOf(`${origin}/orders/7?access_token=${SECRET}`);
-    await tokenOf(`${origin}/_profiler/`);
-    await until(async () => (await sentBy(origin)) === 1, 'the profile to be sent');
-    const [root, ...inner] = collector.spans();
-    expect(root!.name).to.equal('GET /orders/:id');
-    expect(attributeOf(root!, 'hindsight.token')).to.equal(token);
-    expect(inner.map(({ name, parentSpanId }) => [name, parentSpanId])).to.deep.equal([
-      ['price the order', root!.spanId],
-    ]);
-    expect(collector.logRecords().map(({ severityText, spanId }) => [severityText, spanId])).to.deep.equal([
-      ['ERROR', root!.spanId],
-    ]);
-    expect(collector.received[0]!.headers.authorization).to.equal(API_KEY);
-    const page = await fetch(`${origin}/_profiler/${token}.otlp.json`);
-    const { resourceSpans } = (await page.json()) as (typeof collector.received)[0]['data'];
-    expect(resourceSpans).to.deep.equal(collector.received[0]!.data.resourceSpans);
-    for (const { body } of collector.received) {
-      expect(body.includes(SECRET)).to.equal(false);
-      expect(body.includes('[masked ')).to.equal(true);
-    }
-    expect(await (await fetch(`${origin}/_profiler/${token}.json`)).text()).to.not.contain(API_KEY.slice(7));
-    expect(await (await fetch(`${origin}/_profiler/health`)).text()).to.contain('Export to OpenTelemetry');
-    expect(await (await fetch(`${origin}/_profiler/health.md`)).text()).to.contain('1 profiles sent');
-  }
+  it('sends what it records, masked, as the page has it', () =>
+    withHost(options(), async ({ origin }) => {
+      const token = await tokenOf(`${origin}/orders/7?access_token=${SECRET}`);
+      await tokenOf(`${origin}/_profiler/`);
+      await until(async () => (await sentBy(origin)) === 1, 'the profile to be sent');
+      const [root, ...inner] = collector.spans();
+      expect(root!.name).to.equal('GET /orders/:id');
+      expect(attributeOf(root!, 'hindsight.token')).to.equal(token);
+      expect(attributeOf(root!, 'hindsight.findings')).to.deep.equal({
+        values: [{ stringValue: 'logged error' }],
+      });
+      expect(inner.map(({ name, parentSpanId }) => [name, parentSpanId])).to.deep.equal([
+        ['price the order', root!.spanId],
+      ]);
+      expect(collector.logRecords().map(({ severityText, spanId }) => [severityText, spanId])).to.deep.equal([
+        ['ERROR', root!.spanId],
+      ]);
+      expect(collector.received[0]!.headers.authorization).to.equal(API_KEY);
+      const page = await fetch(`${origin}/_profiler/${token}.otlp.json`);
+      const { resourceSpans } = (await page.json()) as (typeof collector.received)[0]['data'];
+      expect(resourceSpans).to.deep.equal(collector.received[0]!.data.resourceSpans);
+      for (const { content } of collector.received) {
+        expect(content.includes(SECRET)).to.equal(false);
+        expect(content.includes('••••••')).to.equal(true);
+      }
+      expect(await (await fetch(`${origin}/_profiler/${token}.json`)).text()).to.not.contain(
+        API_KEY.slice(7),
+      );
+      expect(await (await fetch(`${origin}/_profiler/health`)).text()).to.contain('Export to OpenTelemetry');
+      expect(await (await fetch(`${origin}/_profiler/health.md`)).text()).to.contain('1 sent');
+    }));
 
-  it('sends what it stores in memory, from a thread of its own', () => withHost(options(), expectExported));
-
-  it('sends what it stores in PostgreSQL', async () => {
-    const { host, port, user, database } = server().connection;
-    const databaseUrl = `postgres://${user}@/${database}?host=${encodeURIComponent(host)}&port=${port}`;
-    await withHost({ ...options(), databaseUrl }, async (running) => {
-      await expectExported(running);
-      const profile = await running.profiler.profiles.find({ limit: 1, offset: 0 });
-      expect(profile.rows).to.have.length(1);
+  it('does not record its own calls, nor passes a trace on with them', async () => {
+    await withHost({ ...options(), traceHosts: ['*'] }, async ({ origin, profiler }) => {
+      const tokens: string[] = [];
+      for (let asked = 0; asked < 3; asked++) tokens.push(await tokenOf(`${origin}/orders/${asked}`));
+      await until(async () => (await sentBy(origin)) === 3, 'the profiles to be sent');
+      for (const token of tokens) {
+        const profile = await finalProfile(profiler, token);
+        expect(profile.panels.http_client?.data ?? null).to.equal(null);
+      }
     });
+    for (const { headers } of collector.received) expect(headers).to.not.have.property('traceparent');
   });
 
-  it('counts each stored document once: sent, left out, dropped or waiting', () =>
+  it('says so, and sends JSON, where another protocol is set', async () => {
+    const said: string[] = [];
+    const warn = (sentence: string): void => void said.push(sentence);
+    await withHost({ ...options(), otlpProtocol: 'grpc', warn }, async ({ origin }) => {
+      await tokenOf(`${origin}/orders/7`);
+      await until(async () => (await sentBy(origin)) === 1, 'the profile to be sent');
+    });
+    expect(said).to.include('OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"; profiles are sent as http/json.');
+    expect(collector.received[0]!.headers['content-type']).to.equal('application/json');
+  });
+
+  it('counts each profile once: sent, left out, dropped or waiting', () =>
     withHost(options(), async ({ origin }) => {
       const health = async (): Promise<Health> =>
         (await (await fetch(`${origin}/_profiler/health.json`)).json()) as Health;
@@ -126,7 +142,7 @@ describe('a host that exports to OpenTelemetry', () => {
     let last = '';
     await withHost(options(), async ({ origin }) => {
       await tokenOf(`${origin}/orders/7`);
-      await until(async () => (await sentBy(origin)) === 1, 'the thread to run');
+      await until(async () => (await sentBy(origin)) === 1, 'the first one to be sent');
       last = await tokenOf(`${origin}/orders/8`);
     });
     expect(collector.spans().map((span) => attributeOf(span, 'hindsight.token'))).to.contain(last);

@@ -1,59 +1,15 @@
-/** An OpenTelemetry collector: decodes what it gets by the messages that OpenTelemetry's own package was generated from. */
+/** An OpenTelemetry collector that takes OTLP/JSON. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from 'node:http'; // prettier-ignore
 import { createServer as createTlsServer } from 'node:https';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { AnyValue, KeyValue, LogsData, OtlpLogRecord, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts'; // prettier-ignore
 
-/** A message that pbjs generated. */
-interface Message {
-  decode(body: Uint8Array): object;
-  toObject(message: object, options: object): object;
-}
-
-interface Generated {
-  opentelemetry: {
-    proto: {
-      collector: {
-        trace: { v1: { ExportTraceServiceRequest: Message } };
-        logs: { v1: { ExportLogsServiceRequest: Message } };
-      };
-    };
-  };
-}
-
-const generated = createRequire(import.meta.url)(
-  '@opentelemetry/otlp-transformer/build/src/generated/root',
-) as Generated;
-const { trace, logs } = generated.opentelemetry.proto.collector;
-
-/** Ids are bytes in protobuf and hexadecimal in OTLP/JSON. */
-function withHexIds(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withHexIds);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]: [string, unknown]) => [
-      key,
-      /^(?:trace|span|parentSpan)Id$/.test(key) && typeof inner === 'string'
-        ? Buffer.from(inner, 'base64').toString('hex')
-        : withHexIds(inner),
-    ]),
-  );
-}
-
-/** A request in protobuf -> its JSON form. */
-export function decodeProtobuf(signal: 'traces' | 'logs', body: Uint8Array): TracesData & LogsData {
-  const message = signal === 'traces' ? trace.v1.ExportTraceServiceRequest : logs.v1.ExportLogsServiceRequest;
-  const plain = message.toObject(message.decode(body), { longs: String, bytes: String });
-  return withHexIds(plain) as TracesData & LogsData;
-}
-
 export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
-  /** As sent. */
-  body: Buffer;
+  /** Decompressed. */
+  content: Buffer;
   data: TracesData & LogsData;
 }
 
@@ -76,12 +32,8 @@ async function receive(req: IncomingMessage): Promise<Received> {
   for await (const chunk of req as AsyncIterable<Buffer>) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   const content = req.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-  const path = req.url ?? '';
-  const data =
-    req.headers['content-type'] === 'application/json'
-      ? (JSON.parse(content.toString()) as TracesData & LogsData)
-      : decodeProtobuf(path.endsWith('/logs') ? 'logs' : 'traces', content);
-  return { path, headers: req.headers, body, data };
+  const data = JSON.parse(content.toString()) as TracesData & LogsData;
+  return { path: req.url ?? '', headers: req.headers, content, data };
 }
 
 /** Registers hooks for the current `describe`. `certificate`: it speaks TLS. */

@@ -45,7 +45,7 @@ function exportSentence({ exported }: Health): string[] {
   const { given, sent, leftOut, dropped, pending, retries } = exported;
   const lost = Object.entries(dropped).map(([reason, count]) => `, ${count} dropped (${prose(reason)})`);
   return [
-    `Export to OpenTelemetry: ${given} stored documents; ${sent} profiles sent, ${leftOut} error pages and own pages not sent, ${pending} waiting${lost.join('')}; ${retries} retries.`,
+    `Export to OpenTelemetry: ${given} profiles; ${sent} sent, ${leftOut} error pages and own pages not sent, ${pending} waiting${lost.join('')}; ${retries} retries.`,
   ];
 }
 
