@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { Worker } from 'node:worker_threads';
 import { createError } from './errors.ts';
 
 /** This file, or what it was bundled into: bundlers that make CommonJS leave no `import.meta.url`. */
@@ -25,7 +24,7 @@ function isPackage(folder: string): boolean {
   }
 }
 
-/** Where a bundle with our code finds the installed package, with its templates, styles and thread. */
+/** Where a bundle with our code finds the installed package, with its templates and styles. */
 function installedRoot(file: string): string {
   try {
     return dirname(module.createRequire(file).resolve('express-hindsight/package.json'));
@@ -62,47 +61,6 @@ export function isBuilt(): boolean {
 export function moduleUrl(name: string): URL {
   const folder = join(packageRoot(), isBuilt() ? join('dist', 'app') : 'app');
   return pathToFileURL(join(folder, `${name}${isBuilt() ? '.js' : '.ts'}`));
-}
-
-/** Goes with Node 20: Node.js 22.18 and later run TypeScript by themselves. */
-function runsTypeScript(): boolean {
-  return Boolean((process.features as { typescript?: unknown }).typescript);
-}
-
-/** What esbuild makes of modules under `app/`, by name. */
-const bundles = new Map<string, string>();
-
-/** Goes with Node 20, where a thread does not inherit tsx from its process, and would need half a second to load it. */
-function bundleOf(name: string, url: URL): string {
-  const { buildSync } = requirePackage('esbuild') as {
-    buildSync(options: object): { outputFiles: readonly { text: string }[] };
-  };
-  const options = {
-    entryPoints: [fileURLToPath(url)],
-    bundle: true,
-    write: false,
-    platform: 'node',
-    packages: 'external',
-    define: { 'import.meta.url': JSON.stringify(url.href) },
-  };
-  const text =
-    bundles.get(name) ??
-    buildSync(options)
-      .outputFiles.map((file) => file.text)
-      .join('');
-  bundles.set(name, text);
-  return text;
-}
-
-/** A thread that runs a module under `app/`, from source as from `dist`. Its memory is limited, because it has one batch at a time. */
-export function startWorker(name: string, workerData: unknown): Worker {
-  const url = moduleUrl(name);
-  const options = {
-    workerData,
-    resourceLimits: { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2 },
-  };
-  if (url.pathname.endsWith('.js') || runsTypeScript()) return new Worker(url, options);
-  return new Worker(bundleOf(name, url), { ...options, eval: true, execArgv: [] });
 }
 
 /**
