@@ -7,16 +7,7 @@ import { dirname, join, posix } from 'node:path';
 import { bundleScript, minifyStyles } from './assets.cjs';
 
 /** Modules that are started, imported from outside, or shared with an owner's routes, which must get the same classes. */
-const ENTRIES = [
-  'index',
-  'testing',
-  'service',
-  'server',
-  'migrate',
-  'cli',
-  'errors',
-  'urls',
-];
+const ENTRIES = ['index', 'testing', 'service', 'server', 'migrate', 'cli', 'errors', 'urls'];
 
 /** `app` is the built folder. Without esbuild, or its binary for this machine, the compiler's output runs unbundled. */
 export async function bundle(app, root) {
