@@ -58,6 +58,22 @@ export function isEnabled(given: boolean | undefined, env: Environment = process
   return given ?? readEnvironment({ enabled }, env).enabled ?? !isProduction(env);
 }
 
+/** What decides where profiles are stored. `dir`: null if the variable is not set; an empty text keeps them in memory. */
+export function environmentOfStore(env: Environment = process.env): {
+  env: Environment;
+  dir: string | null;
+  isTest: boolean;
+  isFrozenBetween: boolean;
+} {
+  return {
+    env,
+    dir: env[profilerSettings.dir.name]?.trim() ?? null,
+    isTest: env.NODE_ENV === 'test',
+    // These platforms stop the process after each response.
+    isFrozenBetween: env.AWS_LAMBDA_FUNCTION_NAME !== undefined || env.VERCEL !== undefined,
+  };
+}
+
 /** The editor that places on the pages open; null: none. */
 export function editorOf(
   given: string | null,

@@ -8,7 +8,6 @@ export { type ApolloPlugin, apolloPlugin } from './compose/apollo-plugin.ts';
 export { HindsightModule } from './compose/nestjs-module.ts';
 export type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
 export { type HostMigrationOptions, runProfilerMigrations } from './compose/run-profiler-migrations.ts';
-export { createMemoryStorage } from './storage/memory-profile-storage.ts';
 export { createPostgresStorage, type HostStorageOptions } from './compose/create-postgres-storage.ts';
 export type { Comparable } from './profiler/comparable.ts';
 export type { Context } from './profiler/context.ts';
@@ -21,18 +20,17 @@ export type { PanelRecord, PanelSummary } from './profiler/profile.ts';
 export type { Profile } from './profiler/profile.ts';
 export type { ProfileIndex } from './profiler/profile-index.ts';
 export type { RouteSummaries, SummaryQuery } from './profiler/route-summary.ts';
+export type { FindResult, ProfileQuery } from './profiler/storage.ts';
 export type {
-  FindResult,
-  ProfileQuery,
-  ProfileStorage,
-  QueuedProfile,
-  ReadOptions,
-  ReadProfile,
-  RetentionLimits,
-  SharedPart,
-  StoredProfile,
-  TokenLease,
-} from './profiler/storage.ts';
+  FindText,
+  Row,
+  RowLabels,
+  Store,
+  StoredRecord,
+  StoreItem,
+  StoreLimits,
+  StoreState,
+} from './profiler/store.ts';
 
 /** One profiler for several applications, or mounted by hand: docs/embedding.md. */
 export function createProfiler(options: ProfilerOptions = {}): Profiler {

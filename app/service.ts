@@ -2,7 +2,6 @@
  * The service without its process: configuration -> an HTTP server that does not listen yet, and a database that is opened once it
  * does. A door of its own, `express-hindsight/service`: a host that mounts the profiler loads none of it.
  */
-import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -17,7 +16,7 @@ import type { DatabaseAccess } from './compose/open-database.ts';
 import { createDrain, firstResponse } from './compose/drain.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
-import { createDeferredStorage } from './profiler/deferred-storage.ts';
+import { createDeferredStore } from './profiler/deferred-store.ts';
 import { escapeLogEntry } from './profiler/escape-controls.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { stackText } from './profiler/thrown-value.ts';
@@ -76,13 +75,6 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
   return createRedactor({ secrets, publicValues });
 }
 
-/** One per schema of a database: services that share `VAR_DIR` must not share the key of their tokens and forms, nor store each other's profiles. */
-function folderOf({ varDir, database, schema }: Config, name: 'tokens' | 'black-box'): string {
-  const place = [database?.host, database?.port, database?.name, schema];
-  const hash = createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 16);
-  return join(varDir, name, hash);
-}
-
 export function createService(options: ServiceOptions): Service {
   const { config, routes } = options;
   // Captured before the profiler wraps them: the service's own lines are not logs of the application.
@@ -94,7 +86,7 @@ export function createService(options: ServiceOptions): Service {
   };
   const redactor = createRedactorFor(config);
   const resolver = createOriginResolver(config);
-  const storage = createDeferredStorage();
+  const storage = createDeferredStore();
   const access: DatabaseAccess = createDatabaseAccess({
     config,
     redactor,
@@ -147,8 +139,6 @@ export function createService(options: ServiceOptions): Service {
       settings: config.shown,
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
-      tokenFolder: folderOf(config, 'tokens'),
-      blackBox: config.profiler.blackBox ?? folderOf(config, 'black-box'),
       onRequest: [access.readMigrations],
       warn: log,
     });
@@ -163,7 +153,7 @@ export function createService(options: ServiceOptions): Service {
       .then(({ cleanUploads }) => cleanUploads(join(config.varDir, 'tmp')))
       .catch(() => undefined);
     await access.open();
-    await profiler?.refillTokens().catch(() => undefined);
+    await profiler?.sayIfPaused().catch(() => undefined);
   }
 
   return {
@@ -185,8 +175,6 @@ export function createService(options: ServiceOptions): Service {
       const lost = Object.entries(counters?.dropped ?? {});
       if (lost.length > 0)
         log(`Profiles lost: ${lost.map(([reason, count]) => `${count} (${reason})`).join(', ')}.`);
-      if (counters !== undefined && counters.left > 0)
-        log(`Profiles left for the next start: ${counters.left}.`);
       await access.close();
     },
   };

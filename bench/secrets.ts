@@ -1,7 +1,7 @@
 /**
  * `npm run secrets [-- --places=log,SQL]`: plants each example of SECURITY.md's table in each place that a request can carry it, through the
  * whole service on a real PostgreSQL and Redis, and looks for it in everything that the profiler stores, shows or writes: rows, pages,
- * JSON, Markdown, HAR, the command line, the MCP server, the black box, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
+ * JSON, Markdown, HAR, the command line, the MCP server, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
  */
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -41,8 +41,8 @@ function profilerOf({ profiler }: Service): Profiler {
   return profiler;
 }
 
-/** Milliseconds after which a process without its database has left everything in its black box. */
-const LEFT_AFTER = 1000;
+/** Milliseconds after which a process without its database has everything in its files. */
+const LEFT_AFTER = 4000;
 
 /** Text of every file below a folder. */
 function filesBelow(folder: string): string {
@@ -175,15 +175,15 @@ async function main(): Promise<void> {
         look(kind, await get(`/_profiler/${token}${form}`), plants);
   }
 
-  /** While the database is away, what is recorded goes to the black box. Places that need it are left out. */
-  async function lookIntoBlackBox(all: readonly Planting[], plants: readonly Plant[]): Promise<void> {
+  /** While the database is away, what is recorded goes to files. Places that need it are left out. */
+  async function lookIntoFiles(all: readonly Planting[], plants: readonly Plant[]): Promise<void> {
     relay.set('refuse');
     for (const planting of all)
       if (planting.plants[0]?.place.startsWith('SQL') === false) await ask(planting);
     await sleep(LEFT_AFTER);
-    const left = filesBelow(join(varDir, 'black-box'));
-    if (!left.includes('"document"')) throw new Error('Nothing is in the black box.');
-    look('black box', left, plants);
+    const left = filesBelow(join(varDir, 'profiles'));
+    if (!left.includes('"token"')) throw new Error('Nothing is in the files.');
+    look('files', left, plants);
     relay.set('pass');
   }
 
@@ -215,7 +215,7 @@ async function main(): Promise<void> {
     for (const name of ['list_requests', 'latest_failure', 'explain_slow', 'why_404', 'routes'])
       look('MCP', await askMcp(name, {}), numbered);
     for (const kind of ['job', 'command']) await readWork(kind, numbered);
-    await lookIntoBlackBox(all, numbered);
+    await lookIntoFiles(all, numbered);
     await service.close();
     const knex = openKnex(database.connection);
     const tables = await knex.raw<{ rows: { name: string }[] }>(

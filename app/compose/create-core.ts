@@ -1,36 +1,35 @@
-/** Creates the parts that record requests and read them back: tokens -> recorder -> writer -> storage -> profiles. */
+/** Creates the parts that record requests and read them back: tokens -> recorder -> store -> profiles. */
 import type { ProfilerSettings } from '../config/settings.ts';
 import { ContextTracker } from '../profiler/context.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
-import { createBlackBox, type EndNote } from '../profiler/black-box.ts';
-import { type EndedProcess, storeLeftBoxes } from '../profiler/left-boxes.ts';
-import { createLedger, type Ledger } from '../profiler/ledger.ts';
-import { createProcessEnd, type End } from '../profiler/process-end.ts';
-import { createHousekeeper } from '../profiler/housekeeper.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 import { searchedFields } from '../profiler/find-text.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { createHousekeeper } from '../profiler/housekeeper.ts';
+import { createLedger, type Fate, type Ledger } from '../profiler/ledger.ts';
 import type { Panel } from '../profiler/panel.ts';
-import { createReadWithRetry } from '../profiler/read-with-retry.ts';
+import { createProcessEnd, type End, type EndedProcess } from '../profiler/process-end.ts';
 import { createProfiles, type Profiles } from '../profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
-import type { Redactor } from '../profiler/redact.ts';
 import { createRecordingLimit, type RecordingLimit } from '../profiler/recording-limit.ts';
-import type { ProfileStorage, StoredProfile } from '../profiler/storage.ts';
-import { createTokenReserve } from '../profiler/token-reserve.ts';
-import { createTokenSource } from '../profiler/token-source.ts';
-import { createWriter, type Writer } from '../profiler/writer.ts';
+import type { Redactor } from '../profiler/redact.ts';
+import type { SharedPart, StoredProfile } from '../profiler/storage.ts';
+import type { Store } from '../profiler/store.ts';
+import { createTokens } from '../profiler/tokens.ts';
 import { urls } from '../urls.ts';
 import { processProfilers } from './process-profilers.ts';
 
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
-/** Name of the setting that says which process ended last. */
-const LAST_END = 'last_end';
-/** Milliseconds after which it is asked whether this process still runs. */
-const FLUSH_WITHIN_MS = 1000;
+/** Name of the setting that says which process failed last. */
+const LAST_END = 'last-end';
+/** Milliseconds after which a shared part in use is stored again, so that it is not deleted. */
+const PART_AGAIN_MS = 1_800_000;
+/** Shared parts remembered as stored. An application has few, unless its routes change with each request. */
+const MOST_PARTS = 1000;
 
 export interface CoreOptions {
-  storage: ProfileStorage;
+  store: Store;
   panels: readonly Panel[];
   rules: readonly FindingRule[];
   redactor: Redactor;
@@ -38,10 +37,7 @@ export interface CoreOptions {
   process: string;
   /** Name of the release that runs; null: unknown. */
   release: string | null;
-  tokenFolder?: string | undefined;
-  /** Where what can't be stored is left for the next start; null: it is lost. */
-  blackBoxFolder: string | null;
-  /** Called with each profile that is passed to the writer. */
+  /** Called with each profile that is passed to the store. */
   onProfile?: (profile: StoredProfile) => void;
   warn: (sentence: string) => void;
 }
@@ -51,102 +47,93 @@ export interface Core {
   recorder: Recorder;
   recording: Recording;
   profiles: Profiles;
-  writer: Writer;
   ledger: Ledger;
-  /** The process of this application that ended last without storing everything; null if none did. */
+  /** The process of this application that failed last; null if none did. */
   lastEnd(): Promise<EndedProcess | null>;
-  /** The process is about to end: what is open and queued is left for the next start, in case that it can't be stored. */
-  leave(): void;
   /** Why only a summary of a request is recorded; null: it is recorded in full. */
   summaryReason: RecordingLimit['summaryReason'];
-  /** Leases tokens from the storage, once it is available, and reads whether recording is paused. */
-  refill(): Promise<void>;
-  /** Stores what is queued, within `timeoutMs`. */
+  /** Says whether recording is paused. */
+  sayIfPaused(): Promise<void>;
+  /** Stores what is open and queued, within `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
 }
 
 export function createCore(options: CoreOptions): Core {
-  const { storage, panels, rules, redactor, settings, tokenFolder, blackBoxFolder, onProfile, warn } =
-    options;
-  const { isShared } = storage;
+  const { store, panels, rules, redactor, settings, onProfile, warn } = options;
   const ledger = createLedger();
-  const blackBox =
-    blackBoxFolder === null
-      ? undefined
-      : createBlackBox({ folder: blackBoxFolder, process: options.process, warn });
-  let isClosed = false;
-  let failure: EndNote | null = null;
   const tracker = new ContextTracker();
-  const tokens = createTokenSource({
-    lease: storage.leaseTokens?.bind(storage),
-    reserve: tokenFolder === undefined ? undefined : createTokenReserve(tokenFolder),
-  });
-  const recording = createRecording(storage);
+  const tokens = createTokens(store.setting.bind(store), options.process);
+  const recording = createRecording(store);
   const limit = createRecordingLimit({
     fullPerSecond: settings.fullPerSecond === 'unlimited' ? Infinity : settings.fullPerSecond,
     isTested: () => processProfilers().isTested,
     sampleRate: settings.sampleRate,
     isPaused: () => recording.pausedAt() !== null,
   });
-  let begun = false;
-
-  /** Not before the first request: to create a profiler writes nothing. */
-  function begin(): void {
-    begun = true;
-    processEnd.begin();
-    if (isShared) blackBox?.open();
-  }
 
   /** Synchronous. */
-  function end({ isOver, isDrained = false, how, isFailure, by }: End): void {
-    // What the memory of this process had is gone anyway.
-    if (!isShared && !isFailure && by === null) return;
+  function end({ isOver, how, isFailure, by }: End): void {
     if (by !== null) {
       by.endedProcess = how;
       if (by.ended) by.onLateFact?.(by);
     }
     recorder.storeOpen({ isOver });
-    writer.leave();
-    const note: EndNote = { at: Date.now(), how };
-    blackBox?.end(note);
-    if (isFailure) failure = note;
-    // The next start notes how this one failed.
-    if (!isDrained && writer.counters().pending === 0 && isOver && !isFailure) blackBox?.remove();
+    const last: EndedProcess = { process: options.process, at: Date.now(), how };
+    store.closeSync(isFailure ? { name: LAST_END, value: JSON.stringify(last) } : undefined);
   }
 
-  const processEnd = createProcessEnd({ store: end, current: () => tracker.current(), signals: isShared });
-  const writer = createWriter({ storage, ledger, blackBox, warn });
+  const processEnd = createProcessEnd({ store: end, current: () => tracker.current() });
+  /** When a shared part was stored, by its id. */
+  const partsStored = new Map<string, number>();
+
+  function storePart({ id, text }: SharedPart): void {
+    const now = performance.now();
+    if (now - (partsStored.get(id) ?? -Infinity) < PART_AGAIN_MS) return;
+    partsStored.delete(id);
+    partsStored.set(id, now);
+    dropOldest(partsStored, MOST_PARTS);
+    store.setting(`part-${id}`, text).catch(() => partsStored.delete(id));
+  }
+
+  function add(profile: StoredProfile, shared: readonly SharedPart[], given?: Fate): void {
+    const { kind, startedAt } = profile.index;
+    const fate = given ?? ledger.open('application');
+    if (kind !== 'profiler' && recording.leavesOut(startedAt)) {
+      ledger.leftOut(fate, 'recording paused');
+      return;
+    }
+    onProfile?.(profile);
+    shared.forEach(storePart);
+    ledger.queued(fate);
+    const settled = (dropped: string | null): void => {
+      if (dropped === null) ledger.stored(fate);
+      else ledger.dropped(fate, dropped);
+    };
+    store.add([{ row: profile.index, text: profile.document, settled }]);
+  }
+
   const recorder = createRecorder({
     panels,
     rules,
     redactor,
     nextToken: () => tokens.next(),
-    nextUnrecorded: () => tokens.nextSampledOut(),
+    nextUnrecorded: () => tokens.nextLeftOut(),
     limit,
     ledger,
-    write(profile, shared, fate) {
-      const { kind, startedAt } = profile.index;
-      if (kind !== 'profiler' && recording.leavesOut(startedAt)) {
-        if (fate !== undefined) ledger.leftOut(fate, 'recording paused');
-        return;
-      }
-      onProfile?.(profile);
-      writer.enqueue(profile, shared, fate);
-    },
+    write: add,
     process: options.process,
     release: options.release,
     warn,
   });
   const profiles = createProfiles({
     recorder,
-    writer,
-    storage,
-    readStored: createReadWithRetry(storage, tokens),
+    store,
+    tokens,
     searched: searchedFields(panels),
-    isUnrecorded: (token) => recording.wasPaused() && tokens.isSampledOut(token),
+    isUnrecorded: (token) => recording.wasPaused() && tokens.isLeftOut(token),
   });
   const housekeeper = createHousekeeper({
-    storage,
+    store,
     retention: {
       ageMs: settings.retentionHours * HOUR_MS,
       count: settings.retentionCount,
@@ -155,55 +142,23 @@ export function createCore(options: CoreOptions): Core {
     warn,
   });
 
-  /** False if the storage fails. */
-  async function noteEnd(last: EndedProcess): Promise<boolean> {
-    try {
-      await storage.writeSetting(LAST_END, JSON.stringify(last));
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  async function restoreLeft(folder: string): Promise<void> {
-    const ended = await storeLeftBoxes({
-      folder,
-      enqueue(profile, shared) {
-        writer.enqueue(profile, shared, ledger.open('earlier'));
-      },
-      flush: () => writer.flush(FLUSH_WITHIN_MS),
-      isClosed: () => isClosed,
-      warn,
-    });
-    const last = ended.at(-1);
-    if (last !== undefined && !isClosed) await noteEnd(last);
-  }
-
-  const leftBoxes = blackBoxFolder === null ? Promise.resolve() : restoreLeft(blackBoxFolder);
-
   return {
     tracker,
     recorder,
     recording,
     profiles,
-    writer,
     ledger,
     async lastEnd() {
-      await leftBoxes;
-      const text = await storage.readSetting(LAST_END);
+      const text = await store.setting(LAST_END);
       return text === null ? null : (JSON.parse(text) as EndedProcess);
     },
-    leave() {
-      recorder.storeOpen({ isOver: false });
-      writer.leave();
-    },
     summaryReason(headers, isAsked) {
-      if (!begun) begin();
+      // Not before the first request: to create a profiler has no effect.
+      processEnd.begin();
       recording.check();
       return limit.summaryReason(headers, isAsked);
     },
-    async refill() {
-      await tokens.refill();
+    async sayIfPaused() {
       await recording.refresh();
       const pausedAt = recording.pausedAt();
       if (pausedAt !== null)
@@ -214,12 +169,8 @@ export function createCore(options: CoreOptions): Core {
     async close(timeoutMs) {
       housekeeper.close();
       recorder.close();
-      await writer.close(timeoutMs);
-      isClosed = true;
-      const isNoted = failure === null || (await noteEnd({ process: options.process, ...failure }));
-      if (isNoted && writer.counters().left === 0) blackBox?.remove();
+      await store.close(timeoutMs);
       processEnd.close();
-      await storage.close();
       tracker.close();
     },
   };

@@ -1,4 +1,5 @@
 /** What shows profiles: the guard, the pages with their live list, and the pages of errors. */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { editorOf } from '../config.ts';
 import { createLive, type Live } from '../controllers/profiler/live.ts';
@@ -14,9 +15,11 @@ import { createSourceViews, type SourceViewOptions } from './source-views.ts';
 import { createLazyPages, type LazyPages } from './lazy-pages.ts';
 import type { Profiler, ServiceOptions } from './profiler-options.ts';
 
+const FORM_KEY_BYTES = 32;
+
 interface HostPagesParts extends Pick<
   CoreOptions,
-  'storage' | 'panels' | 'rules' | 'settings' | 'process' | 'warn'
+  'store' | 'panels' | 'rules' | 'settings' | 'process' | 'warn'
 > {
   options: ServiceOptions;
   core: Core;
@@ -42,6 +45,12 @@ export interface HostPages {
   handlers: Pick<Profiler, 'pages' | 'errors' | 'respondWithError'>;
 }
 
+/** All processes of a store accept each other's forms. */
+async function sharedKeyOf(store: CoreOptions['store']): Promise<Buffer> {
+  const proposed = randomBytes(FORM_KEY_BYTES).toString('hex');
+  return Buffer.from((await store.setting('form-key', proposed, { onlyIfAbsent: true })) ?? proposed, 'hex');
+}
+
 export function createHostPages(parts: HostPagesParts): HostPages {
   const {
     options,
@@ -49,7 +58,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     settings,
     panels,
     rules,
-    storage,
+    store,
     process: name,
     source,
     sourceOf,
@@ -58,7 +67,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
   } = parts;
   const { root } = source;
   const editor = editorOf(settings.editor, root);
-  const { tracker, recorder, recording, profiles, writer } = core;
+  const { tracker, recorder, recording, profiles } = core;
 
   const guard = createGuard({
     password: settings.password,
@@ -74,7 +83,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
   const pages = createLazyPages({
     profiles,
     recording,
-    forms: createFormSigner({ sharedKey: storage.formKey?.bind(storage) }),
+    forms: createFormSigner({ sharedKey: () => sharedKeyOf(store) }),
     live,
     cpu: parts.cpu,
     panels,
@@ -92,13 +101,12 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     health: () =>
       readHealth({
         process: name,
-        storage,
+        store,
         ledger: core.ledger,
-        writer,
         lastEnd: core.lastEnd,
         exported: parts.exported,
       }),
-    storageName: () => storage.name,
+    storageName: () => store.name,
     guard,
   });
   const errors = createErrorPages({

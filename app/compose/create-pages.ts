@@ -33,7 +33,7 @@ function describeRetention(
   if (storageName === 'memory')
     return (
       `This process stores profiles in its own memory, for at most ${count(retentionHours, 'hour')}. If several processes serve the ` +
-      'application, another one may have it: store profiles in PostgreSQL to share them.'
+      'application, another one may have it: set PROFILER_DIR to a folder that they share.'
     );
   return `Kept: ${count(retentionHours, 'hour')}, up to ${count(retentionCount, 'profile')} or ${count(retentionMb)} MiB.`;
 }

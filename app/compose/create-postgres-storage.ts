@@ -1,16 +1,20 @@
-/** Creates the PostgreSQL storage for hosts and for the service. It connects with the first call. */
+/** Creates the store in PostgreSQL for hosts and for the service. It connects with the first call. */
+import { createHash } from 'node:crypto';
 import { createError } from '../errors.ts';
 import { requirePackage } from '../paths.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
-import type { ProfileStorage } from '../profiler/storage.ts';
+import type { Store } from '../profiler/store.ts';
+import type { MovedRecord } from '../storage/files/spill.ts';
 import { connectionOf, type GivenConnection, settingsIn } from '../storage/pg-settings.ts';
-import {
-  createPostgresStorage as create,
-  type StorageSettings,
-} from '../storage/postgres-profile-storage.ts';
+import { createPostgresStore, type PostgresStoreSettings } from '../storage/postgres/postgres-store.ts';
+import { openSpill } from './open-files.ts';
 
-export type HostStorageOptions = StorageSettings &
-  (
+export type HostStorageOptions = Omit<PostgresStoreSettings, 'onUnavailable' | 'onAvailable'> & {
+  /** Receives a sentence when profiles can't be stored. */
+  say?: (sentence: string) => void;
+  /** Folder of what the database can't take; an empty text: none. Default: the folder of the project. */
+  dir?: string | null;
+} & (
     | {
         /** Provides the connection settings only; the profiler opens its own connections. */
         knex: () => HostKnex | Promise<HostKnex>;
@@ -22,6 +26,9 @@ export type HostStorageOptions = StorageSettings &
         knex?: undefined;
       }
   );
+
+/** Milliseconds between two looks for what the files have. */
+const RESTORE_EVERY_MS = 5000;
 
 /** Throws at start if the Knex exists already and has no usable connection settings; one that is created later is checked then. */
 function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
@@ -35,7 +42,7 @@ function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
   else connectionOf(made);
 }
 
-/** The driver is a peer dependency: a host that stores profiles in memory does not need it. */
+/** The driver is a peer dependency: a host that stores profiles in files does not need it. */
 function requireDriver(): void {
   try {
     requirePackage.resolve('pg');
@@ -47,13 +54,79 @@ function requireDriver(): void {
   }
 }
 
-/** Throws if the settings can't be used. */
-export function createPostgresStorage(options: HostStorageOptions): ProfileStorage {
-  const { knex, connection, ...settings } = options;
+/** Rejects if one of them is not stored now. */
+async function move(store: Store, records: readonly MovedRecord[]): Promise<void> {
+  await Promise.all(
+    records.map(
+      ({ row, text }) =>
+        new Promise<void>((resolve, reject) => {
+          const settled = (dropped: string | null): void => {
+            if (dropped === null || dropped === 'token in use') resolve();
+            else reject(new Error(dropped));
+          };
+          store.add([{ row, text, settled }]);
+        }),
+    ),
+  );
+  for (const { row, facts } of records)
+    for (const [name, json] of facts) await store.amend(row.token, name, json);
+}
+
+/**
+ * While the database is away, and when the process ends, what waits goes to files, and from there to the database when it is back. Throws
+ * if the settings can't be used.
+ */
+export function createPostgresStorage(options: HostStorageOptions): Store {
+  const { knex, connection, say = () => undefined, dir = null, ...settings } = options;
   requireDriver();
   if (knex !== undefined) checkAtStart(knex);
-  return create({
+  const place = createHash('sha256').update(
+    JSON.stringify([typeof connection === 'function' ? null : connection, settings.schema]),
+  );
+  const spill = openSpill({ dir, place: place.digest('hex').slice(0, 16), warn: say });
+  let isSaid = false;
+  const store = createPostgresStore({
     ...settings,
     connection: async () => settingsIn(knex === undefined ? connection : connectionOf(await knex())),
+    ...(spill === undefined
+      ? {}
+      : {
+          onUnavailable(items) {
+            if (!isSaid)
+              say('The database of the profiles is away; they are kept in files until it is back.');
+            isSaid = true;
+            spill.add(items);
+          },
+        }),
+    onAvailable() {
+      isSaid = false;
+    },
   });
+  if (spill === undefined) return store;
+  let restoring: Promise<void> | null = null;
+  /** Also what a process left that has ended. */
+  const timer = setInterval(() => {
+    if (store.state.failing) return;
+    restoring ??= spill
+      .restore((records) => move(store, records))
+      .catch(() => undefined)
+      .finally(() => {
+        restoring = null;
+      });
+  }, RESTORE_EVERY_MS).unref();
+  return {
+    ...store,
+    get state() {
+      return store.state;
+    },
+    async close(timeoutMs) {
+      clearInterval(timer);
+      await store.close(timeoutMs);
+      await spill.close(1000);
+    },
+    closeSync(setting) {
+      store.closeSync(setting);
+      spill.closeSync(setting);
+    },
+  };
 }

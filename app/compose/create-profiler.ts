@@ -4,7 +4,6 @@
  */
 import type { Server } from 'node:http';
 import { hostname } from 'node:os';
-import { hostBlackBoxFolder } from '../profiler/black-box.ts';
 import { isEnabled, isProduction, measuresCoverage } from '../config.ts';
 import { otlpTarget } from '../config/otlp.ts';
 import { readOptions } from '../config/settings.ts';
@@ -27,7 +26,7 @@ import { createCore } from './create-core.ts';
 import { createExport } from './create-export.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPages } from './create-host-pages.ts';
-import { createHostStorage } from './create-host-storage.ts';
+import { openHostStore } from './open-host-store.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
 import { findRelease } from './git-commit.ts';
@@ -62,7 +61,11 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
   });
   const otlp = otlpTarget(settings);
   const {
-    storage = createHostStorage(options.databaseUrl, warn),
+    storage: store = openHostStore(options.databaseUrl, {
+      dir: settings.dir,
+      guard: settings.password ?? (options.authorize === undefined ? null : 'authorize'),
+      warn,
+    }),
     sourceOf = createHostSource(),
     root = process.cwd(),
     process: name = `${hostname()}:${process.pid}`,
@@ -81,22 +84,20 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
   });
   const rules = [...createFindingRules(), ...(options.findings ?? [])];
   const core = createCore({
-    storage,
+    store,
     panels,
     rules,
     redactor,
     settings,
     process: name,
     release: findRelease(settings.release, root),
-    tokenFolder: options.tokenFolder,
-    blackBoxFolder: settings.blackBox === '' ? null : (settings.blackBox ?? hostBlackBoxFolder(root)),
     onProfile(stored) {
       testable.add(stored);
       exporter?.add(stored.document);
     },
     warn,
   });
-  const { tracker, recorder, profiles, writer } = core;
+  const { tracker, recorder, profiles, ledger } = core;
   const testable = createTestable({ recorder, panels, rules });
   const exporter = createExport(otlp, settings, core, warn);
 
@@ -128,7 +129,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     settings,
     panels,
     rules,
-    storage,
+    store,
     exported: exporter?.counters,
     cpu,
     process: name,
@@ -220,11 +221,10 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     ...observers.host,
     profiles,
     redactor,
-    refillTokens: core.refill,
-    counters: () => writer.counters(),
+    sayIfPaused: core.sayIfPaused,
+    counters: () => ledger.counts('application'),
     leave() {
       live.close();
-      core.leave();
     },
     async close(timeoutMs = CLOSE_WITHIN) {
       noteEnd();
@@ -236,7 +236,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
       await core.close(timeoutMs);
       await exporter?.close(EXPORT_WITHIN);
       log.close();
-      return writer.counters();
+      return ledger.counts('application');
     },
   };
   return profiler;

@@ -4,9 +4,9 @@ import { isProduction } from '../config.ts';
 import { readOptions } from '../config/settings.ts';
 import { endEarlyRegistrations } from '../observe/registrations.ts';
 import { createRedactor } from '../profiler/redact.ts';
-import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
 import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
+import { openFiles } from './open-files.ts';
 import type { Profiler, ServiceOptions } from './profiler-options.ts';
 
 function pass(_req: IncomingMessage, _res: ServerResponse, next: (error?: unknown) => void): void {
@@ -23,14 +23,13 @@ export function createOffProfiler(options: ServiceOptions & { warn: (sentence: s
   endEarlyRegistrations();
   const redactor = options.redactor ?? createRedactor({});
   const core = createCore({
-    storage: createMemoryStorage(),
+    store: openFiles({ dir: '', guard: null, warn: nothing }),
     panels: [],
     rules: [],
     redactor,
     settings: readOptions({}),
     process: '',
     release: null,
-    blackBoxFolder: null,
     warn: nothing,
   });
   // Nothing is stored, so no timer is needed.
@@ -71,14 +70,14 @@ export function createOffProfiler(options: ServiceOptions & { warn: (sentence: s
     watchWinston: nothing,
     profiles: core.profiles,
     redactor,
-    refillTokens: () => Promise.resolve(),
-    counters: () => core.writer.counters(),
+    sayIfPaused: () => Promise.resolve(),
+    counters: () => core.ledger.counts('application'),
     leave: nothing,
     async close() {
       for (const detach of detaching.splice(0)) detach();
       await closed;
       await options.storage?.close();
-      return core.writer.counters();
+      return core.ledger.counts('application');
     },
   };
   return profiler;

@@ -1,13 +1,15 @@
 /**
- * Opens the database of the service: the owner's PostgreSQL or the embedded one. If neither is available, profiles are stored in bounded
- * memory, and the log says so. Loaded and opened after the service listens (database-access.ts); no request waits for it.
+ * Opens the database of the service: the owner's PostgreSQL or the embedded one. If neither is available, profiles are stored in
+ * files, and the log says so. Loaded and opened after the service listens (database-access.ts); no request waits for it.
  */
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Config } from '../config.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
+import { openFiles } from './open-files.ts';
 import { createDatabase, type Database } from '../database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
 import { type EmbeddedServer, startEmbeddedPostgres } from '../database/embedded-postgres/index.ts';
@@ -18,8 +20,7 @@ import { reasonOf } from '../database/reach.ts';
 import { OWNER_VERSION_TABLE } from '../database/run-migrations.ts';
 import { DatabaseUnavailableError } from '../database/unavailable.ts';
 import { appendMigrations } from '../observe/migrations.ts';
-import type { ProfileStorage } from '../profiler/storage.ts';
-import { createMemoryStorage } from '../storage/memory-profile-storage.ts';
+import type { Store } from '../profiler/store.ts';
 
 export interface DatabaseAccessOptions {
   config: Config;
@@ -32,7 +33,7 @@ export interface DatabaseAccessOptions {
   /** Called once with the owner's pool, before it is used. */
   onKnex: (knex: Knex) => void;
   /** Called once, when the storage is available. */
-  onStorage: (storage: ProfileStorage) => void;
+  onStorage: (store: Store) => void;
 }
 
 export interface DatabaseAccess {
@@ -52,10 +53,12 @@ export interface DatabaseAccess {
 
 const CONNECT_MS = 5000;
 const MINUTE = 60_000;
+const MOST_IN_FILES = 512 * 1024 * 1024;
 
 export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {
   const { config, redactor, log } = options;
   const folder = options.migrationsFolder ?? ownerMigrationsFolder();
+  const filesFolder = config.profiler.dir ?? join(config.varDir, 'profiles');
   let embedded: EmbeddedServer | null = null;
   let database: Database | null = null;
   let reader: MigrationReader | null = null;
@@ -102,35 +105,39 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     });
   }
 
-  function createStorage(from: Database): ProfileStorage {
+  function createStorage(from: Database): Store {
     return createPostgresStorage({
       connection: async () => withTimeouts(await connection(), CONNECT_MS),
       schema: config.schema,
+      say: log,
+      dir: filesFolder,
       onUnusable: () => {
         from.mend();
-      },
-      onClash: (tokens) => {
-        log(
-          `${tokens.length} profiles were not stored: other requests have their tokens (${tokens.join(', ')}).`,
-        );
       },
     });
   }
 
-  function keepInMemory(): void {
+  function keepInFiles(): void {
     log(
-      `PROFILES ARE KEPT IN MEMORY ONLY, the newest few thousand, and are gone when this process ends: ${missing}. ` +
-        'Set DATABASE_URL to store them; the embedded PostgreSQL is retried every minute.',
+      `Profiles are kept in files: ${missing}. ` +
+        'Set DATABASE_URL to store them in a database; the embedded PostgreSQL is retried every minute.',
     );
-    options.onStorage(createMemoryStorage());
+    options.onStorage(
+      openFiles({
+        dir: filesFolder,
+        mostBytes: MOST_IN_FILES,
+        guard: config.profiler.password,
+        warn: log,
+      }),
+    );
   }
 
-  /** Connects the owner's pool as soon as there is a server. Profiles stay in memory, because those already stored refer to each other. */
+  /** Connects the owner's pool as soon as there is a server. Profiles stay in the files, because those already stored refer to each other. */
   async function retryEmbedded(): Promise<void> {
     do await sleep(options.retryMs ?? MINUTE, undefined, { ref: false });
     while (!closing && !(await startEmbedded(() => undefined)));
     if (closing) return;
-    log('The embedded PostgreSQL is available now; profiles of this process stay in memory until it ends.');
+    log('The embedded PostgreSQL is available now; profiles of this process stay in files until it ends.');
     await connect();
   }
 
@@ -168,12 +175,14 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
       }
       if (config.database === null && !(await startEmbedded(log))) {
         if (closing) return;
-        keepInMemory();
+        keepInFiles();
         void retryEmbedded();
         return;
       }
-      const opened = await connect();
-      if (opened !== null) options.onStorage(createStorage(opened));
+      const ready = connect();
+      // Before it is ready: what is recorded until then goes to the files.
+      if (database !== null) options.onStorage(createStorage(database));
+      await ready;
     },
     readMigrations(context) {
       if (reader !== null) appendMigrations(context, reader);

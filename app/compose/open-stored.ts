@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHostSource } from '../middleware/host-source.ts';
-import type { ProfileStorage } from '../profiler/storage.ts';
+import type { Store } from '../profiler/store.ts';
 import { pruningOf, type StorePruning } from './prune-stored.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { createProfiler } from './create-profiler.ts';
@@ -29,29 +29,36 @@ export interface StoredProfiles extends StorePruning {
 
 const HOST = '127.0.0.1';
 /** Milliseconds: whoever types a command waits longer than a page should. */
-const SEARCH_MS = 10_000;
 const REPLY_MS = 15_000;
 
-/** Without what a profiler writes by itself: its own requests, leases of tokens, retention. */
-function readOnly({ leaseTokens: _lease, ...storage }: ProfileStorage): ProfileStorage {
-  const nothing = (): Promise<void> => Promise.resolve();
-  return { ...storage, write: nothing, storeShared: nothing, purge: () => Promise.resolve(0) };
+/** Without what a profiler writes by itself: its own requests, claims of tokens, retention. */
+function readOnly(store: Store): Store {
+  return {
+    ...store,
+    add(items) {
+      for (const { settled } of items) settled?.(null);
+    },
+    purge: () => Promise.resolve(0),
+    setting: (name, value, options) =>
+      name.startsWith('tokens-') ? Promise.resolve(value ?? null) : store.setting(name, value, options),
+  };
 }
 
 /** Rejects with BAD_CONFIG if `pg` is not installed. */
 export async function openStored({ database, schema, warn }: StoredOptions): Promise<StoredProfiles> {
-  const storage = createPostgresStorage({
+  const store = createPostgresStorage({
     connection: database,
     schema,
-    findTimeoutMs: SEARCH_MS,
     replyTimeoutMs: REPLY_MS,
+    dir: '',
+    say: warn,
   });
   const password = randomBytes(24).toString('base64url');
   const sourceOf = createHostSource();
   const profiler = createProfiler(
     {
       enabled: true,
-      storage: readOnly(storage),
+      storage: readOnly(store),
       // Links to this address would lead nowhere once the process has ended.
       sourceOf(req) {
         const source = sourceOf(req);
@@ -61,7 +68,6 @@ export async function openStored({ database, schema, warn }: StoredOptions): Pro
       observe: false,
       toolbar: false,
       replay: 'off',
-      blackBox: '',
       warn,
     },
     () => () => undefined,
@@ -75,7 +81,7 @@ export async function openStored({ database, schema, warn }: StoredOptions): Pro
   server.listen(0, HOST);
   await once(server, 'listening');
   return {
-    ...pruningOf(storage),
+    ...pruningOf(store),
     url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
     password,
     async close() {

@@ -16,8 +16,8 @@ import type { HostKnex } from '../profiler/host-knex.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profiles } from '../profiler/profiles.ts';
 import type { Redactor } from '../profiler/redact.ts';
-import type { ProfileStorage } from '../profiler/storage.ts';
-import type { WriterCounters } from '../profiler/writer.ts';
+import type { LedgerCounts } from '../profiler/ledger.ts';
+import type { Store } from '../profiler/store.ts';
 import type { ErrorPages } from './create-error-pages.ts';
 
 /** Includes the profiler's settings: app/config/settings.ts, and the README's table. */
@@ -26,8 +26,8 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
   enabled?: boolean;
   /** PostgreSQL to store profiles in, instead of `storage`. Tables are created in its schema `hindsight`. Needs the package `pg`. */
   databaseUrl?: string | null;
-  /** Where profiles are stored; default: the memory of this process. */
-  storage?: ProfileStorage;
+  /** Where profiles are stored; default: files that all processes of the application share (`dir`). */
+  storage?: Store;
   /** Your own panels, shown after the built-in ones. */
   panels?: readonly Panel[];
   /** Your own rules for findings, applied after the built-in ones. */
@@ -52,11 +52,6 @@ export interface ProfilerOptions extends Partial<ProfilerSettings> {
 export interface ServiceOptions extends ProfilerOptions {
   /** Masks what is recorded; default: made of `secrets` and `secretNames`. */
   redactor?: Redactor;
-  /**
-   * Folder in which a process stores some tokens for the next one. Absent: the first requests get tokens that the storage has not
-   * leased.
-   */
-  tokenFolder?: string;
   /** Name of this process; default: host name and pid. */
   process?: string;
   /** Settings shown in the configuration panel; masked like everything else. */
@@ -101,11 +96,12 @@ export interface Profiler extends Manual {
   watchWinston(winston: WinstonLibrary): void;
   profiles: Profiles;
   redactor: Redactor;
-  /** Leases tokens from the storage, once it is available, and reads whether recording is paused. */
-  refillTokens(): Promise<void>;
-  counters(): WriterCounters;
-  /** The process is about to end: ends event streams of the list, and leaves what is open and queued for the next start, synchronously, in case that it can't be stored. */
+  /** Says whether recording is paused, once the storage is available. */
+  sayIfPaused(): Promise<void>;
+  /** What became of each token. */
+  counters(): LedgerCounts;
+  /** The process is about to end: ends event streams of the list. */
   leave(): void;
-  /** Completes open profiles, stores the queue within `timeoutMs`, and restores everything that was observed. */
-  close(timeoutMs?: number): Promise<WriterCounters>;
+  /** Completes open profiles, stores what waits within `timeoutMs`, and restores everything that was observed. */
+  close(timeoutMs?: number): Promise<LedgerCounts>;
 }

@@ -1,6 +1,6 @@
-/** Deletes profiles of a database for the command line, through the storage. */
+/** Deletes profiles of a store for the command line. */
 import { PROFILE_KINDS } from '../profiler/context.ts';
-import type { ProfileStorage, RetentionLimits } from '../profiler/storage.ts';
+import type { Store, StoreLimits } from '../profiler/store.ts';
 import { sleep } from '../profiler/timeouts.ts';
 
 /** At least one of the two. */
@@ -23,20 +23,26 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const TRIES = 3;
 const PAUSE_MS = 500;
 
-function limitsOf({ olderThan, keep }: PruneLimits): RetentionLimits {
+function limitsOf({ olderThan, keep }: PruneLimits): StoreLimits {
   return {
     olderThan: olderThan ?? 0,
     count: keep ?? NO_LIMIT,
     bytes: NO_LIMIT,
     profilerCount: keep === null ? NO_LIMIT : 0,
+    summaryCount: keep ?? NO_LIMIT,
+    summaryBytes: NO_LIMIT,
     // Failed and slow requests are no exceptions here: whoever prunes wants them gone, too.
-    keepExceptions: { olderThan: keep === null ? (olderThan ?? 0) : NO_LIMIT, count: NO_LIMIT },
+    exceptions: {
+      olderThan: keep === null ? (olderThan ?? 0) : NO_LIMIT,
+      count: NO_LIMIT,
+      bytes: NO_LIMIT,
+    },
   };
 }
 
-export function pruningOf(storage: ProfileStorage): StorePruning {
+export function pruningOf(store: Store): StorePruning {
   async function total(query: { until?: number; kinds: typeof PROFILE_KINDS | readonly ['request'] }) {
-    return (await storage.find({ ...query, limit: 1, offset: 0 })).total;
+    return (await store.find({ ...query, limit: 1, offset: 0 })).total;
   }
 
   return {
@@ -48,7 +54,7 @@ export function pruningOf(storage: ProfileStorage): StorePruning {
     async prune(limits, onProgress) {
       let deleted = 0;
       for (let tries = 0; tries < TRIES;) {
-        const count = await storage.purge(limitsOf(limits));
+        const count = await store.purge(limitsOf(limits));
         deleted += count;
         onProgress(deleted);
         if (count > 0) tries = 0;

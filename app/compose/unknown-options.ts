@@ -12,7 +12,6 @@ const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
   secrets: true,
   secretNames: true,
   redactor: true,
-  tokenFolder: true,
   process: true,
   settings: true,
   root: true,

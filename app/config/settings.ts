@@ -208,7 +208,8 @@ export const profilerSettings = {
     name: 'PROFILER_RETENTION_MB',
     read: wholeNumber(1, 1_000_000),
     fallback: 512,
-    meaning: 'MiB of profiles above which the oldest are deleted',
+    meaning:
+      'MiB of profiles above which the oldest are deleted; in files at most 256, and at most a tenth of what is free',
   }),
   sampleRate: setting({
     name: 'PROFILER_SAMPLE_RATE',
@@ -230,14 +231,15 @@ export const profilerSettings = {
     meaning:
       'milliseconds from which a query’s plan is recorded (PostgreSQL, `EXPLAIN` after the response); 0 records none',
   }),
-  blackBox: setting<string | null>({
-    name: 'PROFILER_BLACK_BOX',
+  dir: setting<string | null>({
+    name: 'PROFILER_DIR',
     read: text,
     fallback: null,
-    defaultText: '`VAR_DIR/black-box`; in a host a folder of the system’s temporary files',
+    defaultText:
+      'a folder of the project below the user’s folder for caches; in the service `VAR_DIR/profiles`',
     mayBeEmpty: true,
     meaning:
-      'folder for what a process could not store before it ended; the next start stores it. An empty value turns this off ([docs/reliability.md](docs/reliability.md))',
+      'folder in which all processes of the application keep their profiles; an empty value keeps them in the memory of each process ([docs/storage.md](docs/storage.md))',
   }),
   cpu: setting<'off' | 'ask' | 'auto' | null>({
     name: 'PROFILER_CPU',
@@ -365,7 +367,7 @@ export const hostSettings = {
     name: 'PROFILER_DATABASE_URL',
     read: postgresUrl,
     fallback: null,
-    defaultText: 'none: memory',
+    defaultText: 'none: files',
     isSecret: true,
     meaning:
       'PostgreSQL in which a host stores its profiles, in a schema `hindsight` that it creates; needs the package `pg`',

@@ -73,6 +73,7 @@ function placeBelow(
 /** The first occurrence: in the error, the URL, then the panels. null if there is none. */
 export function findText(document: string, text: string, searched: SearchedFields): TextPlace | null {
   const wanted = text.toLowerCase();
+  if (!document.toLowerCase().includes(escapedForJson(text).toLowerCase())) return null;
   let parsed: Partial<ProfileDocument>;
   try {
     parsed = JSON.parse(document) as Partial<ProfileDocument>;

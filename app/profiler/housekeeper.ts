@@ -1,6 +1,6 @@
-/** Purges the storage in the background, about every 30 s. */
-import type { ProfileStorage } from './storage.ts';
+/** Deletes what the store keeps beyond its limits, in the background, about every 30 s. */
 import { messageOf } from '../errors.ts';
+import type { Store } from './store.ts';
 
 export interface Retention {
   /** Milliseconds after which a profile is deleted. */
@@ -13,8 +13,12 @@ export interface Retention {
 
 /** Profiles of the profiler's own pages: only the newest are stored. */
 const PROFILER_COUNT = 200;
+/** Summaries: so many of them go before anything else. */
+const SUMMARY_COUNT = 50_000;
+const SUMMARY_BYTES = 32 * 1024 * 1024;
 /** Pinned and failed requests and the slowest of each route outlive the rest: so many, for so many times the age; pins never expire. */
 const EXCEPTIONS_COUNT = 2000;
+const EXCEPTIONS_BYTES = 32 * 1024 * 1024;
 const EXCEPTIONS_AGES = 7;
 /** Milliseconds between two rounds; jittered, so that processes don't run them at the same moment. */
 const EVERY = 30_000;
@@ -26,24 +30,27 @@ export interface Housekeeper {
 }
 
 export function createHousekeeper(options: {
-  storage: ProfileStorage;
+  store: Store;
   retention: Retention;
   warn: (sentence: string) => void;
 }): Housekeeper {
-  const { storage, retention, warn } = options;
+  const { store, retention, warn } = options;
   let timer: NodeJS.Timeout | null = null;
   let closed = false;
 
   async function run(): Promise<void> {
     try {
-      await storage.purge({
+      await store.purge({
         olderThan: Date.now() - retention.ageMs,
         count: retention.count,
         bytes: retention.bytes,
         profilerCount: PROFILER_COUNT,
-        keepExceptions: {
+        summaryCount: SUMMARY_COUNT,
+        summaryBytes: SUMMARY_BYTES,
+        exceptions: {
           olderThan: Date.now() - EXCEPTIONS_AGES * retention.ageMs,
           count: EXCEPTIONS_COUNT,
+          bytes: EXCEPTIONS_BYTES,
         },
       });
     } catch (error) {

@@ -1,10 +1,10 @@
 /**
  * What became of each token that this process gave out: tokens = stored + waiting + running + dropped + left out, by reason. A profile may be
- * queued several times (running, final, with late facts) and counts once.
+ * stored several times (running, final, with late facts) and counts once.
  */
 
-/** `profiler`: its own pages. `earlier`: found in what an earlier process left. */
-export type LedgerPart = 'application' | 'profiler' | 'earlier';
+/** `profiler`: its own pages. */
+export type LedgerPart = 'application' | 'profiler';
 
 /** Of one token. */
 export interface Fate {
@@ -14,18 +14,16 @@ export interface Fate {
   bucket: Bucket;
 }
 
-type Bucket = 'running' | 'waiting' | 'stored' | 'left' | `dropped: ${string}` | `left out: ${string}`;
+type Bucket = 'running' | 'waiting' | 'stored' | `dropped: ${string}` | `left out: ${string}`;
 
 export interface LedgerCounts {
-  /** Tokens given out, or found. */
+  /** Tokens given out. */
   tokens: number;
   stored: number;
   /** In the queue. */
   waiting: number;
   /** The response has not finished, or its profile is not built yet. */
   running: number;
-  /** In the black box for the next start. */
-  left: number;
   /** Lost, by reason. */
   dropped: Record<string, number>;
   /** Not meant to be stored, by reason: sampled out, recording paused, asked by the toolbar. */
@@ -40,8 +38,6 @@ export interface Ledger {
   stored(fate: Fate): void;
   /** One queued version is dropped. */
   dropped(fate: Fate, reason: string): void;
-  /** One queued version is in the black box, and leaves the queue. */
-  left(fate: Fate): void;
   leftOut(fate: Fate, reason: string): void;
   counts(part: LedgerPart): LedgerCounts;
 }
@@ -53,9 +49,8 @@ export function createLedger(): Ledger {
   const parts: Record<LedgerPart, Map<Bucket, number>> = {
     application: new Map(),
     profiler: new Map(),
-    earlier: new Map(),
   };
-  const tokens: Record<LedgerPart, number> = { application: 0, profiler: 0, earlier: 0 };
+  const tokens: Record<LedgerPart, number> = { application: 0, profiler: 0 };
 
   function add(part: LedgerPart, bucket: Bucket, count: number): void {
     parts[part].set(bucket, (parts[part].get(bucket) ?? 0) + count);
@@ -99,9 +94,6 @@ export function createLedger(): Ledger {
     dropped(fate, reason) {
       lose(fate, `${DROPPED}${reason}`);
     },
-    left(fate) {
-      lose(fate, 'left');
-    },
     leftOut(fate, reason) {
       if (fate.bucket === 'running') move(fate, `${LEFT_OUT}${reason}`);
     },
@@ -112,7 +104,6 @@ export function createLedger(): Ledger {
         stored: of('stored'),
         waiting: of('waiting'),
         running: of('running'),
-        left: of('left'),
         dropped: byReason(part, DROPPED),
         leftOut: byReason(part, LEFT_OUT),
       };

@@ -1,17 +1,10 @@
 /**
- * Stores profiles when the process ends without `close()`: at an uncaught error, at `exit`, and before a signal that nobody handles kills
- * the process. A signal that the host handles when recording begins is not listened to: the host exits by itself, and `exit` stores.
- *
- * The listeners stay until `close`. To attach them only while profiles are queued was tried: libuv drops a signal that arrives just
- * before its last listener is removed, and the host would go on running.
+ * Stores profiles when the process ends without `close()`: at an uncaught error and at `exit`. There are no listeners for signals: whoever
+ * installs one changes how the application ends. A signal that nobody handles loses what the store had not written yet.
  */
 import type { Context } from './context.ts';
 
-/** They end a process unless it handles them; nodemon restarts by SIGUSR2. On Windows a process can't send itself a signal. */
-const SIGNALS: readonly NodeJS.Signals[] =
-  process.platform === 'win32' ? [] : ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2'];
-
-/** Marks listeners that end the process: those of all profilers in it, including other copies of this package, and the service's. */
+/** Marks listeners of all profilers in the process, including other copies of this package, and the service's. */
 const MARK = Symbol.for('express-hindsight:process-end');
 
 /** Marks a listener of `uncaughtException` after which the process ends. */
@@ -22,9 +15,7 @@ export function endsProcess<Listener extends object>(listener: Listener): Listen
 export interface End {
   /** Nothing else runs in this process: what is open is cut off. */
   isOver: boolean;
-  /** The profiler will be closed: what stores now need not wait for the storage. */
-  isDrained?: boolean;
-  /** `an uncaught exception`, `exit code 3`, `SIGTERM`. */
+  /** `an uncaught exception`, `exit code 3`. */
   how: string;
   /** By an error, or with another exit code than 0. */
   isFailure: boolean;
@@ -32,12 +23,13 @@ export interface End {
   by: Context | null;
 }
 
-export interface ProcessEndOptions {
-  /** Must be synchronous and must not throw. */
-  store: (end: End) => void;
-  current: () => Context | undefined;
-  /** False: a signal costs nothing that outlives the process. Listening would keep it from ending a blocked event loop. */
-  signals: boolean;
+/** The process that failed last. */
+export interface EndedProcess {
+  process: string;
+  /** Milliseconds since 1970. */
+  at: number;
+  /** `an uncaught exception`, `exit code 3`. */
+  how: string;
 }
 
 export interface ProcessEnd {
@@ -46,38 +38,22 @@ export interface ProcessEnd {
   close(): void;
 }
 
-function isHandledByHost(signal: NodeJS.Signals): boolean {
-  return process.listeners(signal).some((listener) => !(MARK in listener));
-}
-
-export function createProcessEnd({ store, current, signals }: ProcessEndOptions): ProcessEnd {
+/** `store` must be synchronous and must not throw. */
+export function createProcessEnd(options: {
+  store: (end: End) => void;
+  current: () => Context | undefined;
+}): ProcessEnd {
+  const { store, current } = options;
   let begun = false;
   /** An uncaught error that a listener of the host may have survived. */
   let uncaught: { how: string; by: Context | null } | null = null;
-
-  function stopListening(): void {
-    for (const signal of SIGNALS) process.off(signal, onSignal);
-  }
-
-  const onSignal = endsProcess((signal: NodeJS.Signals) => {
-    // First: libraries such as signal-exit count the listeners to decide whether the signal ends the process.
-    stopListening();
-    const isOver = process.listenerCount(signal) === 0;
-    store({ isOver, how: signal, isFailure: false, by: null });
-    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
-  });
 
   const onUncaught = (_error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void => {
     const how = origin === 'unhandledRejection' ? 'an unhandled rejection' : 'an uncaught exception';
     uncaught = { how, by: current() ?? null };
     const listeners = process.listeners('uncaughtException');
     if (listeners.every((listener) => MARK in listener))
-      store({
-        ...uncaught,
-        isOver: listeners.length === 0,
-        isDrained: listeners.length > 0,
-        isFailure: true,
-      });
+      store({ ...uncaught, isOver: listeners.length === 0, isFailure: true });
   };
 
   const onExit = (code: number): void => {
@@ -93,12 +69,9 @@ export function createProcessEnd({ store, current, signals }: ProcessEndOptions)
       // After the observer that records the error.
       process.on('uncaughtExceptionMonitor', onUncaught);
       process.on('exit', onExit);
-      if (!signals) return;
-      for (const signal of SIGNALS) if (!isHandledByHost(signal)) process.prependListener(signal, onSignal);
     },
     close() {
       begun = true;
-      stopListening();
       process.off('uncaughtExceptionMonitor', onUncaught);
       process.off('exit', onExit);
     },

@@ -82,7 +82,7 @@ function blockedMsOf({ panels }: ProfileDocument): number | null {
   return kept ? (kept.blocks ?? []).reduce((sum, { durationMs }) => sum + durationMs, 0) : null;
 }
 
-export const COLUMNS = {
+const COLUMNS = {
   status: {
     column: 'status',
     type: 'integer',

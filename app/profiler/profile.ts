@@ -10,8 +10,8 @@ import type { Tone } from './rows.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { SummaryReason } from './recording-limit.ts';
 
-/** Of the document's format. */
-export const PROFILE_VERSION = 1;
+/** Of the stored format. Nothing else is read. */
+export const PROFILE_VERSION = 4;
 
 /** The only panel that shows a request of which only a summary was recorded. */
 export const SUMMARY_PANEL = 'overview';

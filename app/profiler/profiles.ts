@@ -1,62 +1,65 @@
-/**
- * Finds profiles for every reader (pages, error page, toolbar): in running contexts first, then in the writer's queue, then in
- * the storage.
- */
-import type { SearchedFields } from './find-text.ts';
+/** Finds profiles for every reader (pages, error page, toolbar): in running contexts first, then in the store. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createError, type HindsightError, isHindsightError, messageOf } from '../errors.ts';
 import { type SharedValue, sharedIdsOf } from './conclude.ts';
+import { PROFILE_KINDS } from './context.ts';
+import { dropOldest } from './drop-oldest.ts';
+import { findText, type SearchedFields } from './find-text.ts';
 import type { EarlierRequest } from './finding-rule.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
-import { PROFILE_KINDS } from './context.ts';
 import type { ProfileIndex } from './profile-index.ts';
-import { sleep } from './timeouts.ts';
+import { matcherOf, orderOf } from './query-rows.ts';
 import type { Recorder } from './recorder.ts';
-import type { RouteSummaries, RoutePercentiles, SummaryQuery } from './route-summary.ts';
-import type {
-  FindResult,
-  ProfileQuery,
-  ProfileStorage,
-  CountsAndHistogram,
-  CountsAndHistogramQuery,
+import {
+  LOOKED_BACK_MS,
+  type RouteSummaries,
+  type RoutePercentiles,
+  type SummaryQuery,
+} from './route-summary.ts';
+import {
+  type CountsAndHistogram,
+  type CountsAndHistogramQuery,
+  type FindResult,
+  MOST_COUNTED,
+  type ProfileQuery,
 } from './storage.ts';
-import { createRecentProfilesCache, type CachedProfile } from './recent-profiles-cache.ts';
-import { orderOf } from './query-rows.ts';
-import { findUnstored } from './unstored.ts';
-import type { Writer } from './writer.ts';
+import type { Row, Store } from './store.ts';
+import { histogramOf, percentilesAmong, summarizeRows } from './sum-rows.ts';
+import type { Tokens } from './tokens.ts';
 
 export interface FoundProfile {
   profile: Profile;
   /** Late facts by name. */
   amendments: Record<string, unknown>;
-  source: 'running' | 'queued' | 'stored';
+  source: 'running' | 'stored';
 }
 
 export interface FoundProfiles extends FindResult {
-  /** A sentence if the list is incomplete, for example because the storage failed; else null. */
+  /** A sentence if the list is incomplete, for example because the store failed; else null. */
   notice: string | null;
 }
 
 export interface Profiles {
-  /**
-   * null if no profile has the token. Rejects with STORAGE_UNAVAILABLE if the storage fails. `routePercentiles` reads them in the
-   * same statement, for the call that follows.
-   */
-  read(token: string, options?: { routePercentiles?: boolean }): Promise<FoundProfile | null>;
-  /** Stored, running and queued profiles. Never rejects. */
+  /** null if no profile has the token. Rejects with STORAGE_UNAVAILABLE if the store fails. */
+  read(token: string): Promise<FoundProfile | null>;
+  /** Stored and running profiles. Never rejects. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
   /** Stored profiles only; null if counting failed. Never rejects. */
   countsAndHistogram(query: CountsAndHistogramQuery): Promise<CountsAndHistogram>;
   /** Deletes all stored profiles except pinned ones. Rejects with STORAGE_UNAVAILABLE. */
   clear(): Promise<number>;
-  /** Stored requests by route, after flushing the queue. Rejects with STORAGE_UNAVAILABLE. */
+  /** Stored requests by route. Rejects with STORAGE_UNAVAILABLE. */
   summarize(query: SummaryQuery): Promise<RouteSummaries>;
-  /** Durations of stored requests of the same route before this one; null if it has no route or the storage failed. */
+  /** Durations of stored requests of the same route before this one; null if it has no route or the store failed. */
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
   /** Whether a token without a profile belongs to a request that came while recording was paused. */
   isUnrecorded(token: string): boolean;
   /** Error page and other children, oldest first. */
   children(token: string): Promise<ProfileIndex[]>;
+  /** Puts a late fact beside a profile; false if it is not stored. */
   amend(token: string, name: string, value: unknown): Promise<boolean>;
+  /** Pins a profile, or takes the pin off; false if it is not stored. */
+  keep(token: string, yes: boolean): Promise<boolean>;
 }
 
 /** Earlier requests of a route that a rule may compare with. */
@@ -65,10 +68,16 @@ const MOST_EARLIER = 20;
 const MOST_SHARED = 500;
 /** Profiles whose route percentiles are cached. */
 const MOST_REMEMBERED = 200;
-/** Milliseconds until a request that has ended is in the queue, unless it still expects facts. */
-const SOON_QUEUED = 20;
-/** Milliseconds that a list waits for the queue to be flushed. */
-const FLUSH_BEFORE_LIST = 400;
+/** Profiles that are cached: those of the pages in use. */
+const MOST_CONCLUDED = 4;
+/** Longer ones are concluded anew. */
+const LONGEST_CACHED = 262_144;
+/** Milliseconds until a request that has ended is in the store, unless it still expects facts. */
+const SOON_STORED = 20;
+/** Milliseconds that rows of running requests may take, because a thousand may be open; further ones are rows of summaries. */
+const WHOLE_ROWS_MS = 5;
+/** Milliseconds before each new attempt to read what another process may store in a moment: one second in all. */
+const PAUSES = [20, 40, 80, 120, 160, 180, 200, 200];
 
 function unavailable(error: unknown): HindsightError {
   return isHindsightError(error)
@@ -78,57 +87,58 @@ function unavailable(error: unknown): HindsightError {
 
 export function createProfiles(options: {
   recorder: Recorder;
-  writer: Writer;
-  storage: ProfileStorage;
-  /** How one profile is read; default: from the storage, once. */
-  readStored?: ProfileStorage['read'];
+  store: Store;
+  tokens?: Pick<Tokens, 'isOfOther'>;
   isUnrecorded?: (token: string) => boolean;
   /** Where a search for text looks. */
   searched?: SearchedFields;
 }): Profiles {
-  const { recorder, writer, storage, isUnrecorded = () => false, searched = {} } = options;
-  const readStored = options.readStored ?? ((token, wanted) => storage.read(token, wanted));
+  const { recorder, store, tokens, isUnrecorded = () => false, searched = {} } = options;
+
+  function runningRows(query: ProfileQuery): Row[] {
+    const until = performance.now() + WHOLE_ROWS_MS;
+    const matches = matcherOf(query);
+    return Array.from(recorder.runningContexts(), (context) =>
+      recorder.indexOf(context, performance.now() > until),
+    ).filter(matches);
+  }
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
-    if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
     let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
     let notice: string | null = null;
     try {
-      stored = await storage.find(query.text === undefined ? query : { ...query, searched });
+      stored = await store.find(query, (record, wanted) => findText(record, wanted, searched));
     } catch (error) {
-      notice = `${unavailable(error).message} Only requests buffered in this process are shown.`;
+      notice = `${unavailable(error).message} Only requests that run in this process are shown.`;
     }
     // Pins and text search exist for stored profiles only.
-    const isOfStored = query.pinned === true || query.text !== undefined;
-    const waiting = isOfStored ? [] : findUnstored({ recorder, writer }, query, stored.rows);
-    const total = stored.total + waiting.length;
-    if (waiting.length === 0 || query.offset > 0) return { ...stored, total, notice };
-    const rows = [...waiting, ...stored.rows].sort(orderOf(query)).slice(0, query.limit);
+    if (query.pinned === true || query.text !== undefined) return { ...stored, notice };
+    const known = new Set(stored.rows.map(({ token }) => token));
+    const running = runningRows(query).filter(({ token }) => !known.has(token));
+    const total = stored.total + running.length;
+    if (running.length === 0 || query.offset > 0) return { ...stored, total, notice };
+    const rows = [...running, ...stored.rows].sort(orderOf(query)).slice(0, query.limit);
     return { ...stored, rows, total, notice };
   }
 
   /** Cached, because every panel of a profile shows them and earlier requests don't change. */
   const percentilesByToken = new Map<string, RoutePercentiles | null>();
 
-  function rememberPercentiles(token: string, routePercentiles: RoutePercentiles | null): void {
-    if (percentilesByToken.size >= MOST_REMEMBERED) percentilesByToken.clear();
-    percentilesByToken.set(token, routePercentiles);
-  }
-
-  /** Shared values of other processes, read from the storage. */
+  /** Shared values of other processes, read from the store. */
   const known = new Map<string, SharedValue>();
 
-  async function readShared(ids: readonly string[]): Promise<void> {
-    const texts = await storage.readShared(ids);
-    if (known.size + texts.size > MOST_SHARED) known.clear();
-    for (const [id, text] of texts) known.set(id, JSON.parse(text) as SharedValue);
+  async function readShared(id: string): Promise<void> {
+    const text = await store.setting(`part-${id}`);
+    if (text === null) return;
+    known.set(id, JSON.parse(text) as SharedValue);
+    dropOldest(known, MOST_SHARED);
   }
 
   function isKnown(id: string): boolean {
     return recorder.sharedOf(id) !== undefined || known.has(id);
   }
 
-  /** Full requests of the same route before this one, the newest first; empty if the storage fails. */
+  /** Full requests of the same route before this one, the newest first; empty if the store fails. */
   async function readEarlier({ route, method, startedAt }: ProfileDocument): Promise<EarlierRequest[]> {
     try {
       const query = {
@@ -140,89 +150,93 @@ export function createProfiles(options: {
         offset: 0,
       };
       const { rows } = await find({ ...query, counted: false });
-      const found = await Promise.all(rows.map(({ token }) => storage.read(token)));
-      return found.flatMap((one) => {
-        const document = one?.document ?? null;
-        return document === null ? [] : recorder.earlierRequest(JSON.parse(document) as ProfileDocument);
-      });
+      const found = await Promise.all(rows.map(({ token }) => store.read(token)));
+      return found.flatMap((one) =>
+        one === null ? [] : recorder.earlierRequest(JSON.parse(one.text) as ProfileDocument),
+      );
     } catch {
       return [];
     }
   }
 
-  /** Completes a document; shared values that this process does not have are read from the storage. */
-  async function complete(text: string): Promise<{ profile: Profile; isWhole: boolean }> {
+  /** By token, with the text that it was concluded from. */
+  const concluded = new Map<string, { text: string; profile: Profile }>();
+
+  async function conclude(token: string, text: string): Promise<Profile> {
+    const before = concluded.get(token);
+    if (before?.text === text) return before.profile;
     const document = JSON.parse(text) as ProfileDocument;
-    const ids = sharedIdsOf(document);
-    const missing = ids.filter((id) => !isKnown(id));
-    // If the storage fails, the panels that need the shared value say so.
-    if (missing.length > 0) await readShared(missing).catch(() => undefined);
+    const missing = sharedIdsOf(document).filter((id) => !isKnown(id));
+    // If the store fails, the panels that need the shared value say so.
+    await Promise.all(missing.map(readShared)).catch(() => undefined);
     const earlier = recorder.needsEarlier(document) ? await readEarlier(document) : [];
-    return { profile: recorder.complete(document, known, earlier), isWhole: missing.every(isKnown) };
-  }
-
-  const recent = createRecentProfilesCache();
-
-  async function completeCached(cached: CachedProfile): Promise<Profile> {
-    if (cached.profile !== null) return cached.profile;
-    const { profile, isWhole } = await complete(cached.text);
-    if (isWhole) cached.profile = profile;
+    const profile = recorder.complete(document, known, earlier);
+    concluded.delete(token);
+    if (profile.state === 'final' && text.length <= LONGEST_CACHED && missing.every(isKnown)) {
+      concluded.set(token, { text, profile });
+      dropOldest(concluded, MOST_CONCLUDED);
+    }
     return profile;
   }
 
-  async function completeStored(token: string, withPercentiles: boolean): Promise<FoundProfile | null> {
-    const cached = recent.get(token);
-    const routePercentiles = withPercentiles && !percentilesByToken.has(token);
-    const found = await readStored(token, { known: cached?.version, routePercentiles });
-    if (found?.routePercentiles !== undefined) rememberPercentiles(token, found.routePercentiles);
-    if (found?.document === null && cached !== undefined)
-      return { profile: await completeCached(cached), amendments: found.amendments, source: 'stored' };
-    recent.delete(token);
-    const text = found?.document ?? null;
-    if (found === null || text === null) return null;
-    const { amendments, version } = found;
-    const { profile, isWhole } = await complete(text);
-    if (version !== undefined && isWhole && profile.state === 'final')
-      recent.set({ token, version, text, profile: null });
-    return { profile, amendments, source: 'stored' };
+  async function readStored(token: string): Promise<FoundProfile | null> {
+    const found = await store.read(token);
+    if (found === null) return null;
+    const profile = await conclude(token, found.text);
+    return {
+      profile: found.processEnded === true ? { ...profile, outcome: 'cut off' } : profile,
+      amendments: found.pinned ? { ...found.amendments, pin: true } : found.amendments,
+      source: 'stored',
+    };
   }
 
-  async function read(
-    token: string,
-    { routePercentiles: withPercentiles = false }: { routePercentiles?: boolean } = {},
-  ): Promise<FoundProfile | null> {
-    const context = recorder.running(token);
-    if (context !== undefined)
-      return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
-    const queued = writer.peek(token);
-    if (queued !== undefined)
-      return { profile: (await complete(queued.document)).profile, amendments: {}, source: 'queued' };
-    try {
-      return await completeStored(token, withPercentiles);
-    } catch (error) {
-      throw unavailable(error);
+  /** The page may be requested from a process that did not serve the request, a moment before that one has stored it. */
+  async function readSoon(token: string): Promise<FoundProfile | null> {
+    let found = await readStored(token);
+    if (found !== null || tokens === undefined || !(await tokens.isOfOther(token))) return found;
+    for (const pause of PAUSES) {
+      await sleep(pause);
+      found = await readStored(token);
+      if (found !== null) return found;
     }
+    return null;
   }
 
   return {
-    read,
-    find,
-    countsAndHistogram: (query) =>
-      storage
-        .countsAndHistogram(query)
-        .catch(() => ({ counts: query.counts.map(() => null), histogram: null })),
-    async clear() {
-      await writer.flush(FLUSH_BEFORE_LIST);
+    async read(token) {
+      const context = recorder.running(token);
+      if (context !== undefined)
+        return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
       try {
-        return await storage.clear();
+        return await readSoon(token);
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    find,
+    async countsAndHistogram({ counts, histogram }) {
+      const countOf = async (query: ProfileQuery): Promise<number | null> => {
+        const found = await store.find({ ...query, limit: 1, offset: 0 }).catch(() => null);
+        return found === null ? null : Math.min(MOST_COUNTED + 1, found.total);
+      };
+      return {
+        counts: await Promise.all(counts.map(countOf)),
+        histogram:
+          histogram === undefined
+            ? null
+            : await histogramOf(store.rows(histogram.from), histogram).catch(() => null),
+      };
+    },
+    async clear() {
+      try {
+        return await store.clear();
       } catch (error) {
         throw unavailable(error);
       }
     },
     async summarize(query) {
-      if (!writer.stalled()) await writer.flush(FLUSH_BEFORE_LIST);
       try {
-        return await storage.summarize(query);
+        return await summarizeRows(store.rows(query.from), query);
       } catch (error) {
         throw unavailable(error);
       }
@@ -232,9 +246,11 @@ export function createProfiles(options: {
       const before = percentilesByToken.get(token);
       if (before !== undefined) return before;
       try {
-        const routePercentiles = await storage.routePercentiles({ route, method, before: startedAt });
-        rememberPercentiles(token, routePercentiles);
-        return routePercentiles;
+        const rows = store.rows(startedAt - LOOKED_BACK_MS);
+        const found = await percentilesAmong(rows, { route, method, before: startedAt });
+        percentilesByToken.set(token, found);
+        dropOldest(percentilesByToken, MOST_REMEMBERED);
+        return found;
       } catch {
         return null;
       }
@@ -252,11 +268,18 @@ export function createProfiles(options: {
       return (await find(query)).rows;
     },
     async amend(token, name, value) {
-      // A request that has just ended is queued in a moment.
-      if (recorder.running(token)?.ended === true) await sleep(SOON_QUEUED);
-      await writer.flush(FLUSH_BEFORE_LIST);
+      // A request that has just ended is in the store in a moment.
+      if (recorder.running(token)?.ended === true) await sleep(SOON_STORED);
       try {
-        return await storage.amend(token, name, value);
+        return await store.amend(token, name, JSON.stringify(value ?? null));
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+    async keep(token, yes) {
+      if (recorder.running(token)?.ended === true) await sleep(SOON_STORED);
+      try {
+        return await store.keep(token, yes);
       } catch (error) {
         throw unavailable(error);
       }

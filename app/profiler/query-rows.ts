@@ -18,7 +18,7 @@ function hasMark({ marks }: Row, wanted: string): boolean {
 }
 
 /** Filters that are not in a row: the store checks pins and searches texts; the others say how to show the result. */
-type BesideRow = 'pinned' | 'text' | 'searched' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset';
+type BesideRow = 'pinned' | 'text' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset';
 
 type Filters = {
   [Name in Exclude<keyof ProfileQuery, BesideRow | 'kinds'>]-?: (

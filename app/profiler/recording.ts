@@ -1,8 +1,8 @@
 /**
- * Whether requests are recorded: a setting of the storage for all its processes, which each process reads at most every 1.5 s, and
+ * Whether requests are recorded: a setting of the store for all its processes, which each process reads at most every 0.8 s, and
  * only while requests arrive. A pause survives a restart, because one of several processes may restart at any time; the list shows it.
  */
-import type { ProfileStorage } from './storage.ts';
+import type { Store } from './store.ts';
 
 export interface Recording {
   /** When recording was paused, milliseconds since 1970, as far as this process knows; null: not paused. */
@@ -20,7 +20,7 @@ export interface Recording {
 }
 
 const SETTING = 'paused';
-const READ_EVERY_MS = 1500;
+const READ_EVERY_MS = 800;
 const DAY = 24 * 3_600_000;
 
 interface Pause {
@@ -35,7 +35,7 @@ function pauseIn(text: string | null): Pause | null {
   return at === undefined ? null : { at: Number(at), until: until === undefined ? null : Number(until) };
 }
 
-export function createRecording(storage: Pick<ProfileStorage, 'readSetting' | 'writeSetting'>): Recording {
+export function createRecording(store: Pick<Store, 'setting'>): Recording {
   let last: Pause | null = null;
   let readAt = -Infinity;
   /** Changes by this process: a read that began before one is outdated. */
@@ -49,18 +49,18 @@ export function createRecording(storage: Pick<ProfileStorage, 'readSetting' | 'w
     const before = changes;
     const turn = ++begun;
     try {
-      const read = pauseIn(await storage.readSetting(SETTING));
+      const read = pauseIn(await store.setting(SETTING));
       if (before !== changes || turn < finished) return;
       finished = turn;
       last = read;
     } catch {
-      // Without a storage nobody can have paused recording.
+      // Without a store nobody can have paused recording.
     }
   }
 
   async function set(pause: Pause): Promise<void> {
     const { at, until } = pause;
-    await storage.writeSetting(SETTING, until === null ? String(at) : `${at}-${until}`);
+    await store.setting(SETTING, until === null ? String(at) : `${at}-${until}`);
     changes++;
     last = pause;
   }

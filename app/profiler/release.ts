@@ -11,7 +11,7 @@ export function storedRelease(text: string): string {
 }
 
 /** Whether this text means all releases that begin with it. */
-export function isCommitStart(text: string): boolean {
+function isCommitStart(text: string): boolean {
   return COMMIT_START.test(text);
 }
 

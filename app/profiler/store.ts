@@ -75,7 +75,6 @@ export interface StoreState {
   notice: string | null;
 }
 
-/** @public */
 export interface Store {
   readonly name: 'files' | 'memory' | 'postgresql';
   readonly state: StoreState;
@@ -108,6 +107,6 @@ export interface Store {
   setting(name: string, value?: string | null, options?: { onlyIfAbsent?: true }): Promise<string | null>;
   /** Stores what waits, within `timeoutMs`; the rest is dropped: `shut down`. */
   close(timeoutMs?: number): Promise<void>;
-  /** Stores what waits before it returns, if it can: the process ends. Never throws. */
-  closeSync?(): void;
+  /** Stores what waits before it returns, and a setting, if it can: the process ends. Never throws. */
+  closeSync(setting?: { name: string; value: string }): void;
 }

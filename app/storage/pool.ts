@@ -74,7 +74,7 @@ export async function inTransaction<T>(
 }
 
 /** A name, quoted for SQL. */
-export function quoted(name: string): string {
+function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

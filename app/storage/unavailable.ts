@@ -13,11 +13,6 @@ function messageOf(error: unknown): string {
   return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
 }
 
-/** Whether the server ended the statement at its timeout. */
-export function isCanceled(error: unknown): boolean {
-  return codeOf(isHindsightError(error) ? error.cause : error) === CANCELED;
-}
-
 /** Whether the tables are missing, or the role may not use them: migrations may fix that. */
 export function isUnusable(error: unknown): boolean {
   const code = codeOf(error);

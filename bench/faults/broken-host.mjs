@@ -2,12 +2,34 @@
  * A host whose profiler fails at the place that BREAK names; without BREAK it has no profiler. Prints its port.
  */
 import express from 'express';
-import { createMemoryStorage, hindsight } from '../../dist/app/index.js';
+import { hindsight } from '../../dist/app/index.js';
 
 const { BREAK } = process.env;
 
 function fail() {
   throw new Error(`broken: ${BREAK}`);
+}
+
+/** A store that keeps nothing. */
+function storeWith(broken) {
+  const nothing = () => Promise.resolve(null);
+  return {
+    name: 'memory',
+    state: { pending: 0, pendingBytes: 0, maxPendingBytes: 0, failed: 0, failing: false, notice: null },
+    add: (items) => items.forEach(({ settled }) => settled?.(null)),
+    amend: () => Promise.resolve(false),
+    read: nothing,
+    find: () => Promise.resolve({ rows: [], total: 0, totalIsExact: true }),
+    async *rows() {},
+    label: nothing,
+    keep: () => Promise.resolve(false),
+    purge: () => Promise.resolve(0),
+    clear: () => Promise.resolve(0),
+    setting: nothing,
+    close: nothing,
+    closeSync: () => undefined,
+    ...broken,
+  };
 }
 
 const panel = {
@@ -26,10 +48,9 @@ const BROKEN = {
   summary: { panels: [{ ...panel, summary: fail }] },
   render: { panels: [{ ...panel, present: fail }] },
   rule: { findings: [{ ...rule, find: fail }] },
-  store: { storage: { ...createMemoryStorage(), write: fail } },
-  'store-later': { storage: { ...createMemoryStorage(), write: () => Promise.reject(new Error('broken')) } },
-  read: { storage: { ...createMemoryStorage(), read: fail, find: fail } },
-  token: { storage: { ...createMemoryStorage(), leaseTokens: fail } },
+  store: { storage: storeWith({ add: fail }) },
+  read: { storage: storeWith({ read: fail, find: fail }) },
+  setting: { storage: storeWith({ setting: fail }) },
 };
 
 const app = express();

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { benchFolder } from '../harness/folders.ts';
 import type { Fault } from './drive.ts';
 
-const PLACES = ['collect', 'serialize', 'derive', 'spans', 'summary', 'render', 'rule', 'store', 'store-later', 'read', 'token']; // prettier-ignore
+const PLACES = ['collect', 'serialize', 'derive', 'spans', 'summary', 'render', 'rule', 'store', 'read', 'setting']; // prettier-ignore
 const PATHS = ['/', '/json', '/failing', '/nowhere', '/', '/json'];
 /** What the profiler adds, and what differs between any two responses. */
 const OWN = /^(?:x-debug-token(?:-link)?|x-previous-debug-token(?:-link)?|date|etag)$/;

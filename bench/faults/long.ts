@@ -6,7 +6,7 @@ import { talk } from '../../test/support/hostile-talk.ts';
 import { openKnex } from '../../test/support/postgres.ts';
 import { builtDoor } from '../harness/built-door.ts';
 import { memoryOf } from '../harness/cpu.ts';
-import { batches } from '../harness/sample-profiles.ts';
+import { batches, storeAll } from '../harness/sample-profiles.ts';
 import { balance, type Fault, underLoad, withScene } from './drive.ts';
 import { missingOf, untilStored } from './books.ts';
 import { percentile } from './load.ts';
@@ -47,8 +47,8 @@ export const longFaults: readonly Fault[] = [
         });
         const tokens: string[] = [];
         for (const batch of batches(0, options.stored, options.stored, BATCH)) {
-          await storage.write(batch);
-          tokens.push(...batch.map(({ index }) => index.token));
+          await storeAll(storage, batch);
+          tokens.push(...batch.map(({ row }) => row.token));
         }
         const tookMs: number[] = [];
         const load = await underLoad(scene, options, async () => {

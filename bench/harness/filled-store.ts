@@ -1,35 +1,63 @@
-/** A store filled once and used by the rows that search and prune: 100 000 profiles, a million with --full. */
-import type { Knex } from 'knex';
-import type { ProfileStorage } from '../../app/index.ts';
-import { openKnex, type TestConnection } from '../../test/support/postgres.ts';
+/** Stores filled once and used by the rows that search: 100 000 records, a million with --full. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Store } from '../../app/index.ts';
+import { createStoreIn } from '../../test/support/memory-store.ts';
+import { openKnex } from '../../test/support/postgres.ts';
 import type { Bench } from './bench.ts';
 import { builtDoor } from './built-door.ts';
-import { batches } from './sample-profiles.ts';
+import { batches, storeAll } from './sample-profiles.ts';
 
 export interface FilledStore {
-  storage: ProfileStorage;
-  knex: Knex;
-  connection: TestConnection;
-  schema: string;
+  store: Store;
   profiles: number;
-  /** Wall clock of the newest profile; the oldest lies DAY_MS before it. */
+  /** Wall clock of the newest record; the oldest lies a day before it. */
   newest: number;
+  close(): Promise<void>;
 }
 
-export const DAY_MS = 24 * 3_600_000;
 const BATCH = 250;
 
-/** The storage's own pool, two connections as a host would give it. */
-export async function fillStore(bench: Bench): Promise<FilledStore> {
+async function fill(bench: Bench, store: Store): Promise<Pick<FilledStore, 'profiles' | 'newest'>> {
   const profiles = bench.options.full ? 1_000_000 : bench.options.stored;
+  bench.log(`  storing ${profiles} profiles in ${store.name}`);
+  const newest = Date.now();
+  for (const batch of batches(0, profiles, profiles, BATCH)) await storeAll(store, batch);
+  return { profiles, newest };
+}
+
+export async function fillPostgres(bench: Bench): Promise<FilledStore> {
   const database = await bench.database();
   const { connection, schema } = await database.freshSchema();
   const knex = openKnex(connection);
   const { createPostgresStorage } = await builtDoor();
-  const storage = createPostgresStorage({ knex: () => knex, schema });
-  bench.log(`  storing ${profiles} profiles`);
-  const newest = Date.now();
-  for (const batch of batches(0, profiles, profiles, BATCH)) await storage.write(batch);
+  const store = createPostgresStorage({ knex: () => knex, schema });
+  const filled = await fill(bench, store);
   await knex.raw('vacuum analyze ??.hindsight_profiles', [schema]);
-  return { storage, knex, connection, schema, profiles, newest };
+  return {
+    store,
+    ...filled,
+    async close() {
+      await store.close();
+      await knex.raw('drop schema ?? cascade', [schema]);
+      await knex.destroy();
+    },
+  };
+}
+
+export async function fillFiles(bench: Bench): Promise<FilledStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-store-'));
+  const writer = createStoreIn(folder);
+  const filled = await fill(bench, writer);
+  await writer.close();
+  const store = createStoreIn(folder);
+  return {
+    store,
+    ...filled,
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
 }

@@ -1,8 +1,8 @@
 /**
- * Profiles to fill a storage with: the same numbers give the same profiles. A document is about 4 KB of JSON that
+ * Records to fill a store with: the same numbers give the same profiles. A document is about 4 KB of JSON that
  * compresses as real ones do, not the repetition of a word.
  */
-import type { ProfileIndex, QueuedProfile } from '../../app/index.ts';
+import type { Row, Store, StoreItem } from '../../app/index.ts';
 import { profileIndex } from '../../test/support/profile-index.ts';
 
 const TOKENS = 0x1000000;
@@ -27,7 +27,7 @@ export function tokenOf(number: number): string {
   return (Math.imul(number, 0x9e3779b1) & (TOKENS - 1)).toString(16).padStart(6, '0');
 }
 
-function documentOf(number: number, index: ProfileIndex): string {
+function documentOf(number: number, index: Row): string {
   const rows: object[] = [];
   const profile = { version: 1, ...index, panels: { database: { data: { rows } } } };
   for (let row = 0; row < 22; row++) {
@@ -46,10 +46,10 @@ function documentOf(number: number, index: ProfileIndex): string {
 export function sampleProfile(
   number: number,
   { total, newest }: { total: number; newest: number },
-): QueuedProfile {
+): StoreItem {
   const section = pick(SECTIONS, number) ?? '';
   const status = pick(STATUSES, number * 5) ?? 200;
-  const index = profileIndex({
+  const row = profileIndex({
     token: tokenOf(number),
     method: chance(number * 7) < 0.8 ? 'GET' : 'POST',
     url: `/shop/${section}/${Math.floor(chance(number * 11) * 50_000)}?page=${number % 9}`,
@@ -64,20 +64,26 @@ export function sampleProfile(
     queries: 22,
     bytes: DOCUMENT_BYTES,
   });
-  const document = documentOf(number, index);
-  // Where the writer keeps it too: in shared memory.
-  const bytes = Buffer.from(new SharedArrayBuffer(DOCUMENT_BYTES));
-  bytes.write(document);
-  return { index, document, bytes };
+  return { row, text: documentOf(number, row) };
+}
+
+/** Resolves when all are stored; rejects if one is dropped. */
+export function storeAll(store: Pick<Store, 'add'>, items: readonly StoreItem[]): Promise<unknown> {
+  const outcomes = items.map(
+    (item) =>
+      new Promise<void>((resolve, reject) => {
+        const settled = (dropped: string | null): void => {
+          if (dropped === null) resolve();
+          else reject(new Error(dropped));
+        };
+        store.add([{ ...item, settled }]);
+      }),
+  );
+  return Promise.all(outcomes);
 }
 
 /** Those from number `until` down to `from`: oldest first, as they are stored in life. */
-export function* batches(
-  from: number,
-  until: number,
-  total: number,
-  size: number,
-): Generator<QueuedProfile[]> {
+export function* batches(from: number, until: number, total: number, size: number): Generator<StoreItem[]> {
   const newest = Date.now();
   for (let end = until; end > from; end -= size) {
     const count = Math.min(size, end - from);

@@ -9,15 +9,12 @@ import { controlOnly, plain, queries, sampledOut } from './requests.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
 import { tail } from './tail.ts';
-import { writer, writerEmbedded } from './writer.ts';
 
 const rows: readonly Row[] = [
   plain,
   queries,
   sampledOut,
   tail,
-  writer,
-  writerEmbedded,
   store,
   memory,
   start,

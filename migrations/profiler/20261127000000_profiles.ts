@@ -1,6 +1,5 @@
 /**
- * The profiler's own tables: profiles, amendments added to them later, parts that many profiles share, the settings shared by all
- * processes, and the sequence that tokens are leased from.
+ * The profiler's own tables: profiles, with the late facts beside them, and the settings shared by all processes.
  *
  * The document is `text`, not jsonb: jsonb refuses U+0000 and doubles the server's work, and we never search inside the document. Names
  * include their schema, because no search path is set. No table has a key without its token (or id), a foreign key or a trigger, so that
@@ -12,9 +11,6 @@ export interface ProfilerMigrationOptions {
   schema: string;
 }
 
-/** The lower half of the token space is leased in blocks: LEASED_COUNTERS and LEASE_SIZE of app/profiler/token.ts. */
-const LEASED_COUNTERS = 8_388_608;
-const LEASE_SIZE = 256;
 /** Moves long documents out of the row, so that a list reads little. URLs, which a list shows, stay in it. */
 const ROW_BYTES = 512;
 
@@ -23,7 +19,6 @@ const INDEXES = [
   'create index on ??.hindsight_profiles (parent) where parent is not null',
   'create index on ??.hindsight_profiles (trace_id) where trace_id is not null',
   'create index on ??.hindsight_profiles (token) where pinned',
-  "create index on ??.hindsight_amendments (token) where name = 'pin'",
 ];
 
 export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
@@ -66,29 +61,7 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
     [schema],
   );
   await knex.raw(
-    `create table ??.hindsight_amendments (
-      token text collate "C" not null,
-      started_at bigint not null,
-      name text not null,
-      value text not null,
-      primary key (token, name)
-    )`,
-    [schema],
-  );
-  await knex.raw(
-    `create table ??.hindsight_shared (
-      id text collate "C" primary key,
-      text text not null,
-      used_at bigint not null
-    )`,
-    [schema],
-  );
-  await knex.raw(
     'create table ??.hindsight_settings (name text primary key, value text not null, written_at bigint not null default 0)',
-    [schema],
-  );
-  await knex.raw(
-    `create sequence ??.hindsight_tokens increment ${LEASE_SIZE} minvalue 0 maxvalue ${LEASED_COUNTERS - 1} cycle`,
     [schema],
   );
   for (const sql of INDEXES) await knex.raw(sql, [schema]);

@@ -5,8 +5,6 @@ import type { AddressInfo } from 'node:net';
 import { cpuOf, memoryOf } from '../../bench/harness/cpu.ts';
 import { tableOf, verdictOf } from '../../bench/harness/figure.ts';
 import { closedLoop, openLoop } from '../../bench/harness/load.ts';
-import { sampleProfile } from '../../bench/harness/sample-profiles.ts';
-import { columnsOf, linesOf } from '../../bench/harness/copy.ts';
 import { spreadOf } from '../../bench/harness/statistics.ts';
 import { close, listen } from '../support/listen.ts';
 
@@ -84,14 +82,5 @@ describe('the harness of the benchmark', () => {
     );
     expect(load.requests).to.equal(10);
     expect(Math.max(...load.latencies)).to.be.greaterThan(200);
-  });
-
-  it('makes the same profiles again, as lines that COPY takes', () => {
-    const options = { total: 100, newest: 1_700_000_000_000 };
-    const profile = sampleProfile(7, options);
-    expect(sampleProfile(7, options)).to.deep.equal(profile);
-    const line = linesOf([{ ...profile, document: 'a\tb\\c\n' }]).toString();
-    expect(line.split('\t')).to.have.length(columnsOf(profile).split(', ').length);
-    expect(line).to.match(/\ta\\tb\\\\c\\n\n$/);
   });
 });

@@ -100,7 +100,7 @@ describe('prune', () => {
       await application.send('/fine'),
       await application.send('/fine'),
     ];
-    await until(() => application.profiler.profiles.amend(pinned, 'pin', true), 'the pin');
+    await until(() => application.profiler.profiles.keep(pinned, true), 'the pin');
     await application.close();
 
     expect((await runCli(['prune', ...database])).stderr).to.include('Say what to delete');

@@ -12,7 +12,7 @@ import {
 import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
 import { listMigrations } from '../../app/database/migration-source.ts';
 import { createPrepare } from '../../app/database/prepare.ts';
-import { createTestStorage } from '../storage/test-storage.ts';
+import { createTestStore } from '../storage/test-storage.ts';
 import { until } from '../support/waiting.ts';
 import {
   endEmbedded,
@@ -149,7 +149,7 @@ describe('the database', () => {
     database.connect();
     await database.ready;
     const late = { ...server().connection, user: 'late' };
-    const storage = createTestStorage(late, { schema: 'later', onUnusable: () => database.mend() });
+    const storage = createTestStore(late, { schema: 'later', onUnusable: () => database.mend() });
     const reads = async (): Promise<boolean> => (await storage.read('000001').catch(() => false)) === null;
     for (let times = 0; times < 10; times++) {
       expect(await reads()).to.equal(false);

@@ -1,17 +1,18 @@
 import { expect } from 'chai';
 import express from 'express';
 import { get } from 'node:http';
-import { createMemoryStorage, createProfiler } from '../../app/index.ts';
+import { createProfiler } from '../../app/index.ts';
 import { cutOff as rule } from '../../app/findings/cut-off.ts';
 import { createConclude } from '../../app/profiler/conclude.ts';
 import type { ProfileDocument } from '../../app/profiler/profile.ts';
+import { createMemoryStore } from '../support/memory-store.ts';
 import { listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
 
 describe('finding cut-off', () => {
   it('says how long a request had run when its process ended', async () => {
     // Read after the end.
-    const storage = Object.assign(createMemoryStorage(), { close: () => Promise.resolve() });
+    const storage = Object.assign(createMemoryStore(), { close: () => Promise.resolve() });
     const profiler = createProfiler({ enabled: true, storage, toolbar: false });
     const app = express();
     app.use(profiler.watch);
@@ -34,7 +35,7 @@ describe('finding cut-off', () => {
     expect(cutOff?.marks).to.deep.equal([{ label: 'cut off', severity: 'warn' }]);
     expect(rows.find(({ url }) => url === '/done')?.marks).to.deep.equal([]);
     const stored = await storage.read(cutOff?.token ?? '');
-    const document = JSON.parse(stored?.document ?? '') as ProfileDocument;
+    const document = JSON.parse(stored?.text ?? '') as ProfileDocument;
     expect(document.outcome).to.equal('cut off');
     const { findings } = createConclude([], [rule])(document, { sharedOf: () => undefined });
     expect(findings[0]?.sentence).to.match(/^The process ended after this had run for \S+ m?s$/);

@@ -3,7 +3,7 @@ import { processEnded } from '../../app/findings/process-ended.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 
-/** That a real process has it: test/package/black-box.test.ts. */
+/** That a real process has it: test/package/process-end.test.ts. */
 describe('finding process-ended', () => {
   function find(head: Partial<ProfileHead>) {
     return processEnded.find({} as never, { error: null, ...head } as ProfileHead, NOTHING_BESIDE);

@@ -16,10 +16,11 @@ import { expect } from 'chai';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { map, type Observable } from 'rxjs';
-import { createMemoryStorage, createProfiler, HindsightModule, type Profiler } from '../../app/index.ts';
+import { createProfiler, HindsightModule, type Profiler } from '../../app/index.ts';
 import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import type { SpansData } from '../../app/panels/spans/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import { createMemoryStore } from '../support/memory-store.ts';
 import { finalProfile } from '../support/final-profile.ts';
 
 class OrdersController {
@@ -170,7 +171,7 @@ describe('NestJS as it is observed', () => {
     class RootModule {
       readonly title = 'Root';
     }
-    const memory = createMemoryStorage();
+    const memory = createMemoryStore();
     let isClosed = false;
     const storage = { ...memory, close: () => memory.close().finally(() => (isClosed = true)) };
     const hindsight = HindsightModule.forRoot({ storage, warn: () => undefined });

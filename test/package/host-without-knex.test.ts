@@ -26,9 +26,8 @@ const loaded = () => Object.keys(cache).filter((file) => /node_modules\\/knex\\/
 
 const answer = await fetch(origin + '/hello');
 await answer.text();
-await profiler.refillTokens();
 await profiler.profiles.amend(answer.headers.get('x-debug-token'), 'note', 'seen');
-while (profiler.counters().written === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+while (profiler.counters().stored === 0) await new Promise((resolve) => setTimeout(resolve, 20));
 const page = await fetch(origin + '/_profiler/' + answer.headers.get('x-debug-token'));
 const text = await page.text();
 const found = await profiler.profiles.read(answer.headers.get('x-debug-token'));
@@ -69,7 +68,7 @@ describe('a host without Knex', () => {
       await Promise.all([
         ...tokens.map((token) => storage.read(token)),
         storage.find({ limit: 1, offset: 0 }),
-        storage.readSetting('paused'),
+        storage.setting('paused'),
       ]);
     await storage.close();
     expect(asked).to.be.within(1, 2);
@@ -101,7 +100,7 @@ describe('a host without Knex', () => {
       if (used) await eventually(() => storage.read('000001'), 'a read');
       await storage.close();
       const before = asked;
-      for (const work of [() => storage.read('000001'), () => storage.readSetting('paused')]) {
+      for (const work of [() => storage.read('000001'), () => storage.setting('paused')]) {
         const refused: unknown = await work().catch((error: unknown) => error);
         expect((refused as Error).message).to.match(/the storage is closed/);
       }

@@ -1,148 +1,204 @@
-/** Hosts that never call `close()`, ended in every usual way right after their last response: nothing is lost, and they end as ever. */
+/** Hosts that never call `close()`, ended in every usual way right after their last response: what they recorded is there, and they end as ever. */
 import { expect } from 'chai';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { runProfilerMigrations } from '../../app/index.ts';
+import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { withBuild } from '../support/build.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
+interface Host {
+  child: ChildProcessWithoutNullStreams;
+  origin: string;
+  said: () => string;
+}
+
 interface Ended {
   code: number | null;
   signal: string | null;
-  /** Tokens of its responses that no profile is stored of. */
-  missing: string[];
-  /** Those of them that it has not left for the next start, either. */
-  lost: string[];
-  /** What it has left. */
-  left: string;
+  /** Of its responses. */
+  tokens: string[];
   errors: string;
 }
 
+async function startHost(env: Record<string, string>): Promise<Host> {
+  const child = spawn(process.execPath, ['test/support/ending-host.mjs'], {
+    env: { PATH: process.env.PATH, ...env },
+  });
+  let errors = '';
+  child.stderr.on('data', (chunk) => (errors += String(chunk)));
+  const [port] = (await Promise.race([
+    once(createInterface(child.stdout), 'line'),
+    once(child, 'exit').then(() => Promise.reject(new Error(errors))),
+  ])) as [string];
+  return { child, origin: `http://127.0.0.1:${port}`, said: () => errors };
+}
+
+/** Asks 49 times and ends it. */
+async function endHost(
+  env: Record<string, string>,
+  end: (host: Host, ask: (path: string) => Promise<Response>) => unknown,
+): Promise<Ended> {
+  const host = await startHost(env);
+  const tokens: string[] = [];
+  const ask = async (path: string): Promise<Response> => {
+    const response = await fetch(`${host.origin}${path}`);
+    tokens.push(response.headers.get('x-debug-token') ?? '');
+    return response;
+  };
+  const exit = once(host.child, 'exit') as Promise<[number | null, string | null]>;
+  await Promise.all(Array.from({ length: 49 }, async (_, index) => (await ask(`/${index}`)).text()));
+  await end(host, ask);
+  const [code, signal] = await exit;
+  return { code, signal, tokens, errors: host.said() };
+}
+
+/** Milliseconds after which what was recorded is on the disk. */
+const WRITTEN_MS = 300;
+
+const ENDINGS: readonly [string, string, Parameters<typeof endHost>[1], Partial<Ended>][] = [
+  ['exits with its code', 'exit', (_host, ask) => ask('/end'), { code: 3 }],
+  ['is ended by an exception', 'throw', (_host, ask) => ask('/end'), { code: 1, signal: null }],
+  ['handles the signal itself', 'handles', ({ child }) => child.kill('SIGTERM'), { code: 7, errors: '' }],
+];
+
 describe('a host that ends without closing the profiler', () => {
   withBuild();
-  const server = withPostgres();
-  let database: pg.Client;
 
-  before(async () => {
-    await runProfilerMigrations({ connection: server().connection, schema: 'ends' });
-    database = new pg.Client(server().connection);
-    await database.connect();
-  });
-  after(() => database?.end());
+  describe('and stores in files', () => {
+    let env: Record<string, string>;
+    let host: Host | undefined;
 
-  async function storedOf(tokens: readonly string[]): Promise<Set<string>> {
-    const { rows } = await database.query<{ token: string }>(
-      'select token from ends.hindsight_profiles where token = any($1)',
-      [tokens],
-    );
-    return new Set(rows.map(({ token }) => token));
-  }
-
-  interface Host {
-    kill: (signal: NodeJS.Signals) => void;
-    ask: (path: string) => Promise<Response>;
-  }
-
-  const newBlackBox = (): string => mkdtempSync(join(tmpdir(), 'ends-'));
-
-  function start(ending: string, blackBox: string): ChildProcessWithoutNullStreams {
-    const settings = { connection: server().connection, schema: 'ends' };
-    return spawn(process.execPath, ['test/support/ending-host.mjs'], {
-      env: {
-        PATH: process.env.PATH,
-        ENDING: ending,
-        SETTINGS: JSON.stringify(settings),
-        BLACK_BOX: blackBox,
-      },
+    beforeEach(() => {
+      env = { PROFILER_DIR: join(mkdtempSync(join(tmpdir(), 'ends-')), 'profiles') };
     });
-  }
+    afterEach(() => host?.child.kill('SIGKILL'));
 
-  async function ended(
-    ending: string,
-    end: (host: Host) => unknown,
-    blackBox = newBlackBox(),
-  ): Promise<Ended> {
-    const child = start(ending, blackBox);
-    let errors = '';
-    child.stderr.on('data', (chunk) => (errors += String(chunk)));
-    const lines = createInterface(child.stdout);
-    const [port] = (await Promise.race([
-      once(lines, 'line'),
-      once(child, 'exit').then(() => Promise.reject(new Error(errors))),
-    ])) as [string];
-    const tokens: string[] = [];
-    const ask = async (path: string): Promise<Response> => {
-      const response = await fetch(`http://127.0.0.1:${port}${path}`);
-      tokens.push(response.headers.get('x-debug-token') ?? '');
-      return response;
-    };
-    const exit = once(child, 'exit') as Promise<[number | null, string | null]>;
-    await Promise.all(Array.from({ length: 49 }, async (_, index) => (await ask(`/${index}`)).text()));
-    await end({ kill: (signal) => child.kill(signal), ask });
-    const [code, signal] = await exit;
-    const stored = await storedOf(tokens);
-    const missing = tokens.filter((token) => !stored.has(token));
-    const left = readdirSync(blackBox)
-      .map((name) => readFileSync(join(blackBox, name), 'utf8'))
-      .join('');
-    const lost = missing.filter((token) => !left.includes(`"token":"${token}"`));
-    return { code, signal, errors, missing, lost, left };
-  }
+    async function rows(ending = 'exit'): Promise<ProfileIndex[]> {
+      host = await startHost({ ...env, ENDING: ending });
+      const response = await fetch(`${host.origin}/_profiler/search.json?limit=100`);
+      return ((await response.json()) as { profiles: ProfileIndex[] }).profiles;
+    }
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    it(`loses nothing and is ended by ${signal}`, async () => {
-      const end = await ended('signal', ({ kill }) => { kill(signal); }); // prettier-ignore
-      expect(end).to.deep.include({ code: null, signal, errors: '', lost: [] });
+    for (const [title, ending, end, outcome] of ENDINGS)
+      it(`loses nothing when it ${title}`, async () => {
+        const { tokens, ...ended } = await endHost({ ...env, ENDING: ending }, end);
+        expect(ended).to.deep.include(outcome);
+        expect((await rows()).map(({ token }) => token)).to.include.members(tokens);
+      });
+
+    it('loses nothing of the workers of a cluster', async () => {
+      const { code, tokens } = await endHost({ ...env, ENDING: 'cluster' }, async ({ child }) => {
+        await sleep(WRITTEN_MS);
+        child.kill('SIGTERM');
+      });
+      expect(code).to.equal(5);
+      expect((await rows()).map(({ token }) => token)).to.include.members(tokens);
     });
 
-  it('loses nothing and exits with its code', async () => {
-    expect(await ended('exit', ({ ask }) => ask('/end'))).to.deep.include({ code: 3, lost: [] });
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const)
+      it(`is ended by ${signal} as without us, and loses the last moment at most`, async () => {
+        const { tokens, ...ended } = await endHost({ ...env, ENDING: 'signal' }, async ({ child }) => {
+          await sleep(WRITTEN_MS);
+          child.kill(signal);
+        });
+        expect(ended).to.deep.equal({ code: null, signal, errors: '' });
+        expect((await rows()).map(({ token }) => token)).to.include.members(tokens);
+      });
+
+    it('has the request that threw, with its stack and its log lines, and those that it cut off', async () => {
+      host = await startHost({ ...env, ENDING: 'throw' });
+      const { child, origin } = host;
+      await (await fetch(`${origin}/0`)).text();
+      const hanging = fetch(`${origin}/hangs`).catch(() => null);
+      const exit = once(child, 'exit');
+      const response = await fetch(`${origin}/end?password=hunter2hunter2`);
+      const ended = response.headers.get('x-debug-token');
+      await exit;
+      await hanging;
+      const folder = env.PROFILER_DIR ?? '';
+      expect(statSync(folder).mode & 0o777).to.equal(0o700);
+      for (const name of readdirSync(folder))
+        expect(statSync(join(folder, name)).mode & 0o777).to.equal(0o600);
+      const found = await rows('throw');
+      const thrower = found.find(({ url }) => url.startsWith('/end'));
+      expect(thrower?.marks[0]).to.deep.equal({ label: 'process ended', severity: 'bad' });
+      expect(thrower?.error).to.equal('Error: The host is broken.');
+      const marks = found.find(({ url }) => url === '/hangs')?.marks ?? [];
+      expect(marks.map(({ label }) => label)).to.include('cut off');
+      const profile = await (await fetch(`${host.origin}/_profiler/${ended}.json`)).text();
+      expect(profile).to.include('ending-host.mjs').and.to.include('about to end').and.not.include('hunter2');
+      const page = await (await fetch(`${host.origin}/_profiler/abcdef`)).text();
+      expect(page).to.match(/ended by an uncaught exception at/);
+    });
   });
 
-  it('loses nothing when an exception ends it', async () => {
-    const { errors, left, ...rest } = await ended('throw', ({ ask }) => ask('/end'));
-    expect(rest).to.deep.include({ code: 1, signal: null, lost: [] });
-    expect(errors).to.include('Error: The host is broken.');
-    expect(left).to.include('The host is broken.');
-  });
+  describe('and stores in PostgreSQL', () => {
+    const server = withPostgres();
+    let database: pg.Client;
+    let env: Record<string, string>;
 
-  it('loses nothing when it handles the signal itself', async () => {
-    const handled = await ended('handles', ({ kill }) => { kill('SIGTERM'); }); // prettier-ignore
-    expect(handled).to.deep.include({ code: 7, signal: null, errors: '', lost: [] });
-  });
+    before(async () => {
+      await runProfilerMigrations({ connection: server().connection, schema: 'ends' });
+      database = new pg.Client(server().connection);
+      await database.connect();
+    });
+    after(() => database.end());
+    beforeEach(() => {
+      env = {
+        PROFILER_DIR: join(mkdtempSync(join(tmpdir(), 'ends-')), 'profiles'),
+        SETTINGS: JSON.stringify({ connection: server().connection, schema: 'ends' }),
+      };
+    });
 
-  it('loses nothing of the workers of a cluster', async () => {
-    const { code, lost } = await ended('cluster', ({ kill }) => { kill('SIGTERM'); }); // prettier-ignore
-    expect({ code, lost }).to.deep.equal({ code: 5, lost: [] });
-  });
+    async function missing(tokens: readonly string[]): Promise<string[]> {
+      const { rows } = await database.query<{ token: string }>(
+        'select token from ends.hindsight_profiles where token = any($1)',
+        [tokens],
+      );
+      return tokens.filter((token) => !rows.some((row) => row.token === token));
+    }
 
-  for (const ending of ['signal', 'cluster'])
-    it(`leaves what a stalled storage does not take for its next start: ${ending}`, async () => {
-      const blackBox = newBlackBox();
+    /** What it could not store before it ended is stored by the next one. */
+    async function untilStored(tokens: readonly string[]): Promise<void> {
+      const next = await startHost({ ...env, ENDING: 'exit' });
+      try {
+        await until(async () => (await missing(tokens)).length === 0, 'the next start stores the rest');
+      } finally {
+        next.child.kill('SIGKILL');
+      }
+    }
+
+    for (const [title, ending, end, outcome] of ENDINGS)
+      it(`loses nothing when it ${title}`, async () => {
+        const { tokens, ...ended } = await endHost({ ...env, ENDING: ending }, end);
+        expect(ended).to.deep.include(outcome);
+        await untilStored(tokens);
+      });
+
+    it('loses nothing while the database does not reply, also when it is killed', async () => {
       await database.query('begin; lock table ends.hindsight_profiles in access exclusive mode');
-      const { missing, lost } = await ended(ending, ({ kill }) => { kill('SIGTERM'); }, blackBox); // prettier-ignore
+      const { tokens } = await endHost({ ...env, ENDING: 'signal' }, async ({ child, said }) => {
+        await until(
+          () => existsSync(env.PROFILER_DIR ?? '') && readdirSync(env.PROFILER_DIR ?? '').length > 0,
+          `it goes to the files: ${said()}`,
+        );
+        await sleep(WRITTEN_MS);
+        child.kill('SIGKILL');
+      });
       // Or the server would store what a process that is gone had sent.
       await database.query(
         'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
       );
       await database.query('rollback');
-      expect(missing).to.have.length(49);
-      expect(lost).to.deep.equal([]);
-      const next = start(ending, blackBox);
-      const exit = once(next, 'exit');
-      await until(async () => (await storedOf(missing)).size === 49, 'the next start stores them');
-      next.kill('SIGTERM');
-      await exit;
+      await untilStored(tokens);
     });
-
-  it('leaves the signal to a library that ends the process unless others listen', async () => {
-    const { signal, lost } = await ended('library', ({ kill }) => { kill('SIGTERM'); }); // prettier-ignore
-    expect({ signal, lost }).to.deep.equal({ signal: 'SIGTERM', lost: [] });
   });
 });

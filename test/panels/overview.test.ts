@@ -14,7 +14,6 @@ import { everyPanel } from '../support/every-page.ts';
 import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { profileIndex } from '../support/profile-index.ts';
-import { until } from '../support/waiting.ts';
 
 const rules = createFindingRules();
 
@@ -176,8 +175,6 @@ describe('the overview panel', () => {
           context.add('route', { method: 'GET', pattern: '/usual/:id', handler: 'show', source: null, params: { id: '1' } }); // prettier-ignore
         },
       });
-    const asked = { route: '/usual/:id', method: 'GET', before: Date.now() };
-    await until(async () => (await fixture.storage.routePercentiles(asked)).count === 6, 'they are stored');
     const profile = await fixture.profileOf({
       url: '/orders/7?tab=history',
       more: (context) => {

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { createRecording } from '../../app/profiler/recording.ts';
-import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
+import { until } from '../support/waiting.ts';
+import { createMemoryStore } from '../support/memory-store.ts';
 
 describe('recording', () => {
   it('can be paused and resumed', async () => {
-    const recording = createRecording(createMemoryStorage());
+    const recording = createRecording(createMemoryStore());
     expect([recording.check(), recording.wasPaused()]).to.deep.equal([false, false]);
     await recording.pause();
     expect(recording.pausedAt()).to.be.closeTo(Date.now(), 1000);
@@ -18,7 +19,7 @@ describe('recording', () => {
   });
 
   it('is paused in every process of the storage, and stays so in one that starts', async () => {
-    const storage = createMemoryStorage();
+    const storage = createMemoryStore();
     const [one, other] = [createRecording(storage), createRecording(storage)];
     await other.refresh();
     await one.pause();
@@ -26,15 +27,14 @@ describe('recording', () => {
     expect(other.pausedAt()).to.equal(one.pausedAt());
     const started = createRecording(storage);
     started.check();
-    await new Promise((resolve) => setImmediate(resolve));
+    await until(() => started.pausedAt() !== null, 'the setting is read');
     expect(started.check()).to.equal(true);
   });
 
   it('asks the storage at most now and then, and only when it is asked', async () => {
     let reads = 0;
     const recording = createRecording({
-      readSetting: () => Promise.resolve((reads++, null)),
-      writeSetting: () => Promise.resolve(),
+      setting: () => Promise.resolve((reads++, null)),
     });
     for (let i = 0; i < 100; i++) recording.check();
     await new Promise((resolve) => setImmediate(resolve));
@@ -44,8 +44,8 @@ describe('recording', () => {
   it('does not take back what was changed while it was being read', async () => {
     let answer: (value: string | null) => void = () => undefined;
     const recording = createRecording({
-      readSetting: () => new Promise((resolve) => (answer = resolve)),
-      writeSetting: () => Promise.resolve(),
+      setting: (_name, value) =>
+        value === undefined ? new Promise((resolve) => (answer = resolve)) : Promise.resolve(value),
     });
     const reading = recording.refresh();
     await recording.pause();
@@ -57,8 +57,7 @@ describe('recording', () => {
   it('believes the later of two reads, whichever answers first', async () => {
     const answers: ((value: string | null) => void)[] = [];
     const recording = createRecording({
-      readSetting: () => new Promise((resolve) => answers.push(resolve)),
-      writeSetting: () => Promise.resolve(),
+      setting: () => new Promise((resolve) => answers.push(resolve)),
     });
     const readings = [recording.refresh(), recording.refresh()];
     answers[1]?.('1795194214715');
@@ -69,8 +68,8 @@ describe('recording', () => {
   });
 
   it('goes on as it was where the setting can’t be read, or is none', async () => {
-    for (const readSetting of [() => Promise.reject(new Error('away')), () => Promise.resolve('soon')]) {
-      const recording = createRecording({ readSetting, writeSetting: () => Promise.resolve() });
+    for (const setting of [() => Promise.reject(new Error('away')), () => Promise.resolve('soon')]) {
+      const recording = createRecording({ setting });
       await recording.refresh();
       expect(recording.pausedAt()).to.equal(null);
     }

@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import { type DatabaseAccess, openDatabaseAccess } from '../../app/compose/open-database.ts';
 import { readConfig } from '../../app/config.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
-import type { ProfileStorage } from '../../app/profiler/storage.ts';
+import type { Store } from '../../app/profiler/store.ts';
 import { clusterVarDir } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
@@ -15,7 +15,7 @@ describe('an embedded database that can not be used', function () {
   let varDir: string;
   let access: DatabaseAccess;
   const lines: string[] = [];
-  const storages: ProfileStorage[] = [];
+  const storages: Store[] = [];
 
   before(async () => {
     varDir = await clusterVarDir();
@@ -40,8 +40,8 @@ describe('an embedded database that can not be used', function () {
     const version = readFileSync(file, 'utf8');
     writeFileSync(file, '17\n');
     await access.open();
-    expect(storages.map(({ name }) => name)).to.deep.equal(['memory']);
-    expect(lines.join('\n')).to.match(/KEPT IN MEMORY ONLY.*made by PostgreSQL 17[^\n]*$/);
+    expect(storages.map(({ name }) => name)).to.deep.equal(['files']);
+    expect(lines.join('\n')).to.match(/kept in files: .*made by PostgreSQL 17[^\n]*$/);
     expect(() => access.knex())
       .to.throw(/made by PostgreSQL 17/)
       .with.property('status', 503);

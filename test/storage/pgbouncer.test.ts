@@ -14,7 +14,7 @@ import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withPostgres } from '../support/postgres.ts';
 import { describeStoreContract, itemOf, NO_LIMITS, stored } from './store-contract.ts';
-import { createTestStorage, createTestStore, emptyStore } from './test-storage.ts';
+import { createTestStore, emptyStore } from './test-storage.ts';
 
 const SCHEMA = 'bounced';
 
@@ -97,15 +97,6 @@ describe('storage behind pgbouncer in transaction mode', () => {
       sent.filter(({ text }) => pattern.test(text)).map(({ text }) => `${what}: ${text}`),
     );
     expect(refused).to.deep.equal([]);
-  });
-
-  it('leases tokens', async () => {
-    const storage = createTestStorage(connection, { schema: SCHEMA });
-    const starts = await Promise.all(
-      Array.from({ length: 10 }, async () => (await storage.leaseTokens?.())?.start),
-    );
-    await storage.close();
-    expect(new Set(starts).size).to.equal(10);
   });
 
   it('migrates once for several processes, and reads the state', async () => {

@@ -1,20 +1,14 @@
-/** A host without `profiler.close()`: prints its port; `/end` ends it in the way that ENDING says. Without SETTINGS it stores in memory. */
+/** A host without `profiler.close()`: prints its port; `/end` ends it in the way that ENDING says. Without SETTINGS it stores in files. */
 import cluster from 'node:cluster';
 import express from 'express';
 import { createPostgresStorage, createProfiler } from '../../dist/app/index.js';
 
-const { ENDING, SETTINGS, BLACK_BOX } = process.env;
-
-/** As signal-exit does it: ends the process only if nobody else listens. */
-function leaveToLast(signal) {
-  if (process.listenerCount(signal) > 1) return;
-  process.off(signal, leaveToLast);
-  process.kill(process.pid, signal);
-}
+const { ENDING, SETTINGS, PROFILER_DIR: dir } = process.env;
 
 function serve() {
-  const storage = SETTINGS === undefined ? {} : { storage: createPostgresStorage(JSON.parse(SETTINGS)) };
-  const profiler = createProfiler({ ...storage, blackBox: BLACK_BOX });
+  const storage =
+    SETTINGS === undefined ? {} : { storage: createPostgresStorage({ ...JSON.parse(SETTINGS), dir }) };
+  const profiler = createProfiler({ ...storage, dir });
   const app = express();
   app.use(profiler.watch);
   app.use(profiler.pages);
@@ -29,7 +23,6 @@ function serve() {
       });
   });
   app.get('/{*any}', (_request, response) => {
-    if (ENDING === 'library' && process.listenerCount('SIGTERM') < 2) process.on('SIGTERM', leaveToLast);
     response.send('hello');
   });
   if (ENDING === 'handles') process.on('SIGTERM', () => process.exit(7));

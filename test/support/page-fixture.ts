@@ -25,12 +25,12 @@ import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { readHealth } from '../../app/profiler/health.ts';
 import { createLedger } from '../../app/profiler/ledger.ts';
-import { createWriter, type Writer } from '../../app/profiler/writer.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 import type { EditorOptions } from '../../app/view-helpers/editor.ts';
 import { createPages } from '../../app/routes/profiler.ts';
-import type { ProfileStorage } from '../../app/profiler/storage.ts';
-import { createMemoryStorage } from '../../app/storage/memory-profile-storage.ts';
+import type { Store } from '../../app/profiler/store.ts';
+import { createMemoryStore } from './memory-store.ts';
+import { until } from './waiting.ts';
 
 export const ORIGIN = 'https://shop.example.com';
 
@@ -55,7 +55,7 @@ export interface Recorded {
 
 export interface PageFixture {
   profiles: Profiles;
-  storage: ProfileStorage;
+  store: Store;
   recorder: Recorder;
   services: PageServices;
   pages: Dispatch;
@@ -119,10 +119,9 @@ export function createPageFixture(
   } = {},
 ): PageFixture {
   let counter = 0xa00000;
-  const storage = createMemoryStorage({ maxBytes: 64 * 1024 * 1024 });
+  const store = createMemoryStore();
   const redactor = createRedactor();
   const ledger = createLedger();
-  const writer: Writer = createWriter({ storage, ledger, lingerMs: 0, warn: () => undefined });
   const rules = createFindingRules();
   const recorder = createRecorder({
     panels,
@@ -130,16 +129,22 @@ export function createPageFixture(
     redactor,
     nextToken: () => (counter++).toString(16),
     ledger,
-    write: (profile, _shared, fate) => writer.enqueue(profile, [], fate),
+    write({ index: row, document: text }, _shared, fate) {
+      if (fate !== undefined) ledger.queued(fate);
+      const settled = (): void => {
+        if (fate !== undefined) ledger.stored(fate);
+      };
+      store.add([{ row, text, settled }]);
+    },
     process: 'web.1, 4121',
     warn: () => undefined,
   });
-  const profiles = createProfiles({ recorder, writer, storage, searched: searchedFields(panels) });
+  const profiles = createProfiles({ recorder, store, searched: searchedFields(panels) });
   const assets = createAssets();
   const viewsFolder = options.viewsFolder ?? join(packageRoot(), 'views');
   const services: PageServices = {
     profiles,
-    recording: createRecording(storage),
+    recording: createRecording(store),
     forms: createFormSigner({}),
     live: createLive({ find: (query) => profiles.find(query) }),
     panels,
@@ -155,11 +160,8 @@ export function createPageFixture(
     health: () =>
       readHealth({
         process: 'web.1, 4121',
-        storage: {
-          ...storage,
-        },
+        store,
         ledger,
-        writer,
         lastEnd: () => Promise.resolve({ process: 'web.1, 4100', at: 1_760_000_000_000, how: 'SIGTERM' }),
       }),
     retention: () => 'Profiles are kept for 24 hours, at most 100000 of them and 512 MiB.',
@@ -179,7 +181,7 @@ export function createPageFixture(
 
   const fixture: PageFixture = {
     profiles,
-    storage,
+    store,
     recorder,
     services,
     pages,
@@ -202,8 +204,7 @@ export function createPageFixture(
       }
       if (given.running !== true) {
         recorder.finish(context);
-        await new Promise((resolve) => setImmediate(resolve));
-        await writer.flush(1000);
+        await until(() => recorder.running(context.token) === undefined, 'its profile is made');
       }
       return context;
     },

@@ -72,6 +72,8 @@ export async function offerParts(parent = tmpdir()): Promise<void> {
   process.env.TMPDIR = folder;
   // A busy machine blocks the event loop of any request, and the next one would be sampled. Tests of that say so themselves.
   process.env.PROFILER_CPU ??= 'ask';
+  // Hosts of the tests share nothing.
+  process.env.PROFILER_DIR ??= '';
   server = createServer(answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   process.env.HINDSIGHT_TEST_PARTS = String((server.address() as AddressInfo).port);

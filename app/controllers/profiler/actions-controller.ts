@@ -13,9 +13,9 @@ export function createActionsController(
   const respond = createRespond(services);
   const action = createSignedAction(services);
 
-  async function setPin(form: URLSearchParams, pin: true | null): Promise<undefined> {
+  async function setPin(form: URLSearchParams, yes: boolean): Promise<undefined> {
     const token = formToken(form);
-    if (!(await profiles.amend(token, 'pin', pin))) throw await createUnknownTokenError(services, token);
+    if (!(await profiles.keep(token, yes))) throw await createUnknownTokenError(services, token);
   }
 
   /** The next request to the address of a recorded one is sampled. */
@@ -28,7 +28,7 @@ export function createActionsController(
 
   return {
     pin: action((form) => setPin(form, true)),
-    unpin: action((form) => setPin(form, null)),
+    unpin: action((form) => setPin(form, false)),
     clear: action(async (form, page) => {
       if (form.get('sure') !== 'yes') {
         const model = { title: 'Delete profiles', csrf: await forms.sign(), foot };

@@ -7,7 +7,7 @@ import { jsonForm } from './json-form.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
 
-const COLUMNS = ['Application', 'Profiler’s own pages', 'Left by earlier processes'] as const;
+const COLUMNS = ['Application', 'Profiler’s own pages'] as const;
 
 interface HealthRow {
   label: string;
@@ -29,15 +29,15 @@ function rowsOf(parts: readonly LedgerCounts[]): HealthRow[] {
   return [
     row('Tokens', ({ tokens }) => tokens),
     row('Stored', ({ stored }) => stored),
-    row('Waiting for the storage', ({ waiting }) => waiting),
+    row('Waiting to be stored', ({ waiting }) => waiting),
     row('Running', ({ running }) => running),
     ...reasons(({ dropped }) => dropped, 'Dropped'),
     ...reasons(({ leftOut }) => leftOut, 'Not stored'),
   ];
 }
 
-function countsOf({ application, profiler, earlier }: Health): HealthRow[] {
-  return rowsOf([application, profiler, earlier]);
+function countsOf({ application, profiler }: Health): HealthRow[] {
+  return rowsOf([application, profiler]);
 }
 
 function exportSentence({ exported }: Health): string[] {
@@ -58,7 +58,8 @@ function healthMarkdown(health: Health): string {
   }));
   return `${blocks([
     heading(1, 'Health'),
-    `Process ${code(process)}; storage ${prose(storage.name)}${storage.failing ? ', failing' : ''}.`,
+    `Process ${code(process)}; profiles in ${prose(storage.name)}${storage.failing ? ', failing' : ''}.`,
+    ...(storage.notice === null ? [] : [prose(storage.notice)]),
     table([{ title: 'Tokens', value: ({ label }) => label, plain: true }, ...columns], countsOf(health)),
     ...exportSentence(health),
   ])}\n`;

@@ -5,7 +5,7 @@ import type { ExportedBy } from '../../export/otlp-model.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
 import type { Health } from '../../profiler/health.ts';
-import type { EndedProcess } from '../../profiler/left-boxes.ts';
+import type { EndedProcess } from '../../profiler/process-end.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';

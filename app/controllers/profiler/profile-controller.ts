@@ -25,7 +25,7 @@ export function createProfileController(
     async profile(page) {
       const wanted = readPanelName(page.query);
       const token = page.params.token ?? '';
-      const found = await profiles.read(token, { routePercentiles: true });
+      const found = await profiles.read(token);
       if (found === null && profiles.isUnrecorded(token)) {
         const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt(), foot };
         respond(page, { type: HTML, body: renderPage('profiler/not-recorded', model) });

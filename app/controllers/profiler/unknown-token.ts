@@ -1,6 +1,6 @@
 /** The error for an unknown token. It carries the model of its page (views/errors/unknown-token.ejs) to the error handler. */
 import { createError, type HindsightError, isHindsightError } from '../../errors.ts';
-import type { EndedProcess } from '../../profiler/left-boxes.ts';
+import type { EndedProcess } from '../../profiler/process-end.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
@@ -10,7 +10,7 @@ export interface UnknownTokenModel {
   token: string;
   /** What is stored and for how long. */
   retention: string;
-  /** The process that ended last without storing everything; null if none did. */
+  /** The process that failed last; null if none did. */
   ended: EndedProcess | null;
   /** The 5 newest requests; empty if the list can't be read. */
   newest: readonly ProfileIndex[];

@@ -11,6 +11,8 @@ import {
   promises as fs,
   write,
   writeSync,
+  renameSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -45,9 +47,13 @@ export interface Disk {
   createSync(name: string): OwnFile;
   /** False: it was gone. */
   remove(name: string): Promise<boolean>;
+  /** False: it was gone. */
+  rename(from: string, to: string): Promise<boolean>;
   readText(name: string): Promise<string | null>;
   /** As a whole or not at all; false: it exists, and `onlyIfAbsent` was asked for. */
   writeText(name: string, text: string, onlyIfAbsent: boolean): Promise<boolean>;
+  /** Replaces it, while the process ends. */
+  writeTextSync(name: string, text: string): void;
   /** How much all files together may take here. */
   mostBytes(used: number): Promise<number>;
 }
@@ -117,6 +123,7 @@ class FolderFile implements OwnFile {
 /** `folder` must have been checked (folder.ts). */
 export function createFolderDisk(folder: string): Disk {
   const pathOf = (name: string): string => join(folder, name);
+  const draftOf = (): string => pathOf(`draft-${randomBytes(8).toString('hex')}`);
 
   /** The folder may have been deleted. */
   async function inFolder<T>(work: () => Promise<T>): Promise<T> {
@@ -130,7 +137,7 @@ export function createFolderDisk(folder: string): Disk {
   }
 
   async function writeText(name: string, text: string, onlyIfAbsent: boolean): Promise<boolean> {
-    const draft = pathOf(`draft-${randomBytes(8).toString('hex')}`);
+    const draft = draftOf();
     const handle = await fs.open(draft, MAKE, PRIVATE);
     try {
       await handle.writeFile(text);
@@ -202,6 +209,15 @@ export function createFolderDisk(folder: string): Disk {
         throw error;
       }
     },
+    async rename(from, to) {
+      try {
+        await fs.rename(pathOf(from), pathOf(to));
+        return true;
+      } catch (error) {
+        if (isGone(error)) return false;
+        throw error;
+      }
+    },
     async readText(name) {
       try {
         const handle = await fs.open(pathOf(name), READ);
@@ -216,6 +232,11 @@ export function createFolderDisk(folder: string): Disk {
       }
     },
     writeText: (name, text, onlyIfAbsent) => inFolder(() => writeText(name, text, onlyIfAbsent)),
+    writeTextSync(name, text) {
+      const draft = draftOf();
+      writeFileSync(draft, text, { flag: 'wx', mode: PRIVATE });
+      renameSync(draft, pathOf(name));
+    },
     async mostBytes(used) {
       const { type, bavail, bsize } = await fs.statfs(folder);
       const share = MOST_OF_FREE * (bavail * bsize + used);
@@ -284,11 +305,21 @@ export function createMemoryDisk(): Disk {
     create: (name) => Promise.resolve(createSync(name)),
     createSync,
     remove: (name) => Promise.resolve(files.delete(name)),
+    rename(from, to) {
+      const file = files.get(from);
+      if (file === undefined) return Promise.resolve(false);
+      files.delete(from);
+      files.set(to, file);
+      return Promise.resolve(true);
+    },
     readText: (name) => Promise.resolve(files.has(name) ? readFrom(name, 0, Infinity).toString() : null),
     writeText(name, text, onlyIfAbsent) {
       if (onlyIfAbsent && files.has(name)) return Promise.resolve(false);
       createSync(name).writeSync(Buffer.from(text), 0);
       return Promise.resolve(true);
+    },
+    writeTextSync(name, text) {
+      createSync(name).writeSync(Buffer.from(text), 0);
     },
     mostBytes: () => Promise.resolve(32 * MEBIBYTE),
   };

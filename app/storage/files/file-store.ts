@@ -45,8 +45,9 @@ const NO_LIMITS: StoreLimits = {
 const MOST_BYTES = 256 * 1024 * 1024;
 /** Milliseconds without a reader after which rows leave the memory. */
 const RELEASE_AFTER_MS = 5 * 60_000;
-/** A search for text ends after so many milliseconds. */
+/** A search for text ends after so many milliseconds, or so many records. */
 const SEARCH_MS = 1000;
+const MOST_SEARCHED = 20_000;
 /** Milliseconds of searching between two turns of the event loop. */
 const TURN_MS = 20;
 /** Texts of segments that a search holds at once. */
@@ -161,7 +162,7 @@ export function createFileStore(options: FileStoreOptions): Store {
     let turn = performance.now();
     let count = 0;
     for (const one of candidates) {
-      if (hits.length > offset + limit || performance.now() > until) break;
+      if (hits.length > offset + limit || count === MOST_SEARCHED || performance.now() > until) break;
       count++;
       const text = await read(one.text);
       const place = text === null ? null : findText(text, wanted);
@@ -329,8 +330,13 @@ export function createFileStore(options: FileStoreOptions): Store {
       if (release !== null) clearTimeout(release);
       await writer.close(timeoutMs);
     },
-    closeSync() {
+    closeSync(setting) {
       writer.closeSync();
+      try {
+        if (setting !== undefined) disk.writeTextSync(SETTING + setting.name, setting.value);
+      } catch {
+        // Nothing more can be done: the process ends.
+      }
     },
   };
   return store;

@@ -11,6 +11,8 @@ import { PROJECT } from './file-store.ts';
 import { segmentKindOf } from './segment.ts';
 
 const NAME = 'express-hindsight';
+/** Folders of what a database could not take. */
+export const AWAY = 'away-';
 /** Whether anybody else may use it, or write to it. */
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
@@ -46,6 +48,7 @@ function isOurs(path: string): boolean {
   const names = readdirSync(path);
   return (
     names.length === 0 ||
+    names.some((name) => name.startsWith(AWAY)) ||
     names.some((name) => name === PROJECT || segmentKindOf(name.replace(/\.\w+$/, '')) !== null)
   );
 }

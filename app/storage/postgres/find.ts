@@ -20,7 +20,7 @@ const SEARCH_MS = 1000;
 
 type Filter = Exclude<
   keyof ProfileQuery,
-  'kinds' | 'pinned' | 'text' | 'searched' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset'
+  'kinds' | 'pinned' | 'text' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset'
 >;
 
 /** The members of a row that a filter reads. null: the database filters by it. */

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreLimits } from '../../profiler/store.ts';
 import { type Store as Connection, tableIn } from '../pool.ts';
-import { alone } from '../purge-lock.ts';
+import { alone } from './purge-lock.ts';
 
 /** Records deleted in one transaction. */
 const STEP_ROWS = 500;

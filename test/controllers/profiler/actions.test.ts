@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { ServerResponse } from 'node:http';
 import { type CheerioAPI, load } from 'cheerio';
-import { createMemoryStorage } from '../../../app/storage/memory-profile-storage.ts';
+import { createMemoryStore } from '../../support/memory-store.ts';
 import { createProfiler } from '../../../app/compose/create-profiler.ts';
 import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer, usePagesEach } from '../../support/page-client.ts';
@@ -190,7 +190,7 @@ describe('actions of the profiler', () => {
 
 describe('actions behind a password', () => {
   it('need it, whatever else is right', async () => {
-    const profiler = createProfiler({ storage: createMemoryStorage(), password: 'let me in please' });
+    const profiler = createProfiler({ storage: createMemoryStore(), password: 'let me in please' });
     const server = await servePages((req, res, next) => {
       profiler.pages(req, res, next);
     });
@@ -216,7 +216,7 @@ describe('actions behind a password', () => {
 
 describe('a pause', () => {
   it('keeps nothing of any request, in every process of the storage, and its links say so', async () => {
-    const storage = createMemoryStorage();
+    const storage = createMemoryStore();
     const open = (name: string): ReturnType<typeof createProfiler> =>
       createProfiler({ storage, process: name });
     const [one, other] = [open('one'), open('other')];

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createProfiler } from '../../../app/compose/create-profiler.ts';
-import { createMemoryStorage } from '../../../app/storage/memory-profile-storage.ts';
+import { createMemoryStore } from '../../support/memory-store.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
@@ -150,7 +150,7 @@ describe('a separate front end', () => {
 
 describe('the toolbar behind a password', () => {
   it('leaves nothing in the storage when it is refused, and its tokens open all the same', async () => {
-    const storage = createMemoryStorage();
+    const storage = createMemoryStore();
     const profiler = createProfiler({ storage, password: 'let me in please', warn: () => undefined });
     const server = await servePages((req, res, next) => {
       profiler.watch(req, res, () => {
@@ -179,7 +179,7 @@ describe('the toolbar behind a password', () => {
 
   it('is refused without a challenge; a page and the script are as they were', async () => {
     const profiler = createProfiler({
-      storage: createMemoryStorage(),
+      storage: createMemoryStore(),
       password: 'let me in please',
       toolbarOrigins: [FRONT_END],
       warn: () => undefined,

@@ -3,10 +3,12 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import express from 'express';
 import type { Server } from 'node:http';
-import { createMemoryStorage, createProfiler } from '../../../app/index.ts';
+import { createProfiler } from '../../../app/index.ts';
 import type { Profiler } from '../../../app/index.ts';
 import type { Health } from '../../../app/profiler/health.ts';
 import { close, listen } from '../../support/listen.ts';
+import { createMemoryDisk } from '../../../app/storage/files/disk.ts';
+import { createFileStore } from '../../../app/storage/files/file-store.ts';
 import { until } from '../../support/waiting.ts';
 
 describe('the health page', () => {
@@ -14,11 +16,22 @@ describe('the health page', () => {
   let profiler: Profiler;
   let origin: string;
   let fails = false;
-  const storage = createMemoryStorage();
+  const disk = createMemoryDisk();
+  const storage = createFileStore({
+    disk: {
+      ...disk,
+      // Small segments, so that each write opens one.
+      segmentBytes: 0,
+      create: (name) => (fails ? Promise.reject(new Error('away')) : disk.create(name)),
+    },
+    project: '',
+    script: '',
+    guard: null,
+    thread: 0,
+    warn: () => undefined,
+  });
 
   before(async () => {
-    const { write } = storage;
-    storage.write = (profiles) => (fails ? Promise.reject(new Error('away')) : write(profiles));
     profiler = createProfiler({ storage, sampleRate: 1, warn: () => undefined });
     const app = express();
     app.use(profiler.watch, profiler.pages);
@@ -45,7 +58,7 @@ describe('the health page', () => {
     for (let asked = 0; asked < 3; asked++) await ask('/fails');
     await ask('/_profiler/');
     // Each failed request has two tokens: its own, and that of its error page.
-    const all = { tokens: 16, stored: 16, waiting: 0, running: 0, left: 0, dropped: {}, leftOut: {} };
+    const all = { tokens: 16, stored: 16, waiting: 0, running: 0, dropped: {}, leftOut: {} };
     let health = await read();
     await until(async () => (health = await read()).application.stored === 16, 'all are stored');
     expect(health.application).to.deep.equal(all);

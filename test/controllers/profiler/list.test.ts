@@ -1,8 +1,8 @@
 /** The list: what it folds, finds, counts and draws. */
 import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
-import type { QueuedProfile } from '../../../app/profiler/storage.ts';
-import { profileOf } from '../../storage/contract.ts';
+import type { StoreItem } from '../../../app/profiler/store.ts';
+import { itemOf } from '../../storage/store-contract.ts';
 import { usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
 import { samplePanels } from '../../support/page-samples.ts';
@@ -89,18 +89,17 @@ describe('the list', () => {
 
   it('says how far a search looked, and goes on behind it', async () => {
     const at = Date.parse('2026-11-20T10:00:00Z');
-    const stored = (number: number, message: string): QueuedProfile => {
-      const document = JSON.stringify({ panels: { logs: { data: { lines: [{ message }] } } } });
-      const { index } = profileOf(number, { startedAt: at + number });
-      return { index, document, bytes: Buffer.from(document) };
+    const stored = (number: number, message: string): StoreItem => {
+      const text = JSON.stringify({ panels: { logs: { data: { lines: [{ message }] } } } });
+      return { row: itemOf(number, { startedAt: at + number }).row, text };
     };
     // One more than a search looks at: the only match is the oldest.
-    await fixture.storage.write([
+    fixture.store.add([
       stored(0, 'a kettle'),
-      ...Array.from({ length: 5000 }, (_, index) => stored(index + 1, 'a cup')),
+      ...Array.from({ length: 20_000 }, (_, index) => stored(index + 1, 'a cup')),
     ]);
     const $ = await page('?text=kettle');
-    expect($('#found').text()).to.contain('Not found in the newest 5,000 matching requests.');
+    expect($('#found').text()).to.contain('Not found in the newest 20,000 matching requests.');
     const next = $('.empty a:contains("Search older ones")').attr('href') ?? '';
     expect($('p.note a:contains("Search older ones")').attr('href')).to.equal(next);
     const older = load(await (await fetch(new URL(next, server.address))).text());
@@ -257,7 +256,7 @@ describe('the list', () => {
 
   it('says in JSON what is pinned and where a text was found', async () => {
     const [token = ''] = await record({ url: '/a' });
-    await fixture.profiles.amend(token, 'pin', true);
+    await fixture.profiles.keep(token, true);
     const answer = await fetch(`${server.address}/_profiler/search.json?text=shipped`);
     const body = (await answer.json()) as Record<string, unknown>;
     expect(body).to.deep.include({ version: 1, pinned: [token] });

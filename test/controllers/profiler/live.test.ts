@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createLive, type Live, type LiveListener } from '../../../app/controllers/profiler/live.ts';
 import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
-import { profileOf } from '../../storage/contract.ts';
+import { itemOf } from '../../storage/store-contract.ts';
 import { until } from '../../support/waiting.ts';
 
 const EVERY_MS = 10;
@@ -41,7 +41,7 @@ describe('live', () => {
   let live: Live;
 
   beforeEach(() => {
-    rows = [profileOf(1, { startedAt: Date.now() }).index];
+    rows = [itemOf(1, { startedAt: Date.now() }).row];
     pinned = [];
     polls = 0;
     live = createLive({
@@ -55,7 +55,7 @@ describe('live', () => {
   });
 
   const add = (number: number, changes: Partial<ProfileIndex> = {}): unknown =>
-    rows.unshift(profileOf(number, { startedAt: Date.now(), ...changes }).index);
+    rows.unshift(itemOf(number, { startedAt: Date.now(), ...changes }).row);
 
   /** As often as what is there has to be looked at for it to be told, and once more for what must not be told. */
   async function looks(): Promise<void> {

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { createHistogram, histogramQuery } from '../../../app/controllers/profiler/request-histogram.ts';
 import { readFilters } from '../../../app/controllers/profiler/filters.ts';
-import { profileOf } from '../../storage/contract.ts';
+import { itemOf } from '../../storage/store-contract.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 14, 32, 7);
 const MINUTE = 60_000;
-const rowAt = (minutesAgo: number): ReturnType<typeof profileOf>['index'] =>
-  profileOf(1, { startedAt: NOW - minutesAgo * MINUTE }).index;
+const rowAt = (minutesAgo: number): ReturnType<typeof itemOf>['row'] =>
+  itemOf(1, { startedAt: NOW - minutesAgo * MINUTE }).row;
 const queryOf = (text: string): ReturnType<typeof readFilters>['query'] =>
   readFilters(new URLSearchParams(text), NOW).query;
 

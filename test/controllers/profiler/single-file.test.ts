@@ -2,7 +2,7 @@
 import { type CheerioAPI, load } from 'cheerio';
 import { expect } from 'chai';
 import { createHash } from 'node:crypto';
-import { createDeferredStorage } from '../../../app/profiler/deferred-storage.ts';
+import { createDeferredStore } from '../../../app/profiler/deferred-store.ts';
 import { type RecordingHost, useRecordingHosts } from '../../support/recording-host.ts';
 
 const HOSTILE = '</script><script>alert(1)</script><img src=x onerror=alert(1)>"\'';
@@ -53,7 +53,7 @@ describe('a profile as one file', () => {
   });
 
   it('is there before the storage is', async () => {
-    const host = await start({ storage: createDeferredStorage() });
+    const host = await start({ storage: createDeferredStore() });
     const token = await host.send('/broken');
     for (const ending of ['', '.html', '.json', '.md', '.har', '.otlp.json']) {
       const { status } = await fetch(`${host.url}/_profiler/${token}${ending}`);

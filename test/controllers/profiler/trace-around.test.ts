@@ -4,14 +4,15 @@ import { load } from 'cheerio';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import express from 'express';
-import { createMemoryStorage, createProfiler } from '../../../app/index.ts';
+import { createProfiler } from '../../../app/index.ts';
 import { readCalled, readTraceAround } from '../../../app/controllers/profiler/trace-around.ts';
+import { createMemoryStore } from '../../support/memory-store.ts';
 import { close, listen } from '../../support/listen.ts';
 import { until } from '../../support/waiting.ts';
 import { finalProfile } from '../../support/final-profile.ts';
 
 describe('a request that another one made', () => {
-  const storage = createMemoryStorage();
+  const storage = createMemoryStore();
   const options = { traceHosts: ['127.0.0.1'], warn: () => undefined, storage };
   const profiler = createProfiler(options);
   let origin = '';
@@ -115,7 +116,7 @@ describe('a request that another one made', () => {
   });
 
   it('may be of another application that shares the storage', async () => {
-    const others = createProfiler(options);
+    const others = createProfiler({ ...options, storage: { ...storage, close: () => Promise.resolve() } });
     const pricing = express();
     pricing.use(others.watch);
     pricing.get('/quote', (_request, response) => void response.json({ total: 3 }));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { fetchesOf, foldVisits, type Visit } from '../../../app/controllers/profiler/visits.ts';
 import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
-import { profileOf } from '../../storage/contract.ts';
+import { itemOf } from '../../storage/store-contract.ts';
 
 const START = 1_700_000_000_000;
 
@@ -9,8 +9,7 @@ const START = 1_700_000_000_000;
 function rowsOf(...given: (Partial<ProfileIndex> & { at: number })[]): ProfileIndex[] {
   return given
     .map(
-      ({ at, ...changes }, i) =>
-        profileOf(i, { startedAt: START + at * 1000, durationMs: 5, ...changes }).index,
+      ({ at, ...changes }, i) => itemOf(i, { startedAt: START + at * 1000, durationMs: 5, ...changes }).row,
     )
     .reverse();
 }

@@ -1,6 +1,6 @@
 /** Transaction of one retention step: only while no other process purges, and without waiting long for locks. */
-import { type Client, inTransaction, type Store, withClient } from './pool.ts';
-import { codeOf } from '../errors.ts';
+import { type Client, inTransaction, type Store, withClient } from '../pool.ts';
+import { codeOf } from '../../errors.ts';
 
 const LOCK_WAIT_MS = 300;
 const STATEMENT_MS = 10_000;

@@ -1,9 +1,7 @@
-/** Sums up requests in memory by route; postgres-summarize.ts does the same in PostgreSQL. */
-import type { ProfileIndex } from '../profiler/profile-index.ts';
+/** What pages show about many requests, computed from their rows: totals by route, usual times, and requests over time. */
 import {
   DURATION_EDGES,
   LOOKED_BACK,
-  LOOKED_BACK_MS,
   MOST_MARKS,
   MOST_ROUTES,
   MOST_SUMMARIZED,
@@ -16,11 +14,13 @@ import {
   SUMMARY_STEPS,
   type SummaryQuery,
   type SummaryStep,
-} from '../profiler/route-summary.ts';
-import { failed } from '../profiler/query-rows.ts';
-import { groupBy } from '../profiler/group-by.ts';
+} from './route-summary.ts';
+import { failed, matcherOf } from './query-rows.ts';
+import { groupBy } from './group-by.ts';
+import { type CountsAndHistogram, type CountsAndHistogramQuery, MOST_IN_HISTOGRAM } from './storage.ts';
+import type { Row } from './store.ts';
 
-function groupOf({ route, method, status }: ProfileIndex): RouteGroup {
+function groupOf({ route, method, status }: Row): RouteGroup {
   return route === null ? { route, method: '', status } : { route, method, status: null };
 }
 
@@ -38,11 +38,11 @@ function sum(values: readonly number[]): number {
 }
 
 /** Of those that ended, in order of size. */
-function durationsOf(rows: readonly ProfileIndex[]): number[] {
+function durationsOf(rows: readonly Row[]): number[] {
   return rows.flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs])).sort((a, b) => a - b);
 }
 
-function stepOf(rows: readonly ProfileIndex[]): SummaryStep {
+function stepOf(rows: readonly Row[]): SummaryStep {
   const sorted = durationsOf(rows);
   return {
     count: rows.length,
@@ -53,8 +53,8 @@ function stepOf(rows: readonly ProfileIndex[]): SummaryStep {
   };
 }
 
-function stepsOf(rows: readonly ProfileIndex[], first: number, until: number): SummaryStep[] {
-  const steps = Array.from({ length: SUMMARY_STEPS }, (): ProfileIndex[] => []);
+function stepsOf(rows: readonly Row[], first: number, until: number): SummaryStep[] {
+  const steps = Array.from({ length: SUMMARY_STEPS }, (): Row[] => []);
   for (const row of rows) {
     const step = Math.floor(((row.startedAt - first) * SUMMARY_STEPS) / Math.max(until - first, 1));
     steps[Math.min(SUMMARY_STEPS - 1, step)]?.push(row);
@@ -62,7 +62,7 @@ function stepsOf(rows: readonly ProfileIndex[], first: number, until: number): S
   return steps.map(stepOf);
 }
 
-function histogramOf(durations: readonly number[]): number[] {
+function durationBins(durations: readonly number[]): number[] {
   const counts = new Array<number>(DURATION_EDGES.length + 1).fill(0);
   for (const duration of durations) {
     const above = DURATION_EDGES.findIndex((edge) => duration < edge);
@@ -72,7 +72,7 @@ function histogramOf(durations: readonly number[]): number[] {
   return counts;
 }
 
-function marksOf(rows: readonly ProfileIndex[]): RouteSummary['marks'] {
+function marksOf(rows: readonly Row[]): RouteSummary['marks'] {
   const counts = new Map<string, number>();
   for (const { mark } of rows) if (mark !== null) counts.set(mark, (counts.get(mark) ?? 0) + 1);
   return Array.from(counts, ([mark, count]) => ({ mark, count }))
@@ -81,8 +81,8 @@ function marksOf(rows: readonly ProfileIndex[]): RouteSummary['marks'] {
 }
 
 /** `rows`: newest first, at least one. */
-function summaryOf(rows: readonly ProfileIndex[], first: number, until: number): RouteSummary {
-  const [newest] = rows as [ProfileIndex, ...ProfileIndex[]];
+function summaryOf(rows: readonly Row[], first: number, until: number): RouteSummary {
+  const [newest] = rows as [Row, ...Row[]];
   const durations = durationsOf(rows);
   const { count, errors, p50Ms, p95Ms, maxMs } = stepOf(rows);
   const queries = rows.map((row) => row.queries).sort((a, b) => a - b);
@@ -100,28 +100,37 @@ function summaryOf(rows: readonly ProfileIndex[], first: number, until: number):
     newest: newest.token,
     slowest: slowest?.token ?? null,
     steps: stepsOf(rows, first, until),
-    durations: histogramOf(durations),
+    durations: durationBins(durations),
     marks: marksOf(rows),
   };
 }
 
-/** `rows`: of any kind, in any order. */
-export function summarizeRows(
-  rows: Iterable<ProfileIndex>,
+/** Rows of a store, newest first, in batches. */
+type Batches = AsyncIterable<readonly Row[]>;
+
+/** The newest that are wanted, `most` at most. */
+async function newestOf(rows: Batches, most: number, isWanted: (row: Row) => boolean): Promise<Row[]> {
+  const found: Row[] = [];
+  for await (const batch of rows) {
+    for (const row of batch) if (found.length < most && isWanted(row)) found.push(row);
+    if (found.length >= most) break;
+  }
+  return found;
+}
+
+/** `rows`: since `from`. */
+export async function summarizeRows(
+  rows: Batches,
   { from, until, group, most = MOST_SUMMARIZED }: SummaryQuery,
-): RouteSummaries {
+): Promise<RouteSummaries> {
   const wanted = group === undefined ? null : keyOf(group);
   const limit = Math.min(most, MOST_SUMMARIZED);
-  const newest = Array.from(rows)
-    .filter(
-      (row) =>
-        row.kind === 'request' &&
-        row.startedAt >= from &&
-        row.startedAt < until &&
-        (wanted === null || keyOf(groupOf(row)) === wanted),
-    )
-    .sort((a, b) => b.startedAt - a.startedAt || (a.token < b.token ? -1 : 1))
-    .slice(0, limit);
+  const newest = await newestOf(
+    rows,
+    limit,
+    (row) =>
+      row.kind === 'request' && row.startedAt < until && (wanted === null || keyOf(groupOf(row)) === wanted),
+  );
   const newestOnly = newest.length >= limit;
   const first = newest.at(-1)?.startedAt ?? from;
   const groups = groupBy(newest, (row) => keyOf(groupOf(row)));
@@ -139,20 +148,19 @@ export function summarizeRows(
   };
 }
 
-/** `rows`: of any kind, in order of arrival, which is roughly the order of time. */
-export function percentilesAmong(
-  rows: readonly ProfileIndex[],
+/** `rows`: since LOOKED_BACK_MS before the request. */
+export async function percentilesAmong(
+  rows: Batches,
   { route, method, before }: RoutePercentilesQuery,
-): RoutePercentiles {
-  const found: ProfileIndex[] = [];
-  let looked = 0;
-  for (let at = rows.length - 1; at >= 0 && looked < LOOKED_BACK; at--) {
-    const row = rows[at];
-    if (row?.kind !== 'request') continue;
-    if (row.startedAt >= before || row.startedAt < before - LOOKED_BACK_MS) continue;
-    looked++;
-    if (row.route === route && row.method === method && row.durationMs !== null) found.push(row);
-  }
+): Promise<RoutePercentiles> {
+  const earlier = await newestOf(
+    rows,
+    LOOKED_BACK,
+    ({ kind, startedAt }) => kind === 'request' && startedAt < before,
+  );
+  const found = earlier.filter(
+    (row) => row.route === route && row.method === method && row.durationMs !== null,
+  );
   const [p50Ms, p95Ms] = pairOf(found.map(({ durationMs }) => durationMs)) ?? [null, null];
   return {
     count: found.length,
@@ -169,4 +177,24 @@ function pairOf(values: readonly (number | null)[]): PercentilePair | null {
   const known = values.filter((value) => value !== null).sort((a, b) => a - b);
   const [p50, p95] = [percentile(known, 0.5), percentile(known, 0.95)];
   return p50 === null || p95 === null ? null : [p50, p95];
+}
+
+/** `rows`: since `from`. */
+export async function histogramOf(
+  rows: Batches,
+  { query, from, until, parts }: NonNullable<CountsAndHistogramQuery['histogram']>,
+): Promise<CountsAndHistogram['histogram']> {
+  const width = Math.max(1, Math.ceil((until - from) / parts));
+  const matches = matcherOf({ ...query, until });
+  const taken = await newestOf(rows, MOST_IN_HISTOGRAM, matches);
+  const drawn = Array.from({ length: parts }, () => ({ count: 0, errors: 0 }));
+  for (const { startedAt, status, error } of taken) {
+    const part = drawn[Math.floor((startedAt - from) / width)];
+    if (part === undefined) continue;
+    part.count++;
+    const refused = status !== null && status >= 400 && status < 500;
+    if ((status ?? 0) >= 500 || (error !== null && !refused)) part.errors++;
+  }
+  const oldest = taken.at(-1)?.startedAt ?? from;
+  return { parts: drawn, since: taken.length === MOST_IN_HISTOGRAM ? oldest : from };
 }

@@ -1,0 +1,117 @@
+/**
+ * Where records go while the database is away, and when the process ends: segments in a folder of their own. Any process of the machine moves
+ * them to the database once it is back, also after a crash: it claims a segment by renaming it.
+ */
+import type { Row, Store } from '../../profiler/store.ts';
+import { createFileStore, type FileStoreOptions } from './file-store.ts';
+import {
+  checksum,
+  type Entry,
+  entryIn,
+  headerIn,
+  ROWS,
+  segmentKindOf,
+  type TextPlace,
+  TEXTS,
+} from './segment.ts';
+import { ALIVE_MS } from './segment-index.ts';
+
+export interface MovedRecord {
+  row: Row;
+  text: string;
+  /** JSON of late facts by name. */
+  facts: ReadonlyMap<string, string>;
+}
+
+export interface Spill extends Pick<Store, 'add' | 'closeSync' | 'close'> {
+  /** Moves what no process writes any more; rejects if `move` does. */
+  restore(move: (records: readonly MovedRecord[]) => Promise<void>): Promise<void>;
+}
+
+const CLAIMED = /^claimed-([0-9a-z]{9})-(.+)\.rows$/;
+/** Milliseconds after which the process that claimed a segment must have ended. */
+const CLAIM_STALE_MS = 60_000;
+const AT_ONCE = 200;
+const CLOSE_WITHIN_MS = 5000;
+
+export function createSpill(options: FileStoreOptions): Spill {
+  const { disk } = options;
+  let store = createFileStore(options);
+  let isUsed = false;
+
+  /** What this process wrote can be moved when its segments are closed. */
+  async function closeSegments(): Promise<void> {
+    if (!isUsed) return;
+    const before = store;
+    store = createFileStore(options);
+    isUsed = false;
+    await before.close(CLOSE_WITHIN_MS);
+  }
+
+  async function entriesOf(file: string): Promise<Entry[]> {
+    const state = await disk.state(file);
+    if (state === null) return [];
+    const bytes = await disk.read(file, 0, state.size);
+    const [first = '', ...lines] = bytes.toString('utf8', 0, bytes.lastIndexOf(10) + 1).split('\n');
+    const header = headerIn(first);
+    return header === null ? [] : lines.flatMap((line) => entryIn(line, header) ?? []);
+  }
+
+  async function textOf(name: string, { from, size, sum }: TextPlace): Promise<string | null> {
+    const bytes = await disk.read(name + TEXTS, from, size);
+    return checksum(bytes) === sum ? bytes.toString() : null;
+  }
+
+  /** The name of its rows, once they are claimed by this process; null: another one has them, or still writes to them. */
+  async function claim(file: string): Promise<{ name: string; rows: string } | null> {
+    const [, claimedAt, claimed] = CLAIMED.exec(file) ?? [];
+    const name = claimed ?? file.slice(0, -ROWS.length);
+    if (segmentKindOf(name) === null) return null;
+    if (claimedAt === undefined) {
+      const state = await disk.state(file);
+      const isQuiet = state !== null && Date.now() - state.changedAt > ALIVE_MS;
+      if (!isQuiet && (await entriesOf(file)).at(-1)?.type !== 'end') return null;
+    } else if (Date.now() - parseInt(claimedAt, 36) < CLAIM_STALE_MS) return null;
+    const rows = `claimed-${Date.now().toString(36).padStart(9, '0')}-${name}${ROWS}`;
+    return (await disk.rename(file, rows)) ? { name, rows } : null;
+  }
+
+  async function recordsOf({ name, rows }: { name: string; rows: string }): Promise<MovedRecord[]> {
+    const records = new Map<string, MovedRecord & { facts: Map<string, string> }>();
+    for (const entry of await entriesOf(rows)) {
+      if (entry.type === 'record') {
+        const text = await textOf(name, entry);
+        const facts = records.get(entry.row.token)?.facts ?? new Map<string, string>();
+        if (text !== null) records.set(entry.row.token, { row: entry.row, text, facts });
+      } else if (entry.type === 'fact') {
+        const text = await textOf(name, entry);
+        if (text !== null) records.get(entry.token)?.facts.set(entry.name, text);
+      }
+    }
+    return [...records.values()];
+  }
+
+  return {
+    add(items) {
+      isUsed = true;
+      store.add(items);
+    },
+    closeSync: (setting) => {
+      store.closeSync(setting);
+    },
+    close: (timeoutMs) => store.close(timeoutMs),
+    async restore(move) {
+      await closeSegments();
+      for (const file of [...(await disk.names())].sort()) {
+        if (!file.endsWith(ROWS)) continue;
+        const claimed = await claim(file);
+        if (claimed === null) continue;
+        const records = await recordsOf(claimed);
+        for (let from = 0; from < records.length; from += AT_ONCE)
+          await move(records.slice(from, from + AT_ONCE));
+        await disk.remove(claimed.rows);
+        await disk.remove(claimed.name + TEXTS);
+      }
+    },
+  };
+}
