@@ -51,6 +51,8 @@ export interface Marks {
   /** A recorded text -> a text for the rules. Marks that it has already stay as they are. */
   read(text: string): string;
   print(text: string): string;
+  /** Whether a text got a mark, or had one. */
+  areUsed(): boolean;
 }
 
 /** The marks of one record; those of a single text have no numbers. */
@@ -78,6 +80,7 @@ export function createMarks({ areNumbered }: { areNumbered: boolean }): Marks {
     },
     read: (text) =>
       text.replace(RESERVED, '\ufffd').replace(MASK_PATTERN, (found) => markOf(`mark:${found}`, () => found)),
+    areUsed: () => printed.length > 0,
     print: (text) =>
       text.replace(MARK, (_, digits: string) => {
         const index = Array.from(digits, (digit) => digit.charCodeAt(0) - FIRST_DIGIT).join('');

@@ -27,6 +27,8 @@ export interface Pass {
 }
 
 export interface TreeRules {
+  /** Whether a recorded text is known to have nothing to mask. */
+  isClean: (text: string) => boolean;
   /** A recorded text -> a text for the rules. */
   read: (text: string, pass: Pass) => string;
   maskText: (text: string, pass: Pass) => string;
@@ -75,28 +77,44 @@ function isExcerpt(path: Pass['path']): boolean {
 function mapMembers(
   value: Fields | unknown[],
   pass: Pass,
-  replace: (item: unknown, key: string) => unknown,
+  replace: (item: unknown, key: string | number) => unknown,
   keyOf = (key: string): string => key,
 ): Fields | unknown[] {
-  const isList = Array.isArray(value);
-  const source = value as Fields;
-  const keys = Object.keys(source);
-  let isChanged = false;
-  const results = keys.map((key): [string, unknown] => {
-    const shown = isList ? key : keyOf(key);
-    pass.path.push(isList ? Number(key) : shown);
-    const result = replace(source[key], key);
-    pass.path.pop();
-    isChanged ||= result !== source[key] || shown !== key;
-    return [shown, result];
-  });
-  if (!isChanged) return value;
-  return isList ? results.map(([, result]) => result) : Object.fromEntries(results);
+  const { path } = pass;
+  if (Array.isArray(value)) {
+    let copy: unknown[] | null = null;
+    for (let index = 0; index < value.length; index++) {
+      const item: unknown = value[index];
+      path.push(index);
+      const result = replace(item, index);
+      path.pop();
+      if (result === item) continue;
+      copy ??= [...(value as unknown[])];
+      copy[index] = result;
+    }
+    return copy ?? value;
+  }
+  const keys = Object.keys(value);
+  let entries: [string, unknown][] | null = null;
+  for (const [index, key] of keys.entries()) {
+    const shown = keyOf(key);
+    path.push(shown);
+    const result = replace(value[key], key);
+    path.pop();
+    if (entries === null && (result !== value[key] || shown !== key))
+      entries = keys.slice(0, index).map((before) => [before, value[before]]);
+    entries?.push([shown, result]);
+  }
+  return entries === null ? value : Object.fromEntries(entries);
 }
 
 /** Returns a function that masks a tree. */
-export function createTreeWalk({ read, maskText, maskKey }: TreeRules) {
+export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
   function text(value: string, under: string | null, pass: Pass): string {
+    if (under === null && isClean(value)) {
+      pass.texts.push(value);
+      return value;
+    }
     const given = read(value, pass);
     const shown = under === null ? given : pass.masking.hide(under, given);
     if (shown !== given) note(pass, 'name');
@@ -144,13 +162,13 @@ export function createTreeWalk({ read, maskText, maskKey }: TreeRules) {
     else if (pass.path.length > DEEPEST) result = '[not followed]';
     else if (Array.isArray(value)) {
       const list = value as unknown[];
-      result = mapMembers(list, pass, (item, key) =>
-        walk(item, pass, under ?? nameBefore(list, Number(key), pass)),
+      result = mapMembers(list, pass, (item, index) =>
+        walk(item, pass, under ?? nameBefore(list, Number(index), pass)),
       );
     } else {
       const source = value as Fields;
-      const replace = (item: unknown, key: string): unknown =>
-        walk(item, pass, under ?? secretOf(source, key, pass));
+      const replace = (item: unknown, key: string | number): unknown =>
+        walk(item, pass, under ?? secretOf(source, String(key), pass));
       result = mapMembers(source, pass, replace, (key) => maskKey(key, pass));
     }
     pass.isCode = isCode;

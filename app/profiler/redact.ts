@@ -6,6 +6,7 @@
  * private keys, well-known key prefixes), and by what the request revealed: a value masked by name is masked in its queries, logs and
  * messages, too. The names are fixed when the redactor is created, never taken from input.
  */
+import { dropOldest } from './drop-oldest.ts';
 import { decodeAll, maskEverywhere } from './redact-encoded.ts';
 import { createMarks } from './redact-marks.ts';
 import { createNameRule } from './redact-names.ts';
@@ -46,6 +47,22 @@ export interface RedactorOptions {
 const LONGEST_STRING = 65_536;
 /** No rule finds anything in a shorter text. */
 const SHORTEST_FIND = 5;
+/** Texts and keys that have nothing to mask: most repeat from request to request. */
+const MOST_CLEAN = 5000;
+const LONGEST_CLEAN = 200;
+
+function createMemory(): { has(text: string): boolean; add(text: string): void } {
+  const texts = new Map<string, true>();
+  return {
+    has: (text) => texts.has(text),
+    add(text) {
+      if (text.length > LONGEST_CLEAN) return;
+      texts.set(text, true);
+      dropOldest(texts, MOST_CLEAN);
+    },
+  };
+}
+
 function truncate(text: string): string {
   const more = text.length - LONGEST_STRING;
   return more <= 0 ? text : `${text.slice(0, LONGEST_STRING)}… (${more} more characters)`;
@@ -69,6 +86,9 @@ export function createRedactor({
   const spellings = spellingsOfAll(secretValues.map((value) => [value, value]));
   const maskWhole = createValueMask(spellings);
   const maskEnd = createEndMask(spellings);
+
+  const clean = createMemory();
+  const cleanKeys = createMemory();
 
   function createPass({ areNumbered }: { areNumbered: boolean }): Pass {
     const marks = createMarks({ areNumbered });
@@ -96,15 +116,23 @@ export function createRedactor({
   /** `text` may have marks already. */
   function maskText(text: string, pass: Pass): string {
     if (text.length < SHORTEST_FIND) return text;
-    return pass.isCode ? applyRules(text, pass) : maskEverywhere(text, (plain) => applyRules(plain, pass));
+    if (pass.isCode) return applyRules(text, pass);
+    const learned = pass.learned.size;
+    const masked = maskEverywhere(text, (plain) => applyRules(plain, pass));
+    if (masked === text && pass.learned.size === learned) clean.add(text);
+    return masked;
   }
 
   const walk = createTreeWalk({
+    isClean: (text) => text.length < SHORTEST_FIND || clean.has(text),
     maskText,
     read: (text, { marks }) => marks.read(truncate(text)),
     maskKey(key, pass) {
+      if (cleanKeys.has(key)) return key;
       const masked = maskEverywhere(key, (plain) => maskWhole(plain, pass.marks.mark));
-      return masked === key ? key : pass.marks.print(masked);
+      if (masked !== key) return pass.marks.print(masked);
+      cleanKeys.add(key);
+      return key;
     },
   });
 
@@ -113,6 +141,8 @@ export function createRedactor({
     pass.texts = [];
     const { mark, print } = pass.marks;
     const walked = walk(value, pass);
+    // Nothing was masked, so no text has a mark to print, or a learned value to look for.
+    if (pass.learned.size === 0 && !pass.marks.areUsed()) return walked as T;
     const given = spellingsOfAll(pass.learned);
     const maskGiven = createValueMask(presentIn(pass.texts, given));
     const maskGivenEnd = createEndMask(given);
