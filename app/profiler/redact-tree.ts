@@ -89,7 +89,7 @@ function mapMembers(
       const result = replace(item, index);
       path.pop();
       if (result === item) continue;
-      copy ??= [...(value as unknown[])];
+      copy ??= [...value];
       copy[index] = result;
     }
     return copy ?? value;
