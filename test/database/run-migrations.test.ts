@@ -82,7 +82,7 @@ describe('migrations', () => {
 
   it('of the profiler lie beside the code, apart from those of the owner', async () => {
     const names = await profilerMigrations();
-    expect(names).to.include('20261120000000_profiles');
+    expect(names).to.include('20261127000000_profiles');
     expect((await listMigrations(ownerMigrationsFolder())).map(({ name }) => name)).to.not.include.members(
       names,
     );
