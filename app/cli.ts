@@ -34,6 +34,8 @@ void runProgram(argv.slice(2), {
   note: (sentence) => void process.stderr.write(`${sentence}\n`),
   confirm,
   // The profiler is loaded only where its database is read.
+  storedProjects: async (path) => (await import('./compose/open-stored.ts')).storedProjects(path),
+  openFiles: async (options) => (await import('./compose/open-stored.ts')).openStoredFiles(options),
   openDatabase: async (options) => (await import('./compose/open-stored.ts')).openStored(options),
 }).then((code) => {
   process.exitCode = code;

@@ -38,7 +38,7 @@ describe('the release process', () => {
     const first = await run(config);
     expect(first.code).to.equal(0);
     expect(first.lines.join()).to.match(
-      /Migrated the schema "first_example_com" .*_profiles, (\d+_\w+, )+1_a\./,
+      /Migrated the schema "first_example_com" .*_profiles, (\d+_\w+, )*1_a\./,
     );
     const second = await run(config);
     expect(second).to.deep.include({ code: 0 });

@@ -17,12 +17,12 @@ describe('the process', () => {
   const start = async (env: Record<string, string>): Promise<ListeningProcess> =>
     (started = await startService({ VAR_DIR: freshVarDir(), ...env }));
 
-  it('goes on in memory where the embedded database can not be used, and says why in a sentence', async () => {
+  it('goes on with files where the embedded database can not be used, and says why in a sentence', async () => {
     const varDir = freshVarDir();
     mkdirSync(join(varDir, 'postgres', 'data'), { recursive: true });
     writeFileSync(join(varDir, 'postgres', 'data', 'notes.txt'), '');
     const { ended, said, origin } = await start({ VAR_DIR: varDir });
-    await until(() => said().includes('MEMORY'), 'it says where profiles are kept');
+    await until(() => said().includes('Profiles are kept in files'), 'it says where profiles are kept');
     expect(said()).to.match(/holds files but no PostgreSQL cluster|belongs to user/);
     expect(said()).to.not.match(/^\s+at /m);
     const response = await fetch(`${origin}/nowhere`);

@@ -1,9 +1,17 @@
 /** The command line: arguments -> a request to the profiler's pages -> text. The profiler itself is not loaded. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { realpathSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isHindsightError } from '../errors.ts';
 import { TOKEN_PATTERN, urls } from '../urls.ts';
-import { type Client, CommandError, createClient, FAILED, NOTHING_FOUND } from './client.ts';
+import {
+  type Client,
+  CommandError,
+  createClient,
+  FAILED,
+  NOTHING_FOUND,
+  UnreachableError,
+} from './client.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportProfiles } from './export.ts';
 import { serveMcp } from './mcp.ts';
 import {
@@ -12,7 +20,7 @@ import {
 import { type PrunableStore, prune } from './prune.ts';
 import { tail } from './tail.ts';
 
-/** The pages over a database, without the application. */
+/** The pages over a database or a folder, without the application. */
 export interface OpenedDatabase extends PrunableStore {
   url: string;
   password: string;
@@ -30,6 +38,10 @@ export interface ProgramOptions {
   note: (sentence: string) => void;
   /** Asks whoever types; null: nobody can be asked. */
   confirm: (question: string) => Promise<boolean | null>;
+  /** Folders of profiles of projects at a path, above it and below it. */
+  storedProjects: (path: string) => Promise<readonly { project: string; folder: string }[]>;
+  /** Opens the profiles of a folder. */
+  openFiles: (options: { folder: string; warn: (sentence: string) => void }) => Promise<OpenedDatabase>;
   /** Opens the profiles of a PostgreSQL. */
   openDatabase: (options: {
     database: string;
@@ -42,6 +54,7 @@ interface GlobalOptions {
   url?: string;
   password?: string;
   database?: string;
+  project?: string;
   schema: string;
 }
 
@@ -67,6 +80,15 @@ function readCount(text: string): number {
   return Number(text);
 }
 
+/** A folder as stores name it. */
+function placeOf(project: string | undefined): string {
+  try {
+    return realpathSync(project ?? process.cwd());
+  } catch {
+    throw new CommandError(`${project} is no folder.`, FAILED);
+  }
+}
+
 function readToken(text: string): string {
   const token = text.toLowerCase();
   if (!TOKEN_PATTERN.test(token)) throw new InvalidArgumentError('A token has six hexadecimal digits.');
@@ -82,17 +104,49 @@ function createProgram(options: ProgramOptions): Command {
   const { env, screen, note, openDatabase } = options;
   const program = new Command('express-hindsight');
 
-  /** Of the application, or of a database that is open until `work` has ended. */
-  async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const { url, password, database, schema } = program.opts<GlobalOptions>();
-    if (database === undefined)
-      return work(
-        createClient({
-          url: url ?? (env.PROFILER_URL || DEFAULT_URL),
-          password: password ?? env.PROFILER_PASSWORD,
-        }),
+  /** null: no folder has profiles of this project. */
+  async function folderOf(project: string | undefined): Promise<string | null> {
+    const path = placeOf(project);
+    const near = await options.storedProjects(path);
+    const exact = near.find((one) => one.project === path);
+    if (exact !== undefined) return exact.folder;
+    if (near.length > 1)
+      throw new CommandError(
+        `Several projects have profiles; name one: ${near.map((one) => `--project ${one.project}`).join(', ')}`,
+        FAILED,
       );
-    const opened = await openDatabase({ database, schema, warn: note });
+    if (near.length === 0 && project !== undefined)
+      throw new CommandError(`No profiles of ${project} are stored.`, FAILED);
+    return near[0]?.folder ?? null;
+  }
+
+  /** Of the application; where no address is given and none responds, of its files. */
+  async function clientOrFolder(): Promise<Client | { folder: string }> {
+    const { url, password, project } = program.opts<GlobalOptions>();
+    const named = url ?? (env.PROFILER_URL || undefined);
+    if (named === undefined && project !== undefined) return { folder: (await folderOf(project)) ?? '' };
+    const client = createClient({ url: named ?? DEFAULT_URL, password: password ?? env.PROFILER_PASSWORD });
+    if (named !== undefined) return client;
+    try {
+      await client.json(urls.searchJson({ limit: 1 }));
+      return client;
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      const folder = await folderOf(undefined);
+      if (folder === null) throw error;
+      return { folder };
+    }
+  }
+
+  /** Of the application, or of a database or folder that is open until `work` has ended. */
+  async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const { database, schema } = program.opts<GlobalOptions>();
+    const found = database === undefined ? await clientOrFolder() : null;
+    if (found !== null && !('folder' in found)) return work(found);
+    const opened =
+      found === null
+        ? await openDatabase({ database: database ?? '', schema, warn: note })
+        : await options.openFiles({ folder: found.folder, warn: note });
     try {
       return await work(createClient(opened));
     } finally {
@@ -139,6 +193,7 @@ function createProgram(options: ProgramOptions): Command {
     .version(options.version)
     .option('-u, --url <url>', `address of the application (default: PROFILER_URL, or ${DEFAULT_URL})`)
     .option('--password <password>', 'password of the profiler (default: PROFILER_PASSWORD, which the list of processes does not show)')
+    .option('--project <folder>', 'read the files of this project instead of the application (default: the working directory, if no application responds)')
     .option('--database <url>', 'read this PostgreSQL instead of the application (password: PGPASSWORD)')
     .option('--schema <name>', 'schema of the profiles in the database', DEFAULT_SCHEMA)
     .addHelpText('after', HELP)

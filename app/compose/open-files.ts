@@ -59,6 +59,14 @@ export function openFiles({ dir, mostBytes, guard, warn }: FilesOptions): Store 
   });
 }
 
+/** For the command line: all that lies in the folder. */
+export function openFilesOf(folder: string, warn: FilesOptions['warn']): Store {
+  return createFileStore({
+    ...optionsOf(createFolderDisk(folder), { project: '', warn }),
+    showsAll: true,
+  });
+}
+
 /** Where records go that a database can't take; `place` tells databases apart. undefined: nowhere. */
 export function openSpill({
   dir,

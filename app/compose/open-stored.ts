@@ -1,5 +1,5 @@
 /**
- * The profiles of a database without their application: the same pages, on a free port of this machine and behind a password that only
+ * The profiles of a database or a folder without their application: the same pages, on a free port of this machine and behind a password that only
  * this process knows. Nothing is recorded, and the retention of the application stays its own.
  */
 import { randomBytes } from 'node:crypto';
@@ -9,7 +9,10 @@ import type { AddressInfo } from 'node:net';
 import { createHostSource } from '../middleware/host-source.ts';
 import type { Store } from '../profiler/store.ts';
 import { pruningOf, type StorePruning } from './prune-stored.ts';
+import { environmentOfStore } from '../config.ts';
+import { foldersNear, type StoredProject } from '../storage/files/folder.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
+import { openFilesOf } from './open-files.ts';
 import { createProfiler } from './create-profiler.ts';
 
 export interface StoredOptions {
@@ -17,6 +20,11 @@ export interface StoredOptions {
   database: string;
   schema: string;
   /** Receives sentences about the database. */
+  warn: (sentence: string) => void;
+}
+
+export interface FilesOptions {
+  folder: string;
   warn: (sentence: string) => void;
 }
 
@@ -45,7 +53,7 @@ function readOnly(store: Store): Store {
 }
 
 /** Rejects with BAD_CONFIG if `pg` is not installed. */
-export async function openStored({ database, schema, warn }: StoredOptions): Promise<StoredProfiles> {
+export function openStored({ database, schema, warn }: StoredOptions): Promise<StoredProfiles> {
   const store = createPostgresStorage({
     connection: database,
     schema,
@@ -53,6 +61,21 @@ export async function openStored({ database, schema, warn }: StoredOptions): Pro
     dir: '',
     say: warn,
   });
+  return serve(store, warn);
+}
+
+/** The folders of projects near this one. */
+export function storedProjects(path: string): StoredProject[] {
+  const { env, dir } = environmentOfStore();
+  return dir === null || dir === '' ? foldersNear(path, env) : [{ project: path, folder: dir }];
+}
+
+/** What any process of this user has recorded there, whatever protects its pages. */
+export function openStoredFiles({ folder, warn }: FilesOptions): Promise<StoredProfiles> {
+  return serve(openFilesOf(folder, warn), warn);
+}
+
+async function serve(store: Store, warn: (sentence: string) => void): Promise<StoredProfiles> {
   const password = randomBytes(24).toString('base64url');
   const sourceOf = createHostSource();
   const profiler = createProfiler(

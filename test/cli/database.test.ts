@@ -1,7 +1,12 @@
 /** The command line at the database of an application that does not run. */
 import { expect } from 'chai';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
+import { folderNameOf } from '../../app/storage/files/folder.ts';
 import { databaseUrl, runCli } from '../support/cli.ts';
+import { createStoreIn } from '../support/memory-store.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { startRecordingHost } from '../support/recording-host.ts';
 import { eventually } from '../support/waiting.ts';
@@ -58,5 +63,65 @@ describe('the command line without the application', () => {
     expect(away.stderr)
       .to.match(/ECONNREFUSED/)
       .and.not.include('very-secret');
+  });
+});
+
+describe('the command line without a running application', () => {
+  let cache: string;
+  let project: string;
+  let restore: () => void;
+
+  beforeEach(() => {
+    cache = mkdtempSync(join(tmpdir(), 'cache-'));
+    project = mkdtempSync(join(tmpdir(), 'project-'));
+    const { XDG_CACHE_HOME, PROFILER_DIR } = process.env;
+    restore = () => {
+      Object.assign(process.env, PROFILER_DIR === undefined ? {} : { PROFILER_DIR });
+      if (XDG_CACHE_HOME === undefined) delete process.env.XDG_CACHE_HOME;
+      else process.env.XDG_CACHE_HOME = XDG_CACHE_HOME;
+    };
+    process.env.XDG_CACHE_HOME = cache;
+    delete process.env.PROFILER_DIR;
+  });
+  afterEach(() => {
+    restore();
+    for (const folder of [cache, project]) rmSync(folder, { recursive: true });
+  });
+
+  /** Records as an application of this project that has ended. */
+  async function record(of: string, guard: string | null = null): Promise<string> {
+    const store = createStoreIn(join(cache, 'express-hindsight', folderNameOf(of)), { project: of, guard });
+    const application = await startRecordingHost({ storage: store });
+    const token = await application.send('/broken');
+    await application.close();
+    return token;
+  }
+
+  it('reads the files of a project, whatever protects its pages', async () => {
+    const token = await record(project, 'a password');
+    const list = await runCli(['list', '--project', project]);
+    expect(list).to.include({ code: 0, stderr: '' });
+    expect(list.stdout).to.include(token);
+    const why = await runCli(['why', token, '--project', project]);
+    expect(why.stdout)
+      .to.include('/broken')
+      .and.match(/recording-host\.ts:\d+/);
+    const below = join(project, 'packages');
+    mkdirSync(below);
+    expect((await runCli(['list', '--project', below])).stdout).to.include(token);
+  });
+
+  it('asks which project is meant, and says where none is', async () => {
+    expect((await runCli(['list', '--project', project])).stderr).to.include('No profiles of');
+    const [one, other] = [join(project, 'one'), join(project, 'other')];
+    for (const folder of [one, other]) {
+      mkdirSync(folder);
+      await record(folder);
+    }
+    const asked = await runCli(['list', '--project', project]);
+    expect(asked.code).to.equal(2);
+    expect(asked.stderr).to.include(`--project ${one}`).and.include(`--project ${other}`);
+    expect((await runCli(['list', '--project', one])).code).to.equal(0);
+    expect((await runCli(['list', '--project', join(project, 'none')])).stderr).to.include('is no folder');
   });
 });

@@ -400,6 +400,7 @@ describe('store in files', () => {
         utimesSync(join(folder, name), old, old);
       await store.purge(NO_LIMITS);
       expect(readdirSync(folder).filter((name) => !name.startsWith('full-'))).to.have.members([
+        'project',
         'set-part-new',
         'set-tokens-abc',
         'set-paused',

@@ -1,7 +1,7 @@
 /** The command line in this process: what it prints, and how it ends. */
 import { PassThrough } from 'node:stream';
 import { type ProgramOptions, runProgram } from '../../app/cli/program.ts';
-import { openStored } from '../../app/compose/open-stored.ts';
+import { openStored, openStoredFiles, storedProjects } from '../../app/compose/open-stored.ts';
 import type { TestConnection } from './postgres.ts';
 
 /** As it is given to --database. */
@@ -37,6 +37,8 @@ export async function runCli(
     version: '1.2.3',
     note: (sentence) => void (ended.stderr += `${sentence}\n`),
     confirm: () => Promise.resolve(null),
+    storedProjects: (path) => Promise.resolve(storedProjects(path)),
+    openFiles: openStoredFiles,
     openDatabase: openStored,
     ...options,
   });

@@ -3,7 +3,7 @@
  * segments of its own (segment-writer.ts), reads those of all (segment-index.ts), and one at a time deletes old ones (delete-old.ts).
  */
 import { createError, isHindsightError, messageOf } from '../../errors.ts';
-import { matcherOf, orderOf } from '../../profiler/query-rows.ts';
+import { firstOf, matcherOf, orderOf } from '../../profiler/query-rows.ts';
 import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/storage.ts';
 import type { FindText, Row, Store, StoreLimits } from '../../profiler/store.ts';
 import { createOldDeleter, SETTING } from './delete-old.ts';
@@ -81,8 +81,6 @@ export function createFileStore(options: FileStoreOptions): Store {
     header: () => ({ project, script: options.script, pid: process.pid, thread: options.thread, guard }),
     isFrozenBetween: options.isFrozenBetween ?? false,
     async onHeartbeat() {
-      if (!isNamed) await disk.writeText(PROJECT, project, true);
-      isNamed = true;
       const clearedAt = Number((await disk.readText(CLEARED)) ?? 0);
       if (clearedAt <= index.clearedAt) return;
       index.clear(clearedAt);
@@ -95,6 +93,14 @@ export function createFileStore(options: FileStoreOptions): Store {
   });
   const deleter = createOldDeleter({ disk, index, writer, mostBytes: options.mostBytes ?? MOST_BYTES });
   let release: NodeJS.Timeout | null = null;
+
+  /** For the command line, which looks for the folder of a project. */
+  function nameProject(): void {
+    isNamed = true;
+    void disk.writeText(PROJECT, project, true).catch(() => {
+      isNamed = false;
+    });
+  }
 
   /** Knows what other processes have written until a moment ago. */
   async function refresh(): Promise<void> {
@@ -133,6 +139,11 @@ export function createFileStore(options: FileStoreOptions): Store {
     return amendments;
   }
 
+  async function textsOf(name: string): Promise<Buffer | null> {
+    const state = await disk.state(name + TEXTS);
+    return state === null ? null : disk.read(name + TEXTS, 0, state.size);
+  }
+
   /** Reads texts of many records: those of a segment at once. */
   function createTextReader(): (text: Text) => Promise<string | null> {
     const held = new Map<string, Promise<Buffer | null>>();
@@ -141,7 +152,7 @@ export function createFileStore(options: FileStoreOptions): Store {
       const { segment, place } = text;
       let bytes = held.get(segment.name);
       if (bytes === undefined || ((await bytes)?.length ?? Infinity) < place.from + place.size) {
-        bytes = disk.read(segment.name + TEXTS, 0, 4 * disk.segmentBytes).catch(() => null);
+        bytes = textsOf(segment.name).catch(() => null);
         held.set(segment.name, bytes);
         const [oldest] = held.keys();
         if (held.size > MOST_TEXTS && oldest !== undefined) held.delete(oldest);
@@ -189,14 +200,15 @@ export function createFileStore(options: FileStoreOptions): Store {
     await refresh();
     const { text, offset, limit, sort = 'startedAt', descending = true } = query;
     let found = matching(query);
+    let page: Found[] | undefined;
     let looked: TextSearch | undefined;
     if (text !== undefined && findText !== undefined)
       ({ hits: found, looked } = await search(found, query, findText));
     else if (sort !== 'startedAt' || !descending) {
       const order = orderOf(query);
-      found.sort((a, b) => order(a.row, b.row));
+      page = firstOf(found, offset + limit, (a, b) => order(a.row, b.row));
     }
-    const rows = found.slice(offset, offset + limit).map(({ row }) => ({ ...row }));
+    const rows = (page ?? found).slice(offset, offset + limit).map(({ row }) => ({ ...row }));
     const pinned = rows.flatMap(({ token }) => (index.isPinned(token) ? [token] : []));
     return {
       rows,
@@ -220,6 +232,7 @@ export function createFileStore(options: FileStoreOptions): Store {
       return { ...writer.state, notice: options.notice ?? null };
     },
     add(items) {
+      if (!isNamed) nameProject();
       for (const item of items) {
         const before = index.get(item.row.token)?.row;
         const isOther =

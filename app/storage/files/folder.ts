@@ -3,7 +3,16 @@
  * project: `node_modules` and the project are zipped, deployed and copied into images, and recorded requests must not be.
  */
 import { createHash } from 'node:crypto';
-import { accessSync, chmodSync, constants, lstatSync, readdirSync, realpathSync, type Stats } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+} from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { messageOf } from '../../errors.ts';
@@ -91,6 +100,28 @@ export function folderNameOf(project: string): string {
 /** The folders that may hold projects. */
 function projectFolders(env: Environment): string[] {
   return cacheFolders(env).map((cache) => join(cache, NAME));
+}
+
+export interface StoredProject {
+  project: string;
+  folder: string;
+}
+
+/** The folders of projects at this path, above it and below it, as their names say. */
+export function foldersNear(path: string, env: Environment): StoredProject[] {
+  const here = realpathSync(path);
+  const isNear = (project: string): boolean =>
+    project === here || here.startsWith(project + sep) || project.startsWith(here + sep);
+  return projectFolders(env).flatMap((above) => {
+    if (stateOf(above) === null || problemOf(above, true) !== null) return [];
+    return readdirSync(above).flatMap((name): StoredProject[] => {
+      const folder = join(above, name);
+      const named = join(folder, PROJECT);
+      if (problemOf(folder) !== null || stateOf(named)?.isFile() !== true) return [];
+      const project = readFileSync(named, 'utf8');
+      return isNear(project) ? [{ project, folder }] : [];
+    });
+  });
 }
 
 /** `given`: from PROFILER_DIR; an empty text keeps everything in memory, null chooses. Makes nothing. */
