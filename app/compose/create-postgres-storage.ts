@@ -4,6 +4,7 @@ import { createError } from '../errors.ts';
 import { requirePackage } from '../paths.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 import type { Store } from '../profiler/store.ts';
+import { settledWithin } from '../profiler/timeouts.ts';
 import type { MovedRecord } from '../storage/files/spill.ts';
 import { connectionOf, type GivenConnection, settingsIn } from '../storage/pg-settings.ts';
 import { createPostgresStore, type PostgresStoreSettings } from '../storage/postgres/postgres-store.ts';
@@ -29,6 +30,8 @@ export type HostStorageOptions = Omit<PostgresStoreSettings, 'onUnavailable' | '
 
 /** Milliseconds between two looks for what the files have. */
 const RESTORE_EVERY_MS = 5000;
+/** Milliseconds that records which are being moved get at the end. */
+const RESTORED_WITHIN_MS = 1000;
 
 /** Throws at start if the Knex exists already and has no usable connection settings; one that is created later is checked then. */
 function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
@@ -100,19 +103,28 @@ export function createPostgresStorage(options: HostStorageOptions): Store {
         }),
     onAvailable() {
       isSaid = false;
+      restore();
     },
   });
-  if (spill === undefined) return store;
   let restoring: Promise<void> | null = null;
-  /** Also what a process left that has ended. */
-  const timer = setInterval(() => {
-    if (store.state.failing) return;
+  let isAskedAgain = false;
+
+  function restore(): void {
+    if (spill === undefined) return;
+    isAskedAgain = restoring !== null;
     restoring ??= spill
       .restore((records) => move(store, records))
       .catch(() => undefined)
       .finally(() => {
         restoring = null;
+        if (isAskedAgain) restore();
       });
+  }
+
+  if (spill === undefined) return store;
+  // Also what a process left that has ended.
+  const timer = setInterval(() => {
+    if (!store.state.failing) restore();
   }, RESTORE_EVERY_MS).unref();
   return {
     ...store,
@@ -121,6 +133,7 @@ export function createPostgresStorage(options: HostStorageOptions): Store {
     },
     async close(timeoutMs) {
       clearInterval(timer);
+      await settledWithin(restoring ?? Promise.resolve(), RESTORED_WITHIN_MS);
       await store.close(timeoutMs);
       await spill.close(1000);
     },

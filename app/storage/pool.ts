@@ -56,13 +56,14 @@ async function rollback(client: Client): Promise<void> {
   await client.query(ROLLBACK).catch(() => undefined);
 }
 
-/** Runs `work` in a transaction whose statements may take `timeoutMs` each. */
+/** Runs `work` in a transaction whose statements may take `timeoutMs` each. `settings`: further statements at its begin. */
 export async function inTransaction<T>(
   client: Client,
   timeoutMs: number,
   work: () => Promise<T>,
+  settings = '',
 ): Promise<T> {
-  await client.query(`begin; set local statement_timeout = ${Math.trunc(timeoutMs)}`);
+  await client.query(`begin; set local statement_timeout = ${Math.trunc(timeoutMs)}; ${settings}`);
   try {
     const result = await work();
     await client.query('commit');

@@ -282,7 +282,7 @@ describe('the store in a PostgreSQL that goes away', () => {
 
   it('hands on what it can not store, and takes it back', async () => {
     const handed: StoreItem[] = [];
-    let isBack = false;
+    let isBack = true;
     const store = open({
       onUnavailable: (items) => void handed.push(...items),
       onAvailable() {
@@ -291,6 +291,7 @@ describe('the store in a PostgreSQL that goes away', () => {
       },
     });
     await stored(store, [itemOf(11)]);
+    isBack = false;
     await server().halt();
     const later = stored(store, [itemOf(12)]);
     await until(() => handed.length === 1, 'the first is handed on');

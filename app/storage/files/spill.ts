@@ -107,8 +107,13 @@ export function createSpill(options: FileStoreOptions): Spill {
         const claimed = await claim(file);
         if (claimed === null) continue;
         const records = await recordsOf(claimed);
-        for (let from = 0; from < records.length; from += AT_ONCE)
-          await move(records.slice(from, from + AT_ONCE));
+        try {
+          for (let from = 0; from < records.length; from += AT_ONCE)
+            await move(records.slice(from, from + AT_ONCE));
+        } catch (error) {
+          await disk.rename(claimed.rows, claimed.name + ROWS);
+          throw error;
+        }
         await disk.remove(claimed.rows);
         await disk.remove(claimed.name + TEXTS);
       }

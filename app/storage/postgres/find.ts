@@ -7,12 +7,17 @@ import { escapedForJson, type TextPlace } from '../../profiler/find-text.ts';
 import { matcherOf, orderOf } from '../../profiler/query-rows.ts';
 import { type FindResult, MOST_COUNTED, type ProfileQuery, type TextSearch } from '../../profiler/storage.ts';
 import type { FindText, Row } from '../../profiler/store.ts';
-import { type Store as Connection, tableIn } from '../pool.ts';
+import { inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
 import { storable } from '../text.ts';
 import { ALL_COLUMNS, rowOf, type Selection, selectionOf, wholeMoment } from './rows.ts';
 
-/** Rows of one page: what one turn of the event loop parses. */
-const PAGE_ROWS = 500;
+/** Rows of one page, of some columns and of all: what one turn of the event loop parses. */
+const PAGE_ROWS = 1000;
+const PAGE_WHOLE_ROWS = 500;
+const PAGE_MS = 10_000;
+/** A page is read by the index of times, also where the database knows too little of the table: else it would sort all of it for each page. */
+const BY_INDEX =
+  'set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off';
 /** Texts of one step of a search. */
 const PAGE_TEXTS = 100;
 /** A search ends after so many milliseconds, and says how far it came. */
@@ -49,6 +54,8 @@ const FILTERS = Object.keys(READ_BY) as Filter[];
 interface Condition {
   sql: string;
   values: readonly unknown[];
+  /** Another index than that of times finds few rows. */
+  isNarrow: boolean;
 }
 
 /** What an index finds. */
@@ -63,7 +70,9 @@ function conditionOf(query: ProfileQuery): Condition {
   if (query.until !== undefined) add('started_at < ', wholeMoment(Math.ceil(query.until)));
   if (query.pinned === true) parts.push('pinned');
   parts.push(`kind = any($${values.push(query.kinds ?? ['request'])}::text[])`);
-  return { sql: parts.join(' and '), values };
+  const { token, parent, traceId, pinned } = query;
+  const isNarrow = (token ?? parent ?? traceId) !== undefined || pinned === true;
+  return { sql: parts.join(' and '), values, isNarrow };
 }
 
 /** Without what the database filters by. */
@@ -87,6 +96,13 @@ function likePattern(part: string): string {
   return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
 }
 
+/** A statement, by the name of the table. */
+type TextFor = (table: string) => string;
+
+function statementOf(text: TextFor, schema: string, values: readonly unknown[]): pg.QueryArrayConfig {
+  return { text: text(tableIn(schema, 'hindsight_profiles')), values: [...values], rowMode: 'array' };
+}
+
 export interface Finder {
   find(query: ProfileQuery, findText?: FindText): Promise<FindResult>;
   /** Newest first, in batches. */
@@ -97,23 +113,33 @@ export function createFinder(
   withConnection: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>,
 ): Finder {
   /** Values in the order of the columns. */
-  function select(text: (table: string) => string, values: readonly unknown[]): Promise<unknown[][]> {
+  function select(text: TextFor, values: readonly unknown[]): Promise<unknown[][]> {
     return withConnection(async ({ pool, schema }) => {
-      const statement: pg.QueryArrayConfig = {
-        text: text(tableIn(schema, 'hindsight_profiles')),
-        values: [...values],
-        rowMode: 'array',
-      };
-      return (await pool.query<unknown[]>(statement)).rows;
+      const { rows } = await pool.query<unknown[]>(statementOf(text, schema, values));
+      return rows;
     });
+  }
+
+  function selectByTime(text: TextFor, values: readonly unknown[]): Promise<unknown[][]> {
+    return withConnection(({ pool, schema }) =>
+      withClient(pool, (client) =>
+        inTransaction(
+          client,
+          PAGE_MS,
+          async () => (await client.query<unknown[]>(statementOf(text, schema, values))).rows,
+          BY_INDEX,
+        ),
+      ),
+    );
   }
 
   /** Rows that the condition finds, newest first. Each page follows the last row of the one before, so that none is skipped or repeated. */
   async function* pages(
-    { sql, values }: Condition,
+    { sql, values, isNarrow }: Condition,
     selection: Selection,
     ascending = false,
   ): AsyncGenerator<readonly Row[]> {
+    const most = selection === ALL_COLUMNS ? PAGE_WHOLE_ROWS : PAGE_ROWS;
     let last: Row | undefined;
     const [older, direction] = ascending ? ['>', 'asc'] : ['<', 'desc'];
     const place = values.length;
@@ -122,15 +148,15 @@ export function createFinder(
         last === undefined
           ? ''
           : ` and started_at ${older}= $${place + 1}::bigint and (started_at ${older} $${place + 1}::bigint or token > $${place + 2})`;
-      const found = await select(
+      const found = await (isNarrow ? select : selectByTime)(
         (table) => `select ${selection.sql} from ${table} where ${sql}${after}
-          order by started_at ${direction}, token limit ${PAGE_ROWS}`,
+          order by started_at ${direction}, token limit ${most}`,
         last === undefined ? values : [...values, last.startedAt, last.token],
       );
       const rows = found.map((one) => rowOf(selection, one));
       if (rows.length > 0) yield rows;
       last = rows.at(-1);
-      if (rows.length < PAGE_ROWS) return;
+      if (rows.length < most) return;
     }
   }
 
@@ -286,7 +312,7 @@ export function createFinder(
         : scan(query, condition, names);
     },
     rows(since) {
-      const condition = { sql: 'started_at >= $1', values: [wholeMoment(Math.ceil(since))] };
+      const condition = { sql: 'started_at >= $1', values: [wholeMoment(Math.ceil(since))], isNarrow: false };
       return pages(condition, ALL_COLUMNS);
     },
   };

@@ -26,7 +26,7 @@ export interface PostgresStoreSettings {
   onUnusable?: () => void;
   /** Takes records while the database is away. Absent: they wait in memory, and the oldest are dropped when that is full. */
   onUnavailable?: (items: readonly StoreItem[]) => void;
-  /** The database is back: what `onUnavailable` took can be added again. */
+  /** The database can be used, for the first time or again: what `onUnavailable` took can be added. */
   onAvailable?: () => void;
   /** Milliseconds that one statement may take before what waits for it fails. */
   replyTimeoutMs?: number;

@@ -138,15 +138,6 @@ async function purgeSettings(connection: Connection): Promise<void> {
     await pool.query(`delete from ${settings} where name = $1 and written_at = $2`, [name, writtenAt]);
 }
 
-/** Without statistics the database sorts the whole table for each page of a list; its own first analysis may come minutes later. */
-async function analyzeOnce({ pool, schema }: Connection): Promise<void> {
-  const { rows } = await pool.query<{ known: boolean }>(
-    `select exists (select 1 from pg_stats where schemaname = $1 and tablename = 'hindsight_profiles') as known`,
-    [schema],
-  );
-  if (rows[0]?.known === false) await pool.query(`analyze ${tableIn(schema, 'hindsight_profiles')}`);
-}
-
 /** Returns how many records were deleted. */
 export async function purgeRecords(connection: Connection, limits: StoreLimits): Promise<number> {
   const aheadMs = await clockAheadMs(connection);
@@ -192,7 +183,6 @@ export async function purgeRecords(connection: Connection, limits: StoreLimits):
     values: [full, [...kept, ...rows.map(({ token }) => token)]],
   });
   await purgeSettings(connection);
-  await analyzeOnce(connection);
   return gone;
 }
 

@@ -13,7 +13,7 @@ export interface WriteQueueOptions {
   probe: () => Promise<unknown>;
   /** Takes what the database can't take; absent: it waits in the queue, and the oldest are dropped when that is full. */
   onUnavailable?: ((items: readonly StoreItem[]) => void) | undefined;
-  /** The database can be used again. */
+  /** The database can be used: for the first time, or again. */
   onAvailable?: (() => void) | undefined;
   maxBytes?: number;
 }
@@ -83,6 +83,7 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   let failingSince: number | null = null;
   let failure: Error | null = null;
   let isAway = false;
+  let isKnown = false;
   let closed = false;
 
   function settle(token: string, entry: Entry, dropped: string | null): void {
@@ -191,12 +192,13 @@ export function createWriteQueue(options: WriteQueueOptions): WriteQueue {
   }
 
   function hasWorked(): void {
-    const wasAway = isAway;
+    const isNews = isAway || !isKnown;
+    isKnown = true;
     pauseMs = 0;
     failingSince = null;
     failure = null;
     isAway = false;
-    if (wasAway) onAvailable?.();
+    if (isNews) onAvailable?.();
   }
 
   function hasFailed(error: unknown): void {
