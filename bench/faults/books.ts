@@ -4,7 +4,7 @@ import { type Counts, sumOf, uncounted } from '../harness/health-counts.ts';
 import type { Load } from './load.ts';
 import type { Scene } from './scene.ts';
 
-export type Health = Record<'application' | 'earlier', Counts>;
+export type Health = Record<'application', Counts>;
 
 /** Milliseconds in which everything has to be stored once the fault is over. */
 const STORED_WITHIN = 60_000;
@@ -23,15 +23,14 @@ export async function readHealth(port: number): Promise<Health> {
   return (await (await fetch(`http://127.0.0.1:${port}/_profiler/health.json`)).json()) as Health;
 }
 
-/** Waits until nothing is left to store, also of what an earlier process left. */
+/** Waits until nothing is left to store. */
 export async function untilStored(port: number): Promise<{ health: Health; ms: number }> {
   const startedAt = performance.now();
   for (;;) {
     const health = await readHealth(port);
     const ms = performance.now() - startedAt;
-    const parts = [health.application, health.earlier];
-    if (ms > STORED_WITHIN || parts.every(({ waiting, running }) => waiting + running === 0))
-      return { health, ms };
+    const { waiting, running } = health.application;
+    if (ms > STORED_WITHIN || waiting + running === 0) return { health, ms };
     await sleep(LOOK_EVERY);
   }
 }

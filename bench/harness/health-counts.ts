@@ -4,7 +4,6 @@ export interface Counts {
   stored: number;
   waiting: number;
   running: number;
-  left: number;
   dropped: Record<string, number>;
   leftOut: Record<string, number>;
 }
@@ -14,6 +13,6 @@ export function sumOf(of: Record<string, number>): number {
 }
 
 /** Tokens that are in no other count; 0 if all is well. */
-export function uncounted({ tokens, stored, waiting, running, left, dropped, leftOut }: Counts): number {
-  return tokens - stored - waiting - running - left - sumOf(dropped) - sumOf(leftOut);
+export function uncounted({ tokens, stored, waiting, running, dropped, leftOut }: Counts): number {
+  return tokens - stored - waiting - running - sumOf(dropped) - sumOf(leftOut);
 }

@@ -10,7 +10,7 @@ import { withBuild } from '../support/build.ts';
 const MEGABYTE = 1024 * 1024;
 
 function counts(tokens: number, more: Partial<Counts> = {}): Counts {
-  return { tokens, stored: tokens, waiting: 0, running: 0, left: 0, dropped: {}, leftOut: {}, ...more };
+  return { tokens, stored: tokens, waiting: 0, running: 0, dropped: {}, leftOut: {}, ...more };
 }
 
 /** Eight rounds; `grown` is what each has more than the one before. */
