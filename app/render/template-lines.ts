@@ -3,8 +3,6 @@
  * becomes one space between two words. Spaces within a line stay; `<%= ' ' %>` adds one at the end of a line.
  */
 
-import { narrow } from '../view-helpers/safe-html.ts';
-
 /** A tag of EJS; none of ours contains `%>` in a string. */
 const EJS_TAG = /(<%[\s\S]*?%>)/;
 const BREAK = /\s*\n\s*/g;
@@ -21,6 +19,6 @@ function joinText(text: string): string {
 export function joinLines(template: string): string {
   return template
     .split(EJS_TAG)
-    .map((part) => (part.startsWith('<%') ? part : narrow(joinText(part))))
+    .map((part) => (part.startsWith('<%') ? part : joinText(part)))
     .join('');
 }

@@ -24,38 +24,18 @@ export class SafeHtml {
 }
 
 /**
- * The characters beyond Latin-1 that our own texts use. A single one makes V8 store the whole page with two bytes per character, so building
- * and encoding it takes several times as long. As character references they look the same.
- */
-const WIDE = '–—‘’“”•…‹›←↑→↓−√';
-
-const EACH_WIDE = new RegExp(`[${WIDE}]`, 'g');
-
-/**
  * What is not sent as it is, besides markup: control characters (tab and line ends excepted), which HTML drops or forbids; those that
- * embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text; and what is WIDE.
+ * embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text.
  */
-const SPECIAL = new RegExp(
-  `[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f\\u202a-\\u202e\\u2066-\\u2069${WIDE}]`,
-  'g',
-);
+const SPECIAL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]/g;
 const CONTROL_PICTURES = 0x2400;
-
-function reference(character: string): string {
-  return `&#${character.charCodeAt(0)};`;
-}
-
-/** HTML of our own without characters that would make a page wide. */
-export function narrow(html: string): string {
-  return html.replace(EACH_WIDE, reference);
-}
 
 /** One of SPECIAL, so that it can be seen. */
 function shown(character: string): string {
   const code = character.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(CONTROL_PICTURES + code);
   if (code === 0x7f) return '\u2421';
-  return WIDE.includes(character) ? reference(character) : `‹U+${code.toString(16).toUpperCase()}›`;
+  return `‹U+${code.toString(16).toUpperCase()}›`;
 }
 
 /** Text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). UTF-8 can't hold half a surrogate pair. */

@@ -16,7 +16,7 @@ async function runCli(...given: Parameters<typeof run>): Promise<Ended> {
 }
 
 interface Exported {
-  schema: string;
+  form: string;
   profile: { token: string };
 }
 
@@ -40,7 +40,7 @@ describe('export', () => {
     expect(one.stdout).to.not.include('hunter2-secret');
     const profiles = JSON.parse(one.stdout) as Exported[];
     expect(profiles.map(({ profile }) => profile.token)).to.deep.equal([fine]);
-    expect(profiles[0]!.schema).to.match(/schema\.json#\/definitions\/profile$/);
+    expect(profiles[0]!.form).to.equal('profile');
     const all = JSON.parse((await runCli(['export', '--format', 'json'], env)).stdout) as Exported[];
     expect(all.map(({ profile }) => profile.token)).to.deep.equal([broken, fine]);
     const failed = await runCli(['export', 'status:5xx', '--format', 'markdown'], env);

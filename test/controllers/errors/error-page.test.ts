@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { serialize } from 'node:v8';
 import { createErrorPage } from '../../../app/controllers/errors/error-page.ts';
 import { createError, HindsightError } from '../../../app/errors.ts';
 import type { Context } from '../../../app/profiler/context.ts';
@@ -66,15 +65,6 @@ function page(request: FailedRequest): CheerioAPI {
 
 function attributesOf($: CheerioAPI, element: Parameters<CheerioAPI>[0]): string[] {
   return Object.keys($(element).attr() ?? {});
-}
-
-/** Whether V8 stores a text with two bytes per character, as it does where a part of it was cut out of such a text. */
-function isWide(text: string): boolean {
-  return (
-    serialize(text)
-      .subarray(2)
-      .find((byte) => byte !== 0) === 'c'.charCodeAt(0)
-  );
 }
 
 /** Names, nesting and attributes of a page without its texts: what must not depend on the values. */
@@ -364,13 +354,6 @@ describe('the page of a request that no route answered', () => {
     expect(other?.text()).to.include("app.post('/other', (req, res) => {");
     expect(other?.find('.s').first().text()).to.equal("'/other'");
     expect(other?.html()).to.equal(one?.html()?.replace('/one', '/other'));
-  });
-
-  it('has no part that would make V8 store it with two bytes per character', () => {
-    expect(isWide('…'), 'the test itself').to.equal(true);
-    const html = renderErrorPage(routeMiss('/robots.txt'));
-    expect(load(html)('#snippet pre').text()).to.include("res.send('…');");
-    expect(isWide(html)).to.equal(false);
   });
 
   it('names the methods of a path that exists', () => {
