@@ -63,6 +63,11 @@ function marksOf(findings: readonly Finding[]): FindingMark[] {
   return marks;
 }
 
+/** Well-formed, because addresses and databases hold no half of a surrogate pair, and a cut may leave one. */
+function cutText<Text extends string | null>(text: Text, longest = LONGEST_TEXT): Text {
+  return (text === null ? null : text.slice(0, longest).toWellFormed()) as Text;
+}
+
 function errorText(error: ProfileDocument['error']): string | null {
   return error === undefined || error === null
     ? null
@@ -92,19 +97,19 @@ const COLUMNS = {
   method: {
     column: 'method',
     type: 'text',
-    of: ({ document }) => document.method.slice(0, 64),
+    of: ({ document }) => cutText(document.method, 64),
     list: { heading: 'Method', css: 'c-me', helper: 'method', sort: 'method' },
   },
   url: {
     column: 'url',
     type: 'text',
-    of: ({ document }) => document.url.slice(0, LONGEST_TEXT),
+    of: ({ document }) => cutText(document.url),
     list: { heading: 'URL', css: 'url', sort: 'url' },
   },
   route: {
     column: 'route',
     type: 'text',
-    of: ({ document }) => document.route?.slice(0, LONGEST_TEXT) ?? null,
+    of: ({ document }) => cutText(document.route ?? null),
     list: { heading: 'Route', css: 'c-rt', sort: 'route' },
   },
   durationMs: {
@@ -145,7 +150,7 @@ const COLUMNS = {
   origin: {
     column: 'origin',
     type: 'text',
-    of: ({ document }) => document.origin?.slice(0, LONGEST_TEXT) ?? null,
+    of: ({ document }) => cutText(document.origin ?? null),
   },
   clientAddress: {
     column: 'client_address',

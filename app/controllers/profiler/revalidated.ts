@@ -1,5 +1,6 @@
 /** Finds the 304 by which a browser revalidated its cached page: that page carries the token of an earlier request. */
 import type { Profiles } from '../../profiler/profiles.ts';
+import { isMasked } from '../../profiler/redact.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
 /** Milliseconds between the browser's time of the request and the server's: clock difference, a busy server, a slow lookup. */
@@ -34,7 +35,10 @@ export async function findRevalidated(
   const pages = rows.filter(
     (row) => pathOf(row.url) === path && (row.dest === null || row.dest === 'document'),
   );
-  const same = pages.filter((row) => row.url === url);
+  // A masked address has the number of its mark only in the row.
+  const same = pages.filter((row) =>
+    isMasked(row.url) ? url !== path && row.url.startsWith(url) : row.url === url,
+  );
   const [nearest] = (same.length > 0 ? same : pages).sort(
     (one, other) => Math.abs(one.startedAt - at) - Math.abs(other.startedAt - at),
   );
