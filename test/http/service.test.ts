@@ -139,7 +139,7 @@ describe('the service', () => {
     await exchange(other.port, [head('GET /shop/forged')], { count: 1 });
     await other.service.close();
     await rm(other.folder, { recursive: true, force: true });
-    expect(said.filter((line) => !line.startsWith('Profiles left'))).to.have.lengthOf(2);
+    expect(said.filter((line) => !line.startsWith('Profiles lost'))).to.have.lengthOf(2);
     expect(said[0]).to.match(/^Anyone who can reach 0\.0\.0\.0:\d+ can read every recorded request/);
     expect(said[1]).to.match(/^Error: \\x1b\[31mred\n {4}FAKE line\\x0d\\x9b31m\n {4}at /);
   });
