@@ -6,7 +6,7 @@
  */
 
 /** The doors and the room that joins the others for them; only these may import from every room. */
-const COMPOSITION = '^app/(compose/|(?!(errors|urls|config|paths)\\.ts$)[^/]+\\.ts$)';
+const COMPOSITION = '^app/(compose/|service/|(?!(errors|urls|config|paths)\\.ts$)[^/]+\\.ts$)';
 /** Pure functions below the rooms, which everything above the core may use. */
 const SHARED = '^app/(paths\\.ts$|render/|view-helpers/)';
 
@@ -43,8 +43,7 @@ const PROFILER = '^app/profiler/';
 
 /** Dependencies of the service (bin/package.json), and the code that may load them. */
 const SERVICE_PACKAGES = 'node_modules/(ipaddr\\.js|knex|morgan|multer|proxy-addr)/';
-const SERVICE_CODE =
-  'compose/open-database|database/connection|migrate|middleware/(access-log|client-address|multipart|parse-errors|uploads)';
+const SERVICE_CODE = 'service(\\.ts$|/)|migrate|middleware/client-address';
 
 module.exports = {
   forbidden: [
@@ -84,8 +83,7 @@ module.exports = {
     room('urls', [], { from: '^app/urls\\.ts$' }),
     room('config', [], { from: '^app/config(\\.ts$|/)' }),
     room('profiler', [ERRORS]),
-    // The version table is read by the database room; its observer knows the reader by its type.
-    room('observe', [PROFILER, '^app/database/migration-state\\.ts$']),
+    room('observe', [PROFILER]),
     // A panel's `index.ts` is the ordered list.
     room('panels', [PROFILER, SHARED], { except: '^app/panels/index\\.ts$' }),
     {
@@ -131,8 +129,18 @@ module.exports = {
       name: 'composition-at-the-top',
       comment: 'A room gets what it needs handed in; it does not reach up for it.',
       severity: 'error',
-      from: { path: '^app/(?!compose/)[^/]+/' },
+      from: { path: '^app/(?!compose/|service/)[^/]+/', pathNot: '^app/routes/services\\.ts$' },
       to: { path: COMPOSITION },
+    },
+    {
+      name: 'the-service-stands-apart',
+      comment: 'A reader of the profiler never meets the service: only its own entry points reach it.',
+      severity: 'error',
+      from: {
+        path: '^app/',
+        pathNot: '^app/(service(\\.ts$|/)|server\\.ts$|migrate\\.ts$|routes/services\\.ts$)',
+      },
+      to: { path: '^app/service/' },
     },
     {
       name: 'hosts-use-the-door',
@@ -154,13 +162,9 @@ module.exports = {
     without('panels-ask-nobody', '^app/panels/', ['express', 'knex', 'ejs', 'pg']),
     without('no-database-behind-pages', '^app/(controllers|middleware)/', ['knex', 'pg', 'pg-copy-streams']),
     without('knex-is-the-owners', '^app/storage/', ['knex'], { types: true }),
-    // The body parsers are the service's own, like multer behind them.
-    without(
-      'express-is-the-hosts',
-      '^app/(controllers|middleware/(?!parsers)|storage|database|findings)',
-      ['express'],
-      { types: true },
-    ),
+    without('express-is-the-hosts', '^app/(controllers|middleware|storage|database|findings)', ['express'], {
+      types: true,
+    }),
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import { readConfig } from './app/config.ts';
 import { settingsOf } from './app/database/connection-settings.ts';
 import { ensureSchemaAt } from './app/database/ensure-schema.ts';
-import { startEmbeddedPostgres } from './app/database/embedded-postgres/index.ts';
+import { startEmbeddedPostgres } from './app/service/database/embedded-postgres/index.ts';
 import { createMigrationSource, ownerMigrationsFolder } from './app/database/migration-source.ts';
 import { OWNER_VERSION_TABLE } from './app/database/run-migrations.ts';
 

@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError, readConfig, type Config } from './config.ts';
 import { describeSettings, settingsOf, type ConnectionSettings } from './database/connection-settings.ts';
-import { EmbeddedPostgresError, startEmbeddedPostgres } from './database/embedded-postgres/index.ts';
-import { reasonOf, tryDatabase } from './database/reach.ts';
+import { EmbeddedPostgresError, startEmbeddedPostgres } from './service/database/embedded-postgres/index.ts';
+import { reasonOf, tryDatabase } from './service/database/reach.ts';
 import { runOwnerMigrations, runProfilerMigrations } from './database/run-migrations.ts';
 import { createRedactor } from './profiler/redact.ts';
 import { codeOf } from './errors.ts';

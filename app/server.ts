@@ -6,7 +6,7 @@
  * exit 0. Something uncaught: the same, exit 1. A signal that comes again while that takes long: exit at once.
  */
 import { type Config, ConfigError, readConfig } from './config.ts';
-import type * as workers from './compose/workers.ts';
+import type * as workers from './service/workers.ts';
 import { endsProcess } from './profiler/process-end.ts';
 import { urls } from './urls.ts';
 
@@ -33,7 +33,7 @@ type Cluster = typeof workers;
 
 async function start(): Promise<void> {
   const config = readConfig();
-  const cluster = config.workers > 1 ? await import('./compose/workers.ts') : null;
+  const cluster = config.workers > 1 ? await import('./service/workers.ts') : null;
   const alone = cluster?.isWorker() !== true;
   if (alone) for (const warning of config.warnings) say(warning);
   if (cluster !== null && alone) lead(cluster, config.workers);

@@ -6,14 +6,14 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type expressPackage from 'express';
-import { createApp } from './compose/app.ts';
+import { createApp } from './service/app.ts';
 import type { Config } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
 import { createProfiler } from './compose/create-profiler.ts';
 import type { Profiler } from './compose/profiler-options.ts';
-import { createDatabaseAccess } from './compose/database-access.ts';
-import type { DatabaseAccess } from './compose/open-database.ts';
-import { createDrain, firstResponse } from './compose/drain.ts';
+import { createDatabaseAccess } from './service/database-access.ts';
+import type { DatabaseAccess } from './service/open-database.ts';
+import { createDrain, firstResponse } from './service/drain.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStore } from './profiler/deferred-store.ts';
@@ -149,7 +149,7 @@ export function createService(options: ServiceOptions): Service {
   async function openDatabase(): Promise<void> {
     storing = true;
     await firstResponse(server);
-    import('./middleware/uploads.ts')
+    import('./service/middleware/uploads.ts')
       .then(({ cleanUploads }) => cleanUploads(join(config.varDir, 'tmp')))
       .catch(() => undefined);
     await access.open();

@@ -98,7 +98,7 @@ describe("Knex's command line", () => {
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
     expect(`${code} ${output}`).to.match(/^0 .*(No migrations|Found|Database status|none)/is);
-    const { startEmbeddedPostgres } = await import('../app/database/embedded-postgres/index.ts');
+    const { startEmbeddedPostgres } = await import('../app/service/database/embedded-postgres/index.ts');
     const server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
     await endEmbedded(server);
     rmSync(varDir, { recursive: true, force: true });

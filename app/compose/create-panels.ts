@@ -40,6 +40,7 @@ const FOREIGN_FOLDERS = ['app/', 'dist/app/'].flatMap((folder) => [
     'panels',
     'profiler',
     'render',
+    'service',
     'storage',
     'view-helpers',
   ].map((room) => `${folder}${room}/`),

@@ -3,15 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createDatabase, type Database, type DatabaseOptions } from '../../app/database/connection.ts';
+import {
+  createDatabase,
+  type Database,
+  type DatabaseOptions,
+} from '../../app/service/database/connection.ts';
 import {
   describeSettings,
   settingsOf,
   type ConnectionSettings,
 } from '../../app/database/connection-settings.ts';
-import { EmbeddedPostgresError, startEmbeddedPostgres } from '../../app/database/embedded-postgres/index.ts';
+import {
+  EmbeddedPostgresError,
+  startEmbeddedPostgres,
+} from '../../app/service/database/embedded-postgres/index.ts';
 import { listMigrations } from '../../app/database/migration-source.ts';
-import { createPrepare } from '../../app/database/prepare.ts';
+import { createPrepare } from '../../app/service/database/prepare.ts';
 import { createTestStore } from '../storage/test-storage.ts';
 import { until } from '../support/waiting.ts';
 import {

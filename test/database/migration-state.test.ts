@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { createMigrationReader, type MigrationReader } from '../../app/database/migration-state.ts';
+import { createMigrationReader, type MigrationReader } from '../../app/service/database/migration-state.ts';
 import { runOwnerMigrations } from '../../app/database/run-migrations.ts';
 import { openKnex, startPostgres, withPostgres, type TestConnection } from '../support/postgres.ts';
 

@@ -1,6 +1,6 @@
 /** What counts as a database that is away, and what as a migration that failed. */
 import { expect } from 'chai';
-import { createPrepare } from '../../app/database/prepare.ts';
+import { createPrepare } from '../../app/service/database/prepare.ts';
 import { openKnex, withPostgres } from '../support/postgres.ts';
 
 describe('preparing a database', () => {

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { settingsOf } from '../../app/database/connection-settings.ts';
-import { tryDatabase } from '../../app/database/reach.ts';
+import { tryDatabase } from '../../app/service/database/reach.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { serverFolder, serverUser, startPostgres, type PostgresServer } from '../support/postgres.ts';

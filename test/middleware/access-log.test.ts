@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import express from 'express';
-import { createAccessLog } from '../../app/middleware/access-log.ts';
+import { createAccessLog } from '../../app/service/middleware/access-log.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { close, listen } from '../support/listen.ts';
 import { exchange, head } from '../support/raw-http.ts';

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { cleanUploads } from '../../app/middleware/uploads.ts';
+import { cleanUploads } from '../../app/service/middleware/uploads.ts';
 
 const nameOf = (pid: number, digit: string): string => `upload-${pid}-${digit.repeat(32)}`;
 

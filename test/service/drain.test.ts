@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { Agent, createServer, get, type IncomingMessage, type Server } from 'node:http';
 import { EventEmitter, once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
-import { createDrain } from '../../app/compose/drain.ts';
+import { createDrain } from '../../app/service/drain.ts';
 import { until } from '../support/waiting.ts';
 import { WebSocket, WebSocketServer } from 'ws';
 import { type RunningShop, startShop } from '../support/shop.ts';

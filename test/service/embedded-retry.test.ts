@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { type DatabaseAccess, openDatabaseAccess } from '../../app/compose/open-database.ts';
+import { type DatabaseAccess, openDatabaseAccess } from '../../app/service/open-database.ts';
 import { readConfig } from '../../app/config.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import type { Store } from '../../app/profiler/store.ts';

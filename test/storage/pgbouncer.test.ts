@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { createMigrationReader } from '../../app/database/migration-state.ts';
+import { createMigrationReader } from '../../app/service/database/migration-state.ts';
 import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/run-migrations.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';

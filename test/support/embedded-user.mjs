@@ -2,7 +2,7 @@
  * A process of its own that uses the embedded server of VAR_DIR, for tests that end it by any means: prints `ready` and
  * the server's pid when it can connect, then stays until it is ended. LINGER: seconds the server stays after it.
  */
-import { startEmbeddedPostgres } from '../../dist/app/database/embedded-postgres/index.js';
+import { startEmbeddedPostgres } from '../../dist/app/service/database/embedded-postgres/index.js';
 
 const { LINGER, VAR_DIR } = process.env;
 try {

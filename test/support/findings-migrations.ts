@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
-import { createMigrationReader } from '../../app/database/migration-state.ts';
-import { appendMigrations } from '../../app/observe/migrations.ts';
+import { createMigrationReader } from '../../app/service/database/migration-state.ts';
+import { appendMigrations } from '../../app/service/observe-migrations.ts';
 import { type Asked, withFindingsDatabase } from './findings-app.ts';
 import type { TestConnection } from './postgres.ts';
 

@@ -19,10 +19,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import knexLibrary, { type Knex } from 'knex';
 import pg from 'pg';
-import { findBinaries } from '../../app/database/embedded-postgres/binaries.ts';
-import { startEmbeddedPostgres, type EmbeddedServer } from '../../app/database/embedded-postgres/index.ts';
-import { findPlaces } from '../../app/database/embedded-postgres/places.ts';
-import { tryDatabase } from '../../app/database/reach.ts';
+import { findBinaries } from '../../app/service/database/embedded-postgres/binaries.ts';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedServer,
+} from '../../app/service/database/embedded-postgres/index.ts';
+import { findPlaces } from '../../app/service/database/embedded-postgres/places.ts';
+import { tryDatabase } from '../../app/service/database/reach.ts';
 import { skipOrFail } from './parts.ts';
 import { type Part, sharedPart } from './shared-part.ts';
 import { until } from './waiting.ts';

@@ -22,13 +22,13 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { findBinaries, restoreLinks } from '../../../app/database/embedded-postgres/binaries.ts';
+import { findBinaries, restoreLinks } from '../../../app/service/database/embedded-postgres/binaries.ts';
 import {
   EmbeddedPostgresError,
   startEmbeddedPostgres,
   type EmbeddedOptions,
   type EmbeddedServer,
-} from '../../../app/database/embedded-postgres/index.ts';
+} from '../../../app/service/database/embedded-postgres/index.ts';
 import { withBuild } from '../../support/build.ts';
 import { clusterVarDir, endEmbedded, fillWithCluster, isAlive, openKnex } from '../../support/postgres.ts';
 

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findBinaries } from '../../../app/database/embedded-postgres/binaries.ts';
-import { startEmbeddedPostgres } from '../../../app/database/embedded-postgres/index.ts';
+import { findBinaries } from '../../../app/service/database/embedded-postgres/binaries.ts';
+import { startEmbeddedPostgres } from '../../../app/service/database/embedded-postgres/index.ts';
 import { clusterVarDir } from '../../support/postgres.ts';
 import { until } from '../../support/waiting.ts';
 

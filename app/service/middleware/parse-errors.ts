@@ -3,8 +3,8 @@
  * if the disk does not take an upload.
  */
 import type { MulterError } from 'multer';
-import { createError, HindsightError, isHindsightError } from '../errors.ts';
-import { printLimit } from './body-limit.ts';
+import { createError, HindsightError, isHindsightError } from '../../errors.ts';
+import { printLimit } from '../../middleware/body-limit.ts';
 
 /** Limits of the parsers beside the size of the body; exceeding one gives a 413. */
 export const PARSER_LIMITS = {

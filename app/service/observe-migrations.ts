@@ -2,7 +2,7 @@
  * The state of the owner's migrations as a fact of each request, read beside it and never in its way; the final profile waits for
  * the result within the recorder's limit.
  */
-import type { MigrationFact, MigrationReader } from '../database/migration-state.ts';
+import type { MigrationFact, MigrationReader } from './database/migration-state.ts';
 import type { Context } from '../profiler/context.ts';
 
 declare module '../profiler/facts.ts' {

@@ -6,12 +6,12 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Client as PgClient } from 'pg';
-import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
-import { listMigrations } from './migration-source.ts';
+import { withTimeouts, type ConnectionSettings } from '../../database/connection-settings.ts';
+import { listMigrations } from '../../database/migration-source.ts';
 import { reasonOf } from './reach.ts';
-import { quoted } from './ensure-schema.ts';
-import { within } from '../profiler/timeouts.ts';
-import { codeOf } from '../errors.ts';
+import { quoted } from '../../database/ensure-schema.ts';
+import { within } from '../../profiler/timeouts.ts';
+import { codeOf } from '../../errors.ts';
 
 export interface ExecutedMigration {
   name: string;

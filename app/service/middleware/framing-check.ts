@@ -5,10 +5,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request, RequestHandler, Response } from 'express';
-import { createError } from '../errors.ts';
-import { announcedBytes } from './body-tap.ts';
-import { cutOff, type RespondWithError } from './cut-off.ts';
-import { defaultLingerLimits } from './linger.ts';
+import { createError } from '../../errors.ts';
+import { announcedBytes } from '../../middleware/body-tap.ts';
+import { cutOff, type RespondWithError } from '../../middleware/cut-off.ts';
+import { defaultLingerLimits } from '../../middleware/linger.ts';
 
 export interface FramingCheckOptions {
   respond: RespondWithError;

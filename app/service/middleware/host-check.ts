@@ -1,7 +1,7 @@
 /** Refuses a malformed, doubled, missing or untrusted Host before any of the owner's code runs. Needs the origin attached. */
 import type { RequestHandler } from 'express';
-import { originOf } from './attach-origin.ts';
-import { hostErrorOf } from './origin.ts';
+import { originOf } from '../../middleware/attach-origin.ts';
+import { hostErrorOf } from '../../middleware/origin.ts';
 
 export function createHostCheck(): RequestHandler {
   return function hostCheck(req, _res, next) {

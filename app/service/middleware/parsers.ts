@@ -5,10 +5,10 @@
 import type { IncomingMessage } from 'node:http';
 import type expressPackage from 'express';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import { createError } from '../errors.ts';
-import { requirePackage } from '../paths.ts';
-import { DEFAULT_BODY_LIMIT, isMultipart, printLimit } from './body-limit.ts';
-import { announcedBytes, bufferBody } from './body-tap.ts';
+import { createError } from '../../errors.ts';
+import { requirePackage } from '../../paths.ts';
+import { DEFAULT_BODY_LIMIT, isMultipart, printLimit } from '../../middleware/body-limit.ts';
+import { announcedBytes, bufferBody } from '../../middleware/body-tap.ts';
 import { PARSER_LIMITS, toRequestError } from './parse-errors.ts';
 
 const express = requirePackage('express') as typeof expressPackage;

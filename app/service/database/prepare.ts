@@ -6,14 +6,14 @@
  * panel and the storage say what is missing. Only a lost connection counts as an unavailable database.
  */
 import type { Prepare } from './connection.ts';
-import { withTimeouts } from './connection-settings.ts';
+import { withTimeouts } from '../../database/connection-settings.ts';
 import {
   MigrationError,
   runOwnerMigrations,
   runProfilerMigrationsAt,
   type MigrationRun,
-} from './run-migrations.ts';
-import { messageOf, codeOf } from '../errors.ts';
+} from '../../database/run-migrations.ts';
+import { messageOf, codeOf } from '../../errors.ts';
 
 export interface PrepareOptions {
   schema: string;

@@ -1,5 +1,5 @@
 /** Why the embedded server is not available; the message says what to do. */
-import { codeOf } from '../../errors.ts';
+import { codeOf } from '../../../errors.ts';
 
 export class EmbeddedPostgresError extends Error {
   constructor(message: string, cause?: unknown) {

@@ -3,7 +3,7 @@
  * refuse.ts lets the request through to this middleware.
  */
 import type { RequestHandler } from 'express';
-import { createError } from '../errors.ts';
+import { createError } from '../../errors.ts';
 
 /** Like Node's own test. */
 const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;

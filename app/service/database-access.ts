@@ -2,7 +2,7 @@
  * The service's access to its database, without loading anything for it. The first response needs none of it (forty modules, Knex, the
  * driver, the embedded server), and loading it would double the time until that response.
  */
-import { DatabaseUnavailableError } from '../database/unavailable.ts';
+import { DatabaseUnavailableError } from './database/unavailable.ts';
 import type { DatabaseAccess, DatabaseAccessOptions } from './open-database.ts';
 
 export function createDatabaseAccess(options: DatabaseAccessOptions): DatabaseAccess {

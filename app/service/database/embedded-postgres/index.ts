@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConnectionSettings } from '../connection-settings.ts';
+import type { ConnectionSettings } from '../../../database/connection-settings.ts';
 import { tryDatabase } from '../reach.ts';
 import { findBinaries, readBinaries } from './binaries.ts';
 import { cannotRun, ensureCluster } from './cluster.ts';

@@ -4,10 +4,10 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ConnectionSettings } from '../connection-settings.ts';
+import type { ConnectionSettings } from '../../../database/connection-settings.ts';
 import { tryDatabase } from '../reach.ts';
 import { runProgram } from './account.ts';
-import { codeOf } from '../../errors.ts';
+import { codeOf } from '../../../errors.ts';
 import type { Places } from './places.ts';
 
 export interface Postmaster {

@@ -4,8 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import type { Redactor } from '../profiler/redact.ts';
-import { describeSettings, withTimeouts, type ConnectionSettings } from './connection-settings.ts';
+import type { Redactor } from '../../profiler/redact.ts';
+import {
+  describeSettings,
+  withTimeouts,
+  type ConnectionSettings,
+} from '../../database/connection-settings.ts';
 import { EmbeddedPostgresError } from './embedded-postgres/errors.ts';
 import { reasonOf, tryDatabase, untilReached } from './reach.ts';
 import { DatabaseUnavailableError } from './unavailable.ts';

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { Request } from 'express';
 import type { diskStorage, StorageEngine } from 'multer';
-import { isAlive } from '../profiler/is-alive.ts';
+import { isAlive } from '../is-alive.ts';
 
 const NAME = /^upload-(\d+)-[0-9a-f]{32}$/;
 /** No request lasts this long: an older file is left over, even if its pid is in use again. */

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type morganPackage from 'morgan';
-import { requirePackage } from '../paths.ts';
-import { escapeControls } from '../profiler/escape-controls.ts';
-import { originOf } from './attach-origin.ts';
+import { requirePackage } from '../../paths.ts';
+import { escapeControls } from '../../profiler/escape-controls.ts';
+import { originOf } from '../../middleware/attach-origin.ts';
 
 const morgan = requirePackage('morgan') as typeof morganPackage;
 

@@ -5,8 +5,8 @@
  * back. A rejected password or a missing database is retried, too: somebody may be fixing it.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withTimeouts, type ConnectionSettings } from './connection-settings.ts';
-import { messageOf } from '../errors.ts';
+import { withTimeouts, type ConnectionSettings } from '../../database/connection-settings.ts';
+import { messageOf } from '../../errors.ts';
 
 const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 1200;

@@ -5,8 +5,8 @@
 import { existsSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { packageRoot, requirePackage as require } from '../../paths.ts';
-import { codeOf } from '../../errors.ts';
+import { packageRoot, requirePackage as require } from '../../../paths.ts';
+import { codeOf } from '../../../errors.ts';
 import { EmbeddedPostgresError } from './errors.ts';
 
 export interface Binaries {

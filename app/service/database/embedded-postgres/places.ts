@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { canReach, runProgram, serverAccount, type RunAs } from './account.ts';
 import { restoreLinks, type Binaries } from './binaries.ts';
-import { codeOf } from '../../errors.ts';
+import { codeOf } from '../../../errors.ts';
 import { EmbeddedPostgresError, unwritable } from './errors.ts';
 
 export const DEFAULT_HOMES: readonly string[] = ['/var/lib/express-hindsight', '/var/tmp/express-hindsight'];

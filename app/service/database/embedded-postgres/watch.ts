@@ -7,7 +7,7 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { childEnvironment } from './account.ts';
-import { codeOf } from '../../errors.ts';
+import { codeOf } from '../../../errors.ts';
 import type { Places } from './places.ts';
 import { SERVER_ARGUMENTS } from './settings.ts';
 

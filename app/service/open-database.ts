@@ -8,18 +8,18 @@ import type { Knex } from 'knex';
 import type { Redactor } from '../profiler/redact.ts';
 import type { Context } from '../profiler/context.ts';
 import type { Config } from '../config.ts';
-import { createPostgresStorage } from './create-postgres-storage.ts';
-import { openFiles } from './open-files.ts';
-import { createDatabase, type Database } from '../database/connection.ts';
+import { createPostgresStorage } from '../compose/create-postgres-storage.ts';
+import { openFiles } from '../compose/open-files.ts';
+import { createDatabase, type Database } from './database/connection.ts';
 import { type ConnectionSettings, settingsOf, withTimeouts } from '../database/connection-settings.ts';
-import { type EmbeddedServer, startEmbeddedPostgres } from '../database/embedded-postgres/index.ts';
+import { type EmbeddedServer, startEmbeddedPostgres } from './database/embedded-postgres/index.ts';
 import { ownerMigrationsFolder } from '../database/migration-source.ts';
-import { createMigrationReader, type MigrationReader } from '../database/migration-state.ts';
-import { createPrepare } from '../database/prepare.ts';
-import { reasonOf } from '../database/reach.ts';
+import { createMigrationReader, type MigrationReader } from './database/migration-state.ts';
+import { createPrepare } from './database/prepare.ts';
+import { reasonOf } from './database/reach.ts';
 import { OWNER_VERSION_TABLE } from '../database/run-migrations.ts';
-import { DatabaseUnavailableError } from '../database/unavailable.ts';
-import { appendMigrations } from '../observe/migrations.ts';
+import { DatabaseUnavailableError } from './database/unavailable.ts';
+import { appendMigrations } from './observe-migrations.ts';
 import type { Store } from '../profiler/store.ts';
 
 export interface DatabaseAccessOptions {
