@@ -158,11 +158,13 @@ export function placeText(root: string, { file, line }: { file: string; line: nu
 }
 
 /** The profiler's files between a library and its caller (`register` stands below whatever is loaded); elsewhere in `app` there may be code of the owner. */
-const OURS = /^(?:observe|profiler|middleware|service[\\/]middleware)[\\/]|^(?:hindsight-[^\\/]+|register)\.[jt]s/;
+const OURS =
+  /^(?:observe|profiler|middleware|service[\\/]middleware)[\\/]|^(?:hindsight-[^\\/]+|register)\.[jt]s/;
 /** `service/app.ts` mounts the owner's routers, and is changed by the owner. */
 const MOUNTING = /^(?:compose|service)[\\/](?!app\.|middleware[\\/])/;
 /** The same for original sources, where the build joined several files into one. */
-const OURS_WRITTEN = /(?:^|[\\/])app[\\/](?:observe|profiler|middleware|service[\\/]middleware)[\\/][^\\/]+\.ts$/;
+const OURS_WRITTEN =
+  /(?:^|[\\/])app[\\/](?:observe|profiler|middleware|service[\\/]middleware)[\\/][^\\/]+\.ts$/;
 
 let folderOfOurs: string | undefined;
 let foldersOfOurs: readonly string[] | undefined;
