@@ -1,14 +1,12 @@
 /** The process itself: how it begins where it can't, and how it ends where the end takes long. */
 import { expect } from 'chai';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freshVarDir } from './support/postgres.ts';
 import { type ListeningProcess, startService } from './support/service-process.ts';
 import { until } from './support/waiting.ts';
-
-/** Nobody listens there. */
-const NOWHERE = 'postgres://shop@127.0.0.1:1/shop';
 
 describe('the process', () => {
   let started: ListeningProcess | undefined;
@@ -33,8 +31,14 @@ describe('the process', () => {
   });
 
   it('takes signals that come together as one, and one that comes later as an order to end at once', async () => {
-    const { child, said, origin } = await start({ DATABASE_URL: NOWHERE });
-    await fetch(`${origin}/nowhere`).then((response) => response.text());
+    const { child, said, origin } = await start({});
+    // A request whose body does not come holds the end up.
+    const request = connect(Number(new URL(origin).port), '127.0.0.1');
+    request.on('error', () => undefined);
+    request.write(
+      'POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+    );
+    await sleep(500);
     child.kill('SIGINT');
     child.kill('SIGINT');
     child.kill('SIGTERM');

@@ -10,7 +10,10 @@ import { createError } from '../errors.ts';
 import { urls } from '../urls.ts';
 import { type Client, CommandError, FAILED, UnreachableError } from './client.ts';
 
+export type McpSdk = typeof Sdk & typeof Stdio;
+
 export interface McpOptions {
+  sdk: McpSdk;
   client: Client;
   stdin: Readable;
   /** Carries the protocol and nothing else. */
@@ -30,7 +33,7 @@ const RETRY_MS = 2000;
 /** A revision without sessions and without headers of its own for each message. */
 const ASKED_REVISION = '2025-06-18';
 
-async function loadSdk(): Promise<typeof Sdk & typeof Stdio> {
+export async function loadMcpSdk(): Promise<McpSdk> {
   try {
     const [server, stdio] = await Promise.all([
       import('@modelcontextprotocol/server'),
@@ -53,8 +56,8 @@ function parseReply(text: string): Reply {
 }
 
 /** Serves until `stdin` ends. */
-export async function serveMcp({ client, stdin, stdout, version, note }: McpOptions): Promise<void> {
-  const { McpServer, ProtocolError, serveStdio, StdioServerTransport } = await loadSdk();
+export async function serveMcp({ sdk, client, stdin, stdout, version, note }: McpOptions): Promise<void> {
+  const { McpServer, ProtocolError, serveStdio, StdioServerTransport } = sdk;
   const ended = new AbortController();
 
   async function ask(method: string, params: object, signal: AbortSignal): Promise<Sdk.Result> {

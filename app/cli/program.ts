@@ -13,7 +13,7 @@ import {
   UnreachableError,
 } from './client.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportProfiles } from './export.ts';
-import { serveMcp } from './mcp.ts';
+import { loadMcpSdk, serveMcp } from './mcp.ts';
 import {
   LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableLine, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
@@ -310,11 +310,12 @@ function createProgram(options: ProgramOptions): Command {
   program
     .command('mcp')
     .description('an MCP server on standard input and output, for coding agents')
-    .action(() =>
-      withClient((client) =>
-        serveMcp({ client, stdin: options.stdin, stdout: options.stdout, version: options.version, note }),
-      ),
-    );
+    .action(async () => {
+      // Without it, no application need be there.
+      const sdk = await loadMcpSdk();
+      const { stdin, stdout, version } = options;
+      await withClient((client) => serveMcp({ sdk, client, stdin, stdout, version, note }));
+    });
   return program;
 }
 

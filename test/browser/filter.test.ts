@@ -16,7 +16,7 @@ describe('the filter box', () => {
   before(async () => {
     const { token } = await fixture.record({
       more: (context) => {
-        addCrowd(context, { queries: 40, lines: 300 });
+        addCrowd(context, { queries: 40, lines: 900 });
       },
     });
     address = `${server.address}/_profiler/${token}`;
@@ -30,7 +30,7 @@ describe('the filter box', () => {
     const all = await rows(page);
     expect(all).to.be.greaterThan(20);
     await page.locator('[data-filter=lg]').fill('bab has');
-    const text = `1 of ${all} shown; Enter looks through all 300`;
+    const text = `1 of ${all} shown; Enter looks through all 900`;
     expect(await page.locator('#said').textContent()).to.equal(text);
     expect(await page.locator('.shown').textContent()).to.equal(text);
     expect(await rows(page)).to.equal(1);

@@ -89,7 +89,7 @@ describe('the panel of outgoing calls', () => {
     const html = panelHtml(createPageFixture([panel]).services.renderPage, panel, {
       profile: profileWith(differing),
     });
-    expect(html).to.contain('from <a href="#c1">call 1</a> (&#8722;) to <a href="#c3">call 3</a> (+)');
+    expect(html).to.contain('from <a href="#c1">call 1</a> (−) to <a href="#c3">call 3</a> (+)');
     expect(html).to.contain('<span class="come">+   &quot;vat&quot;: &quot;&lt;19&gt;&quot;</span>');
   });
 
