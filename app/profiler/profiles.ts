@@ -104,6 +104,9 @@ export function createProfiles(options: {
   }
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
+    // Pins and text search exist for stored profiles only. The others come first: one that ends meanwhile is among the stored ones too late.
+    const isStoredOnly = query.pinned === true || query.text !== undefined;
+    const open = isStoredOnly ? [] : runningRows(query);
     let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
     let notice: string | null = null;
     try {
@@ -111,10 +114,8 @@ export function createProfiles(options: {
     } catch (error) {
       notice = `${unavailable(error).message} Only requests that run in this process are shown.`;
     }
-    // Pins and text search exist for stored profiles only.
-    if (query.pinned === true || query.text !== undefined) return { ...stored, notice };
     const known = new Set(stored.rows.map(({ token }) => token));
-    const running = runningRows(query).filter(({ token }) => !known.has(token));
+    const running = open.filter(({ token }) => !known.has(token));
     const total = stored.total + running.length;
     if (running.length === 0 || query.offset > 0) return { ...stored, total, notice };
     const rows = [...running, ...stored.rows].sort(orderOf(query)).slice(0, query.limit);
