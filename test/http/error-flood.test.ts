@@ -5,10 +5,10 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { readConfig } from '../../app/config.ts';
-import { processProfilers } from '../../app/compose/process-profilers.ts';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
 import { exchange } from '../support/raw-http.ts';
+import { useRecordingLimit } from '../support/recording-limit.ts';
 import { until } from '../support/waiting.ts';
 
 const CONNECTIONS = 150;
@@ -16,18 +16,8 @@ const PIPELINED = 4;
 /** Per second, in bursts of 5: few enough on a slow machine, too. */
 const FULL = 1;
 
-/** There is no limit while a test reads the profiles of its process, as another file of this run may do. */
-const profilers = processProfilers();
-let wasTested = false;
-before(() => {
-  wasTested = profilers.isTested;
-  profilers.isTested = false;
-});
-after(() => {
-  profilers.isTested = wasTested;
-});
-
 describe('a flood of errors', () => {
+  useRecordingLimit();
   let server: Server;
   let profiler: Profiler;
   let finished = 0;
@@ -80,6 +70,7 @@ describe('a flood of errors', () => {
 });
 
 describe('a flood of requests that the parser refuses', () => {
+  useRecordingLimit();
   const refused = CONNECTIONS * 2;
   let server: Server;
   let profiler: Profiler;

@@ -2,10 +2,12 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { Profile } from '../../app/index.ts';
+import { useRecordingLimit } from '../support/recording-limit.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 import { until } from '../support/waiting.ts';
 
 describe('the service with no request recorded in full', () => {
+  useRecordingLimit();
   let shop: RunningShop;
   before(async () => {
     shop = await startShop({ PROFILER_FULL_PER_SECOND: '0' });
