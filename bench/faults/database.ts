@@ -185,7 +185,7 @@ export const databaseFaults: readonly Fault[] = [
         await balance(scene, after, report);
         const tokens = [...before.given, ...after.given].map(({ token }) => token);
         report.expect(new Set(tokens).size === tokens.length, 'a token was given again');
-        report.figure(`${(await missingOf(scene, before)).length} went with the schema`);
+        report.figure(`${(await missingOf(scene, before, true)).length} went with the schema`);
       });
     },
   },

@@ -65,7 +65,7 @@ export async function balance(
 ): Promise<void> {
   const { health, ms } = await untilStored(scene.port);
   report.load(load, mayFail);
-  report.missing(await missingOf(scene, load), mayMiss);
+  report.missing(await missingOf(scene, load, mayMiss), mayMiss);
   report.expect(addsUp(health.application), `the ledger does not add up: ${JSON.stringify(health)}`);
   report.expect(new Set(load.given.map(({ token }) => token)).size === load.given.length, 'a token was given twice'); // prettier-ignore
   if (droppedOf(health) > 0) report.figure(`${droppedOf(health)} dropped`);

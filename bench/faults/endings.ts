@@ -74,7 +74,7 @@ async function kill(
   await scene.restart();
   await untilReady(scene.port, 1);
   await untilStored(scene.port);
-  const lost = await missingOf(scene, load);
+  const lost = await missingOf(scene, load, true);
   return { load, lost, oldestMs: oldestLost(load, lost, killedAt) };
 }
 
