@@ -120,7 +120,7 @@ function createProgram(options: ProgramOptions): Command {
     return near[0]?.folder ?? null;
   }
 
-  /** Of the application; where no address is given and none responds, of its files. */
+  /** Of the application, or of its files if no address is given and none responds. */
   async function clientOrFolder(): Promise<Client | { folder: string }> {
     const { url, password, project } = program.opts<GlobalOptions>();
     const named = url ?? (env.PROFILER_URL || undefined);
@@ -311,7 +311,7 @@ function createProgram(options: ProgramOptions): Command {
     .command('mcp')
     .description('an MCP server on standard input and output, for coding agents')
     .action(async () => {
-      // Without it, no application need be there.
+      // First, so that a missing SDK is named even if no application runs.
       const sdk = await loadMcpSdk();
       const { stdin, stdout, version } = options;
       await withClient((client) => serveMcp({ sdk, client, stdin, stdout, version, note }));
