@@ -17,6 +17,7 @@ import {
   type ProfileHead,
   SUMMARY_PANEL,
 } from './profile.ts';
+import { rawHeader } from './raw-headers.ts';
 import type { MaskedTree, Redactor } from './redact.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
@@ -90,6 +91,12 @@ function routeOf(context: Context): string | null {
   const pattern = context.last('route')?.pattern;
   const label = jsonRpcLabel(context.first('body')) ?? context.first('routeLabel') ?? null;
   return pattern === undefined || label === null ? (pattern ?? label) : `${pattern} · ${label}`;
+}
+
+/** A random ID of our own tells nothing, and is a new text for each request, which takes long to mask. */
+function isOwnId(context: Context): boolean {
+  const request = context.first('request');
+  return request !== undefined && rawHeader(request.rawHeaders, 'x-request-id') !== request.requestId;
 }
 
 export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBuilder {
@@ -170,7 +177,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       statusMessage: isUsualPhrase(head) ? undefined : head.statusMessage,
       route: head.route ?? undefined,
       clientAddress: head.clientAddress,
-      requestId: head.requestId,
+      requestId: isOwnId(context) ? undefined : head.requestId,
       trace: head.trace,
       process: head.process,
       error: head.error ?? undefined,
@@ -200,7 +207,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         summary: head.summary ?? undefined,
         release: head.release ?? undefined,
         dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
-        usualMs: usualMs(head) ?? undefined,
+        usualMs: head.summary === null ? (usualMs(head) ?? undefined) : undefined,
         // The hints are stored in columns only; the document has the headers they come from, and what was masked in these.
         masked: undefinedIfEmpty(
           navigationHints === null
@@ -214,7 +221,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         statusMessage: value.statusMessage,
         route: value.route,
         clientAddress: value.clientAddress,
-        requestId: value.requestId,
+        requestId: value.requestId ?? head.requestId,
         process: value.process,
         error: value.error,
         panels: value.panels,

@@ -6,12 +6,15 @@ import { failed } from '../../profiler/query-rows.ts';
 import type { Row, StoreLimits } from '../../profiler/store.ts';
 import type { Disk } from './disk.ts';
 import {
+  countEntry,
+  emptyTally,
   type Entry,
   entryIn,
   headerIn,
   ROWS,
   segmentKindOf,
   type SegmentKind,
+  type Tally,
   type TextPlace,
   TEXTS,
 } from './segment.ts';
@@ -19,20 +22,12 @@ import { ALIVE_MS, CLEARED, PIN, type SegmentIndex } from './segment-index.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
 /** A segment as it counts for the limits. */
-interface Counted {
+interface Counted extends Tally {
   name: string;
   kind: SegmentKind;
   /** Bytes of its rows when it was counted. */
   rowsSize: number;
   bytes: number;
-  records: number;
-  oldestStart: number;
-  newestStart: number;
-  newestAt: number;
-  /** First digits of its tokens. */
-  blocks: ReadonlySet<string>;
-  /** Of exceptions only. */
-  tokens: ReadonlySet<string>;
   canGo: boolean;
 }
 
@@ -47,6 +42,8 @@ const LOCK = 'lock';
 const LOCK_STALE_MS = 30_000;
 const COPY_WITHIN_MS = 10_000;
 const HOUR_MS = 3_600_000;
+/** Segments may be full several times a second. */
+const SWEEP_EVERY_MS = 10_000;
 export const SETTING = 'set-';
 const DRAFT = 'draft-';
 
@@ -59,6 +56,7 @@ export function createOldDeleter(options: {
 }): OldDeleter {
   const { disk, index, writer, mostBytes } = options;
   const known = new Map<string, Counted>();
+  let sweptAt = -Infinity;
 
   async function linesOf(name: string): Promise<string[]> {
     const state = await disk.state(name + ROWS);
@@ -78,29 +76,18 @@ export function createOldDeleter(options: {
   async function count(name: string, kind: SegmentKind): Promise<Counted | null> {
     const [rows, texts] = [await disk.state(name + ROWS), await disk.state(name + TEXTS)];
     if (rows === null) return null;
-    const bytes = rows.size + (texts?.size ?? 0);
-    const isOpen = [...index.segments()].some((one) => one.name === name && one.own && !one.closed);
+    const sizes = { rowsSize: rows.size, bytes: rows.size + (texts?.size ?? 0) };
+    const own = [...index.segments()].find((one) => one.name === name && one.own);
+    if (own !== undefined) return { name, kind, ...sizes, ...own.tally, canGo: own.closed };
     const isQuiet = Date.now() - rows.changedAt > ALIVE_MS;
     const before = known.get(name);
-    if (before?.rowsSize === rows.size)
-      return { ...before, bytes, canGo: !isOpen && (before.canGo || isQuiet) };
-    const entries = await entriesOf(name);
-    const records = (entries ?? []).flatMap((entry) => (entry.type === 'record' ? [entry] : []));
-    const starts = records.map(({ row }) => row.startedAt);
-    const counted: Counted = {
-      name,
-      kind,
-      rowsSize: rows.size,
-      bytes,
-      records: records.length,
-      oldestStart: starts.reduce((least, start) => Math.min(least, start), rows.changedAt),
-      newestStart:
-        records.length === 0 ? rows.changedAt : starts.reduce((most, start) => Math.max(most, start), 0),
-      newestAt: records.reduce((most, { at }) => Math.max(most, at), 0),
-      blocks: new Set(records.map(({ row }) => row.token.slice(0, 3))),
-      tokens: new Set(kind === 'exception' ? records.map(({ row }) => row.token) : []),
-      canGo: !isOpen && (isQuiet || entries?.at(-1)?.type === 'end'),
-    };
+    if (before?.rowsSize === rows.size) return { ...before, ...sizes, canGo: before.canGo || isQuiet };
+    const entries = (await entriesOf(name)) ?? [];
+    const tally = emptyTally();
+    for (const entry of entries) countEntry(tally, kind, entry);
+    const canGo = isQuiet || entries.at(-1)?.type === 'end';
+    const counted: Counted = { name, kind, ...sizes, ...tally, canGo };
+    if (tally.records === 0) counted.oldestStart = counted.newestStart = rows.changedAt;
     known.set(name, counted);
     return counted;
   }
@@ -204,7 +191,11 @@ export function createOldDeleter(options: {
     const leaving = new Set(gone);
     const exceptions = new Set(all.flatMap((one) => (leaving.has(one) ? [] : [...one.tokens])));
     let deleted = 0;
-    for (const { name, kind } of gone) {
+    for (const { name, kind, records } of gone) {
+      if (kind !== 'full' && pins.size === 0) {
+        deleted += records;
+        continue;
+      }
       const entries = (await entriesOf(name)) ?? [];
       const latest = new Map<string, Entry & { type: 'record' }>();
       for (const entry of entries) if (entry.type === 'record') latest.set(entry.row.token, entry);
@@ -257,6 +248,8 @@ export function createOldDeleter(options: {
         const most = Math.min(mostBytes, await disk.mostBytes(used));
         const gone = choose(all, limits, most);
         const count = await evict(gone, all, limits);
+        if (performance.now() - sweptAt < SWEEP_EVERY_MS) return count;
+        sweptAt = performance.now();
         const isGone = new Set(gone);
         await sweep(
           names,

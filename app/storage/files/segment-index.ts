@@ -6,6 +6,7 @@ import { compareNewest } from '../../profiler/query-rows.ts';
 import type { Row, RowLabels } from '../../profiler/store.ts';
 import type { Disk } from './disk.ts';
 import {
+  emptyTally,
   type Entry,
   entryIn,
   type Header,
@@ -13,6 +14,7 @@ import {
   ROWS,
   segmentKindOf,
   type SegmentKind,
+  type Tally,
   type TextPlace,
 } from './segment.ts';
 
@@ -27,6 +29,8 @@ export interface Segment {
   /** No more is written to it. */
   closed: boolean;
   changedAt: number;
+  /** Of what this process wrote to it. */
+  readonly tally: Tally;
 }
 
 /** A text on the disk, or one that waits to be written. */
@@ -240,7 +244,16 @@ export function createSegmentIndex(options: {
       if (kind === null) continue;
       present.add(name);
       if (!segments.has(name))
-        segments.set(name, { name, kind, own: false, header: null, read: 0, closed: false, changedAt: 0 });
+        segments.set(name, {
+          name,
+          kind,
+          own: false,
+          header: null,
+          read: 0,
+          closed: false,
+          changedAt: 0,
+          tally: emptyTally(),
+        });
     }
     forget(
       new Set([...segments.values()].flatMap(({ name, own }) => (own || present.has(name) ? [] : [name]))),

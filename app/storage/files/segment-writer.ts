@@ -9,6 +9,8 @@ import { settledWithin } from '../../profiler/timeouts.ts';
 import type { Disk, OwnFile } from './disk.ts';
 import {
   checksum,
+  countEntry,
+  emptyTally,
   type Entry,
   entryLine,
   type Header,
@@ -43,7 +45,6 @@ interface OpenSegment {
   texts: OwnFile;
   rowsSize: number;
   textsSize: number;
-  records: number;
   openedAt: number;
 }
 
@@ -119,7 +120,7 @@ export function createSegmentWriter(options: {
   let closed = false;
   /** Stands for the segment of what was not written yet. */
   const unwritten = (kind: SegmentKind): Segment => ({
-    name: '', kind, own: true, header: null, read: 0, closed: false, changedAt: Date.now(),
+    name: '', kind, own: true, header: null, read: 0, closed: false, changedAt: Date.now(), tally: emptyTally(),
   }); // prettier-ignore
   const nowhere: Record<SegmentKind, Segment> = {
     full: unwritten('full'),
@@ -139,7 +140,7 @@ export function createSegmentWriter(options: {
   }
 
   function opened(segment: Segment, rows: OwnFile, texts: OwnFile, rowsSize: number): OpenSegment {
-    const made = { segment, rows, texts, rowsSize, textsSize: 0, records: 0, openedAt: performance.now() };
+    const made = { segment, rows, texts, rowsSize, textsSize: 0, openedAt: performance.now() };
     open.set(segment.kind, made);
     heartbeat ??= setInterval(() => void beat(), HEARTBEAT_MS).unref();
     return made;
@@ -161,11 +162,11 @@ export function createSegmentWriter(options: {
     return opened(segment, rows, texts, Buffer.byteLength(line));
   }
 
-  function isOver({ segment: { kind }, textsSize, rowsSize, records, openedAt }: OpenSegment): boolean {
+  function isOver({ segment: { kind, tally }, textsSize, rowsSize, openedAt }: OpenSegment): boolean {
     return (
       textsSize + rowsSize > disk.segmentBytes ||
       performance.now() - openedAt > SEGMENT_MS ||
-      (kind === 'own' && records >= MOST_OWN_PAGES)
+      (kind === 'own' && tally.records >= MOST_OWN_PAGES)
     );
   }
 
@@ -203,7 +204,7 @@ export function createSegmentWriter(options: {
     one.rowsSize += rows.length;
     one.textsSize += texts.length;
     for (const { entry, settled } of entries) {
-      if (entry.type === 'record') one.records++;
+      countEntry(one.segment.tally, one.segment.kind, entry);
       index.written(one.segment, entry);
       settled?.(null);
     }

@@ -46,6 +46,41 @@ export type Entry =
   | { type: 'label'; at: number; token: string; labels: RowLabels }
   | { type: 'end' };
 
+/** What the records of a segment say about whether it may go. */
+export interface Tally {
+  records: number;
+  /** Infinity and 0: there is none. */
+  oldestStart: number;
+  newestStart: number;
+  newestAt: number;
+  /** First digits of their tokens. */
+  blocks: Set<string>;
+  /** Of exceptions only. */
+  tokens: Set<string>;
+}
+
+export function emptyTally(): Tally {
+  return {
+    records: 0,
+    oldestStart: Infinity,
+    newestStart: 0,
+    newestAt: 0,
+    blocks: new Set(),
+    tokens: new Set(),
+  };
+}
+
+export function countEntry(tally: Tally, kind: SegmentKind, entry: Entry): void {
+  if (entry.type !== 'record') return;
+  const { at, row } = entry;
+  tally.records++;
+  tally.oldestStart = Math.min(tally.oldestStart, row.startedAt);
+  tally.newestStart = Math.max(tally.newestStart, row.startedAt);
+  tally.newestAt = Math.max(tally.newestAt, at);
+  tally.blocks.add(row.token.slice(0, 3));
+  if (kind === 'exception') tally.tokens.add(row.token);
+}
+
 export const ROWS = '.rows';
 export const TEXTS = '.texts';
 
