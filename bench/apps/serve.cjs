@@ -1,7 +1,7 @@
 /**
  * One process of the application: BENCH_PORT; BENCH_DATABASE, a connection as JSON, where it has queries; BENCH_PROFILER,
- * a JSON of connection, schema and perhaps options, where Hindsight records into that database. A peer is loaded before
- * this file by `--require`. A message `counters` is answered with what the profiler's writer counted; SIGTERM ends it.
+ * a JSON of options where Hindsight records, and of connection and schema where it records into that database. A peer is
+ * loaded before this file by `--require`. A message `counters` is answered with what the profiler's writer counted; SIGTERM ends it.
  */
 const { createApplication } = require('./application.cjs');
 
@@ -9,11 +9,11 @@ function openKnex(connection, pool) {
   return require('knex')({ client: 'pg', connection, pool });
 }
 
-/** Default settings where no options are given; the tables are there already. The profiles have connections of their own. */
-async function startProfiler({ connection, schema, options = {} }) {
+/** Profiles lie in files, as by default, or in tables that are there already. */
+async function startProfiler({ place, options }) {
   const { createPostgresStorage, createProfiler } = await import('../../dist/app/index.js');
   return createProfiler({
-    storage: createPostgresStorage({ connection, schema }),
+    ...(place === undefined ? {} : { storage: createPostgresStorage(place) }),
     Router: require('express').Router,
     // NODE_ENV is production here.
     enabled: true,

@@ -1,4 +1,7 @@
 /** What a row is given: options, the parts that rows share (each started when first asked for), and processes. */
+import { mkdtempSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ProfilerOptions } from '../../app/index.ts';
 import { startCollector, type Collector } from './collector.ts';
@@ -27,10 +30,10 @@ export interface BenchOptions {
 export interface ServeOptions {
   /** The application with queries. */
   queries?: boolean;
-  /** Where Hindsight stores; default: a fresh schema. */
+  /** Where Hindsight stores; default: files in a fresh folder. */
   profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
-  profilerOptions?: Pick<ProfilerOptions, 'sampleRate'>;
+  profilerOptions?: Pick<ProfilerOptions, 'fullPerSecond'>;
 }
 
 export interface Bench {
@@ -46,6 +49,7 @@ export interface Bench {
 export function createBench(options: BenchOptions, log: (line: string) => void): Bench {
   let database: Promise<Database> | null = null;
   let collector: Promise<Collector> | null = null;
+  const folder = mkdtempSync(join(tmpdir(), 'hindsight-bench-'));
   const running = new Set<MeasuredProcess>();
   const getDatabase = (): Promise<Database> => (database ??= startDatabase());
   const getCollector = (): Promise<Collector> => (collector ??= startCollector());
@@ -54,8 +58,8 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
     const env: Record<string, string> = {};
     if (queries === true) env.BENCH_DATABASE = JSON.stringify((await getDatabase()).connection);
     if (variant === 'hindsight') {
-      const place = profiles ?? (await (await getDatabase()).freshSchema());
-      env.BENCH_PROFILER = JSON.stringify({ ...place, options: profilerOptions });
+      const dir = profiles === undefined ? await mkdtemp(join(folder, 'profiles-')) : undefined;
+      env.BENCH_PROFILER = JSON.stringify({ place: profiles, options: { dir, ...profilerOptions } });
     }
     if (preloadOf(variant) !== null) env.BENCH_COLLECTOR = (await getCollector()).address;
     return env;
@@ -95,6 +99,7 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
       for (const server of running) await server.stop();
       (await collector)?.close();
       await (await database)?.stop();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }

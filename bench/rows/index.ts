@@ -5,7 +5,7 @@ import { hosts } from './hosts.ts';
 import { memory } from './memory.ts';
 import { bytes, page } from './page.ts';
 import { pages } from './pages.ts';
-import { controlOnly, plain, queries, sampledOut } from './requests.ts';
+import { controlOnly, full, plain, queries, summaries } from './requests.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
 import { tail } from './tail.ts';
@@ -13,7 +13,8 @@ import { tail } from './tail.ts';
 const rows: readonly Row[] = [
   plain,
   queries,
-  sampledOut,
+  summaries,
+  full,
   tail,
   store,
   memory,
