@@ -18,7 +18,7 @@ function room(name, allowed, options = {}) {
     comment: `${name} may import ${allowed.length === 0 ? 'nothing of the package' : allowed.join(', ')}.`,
     severity: 'error',
     from: { path: from, ...(options.except === undefined ? {} : { pathNot: options.except }) },
-    to: { path: '^(app|test|bench|examples|bin|migrations|knexfile)', pathNot: [from, ...allowed] },
+    to: { path: '^(app|test|bench|stress|examples|bin|migrations|knexfile)', pathNot: [from, ...allowed] },
   };
 }
 
@@ -113,7 +113,7 @@ module.exports = {
       name: 'only-its-door-imports-cli',
       comment: 'The command line is a program of its own; a host never loads it.',
       severity: 'error',
-      from: { path: '^(app|bin|bench|examples|migrations)/', pathNot: '^app/cli(\\.ts$|/)' },
+      from: { path: '^(app|bin|bench|examples|migrations|stress)/', pathNot: '^app/cli(\\.ts$|/)' },
       to: { path: '^app/cli(\\.ts$|/)' },
     },
     room('view-helpers', [PROFILER, URLS]),
@@ -147,14 +147,14 @@ module.exports = {
       comment:
         'Examples, benchmarks and migrations may use only what a host may: the doors (and test/support).',
       severity: 'error',
-      from: { path: '^(examples|bench|bin|migrations)/' },
+      from: { path: '^(examples|bench|bin|migrations|stress)/' },
       to: { path: '^app/', pathNot: '^app/(index|service)\\.ts$' },
     },
     {
       name: 'nothing-imports-tests',
       severity: 'error',
       from: { path: '^(app|migrations|bin)/' },
-      to: { path: '^(test|examples|bench)/' },
+      to: { path: '^(test|examples|bench|stress)/' },
     },
     without('commander-is-the-command-lines', '^app/(?!cli/)', ['commander']),
     without('core-is-free', '^app/profiler/', ['express', 'knex', 'ejs', 'pg'], { types: true }),

@@ -52,6 +52,7 @@ async function rooms() {
     'bench',
     'examples',
     'migrations',
+    'stress',
     'test',
   );
   let summary;

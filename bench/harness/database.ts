@@ -41,10 +41,12 @@ async function createTables(knex: Knex): Promise<void> {
   await knex.raw('analyze');
 }
 
-/** Schemas of profiles on a server, whichever it is. */
-export function openDatabase(connection: TestConnection): Omit<Database, 'crash' | 'stop'> {
+export async function startDatabase(): Promise<Database> {
+  const server = await startPostgres(SETTINGS);
+  const { connection } = server;
   const knex = openKnex(connection);
   let schemas = 0;
+  await createTables(knex);
   return {
     connection,
     knex,
@@ -53,22 +55,13 @@ export function openDatabase(connection: TestConnection): Omit<Database, 'crash'
       await runProfilerMigrations({ knex, schema });
       return { connection, schema };
     },
-  };
-}
-
-export async function startDatabase(): Promise<Database> {
-  const server = await startPostgres(SETTINGS);
-  const database = openDatabase(server.connection);
-  await createTables(database.knex);
-  return {
-    ...database,
     async crash(forMs) {
       await server.halt('SIGQUIT');
       await sleep(forMs);
       await server.resume();
     },
     async stop() {
-      await database.knex.destroy();
+      await knex.destroy();
       await server.stop();
     },
   };

@@ -6,8 +6,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freshVarDir } from '../../test/support/postgres.ts';
 import type { Bench } from '../harness/bench.ts';
-import { freshVarDir } from '../harness/embedded.ts';
 import type { Figure } from '../harness/figure.ts';
 import { rootFolder } from '../harness/folders.ts';
 import { closedLoop } from '../harness/load.ts';

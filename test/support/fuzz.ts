@@ -1,6 +1,6 @@
 /**
  * Requests that are mutated by a seeded generator, so that a failure can be run again, and what must hold of every response to them. What
- * `npm run fuzz` finds is kept in fuzz-found.json and sent by the tests from then on.
+ * `npm run stress -- fuzz` finds is kept in fuzz-found.json and sent by the tests from then on.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

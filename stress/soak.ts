@@ -1,5 +1,5 @@
 /**
- * `npm run soak [-- --minutes=10 --rate=30 --round=60 --flood=10 --connections=100]`
+ * `npm run stress -- soak [--minutes=10 --rate=30 --round=60 --flood=10 --connections=100]`
  *
  * Mixed traffic to the built service on a real PostgreSQL, in rounds with a flood of error pages in the middle of each. At rest after each
  * round it prints what the process holds and what became of each token; at the end each token that was given is looked up in
@@ -10,18 +10,17 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { pathToFileURL } from 'node:url';
-import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { settle } from './faults/limits.ts';
-import { benchFolder, rootFolder } from './harness/folders.ts';
-import { startProcess, type MeasuredProcess } from './harness/process.ts';
-import { quantile } from './harness/statistics.ts';
+import { rootFolder } from '../bench/harness/folders.ts';
+import { startProcess, type MeasuredProcess } from '../bench/harness/process.ts';
+import { quantile } from '../bench/harness/statistics.ts';
 import { createAccount } from './ledger/account.ts';
 import { openPlace, type Place } from './ledger/place.ts';
 import { RETENTION, untilReady } from './ledger/service.ts';
 import { bookStored } from './ledger/verify.ts';
 import { startProber } from './soak/prober.ts';
 import { flood, startTraffic } from './soak/traffic.ts';
-import { sumOf } from './harness/health-counts.ts';
+import { sumOf } from './faults/books.ts';
 import { problemsOf, type Sample } from './soak/verdict.ts';
 
 const { values } = parseArgs({
@@ -61,7 +60,7 @@ async function startService(place: Place): Promise<MeasuredProcess> {
     nodeOptions: [
       '--expose-gc',
       '--import',
-      pathToFileURL(join(benchFolder, 'soak', 'owner-routes.mjs')).href,
+      pathToFileURL(join(rootFolder, 'stress', 'soak', 'owner-routes.mjs')).href,
     ],
     env: { APP_ENV: 'dev', ...RETENTION, ...place.env },
     startWithinMs: START_WITHIN_MS,
@@ -136,7 +135,7 @@ async function soak(service: MeasuredProcess, place: Place): Promise<string[]> {
     const cells = [((performance.now() - startedAt) / 60_000).toFixed(1), traffic.asked, pages, `${quantile(probed.latencies, 0.5).toFixed(0)} ms`, `${quantile(probed.latencies, 0.99).toFixed(0)} ms`, megabytes(before), megabytes(peak), `${megabytes(rssBytes)} after ${backAfter.toFixed(0)} s`, megabytes(vitals.heapBytes), vitals.handles, vitals.descriptors, `${loopP99Ms.toFixed(0)} ms`, `${loopMaxMs.toFixed(0)} ms`, tokens, stored, sumOf(dropped), sumOf(leftOut)]; // prettier-ignore
     console.log(`| ${cells.join(' | ')} |`);
   }
-  await place.look((knex) => bookStored(knex, account));
+  await bookStored(place.knex, account);
   const { given, missing, givenTwice } = account.totals();
   const lost = sumOf(samples.at(-1)?.application.dropped ?? {});
   console.log(
@@ -150,18 +149,20 @@ async function soak(service: MeasuredProcess, place: Place): Promise<string[]> {
   ];
 }
 
-await offerParts();
-const place = await openPlace('postgresql');
-let service: MeasuredProcess | null = null;
-try {
-  service = await startService(place);
-  await untilReady(service.port);
-  const problems = await soak(service, place);
-  for (const problem of problems) console.log(problem);
-  console.log(problems.length === 0 ? 'Nothing grows, and all counts add up.' : `Found: ${problems.length}.`);
-  if (problems.length > 0) process.exitCode = 1;
-} finally {
-  await service?.stop();
-  await place.close();
-  await stopParts();
+export async function main(): Promise<void> {
+  const place = await openPlace();
+  let service: MeasuredProcess | null = null;
+  try {
+    service = await startService(place);
+    await untilReady(service.port);
+    const problems = await soak(service, place);
+    for (const problem of problems) console.log(problem);
+    console.log(
+      problems.length === 0 ? 'Nothing grows, and all counts add up.' : `Found: ${problems.length}.`,
+    );
+    if (problems.length > 0) process.exitCode = 1;
+  } finally {
+    await service?.stop();
+    await place.close();
+  }
 }

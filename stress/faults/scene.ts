@@ -1,9 +1,8 @@
 /** What a fault is driven against: the built service, its PostgreSQL behind a relay, and a folder of its own. */
 import { rmSync } from 'node:fs';
 import pg from 'pg';
-import { type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
-import { freshVarDir } from '../harness/embedded.ts';
-import { freePort } from '../harness/process.ts';
+import { freshVarDir, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
+import { freePort } from '../../bench/harness/process.ts';
 import { type LedgerService, startService, untilReady } from '../ledger/service.ts';
 import { type Relay, type RelayState, startRelay } from './relay.ts';
 

@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz [-- --seed=1 --requests=1000000]`: mutated requests to the built service, each on a socket of its own. What goes wrong is
+ * `npm run stress -- fuzz [--seed=1 --requests=1000000]`: mutated requests to the built service, each on a socket of its own. What goes wrong is
  * printed, kept in test/support/fuzz-found.json, and ends the run with 1. The same seed sends the same requests.
  */
 import { rmSync } from 'node:fs';
@@ -7,7 +7,6 @@ import { parseArgs } from 'node:util';
 import { createRandom, keepFound, mutate, problemOf } from '../test/support/fuzz.ts';
 import { freshVarDir } from '../test/support/postgres.ts';
 import { exchange, head } from '../test/support/raw-http.ts';
-import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { startService } from '../test/support/service-process.ts';
 
 /** Connections at once. */
@@ -19,7 +18,7 @@ const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, requests: { type: 'string', default: '1000000' } },
 });
 
-async function main(): Promise<void> {
+export async function main(): Promise<void> {
   const varDir = freshVarDir();
   const service = await startService({ VAR_DIR: varDir });
   const port = Number(new URL(service.origin).port);
@@ -68,11 +67,4 @@ async function main(): Promise<void> {
     await service.ended('SIGTERM');
     rmSync(varDir, { recursive: true, force: true });
   }
-}
-
-await offerParts();
-try {
-  await main();
-} finally {
-  await stopParts();
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rootFolder } from '../harness/folders.ts';
+import { rootFolder } from '../../bench/harness/folders.ts';
 
 export interface LedgerService {
   pid: number;
@@ -43,7 +43,7 @@ export async function startService(
   env: Record<string, string>,
   root = rootFolder,
 ): Promise<LedgerService> {
-  const route = pathToFileURL(join(root, 'bench', 'ledger', 'owner-route.mjs')).href;
+  const route = pathToFileURL(join(root, 'stress', 'ledger', 'owner-route.mjs')).href;
   const child = spawn(process.execPath, ['--import', route, join(root, 'dist', 'app', 'server.js')], {
     env: {
       PATH: process.env.PATH,

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { benchFolder, resultsFolder } from '../harness/folders.ts';
+import { resultsFolder, rootFolder } from '../../bench/harness/folders.ts';
 import type { TestConnection } from '../../test/support/postgres.ts';
 import type { Answer, Fault, Shop } from './fault.ts';
 
@@ -52,10 +52,10 @@ export async function startShop(
   const folder = join(resultsFolder, 'insight', name, 'shop');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  cpSync(join(benchFolder, 'insight', 'shop'), folder, { recursive: true });
+  cpSync(join(rootFolder, 'stress', 'insight', 'shop'), folder, { recursive: true });
   plant(folder, fault);
   const places = placesOf(folder, fault.at);
-  const { NODE_ENV: _ofTests, ...environment } = process.env;
+  const { NODE_ENV: _name, PROFILER_CPU: _cpu, PROFILER_DIR: _folder, ...environment } = process.env;
   const child = fork(join(folder, 'server.js'), {
     cwd: folder,
     execArgv: [],

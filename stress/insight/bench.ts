@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { openKnex, type TestConnection } from '../../test/support/postgres.ts';
-import { benchFolder } from '../harness/folders.ts';
+import { sharedPart } from '../../test/support/shared-part.ts';
+import { rootFolder } from '../../bench/harness/folders.ts';
 import type { Answer, Fault } from './fault.ts';
 import { startPartner } from './partner.ts';
 import { type RunningShop, startShop } from './shop.ts';
@@ -53,14 +54,13 @@ interface Usual {
 
 export interface InsightOptions {
   faults: readonly Fault[];
-  /** A server where databases may be made. */
-  connection: TestConnection;
   log: (line: string) => void;
   /** Called with each fault whose symptom shows, while its application runs. */
   examine?: (found: { fault: Fault; shop: RunningShop; answer: Answer; usual: Answer }) => Promise<void>;
 }
 
-export async function runFaults({ faults, connection, log, examine }: InsightOptions): Promise<Outcome> {
+export async function runFaults({ faults, log, examine }: InsightOptions): Promise<Outcome> {
+  const connection = await sharedPart<TestConnection>('embeddedPostgres');
   const admin = openKnex(connection);
   const partner = await startPartner();
   const judged: Judged[] = [];
@@ -156,6 +156,6 @@ async function dropTemplate(admin: Knex): Promise<void> {
 async function makeTemplate(admin: Knex, connection: TestConnection): Promise<void> {
   await dropTemplate(admin);
   await admin.raw('create database ??', [TEMPLATE]);
-  const schema = readFileSync(join(benchFolder, 'insight', 'shop', 'schema.sql'), 'utf8');
+  const schema = readFileSync(join(rootFolder, 'stress', 'insight', 'shop', 'schema.sql'), 'utf8');
   await run(openKnex({ ...connection, database: TEMPLATE }), schema);
 }

@@ -1,6 +1,6 @@
 /** The load: so many requests to one service, or as many as it takes to restart it so often; every token is booked. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../harness/process.ts';
+import { freePort } from '../../bench/harness/process.ts';
 import type { Account } from './account.ts';
 import { runLoad } from './load.ts';
 import type { Place } from './place.ts';
@@ -127,8 +127,7 @@ export async function record(options: RecordOptions): Promise<Recording> {
   over = restarts > 0;
   await Promise.all([load, crashes]);
   recording.seconds = (performance.now() - startedAt) / 1000;
-  if (restarts === 0)
-    recording.visibleAfterMs = await place.look((knex) => untilVisible(knex, booked, STORED_WITHIN_MS));
+  if (restarts === 0) recording.visibleAfterMs = await untilVisible(place.knex, booked, STORED_WITHIN_MS);
   if (databaseRestarts > 0 && restarts === 0)
     recording.dropped = droppedOf((await untilStored(recording.port)).health);
   await end(service);

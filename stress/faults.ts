@@ -1,5 +1,5 @@
 /**
- * `npm run faults [-- --seconds=5 --rate=60 --rounds=5 --stored=20000 --times=1 --only=D-03,sigkill]`
+ * `npm run stress -- faults [--seconds=5 --rate=60 --rounds=5 --stored=20000 --times=1 --only=D-03,sigkill]`
  *
  * Drives the built service through faults of its database, its machine, its clients and itself, under steady load. After each one the books
  * are balanced: tokens given = profiles stored, and the service's own ledger (`/_profiler/health.json`) adds up. Prints one table; ends with 1
@@ -7,7 +7,6 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import type { DriveOptions, Fault } from './faults/drive.ts';
 import { faults } from './faults/index.ts';
 import { createReport, type Outcome } from './faults/outcome.ts';
@@ -46,8 +45,7 @@ async function driveOne(fault: Fault): Promise<Outcome> {
   return report.outcome();
 }
 
-await offerParts();
-try {
+export async function main(): Promise<void> {
   console.log('| no. | fault | tokens | failed | missing | figures | load | |');
   console.log('| --- | --- | --- | --- | --- | --- | --- | --- |');
   for (let time = 0; time < Number(values.times); time++)
@@ -68,6 +66,4 @@ try {
       console.log(`| ${cells.join(' | ')} |`);
       if (broken.length + late.length > 0) process.exitCode = 1;
     }
-} finally {
-  await stopParts();
 }

@@ -1,19 +1,32 @@
 /** The service's own ledger (`/_profiler/health.json`), and what is stored of the tokens that it gave. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Counts, sumOf, uncounted } from '../harness/health-counts.ts';
 import type { Load } from './load.ts';
 import type { Scene } from './scene.ts';
+
+/** What is read of one part of the service's own ledger, `/_profiler/health.json`. */
+export interface Counts {
+  tokens: number;
+  stored: number;
+  waiting: number;
+  running: number;
+  dropped: Record<string, number>;
+  leftOut: Record<string, number>;
+}
+
+export function sumOf(of: Record<string, number>): number {
+  return Object.values(of).reduce((sum, count) => sum + count, 0);
+}
+
+/** Tokens that are in no other count; 0 if all is well. */
+export function uncounted({ tokens, stored, waiting, running, dropped, leftOut }: Counts): number {
+  return tokens - stored - waiting - running - sumOf(dropped) - sumOf(leftOut);
+}
 
 export type Health = Record<'application', Counts>;
 
 /** Milliseconds in which everything has to be stored once the fault is over. */
 const STORED_WITHIN = 60_000;
 const LOOK_EVERY = 50;
-
-/** Whether each token is accounted for. */
-export function addsUp(counts: Counts): boolean {
-  return uncounted(counts) === 0;
-}
 
 export function droppedOf({ application }: Health): number {
   return sumOf(application.dropped);

@@ -1,5 +1,5 @@
 /**
- * `npm run secrets [-- --places=log,SQL]`: plants each example of SECURITY.md's table in each place that a request can carry it, through the
+ * `npm run stress -- secrets [--places=log,SQL]`: plants each example of SECURITY.md's table in each place that a request can carry it, through the
  * whole service on a real PostgreSQL and Redis, and looks for it in everything that the profiler stores, shows or writes: rows, pages,
  * JSON, Markdown, HAR, the command line, the MCP server, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
  */
@@ -22,10 +22,9 @@ import {
   type Planting,
 } from '../test/support/planted-secrets.ts';
 import { environmentOf, freshVarDir, openKnex } from '../test/support/postgres.ts';
-import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { sharedPart } from '../test/support/shared-part.ts';
 import { startRelay } from './faults/relay.ts';
-import { startDatabase } from './harness/database.ts';
+import { startDatabase } from '../bench/harness/database.ts';
 
 const { values: options } = parseArgs({ options: { places: { type: 'string', default: '' } } });
 
@@ -53,7 +52,7 @@ function filesBelow(folder: string): string {
     .join('\n');
 }
 
-async function main(): Promise<void> {
+export async function main(): Promise<void> {
   const database = await startDatabase();
   const relay = await startRelay(database.connection);
   const redis = await sharedPart<string>('redis');
@@ -255,11 +254,4 @@ async function main(): Promise<void> {
     console.log(`Found: ${byPlant.size}.`);
     if (byPlant.size > 0) process.exitCode = 1;
   }
-}
-
-await offerParts();
-try {
-  await main();
-} finally {
-  await stopParts();
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run hostile`: what no client library sends, written on plain sockets to the built service, bare and behind nginx. Each case has the
+ * `npm run stress -- hostile`: what no client library sends, written on plain sockets to the built service, bare and behind nginx. Each case has the
  * responses that are expected and the section of the RFC that says so (test/support/hostile-cases.ts). Prints what differs; ends with 1 if
  * anything does.
  */
@@ -10,7 +10,6 @@ import { hostileCases } from '../test/support/hostile-cases.ts';
 import { talk } from '../test/support/hostile-talk.ts';
 import { startTlsProxy } from '../test/support/nginx.ts';
 import { freshVarDir } from '../test/support/postgres.ts';
-import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { startService } from '../test/support/service-process.ts';
 
 /** Connections at once. */
@@ -41,7 +40,7 @@ async function check({ name, isProxy, open }: Side): Promise<number> {
   return wrong.length;
 }
 
-async function main(): Promise<void> {
+export async function main(): Promise<void> {
   const varDir = freshVarDir();
   const service = await startService({ VAR_DIR: varDir });
   const port = Number(new URL(service.origin).port);
@@ -64,11 +63,4 @@ async function main(): Promise<void> {
     await service.ended('SIGTERM');
     rmSync(varDir, { recursive: true, force: true });
   }
-}
-
-await offerParts();
-try {
-  await main();
-} finally {
-  await stopParts();
 }

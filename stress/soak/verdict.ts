@@ -1,6 +1,6 @@
 /** What the samples of a soak say: whether anything grows, and whether the service's own counts add up. */
 
-import { type Counts, uncounted } from '../harness/health-counts.ts';
+import { type Counts, uncounted } from '../faults/books.ts';
 
 /** At rest, after a round of traffic with a flood in it. */
 export interface Sample {

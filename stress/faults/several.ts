@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { benchFolder } from '../harness/folders.ts';
+import { rootFolder } from '../../bench/harness/folders.ts';
 import { missingOf, untilStored } from './books.ts';
 import { balance, type Fault, underLoad, withScene } from './drive.ts';
 import { startLoad } from './load.ts';
@@ -64,7 +64,7 @@ export const several: readonly Fault[] = [
     drive: async (options, report) => {
       const file = join(tmpdir(), `clock-${process.pid}`);
       writeFileSync(file, '0');
-      const shim = pathToFileURL(join(benchFolder, 'faults', 'clock.mjs')).href;
+      const shim = pathToFileURL(join(rootFolder, 'stress', 'faults', 'clock.mjs')).href;
       const env = { CLOCK_FILE: file, NODE_OPTIONS: `--import=${shim}`, PROFILER_RETENTION_HOURS: '24' };
       await withScene({ env }, async (scene) => {
         const load = await underLoad(scene, options, async () => {

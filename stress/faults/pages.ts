@@ -2,13 +2,13 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freshVarDir } from '../harness/embedded.ts';
-import { rootFolder } from '../harness/folders.ts';
-import { freePort } from '../harness/process.ts';
+import { freshVarDir } from '../../test/support/postgres.ts';
+import { rootFolder } from '../../bench/harness/folders.ts';
+import { freePort } from '../../bench/harness/process.ts';
 import { startService } from '../ledger/service.ts';
 import type { Fault } from './drive.ts';
 
-const COPIED = ['dist', 'views', 'package.json', join('bench', 'ledger', 'owner-route.mjs')];
+const COPIED = ['dist', 'views', 'package.json', join('stress', 'ledger', 'owner-route.mjs')];
 
 function breakViews(folder: string): void {
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))

@@ -1,12 +1,11 @@
 /**
- * `npm run agents [-- all | <part of a name> …]`
+ * `npm run stress -- agents [all | <part of a name> …]`
  *
  * How many calls, and how many bytes, until a coding agent has the place of a fault? Plants faults of `insight` one by one, complains of
  * each as a user would, and lets an MCP client (the official SDK's) ask the tools by a fixed strategy. Ends with 1 if the median of ten
  * faults takes more than three calls or 12 KB.
  */
 import { askForPlace, type Search } from './agents/agent.ts';
-import { startEmbedded } from './harness/embedded.ts';
 import { runFaults } from './insight/bench.ts';
 import type { Fault } from './insight/fault.ts';
 import { faults } from './insight/faults/index.ts';
@@ -42,25 +41,19 @@ function median(searches: readonly Search[], of: (search: Search) => number): nu
   return values[Math.ceil(values.length / 2) - 1] ?? Infinity;
 }
 
-async function main(): Promise<void> {
+export async function main(): Promise<void> {
   const searches: Search[] = [];
-  const { connection, stop } = await startEmbedded();
-  try {
-    const { judged } = await runFaults({
-      faults: chosen(process.argv.slice(2)),
-      connection,
-      log: () => undefined,
-      async examine({ fault, shop, answer, usual }) {
-        const search = await askForPlace(shop, { answer, usual });
-        searches.push(search);
-        const { found, calls, bytes } = search;
-        console.log(`${found ? 'found' : 'not  '}  ${bytes} bytes in ${calls.join(', ')}: ${fault.name}`);
-      },
-    });
-    for (const { name, verdict } of judged) if (verdict === 'void') console.log(`void   ${name}`);
-  } finally {
-    await stop();
-  }
+  const { judged } = await runFaults({
+    faults: chosen(process.argv.slice(2)),
+    log: () => undefined,
+    async examine({ fault, shop, answer, usual }) {
+      const search = await askForPlace(shop, { answer, usual });
+      searches.push(search);
+      const { found, calls, bytes } = search;
+      console.log(`${found ? 'found' : 'not  '}  ${bytes} bytes in ${calls.join(', ')}: ${fault.name}`);
+    },
+  });
+  for (const { name, verdict } of judged) if (verdict === 'void') console.log(`void   ${name}`);
   const calls = median(searches, (search) => search.calls.length);
   const bytes = median(searches, (search) => search.bytes);
   const found = searches.filter((search) => search.found).length;
@@ -69,5 +62,3 @@ async function main(): Promise<void> {
   );
   if (calls > MOST_CALLS || bytes > MOST_BYTES) process.exitCode = 1;
 }
-
-await main();

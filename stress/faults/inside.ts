@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { benchFolder } from '../harness/folders.ts';
+import { rootFolder } from '../../bench/harness/folders.ts';
 import type { Fault } from './drive.ts';
 
 const PLACES = ['collect', 'serialize', 'derive', 'spans', 'summary', 'render', 'rule', 'store', 'read', 'setting']; // prettier-ignore
@@ -21,7 +21,7 @@ interface Answers {
 }
 
 async function ask(broken: string | undefined): Promise<Answers> {
-  const child = spawn(process.execPath, [join(benchFolder, 'faults', 'broken-host.mjs')], {
+  const child = spawn(process.execPath, [join(rootFolder, 'stress', 'faults', 'broken-host.mjs')], {
     env: {
       PATH: process.env.PATH,
       PROFILER_TOOLBAR: 'off',

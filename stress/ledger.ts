@@ -1,5 +1,5 @@
 /**
- * `npm run ledger [-- --database=embedded --requests=20000 --connections=32 --workers=1 --restarts=0 --database-restarts=0 --sample=500]`
+ * `npm run stress -- ledger [--requests=20000 --connections=32 --workers=1 --restarts=0 --database-restarts=0 --sample=500]`
  *
  * Books the token of every answer of the real service, and then looks from outside for the profile of each: tokens given
  * = profiles stored, none given twice, none lost. With `--restarts` the service is ended by SIGTERM and started anew that
@@ -7,7 +7,6 @@
  * service counts as dropped has to be what is missing. Prints one table; ends with 1 where the books do not balance.
  */
 import { parseArgs } from 'node:util';
-import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
 import { createAccount } from './ledger/account.ts';
 import { openPlace, type Place } from './ledger/place.ts';
 import { record, type Recording } from './ledger/record.ts';
@@ -19,7 +18,6 @@ type Table = Record<string, string | number>;
 function readArguments() {
   const { values } = parseArgs({
     options: {
-      database: { type: 'string', default: 'postgresql' },
       requests: { type: 'string', default: '20000' },
       connections: { type: 'string', default: '32' },
       workers: { type: 'string', default: '1' },
@@ -29,7 +27,6 @@ function readArguments() {
     },
   });
   return {
-    database: values.database,
     requests: Number(values.requests),
     connections: Number(values.connections),
     workers: Number(values.workers),
@@ -60,10 +57,8 @@ async function run(place: Place, options: ReturnType<typeof readArguments>): Pro
   for (const complaint of new Set(recording.complaints)) log(complaint);
 
   const other = await startService(recording.port, recording.env);
-  const bytes = await place.look(async (knex) => {
-    await bookStored(knex, account);
-    return bytesStored(knex);
-  });
+  await bookStored(place.knex, account);
+  const bytes = await bytesStored(place.knex);
   const sample = account.sample(options.sample);
   const opened = await openThere(`http://127.0.0.1:${recording.port}`, sample);
   await other.end();
@@ -78,7 +73,6 @@ async function run(place: Place, options: ReturnType<typeof readArguments>): Pro
   if (!balanced) process.exitCode = 1;
   const { seconds, visibleAfterMs } = recording;
   return {
-    'stored in': place.name,
     workers,
     ...(restarts > 0 ? { 'restarts by SIGTERM': restarts } : {}),
     ...(databaseRestarts > 0 ? { 'crashes of the database': databaseRestarts } : {}),
@@ -109,12 +103,11 @@ function print(table: Table): void {
   console.log([head, `| ${'-'.repeat(left ?? 0)} | ${'-'.repeat(right ?? 0)} |`, ...rest].join('\n'));
 }
 
-const options = readArguments();
-await offerParts();
-const place = await openPlace(options.database);
-try {
-  print(await run(place, options));
-} finally {
-  await place.close();
-  await stopParts();
+export async function main(): Promise<void> {
+  const place = await openPlace();
+  try {
+    print(await run(place, readArguments()));
+  } finally {
+    await place.close();
+  }
 }
