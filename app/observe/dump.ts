@@ -1,8 +1,9 @@
 /** `dump(value)` anywhere in a request stores a value with its profile; it is never shown in the response. */
 import type { ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
-import { defaultPlainLimits, toPlain } from '../profiler/plain.ts';
+import { defaultPlainLimits, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { FindCaller } from './caller.ts';
+import { withoutProfilerFrames } from './profiler-frames.ts';
 
 export interface DumpFact {
   value: Json;
@@ -28,6 +29,19 @@ export interface CreateDumpOptions {
 export type Dump = <T>(value: T, label?: string) => T;
 
 const LONGEST_TYPE = 80;
+const STACK_LINES = 10;
+
+/** A list, because a text in a tree has no line breaks. */
+function stackOf(error: Error): string[] {
+  const { stack } = error;
+  if (typeof stack !== 'string') return [];
+  const lines = withoutProfilerFrames(stack)
+    .split('\n')
+    .map((line) => line.trim());
+  return lines.filter((line) => line.startsWith('at ')).slice(0, STACK_LINES);
+}
+
+const LIMITS: PlainLimits = { ...defaultPlainLimits, stackOf };
 
 /** Reads properties as data: a proxy may throw on any access, and no getter is called. */
 function typeOf(value: unknown): string {
@@ -50,7 +64,7 @@ export function createDump({ tracker, findCaller }: CreateDumpOptions): Dump {
   const dump: Dump = (value, label) => {
     const context = tracker.current();
     if (context === undefined || context.isFull('dump')) return value;
-    const plain = toPlain(value, defaultPlainLimits);
+    const plain = toPlain(value, LIMITS);
     const fact: DumpFact = {
       value: plain,
       label: label ?? null,

@@ -13,6 +13,8 @@ export interface PlainLimits {
   length: number;
   /** Values altogether. */
   total: number;
+  /** Lines of an error's stack; without it, errors have no stack. */
+  stackOf?: (error: Error) => string[];
 }
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
@@ -86,13 +88,17 @@ function shorthand(value: object): Json | undefined {
   return undefined;
 }
 
-function errorEntries(error: Error): [string, unknown][] {
+function errorEntries(error: Error, stackOf: PlainLimits['stackOf']): [string, unknown][] {
   const named: [string, unknown][] = [];
   for (const name of ['name', 'message', 'code']) {
     const descriptor = Object.getOwnPropertyDescriptor(error, name);
     if (descriptor !== undefined && 'value' in descriptor) named.push([name, descriptor.value as unknown]);
   }
-  return [['class', className(error)], ...named];
+  return [
+    ['class', className(error)],
+    ...named,
+    ...(stackOf === undefined ? [] : [['stack', stackOf(error)] as [string, unknown]]),
+  ];
 }
 
 interface Entries {
@@ -112,7 +118,7 @@ function take<T>(items: Iterable<T>, count: number): T[] {
 }
 
 /** The first entries of a container other than an array, without running its code; getters are named, not called. */
-function entries(value: object, width: number): Entries {
+function entries(value: object, { width, stackOf }: PlainLimits): Entries {
   if (value instanceof Map) {
     const pairs = take(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, width);
     const kept = pairs.map(([key, item]): [string, unknown] => [
@@ -125,7 +131,7 @@ function entries(value: object, width: number): Entries {
     const items = take(Set.prototype.values.call(value) as Iterable<unknown>, width);
     return { kept: items.map((item, index) => [String(index), item]), more: value.size - items.length };
   }
-  const kept = value instanceof Error ? errorEntries(value) : [];
+  const kept = value instanceof Error ? errorEntries(value, stackOf) : [];
   const names = Object.keys(value);
   const room = Math.max(0, width - kept.length);
   for (const name of names.slice(0, room)) {
@@ -232,7 +238,7 @@ class Walk {
   #writeEntries(pending: Pending): Json {
     const { value } = pending;
     if (Array.isArray(value)) return this.#writeList(pending, value, value.length);
-    const { kept, more } = entries(value, this.#limits.width);
+    const { kept, more } = entries(value, this.#limits);
     if (value instanceof Set) {
       const items = kept.map(([, item]) => item);
       return this.#writeList(pending, items, items.length + more);

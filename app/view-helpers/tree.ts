@@ -77,12 +77,48 @@ function lineHtml(value: object): string | null {
   return open + parts.join(', ') + close;
 }
 
+/** Lines that a value takes with all that is in it, counted up to the limit. */
+function linesOf(value: unknown, limit: number, depth = 0): number {
+  if (!isContainer(value) || depth >= DEEPEST || lineHtml(value) !== null) return 1;
+  let lines = 1;
+  for (const [, item] of entriesOf(value)) {
+    if (lines >= limit) return limit;
+    lines += linesOf(item, limit - lines, depth + 1);
+  }
+  return Math.min(lines, limit);
+}
+
+/**
+ * Shares the lines inside a value among its entries. A list shows its first items whole. An object shows each key first; lines that are left
+ * go to its small values before its large ones, so that a long list in front doesn't hide the fields after it.
+ */
+function shareLines(items: readonly unknown[], isList: boolean, inside: number): number[] {
+  const wanted = items.map((item) => linesOf(item, inside));
+  if (isList) {
+    let left = inside;
+    return wanted.map((lines) => {
+      const given = Math.min(lines, left);
+      left -= given;
+      return given;
+    });
+  }
+  const given = items.map((_item, index) => (index < inside ? 1 : 0));
+  const shown = given.flatMap((lines, index) => (lines > 0 ? [index] : []));
+  let left = inside - shown.length;
+  shown
+    .toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0))
+    .forEach((index, position) => {
+      const more = Math.min((wanted[index] ?? 1) - 1, Math.floor(left / (shown.length - position)));
+      given[index] = 1 + more;
+      left -= more;
+    });
+  return given;
+}
+
 export function tree(value: unknown, options: TreeOptions): SafeHtml {
   const { label, id, open = DEFAULT_OPEN, most = DEFAULT_MOST } = options;
-  let lines = 0;
 
-  function itemHtml(key: string | null, item: unknown, comma: string, depth: number): string {
-    lines++;
+  function itemHtml(key: string | null, item: unknown, comma: string, depth: number, lines: number): string {
     if (!isContainer(item)) return keyHtml(key) + scalarHtml(item) + comma;
     const line = lineHtml(item);
     if (line !== null) return keyHtml(key) + line + comma;
@@ -93,18 +129,26 @@ export function tree(value: unknown, options: TreeOptions): SafeHtml {
       return `${keyHtml(key)}${empty}<span class="say"> deeper levels are not shown</span>${comma}`;
     }
     const count = entryCount(entries, isList ? 'item' : 'field');
+    const given = shareLines(
+      entries.map(([, held]) => held),
+      isList,
+      lines - 1,
+    );
     let inside = '';
     let left = 0;
     entries.forEach(([name, held], index) => {
-      if (lines >= most) {
+      const share = given[index] ?? 0;
+      if (share === 0) {
         left++;
         return;
       }
       const last = index === entries.length - 1 ? '' : ',';
-      inside += `<li>${itemHtml(name, held, last, depth + 1)}</li>`;
+      inside += `<li>${itemHtml(name, held, last, depth + 1, share)}</li>`;
     });
-    if (left > 0)
-      inside += `<li><span class="say">&hellip; ${numberHelpers.count(left)} more of ${count}</span></li>`;
+    if (left > 0) {
+      const more = left === entries.length ? count : `${numberHelpers.count(left)} more of ${count}`;
+      inside += `<li><span class="say">&hellip; ${more}</span></li>`;
+    }
     const [first, end] = isList ? ['[', ']'] : ['{', '}'];
     const state = depth < open ? ' open' : '';
     return `<details${state}><summary>${keyHtml(key)}${first}<span class="say"> ${count}</span></summary><ul>${inside}</ul></details>${end}${comma}`;
@@ -113,6 +157,6 @@ export function tree(value: unknown, options: TreeOptions): SafeHtml {
   const region = ` role="region" tabindex="0" aria-label="${escapeHtml(label)}"`;
   const name = id === undefined ? '' : ` id="${escapeHtml(id)}"`;
   return new SafeHtml(
-    `<div class="code tree" dir="ltr"${name}${region}>${itemHtml(null, value, '', 0)}</div>`,
+    `<div class="code tree" dir="ltr"${name}${region}>${itemHtml(null, value, '', 0, most)}</div>`,
   );
 }

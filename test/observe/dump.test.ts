@@ -53,6 +53,15 @@ describe('dump', () => {
     expect(ran).to.be.at.most(4);
   });
 
+  it('stores where a dumped error was made, also inside of another value', () => {
+    const context = new Context({ token: '000001', kind: 'request' });
+    tracker.run(context, () => dump({ failed: new TypeError('no such thing') }));
+    const [fact] = context.all('dump');
+    const { failed } = fact?.value as { failed: { class: string; message: string; stack: string[] } };
+    expect(failed).to.include({ class: 'TypeError', message: 'no such thing' });
+    expect(failed.stack[0]).to.match(/^at .*dump\.test\.ts:\d+/);
+  });
+
   it('does nothing outside of a request', () => {
     expect(dump(3)).to.equal(3);
   });

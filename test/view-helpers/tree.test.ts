@@ -66,6 +66,18 @@ describe('a value as a tree', () => {
     expect($('li').last().text()).to.equal('… 951 more of 1,000 items');
   });
 
+  it('shows each key of an object before what is in the first of them', () => {
+    const lines = Array.from({ length: 200 }, (_, id) => ({ id, name: `a product with a long name ${id}`, price: 1000 + id })); // prettier-ignore
+    const value = { lines, a: 1, b: 2, deep: { list: lines, last: 'seen' }, z: 'last' };
+    const $ = treeOf(value, { most: 60 });
+    const keys = $('.tree > details > ul > li')
+      .toArray()
+      .map((item) => /^"(\w+)"/.exec($(item).text())?.[1]);
+    expect(keys).to.deep.equal(['lines', 'a', 'b', 'deep', 'z']);
+    expect($('.tree').text()).to.include('"last": "seen"');
+    expect($('li').length).to.be.within(50, 65);
+  });
+
   it('survives depth, and makes no markup of names and texts', () => {
     let deep: unknown = 'the long end of it, which is no short text at all';
     for (let level = 0; level < 2000; level++) deep = { [`level ${level} of many, with a long name`]: deep };
