@@ -102,7 +102,7 @@ function shareLines(items: readonly unknown[], isList: boolean, inside: number):
       return given;
     });
   }
-  const given = items.map((_item, index) => (index < inside ? 1 : 0));
+  const given = items.map((_item, index): number => (index < inside ? 1 : 0));
   const shown = given.flatMap((lines, index) => (lines > 0 ? [index] : []));
   let left = inside - shown.length;
   shown

@@ -1,5 +1,5 @@
-// Marks a request for comparison: x on a row of a list, or on a profile; on a second one it opens both side by side.
-// The mark stays in this browser, and the main menu shows it.
+// Marks a request for comparison: x or its box on a row of a list, x on a profile; x on a second one opens both side by side.
+// The mark stays in this browser; the main menu and the box of the row show it.
 import { say } from './say.js';
 
 const STORED_MARK = 'hindsight.compare';
@@ -42,6 +42,26 @@ export function showMark() {
   }
   for (const row of document.querySelectorAll('tr[id^="r-"]'))
     row.classList.toggle('marked', row.id === `r-${token}`);
+  const box = boxOf(token);
+  if (box) box.checked = true;
+  allowComparison();
+}
+
+const boxOf = (token) => document.querySelector(`#found [name=t][value="${token}"]`);
+const ticked = () => [...document.querySelectorAll('#found [name=t]:checked')];
+
+function allowComparison() {
+  const button = document.getElementById('compare');
+  if (button === null) return;
+  button.disabled = ticked().length !== 2;
+  button.title = button.disabled ? 'Select two requests first' : '';
+}
+
+// A ticked box is the mark; with several, the last one ticked.
+export function onTick(box) {
+  if (box.checked) rememberMark(box.value);
+  else if (marked() === box.value) rememberMark(ticked().at(-1)?.value ?? null);
+  showMark();
 }
 
 export function markForComparison() {
@@ -51,6 +71,8 @@ export function markForComparison() {
     return;
   }
   const before = marked();
+  const box = boxOf(token);
+  if (box && before === token) box.checked = false;
   if (before !== null && before !== token) {
     rememberMark(null);
     location.assign(`${document.querySelector('[data-compare]').dataset.compare}?a=${before}&b=${token}`);

@@ -79,10 +79,11 @@ function confirmCopy(button) {
 
 const REFUSED = 'The browser refused to copy.';
 
-// True if there is something to copy on this page.
+// True if it copies: from this page, or from the page that the link leads to.
 export function copyFrom(button) {
   const place = findCopied(button);
-  if (place === null || navigator.clipboard === undefined) return false;
+  if (navigator.clipboard === undefined) return false;
+  if (place === null) return button.href ? copyFetched(button, fetchPart(button)) : false;
   navigator.clipboard.writeText(textOf(place)).then(
     () => confirmCopy(button),
     () => say(REFUSED),
@@ -96,11 +97,19 @@ async function read(url) {
   return response.text();
 }
 
-// Copies the page that a link leads to, as a promise if the browser takes one: some allow copying only during the click. If
-// copying fails, the page is opened.
+async function fetchPart(link) {
+  const page = new DOMParser().parseFromString(await read(link.href), 'text/html');
+  return textOf(page.getElementById(link.dataset.copy));
+}
+
+// Copies the page that a link leads to.
 export function copyPage(link) {
-  if (navigator.clipboard === undefined) return false;
-  const text = read(link.href);
+  return navigator.clipboard === undefined ? false : copyFetched(link, read(link.href));
+}
+
+// Copies a promised text, as a promise if the browser takes one: some allow copying only during the click. If copying fails, the page of
+// the link is opened.
+function copyFetched(link, text) {
   const Item = window.ClipboardItem;
   const written =
     Item === undefined

@@ -1,7 +1,7 @@
 // The profiler's pages in the browser: theme, local times, rows that open, copy, filter, folds, keyboard. Every page is complete without it.
 // The markup declares what it acts on: data-theme-toggle, data-copy, data-copy-page,
 // data-filter, data-fold, data-key, data-go, data-confirm, data-live, data-source, data-editor.
-import { showMark } from './compare.js';
+import { onTick, showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
 import { addCopyButtons, copyFrom, copyPage } from './copy.js';
 import { filterRows } from './filter.js';
@@ -19,14 +19,10 @@ function onClick(event) {
     '[data-copy], [data-copy-page], [data-source], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
   );
   if (at === null) return;
-  if (at.matches('[data-copy]')) {
-    // If its text is not on this page, the link leads there.
-    if (copyFrom(at)) event.preventDefault();
-    return;
-  }
-  if (at.matches('[data-copy-page]')) {
-    const opensElsewhere = event.ctrlKey || event.metaKey || event.shiftKey;
-    if (!opensElsewhere && copyPage(at)) event.preventDefault();
+  if (at.matches('[data-copy], [data-copy-page]')) {
+    const opensElsewhere = at.href && (event.ctrlKey || event.metaKey || event.shiftKey);
+    const copy = at.matches('[data-copy-page]') ? copyPage : copyFrom;
+    if (!opensElsewhere && copy(at)) event.preventDefault();
     return;
   }
   if (at.matches('[data-source]')) {
@@ -58,6 +54,7 @@ function start() {
   document.addEventListener('auxclick', openRow);
   document.addEventListener('input', (event) => {
     if (event.target.matches('[data-filter]')) filterRows(event.target);
+    else if (event.target.matches('#found [name=t]')) onTick(event.target);
   });
   document.addEventListener('keydown', onKey);
   document.addEventListener('submit', onSubmit);

@@ -1,5 +1,6 @@
 // Keeps the list up to date: when the server reports new requests, the page is fetched again and its parts are replaced; what is
 // open, selected or focused stays so. If the reader has scrolled down, or points at a row, a button says how many requests are new.
+import { showMark } from './compare.js';
 import { closeFolds } from './fold.js';
 import { say } from './say.js';
 import { showLocalTimes } from './times.js';
@@ -51,6 +52,7 @@ function putState({ checked, open, shown, focused, at }) {
   for (const box of document.querySelectorAll('#found [name=t]')) box.checked = checked.includes(box.value);
   for (const row of document.querySelectorAll('#found tr[id]'))
     if (shown.size > 0 && !shown.has(row.id)) row.classList.add('new');
+  showMark();
   if (focused) byId(focused)?.querySelector(at)?.focus();
 }
 

@@ -79,6 +79,29 @@ describe('routes and comparisons in a browser', () => {
     await page.context().close();
   });
 
+  it('is one selection by key and by box, and compares when two are selected', async () => {
+    const [newest = '', busy = '', third = ''] = tokens;
+    const { page } = await open('');
+    const box = (token: string): ReturnType<Page['locator']> => page.locator(`#r-${token} [name=t]`);
+    const button = page.getByRole('button', { name: 'Compare selected' });
+    expect(await button.isDisabled()).to.equal(true);
+    await page.locator(`#r-${newest} .go`).focus();
+    await page.keyboard.press('x');
+    expect(await box(newest).isChecked()).to.equal(true);
+    await page.keyboard.press('x');
+    expect(await box(newest).isChecked()).to.equal(false);
+    await box(busy).check();
+    expect(await menu(page).textContent()).to.equal(`Compare ${busy}`);
+    await box(newest).check();
+    await box(third).check();
+    expect(await button.isDisabled()).to.equal(true);
+    await box(third).uncheck();
+    await button.click();
+    await page.waitForURL(/compare\?t=/);
+    expect(await page.locator('.ab .card').count()).to.equal(2);
+    await page.context().close();
+  });
+
   it('marks nothing while somebody types', async () => {
     const { page } = await open('compare');
     await page.locator('input[name=a]').focus();

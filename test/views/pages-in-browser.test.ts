@@ -123,10 +123,17 @@ describe('pages in a browser', () => {
     await page.context().close();
   });
 
-  it('lead from any panel to the command of the request', async () => {
-    const { page } = await open('configuration');
-    await page.keyboard.press('c');
-    await page.waitForURL(/panel=request#curl$/);
-    await page.context().close();
+  it('copy the command of the request from any panel', async () => {
+    for (const name of ['configuration', 'migrations']) {
+      const { page } = await open(name);
+      const copied = await watchCopies(page);
+      await page.keyboard.press('c');
+      await until(async () => (await copied()).startsWith('curl'), 'the command in the clipboard');
+      expect((await copied()).split('\n')[0]).to.equal(
+        "curl 'https://shop.example.com/orders/4712?tab=items' \\",
+      );
+      expect(page.url()).to.not.include('panel=request');
+      await page.context().close();
+    }
   });
 });

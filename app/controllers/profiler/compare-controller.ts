@@ -8,6 +8,7 @@ import { compareMarkdown } from './compare-markdown.ts';
 import { createCompareModel } from './compare-model.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { type CompareQuery, readCompareQuery } from './compare-query.ts';
+import { isFilterError } from './filters.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { jsonForm } from './json-form.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
@@ -77,7 +78,17 @@ export function createCompareController(
 
   return {
     async compare(page) {
-      const query = queryOf(page);
+      let query: CompareQuery;
+      try {
+        query = queryOf(page);
+      } catch (error) {
+        if (!isFilterError(error)) throw error;
+        const choices = await findOthers(null, []);
+        const none = { a: null, b: null };
+        const model = { title: 'Compare', query: none, chosen: null, problem: error.message, choices, foot };
+        respond(page, { status: 400, type: HTML, body: renderPage('profiler/compare-form', model) });
+        return;
+      }
       const { a, b, problem } = await readBoth(query);
       if (a === null || b === null || problem !== null) {
         const chosen = (a ?? b)?.profile ?? null;
@@ -98,7 +109,15 @@ export function createCompareController(
       }
       const comparison = compareProfiles(a, b, panels);
       const csrf = replay === 'off' ? null : await forms.sign();
-      const model = createCompareModel({ a, b, comparison, all: query.all, csrf, foot });
+      const model = createCompareModel({
+        a,
+        b,
+        comparison,
+        all: query.all,
+        selected: query.boxes,
+        csrf,
+        foot,
+      });
       respond(page, { type: HTML, body: renderPage('profiler/compare', model) });
     },
     async compareJson(page) {

@@ -47,10 +47,12 @@ export function createCompareModel(options: {
   b: FoundProfile;
   comparison: Comparison;
   all: boolean;
+  /** Requests that were selected in a list. */
+  selected: number;
   csrf: string | null;
   foot: readonly string[];
 }) {
-  const { comparison, all, csrf, foot } = options;
+  const { comparison, all, selected, csrf, foot } = options;
   const [a, b] = [options.a.profile, options.b.profile];
   const pair = { a: a.token, b: b.token };
   const scaleMs = scaleOf([a, b]);
@@ -81,6 +83,8 @@ export function createCompareModel(options: {
     csrf,
     /** Unchanged rows are shown too. */
     all,
+    /** Requests that were selected; above two, the newest two are compared. */
+    selected,
     links: {
       swap: urls.compare({ a: b.token, b: a.token }),
       all: urls.compare({ ...pair, all: all ? undefined : 1 }),

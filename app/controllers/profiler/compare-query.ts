@@ -1,4 +1,4 @@
-/** GET parameters of a comparison: `a` and `b`, or the two boxes `t` that were checked in a list. */
+/** GET parameters of a comparison: `a` and `b`, or the boxes `t` that were checked in a list, newest first. */
 import { TOKEN_PATTERN } from '../../urls.ts';
 import { badFilter, readOne } from './filters.ts';
 
@@ -9,6 +9,8 @@ export interface CompareQuery {
   newest: boolean;
   /** Show unchanged rows too. */
   all: boolean;
+  /** Checked boxes; only the first two are compared. */
+  boxes: number;
 }
 
 /** Longer values are truncated in the error message. */
@@ -27,19 +29,19 @@ function checked(name: string, value: string): string | null {
 }
 
 function readBoxes(query: URLSearchParams): (string | null)[] {
-  const boxes = query.getAll('t').map((box) => box.slice(0, LONGEST_BOX));
-  if (boxes.length > 2) throw badFilter('t', `is given ${boxes.length} times; select two requests`);
-  return boxes.map((value) => checked('t', value));
+  return query.getAll('t').map((box) => checked('t', box.slice(0, LONGEST_BOX)));
 }
 
 export function readCompareQuery(query: URLSearchParams): CompareQuery {
-  const [one = null, other = null] = readBoxes(query);
+  const ticked = readBoxes(query);
+  const [one = null, other = null] = ticked;
+  const boxes = ticked.length;
   const a = checked('a', readOne(query, 'a') ?? '');
   const second = readOne(query, 'b') ?? '';
   const newest = second === NEWEST;
   const b = newest ? null : checked('b', second);
   const all = readOne(query, 'all') === '1';
-  if (one === null && other === null) return { a, b, newest, all };
+  if (one === null && other === null) return { a, b, newest, all, boxes };
   if (a !== null || second !== '') throw badFilter('t', 'can’t be combined with "a" or "b"; give one pair');
-  return { a: one ?? other, b: one === null ? null : other, newest, all };
+  return { a: one ?? other, b: one === null ? null : other, newest, all, boxes };
 }

@@ -66,7 +66,7 @@ export function badFilter(name: string, problem: string): FilterError {
   return Object.assign(createError('BAD_FILTER', [name, problem]), { filter: { name, problem } });
 }
 
-function isFilterError(error: unknown): error is FilterError {
+export function isFilterError(error: unknown): error is FilterError {
   return error instanceof Error && 'filter' in error;
 }
 
@@ -170,7 +170,10 @@ export function readChoice<T>(name: string, text: string, choices: Readonly<Reco
 /** The search box at the top: part of a URL if it looks like one, otherwise text. */
 function readTyped(typed: string): Partial<ProfileQuery> {
   const address = typed.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
-  return address.startsWith('/') ? { url: address.replace(/#.*$/s, '') } : { text: typed };
+  // Quotes keep a word from being a filter; they are not part of the text.
+  return address.startsWith('/')
+    ? { url: address.replace(/#.*$/s, '') }
+    : { text: typed.replaceAll(/(?<!\S)"([^"]+)"(?!\S)/g, '$1') };
 }
 
 /** Milliseconds; null: everything stored. */

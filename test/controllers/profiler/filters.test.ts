@@ -84,6 +84,9 @@ describe('filters of the list', () => {
     expect(queryOf('q=/checkout?a=1%23b')).to.include({ url: '/checkout?a=1' });
     expect(queryOf('q=https://shop.example:8443/checkout')).to.include({ url: '/checkout' });
     expect(queryOf('q=x&text=y').text).to.equal('y');
+    expect(queryOf('q="nothing sold"').text).to.equal('nothing sold');
+    expect(queryOf('q="status:5xx" now').text).to.equal('status:5xx now');
+    expect(queryOf('q="id":1').text).to.equal('"id":1');
   });
 
   it('read what a request has, and how many', () => {
