@@ -7,9 +7,14 @@ import { duration, excerpt } from './shared/wording.ts';
 
 type Error = Pick<ThrownRecord, 'thrown' | 'place'>;
 
+/** Its last cause is known: root-cause tells of it. */
+function hasRoot({ chain, chainEnd }: Error['thrown']): boolean {
+  return chain.length > 1 && chainEnd === 'root';
+}
+
 /** `TypeError: Cannot read …` of the last cause. */
 function nameOf({ thrown }: Error): string {
-  const link = thrown.chain.at(-1);
+  const link = thrown.chain.at(hasRoot(thrown) ? -1 : 0);
   if (link === undefined) return 'An error';
   // Parsers of forms name the field beside the message.
   const { field } = link.properties;
@@ -53,8 +58,7 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
       const answered = isSent ? status : record.status;
       const isLost = status === null && outcome === 'aborted';
       const isFault = isLost || (answered !== null && answered >= 500);
-      // Of one that has a cause, root-cause tells.
-      if (isHidden || !isFault || (record.thrown.chain.length > 1 && !isSent)) return [];
+      if (isHidden || !isFault || (hasRoot(record.thrown) && !isSent)) return [];
       return [
         {
           ...common,

@@ -17,11 +17,11 @@ function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[
   const { chain, chainEnd } = thrown;
   const [first] = chain;
   const root = chain.at(-1);
-  if (first === undefined || root === undefined || chain.length < 2 || chainEnd === 'circular') return [];
+  if (first === undefined || root === undefined || chain.length < 2 || chainEnd !== 'root') return [];
   const frame = ownFrame(root.frames);
   const where = frame?.function === null || frame === undefined ? '' : `, thrown in ${frame.function},`;
-  const levels = `${count(chain.length - 1, 'level')} down`;
-  const depth = chainEnd === 'truncated' ? `${levels}; deeper causes were not recorded` : levels;
+  const skipped = chain.reduce((sum, link) => sum + (link.skipped ?? 0), 0);
+  const depth = `${count(chain.length - 1 + skipped, 'level')} down`;
   const sentence = `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${depth})`;
   return [
     {

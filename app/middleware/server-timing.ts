@@ -48,7 +48,7 @@ function entriesOf(context: Context): string[] {
     const beyond = context.beyond(fact);
     const count = facts.length + (beyond?.count ?? 0);
     if (count === 0) continue;
-    const ms = timeOf([...facts, ...(beyond?.stretches(nowMs) ?? [])], nowMs);
+    const ms = timeOf([...facts, ...(beyond?.stretches ?? [])], nowMs);
     entries.push(entry(name, `${count} ${count === 1 ? one : many}`, ms));
   }
   return entries;

@@ -1,6 +1,7 @@
 /** Commands of Redis -> facts `cache`: what the patches of ioredis and node-redis publish (channels/redis-command.ts). */
 import { isUtf8 } from 'node:buffer';
 import type { Context } from '../profiler/context.ts';
+import type { Repeating } from '../profiler/fact-list.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { failureText } from '../profiler/thrown-value.ts';
 import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
@@ -121,20 +122,14 @@ function isIntroduction({ name, args: [first] }: RedisCommand): boolean {
   return name.toUpperCase() === 'CLIENT' && String(first).toUpperCase() === 'SETINFO';
 }
 
+const REPEATED: Repeating<CacheFact> = { key: ({ caller, command }) => `${caller ?? ''}\n${command}` };
+
 export function observeCache({ tracker, findCaller }: ObserverParts): { close(): void } {
   const facts = new WeakMap<RedisCommand, { context: Context; fact: CacheFact }>();
-
-  /** Past the recording limit: not kept. */
-  const counted = new WeakMap<RedisCommand, { context: Context; startMs: number }>();
 
   function start(message: RedisCommand): void {
     const context = tracker.observed();
     if (context === undefined || isIntroduction(message)) return;
-    if (context.isFull('cache')) {
-      counted.set(message, { context, startMs: context.elapsedMs() });
-      context.beyond('cache')?.start(context.elapsedMs());
-      return;
-    }
     const { client, args, batch, connection } = message;
     const command = message.name.toUpperCase().slice(0, 50);
     const fact: CacheFact = {
@@ -155,25 +150,13 @@ export function observeCache({ tracker, findCaller }: ObserverParts): { close():
     };
     let bytes = FACT_BYTES + (fact.key?.length ?? 0);
     for (const { value } of fact.args) bytes += value.length;
-    context.add('cache', fact, bytes);
+    context.add('cache', fact, bytes, REPEATED);
     facts.set(message, { context, fact });
-  }
-
-  function endCounted(message: RedisCommand): void {
-    const entry = counted.get(message);
-    if (entry === undefined) return;
-    const { context, startMs } = entry;
-    const nowMs = context.elapsedMs();
-    const failed = message.error === undefined ? 0 : 1;
-    context.beyond('cache')?.end(nowMs, '', { durationMs: nowMs - startMs, failed });
   }
 
   function end(message: RedisCommand): void {
     const entry = facts.get(message);
-    if (entry === undefined) {
-      endCounted(message);
-      return;
-    }
+    if (entry === undefined) return;
     const { context, fact } = entry;
     if (message.sentMark !== null) fact.startMs = context.sinceStart(message.sentMark);
     fact.durationMs = context.elapsedMs() - fact.startMs;

@@ -2,7 +2,7 @@
  * console.* -> facts `log`. The wrapped methods pass everything on unchanged; a line written while another is being recorded is not recorded.
  * The wrapping of `log`, `info`, `debug`, `warn` and `error` goes with Node 20: later versions publish them on channels (`console.log`, …).
  */
-import { createLogGate, isLogFull, type LogGate, type LogLevel, recordLog } from './logs.ts';
+import { createLogGate, type LogGate, type LogLevel, recordLog } from './logs.ts';
 import type { ObserverParts } from './subscribe.ts';
 
 export interface ObserveConsoleOptions extends ObserverParts {
@@ -38,7 +38,7 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
 
   function note(method: Method, args: readonly unknown[], below: Write): void {
     const context = closed ? undefined : tracker.current();
-    if (context === undefined || isLogFull(context, METHODS[method])) return;
+    if (context === undefined) return;
     const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
     // `dir` and `table` take options after the value.
     const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;

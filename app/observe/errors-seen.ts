@@ -3,6 +3,7 @@
  * page: the fact stores the strongest of these, and the layer it came from. An error that wraps a recorded one replaces it.
  */
 import { type Context, createSlot } from '../profiler/context.ts';
+import type { Repeating } from '../profiler/fact-list.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
 import { field, isError, isObject, statusOf } from '../profiler/thrown-value.ts';
 
@@ -51,14 +52,20 @@ function passedOnBy(context: Context, value: unknown): ErrorFact['layer'] {
   return passed !== undefined && passed.value === value ? (passed.layer ?? null) : null;
 }
 
-/** Records an error, or adds to what is recorded of it. Returns its fact; null if the recording limit is reached. Never throws. */
-export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact | null {
+/** With its stack, about. */
+const ERROR_BYTES = 2000;
+/** Logged ones are many; the response was made of another one. */
+const REPEATED: Repeating<ErrorFact> = { key: () => '', failed: ({ origin }) => origin !== 'logged' };
+
+/** Records an error, or adds to what is recorded of it. Returns its fact. Never throws. */
+export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact {
   const { origin, status = null } = seen;
   const layer = seen.layer ?? passedOnBy(context, error);
   const known = context.all('error').find((fact) => isCausedBy(error, fact.error));
   if (known === undefined) {
     const fact: ErrorFact = { error, atMs: context.elapsedMs(), origin, status, layer };
-    return context.add('error', fact) ? fact : null;
+    context.add('error', fact, ERROR_BYTES, REPEATED);
+    return fact;
   }
   known.error = error;
   known.layer ??= layer;

@@ -49,11 +49,17 @@ export interface ErrorDescriberOptions {
   sourceBudgetMs?: number;
 }
 
-const LONGEST_CHAIN = 10;
+/** Of a chain of causes: the outer ones, and the inner ones, of which the last is the root. */
+const OUTER_CAUSES = 3;
+const INNER_CAUSES = 7;
+/** A chain that is longer has no end, most likely. */
+const MOST_CAUSES = 1000;
 const MOST_MEMBERS = 10;
 /** Links at most, over chain and members. */
 const MOST_LINKS = 30;
-const MOST_FRAMES = 50;
+/** Of a stack: where the error was thrown, and where the request came in. */
+const TOP_FRAMES = 35;
+const BOTTOM_FRAMES = 15;
 /** Frames with an excerpt at most: per link, and in all. */
 const EXCERPTS_PER_LINK = 4;
 const MOST_EXCERPTS = 20;
@@ -78,14 +84,6 @@ function unparsedPlace(value: object, stack: string, message: string): RawFrame 
   if (named !== null) return named;
   const place = headPlace(message);
   return place !== null && place.location === field(value, 'path') ? place : null;
-}
-
-/** Its `cause`; for an error that a library made of one of the application, without a frame of its code, what the library kept of it. */
-function causeOf(value: object, link: ThrownLink | undefined): unknown {
-  if (has(value, 'cause')) return field(value, 'cause');
-  if (link?.frames.some(({ kind }) => kind === 'own')) return undefined;
-  const original = has(value, 'original') ? field(value, 'original') : undefined;
-  return isObject(original) && isError(original) ? original : undefined;
 }
 
 function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null {
@@ -156,30 +154,36 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return { ...frame, excerpt };
   }
 
-  function framesOf(
-    value: object,
-    message: string,
-    budget: Budget,
-  ): { frames: ThrownFrame[]; dropped: number } {
+  function framesOf(value: object, message: string, budget: Budget): ThrownFrame[] {
     const stack = textOf(field(value, 'stack'));
-    if (stack === null) return { frames: [], dropped: 0 };
+    if (stack === null) return [];
     const name = textOf(field(value, 'name')) ?? 'Error';
     const raw = parseStack(withoutProfilerFrames(stack), name, message);
     const unparsed = unparsedPlace(value, stack, message);
     if (unparsed !== null) raw.unshift(unparsed);
     let own = 0;
-    const frames = raw.slice(0, MOST_FRAMES).map((one) => {
+    const skipped = Math.max(0, raw.length - TOP_FRAMES - BOTTOM_FRAMES);
+    if (skipped > 0) raw.splice(TOP_FRAMES, skipped);
+    return raw.map((one, index) => {
       const frame = locate(one, budget, own < EXCERPTS_PER_LINK);
       if (frame.kind === 'own') own++;
-      return frame;
+      return skipped > 0 && index === TOP_FRAMES ? { ...frame, skipped } : frame;
     });
-    return { frames, dropped: raw.length - frames.length };
+  }
+
+  /** Its `cause`; for an error that a library made of one of the application, without a frame of its code, what the library kept of it. */
+  function causeOf(value: object): unknown {
+    if (has(value, 'cause')) return field(value, 'cause');
+    const original = has(value, 'original') ? field(value, 'original') : undefined;
+    if (!isObject(original) || !isError(original)) return undefined;
+    const frames = framesOf(value, '', { links: 0, excerpts: 0, deadline: 0 });
+    return frames.some(({ kind }) => kind === 'own') ? undefined : original;
   }
 
   function describeObject(value: object, budget: Budget, above: ReadonlySet<object>): ThrownLink {
     const error = isError(value);
     const whole = error ? (textOf(field(value, 'message')) ?? '') : messageOfValue(value);
-    const { frames, dropped } = framesOf(value, whole, budget);
+    const frames = framesOf(value, whole, budget);
     const members = membersOf(value);
     const errors: Thrown[] = [];
     for (let index = 0; index < Math.min(members.length, MOST_MEMBERS); index++) {
@@ -195,7 +199,6 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       status: statusOf(value),
       properties: propertiesOf(value),
       frames,
-      framesDropped: dropped,
       errors,
       errorsDropped: errors.length > 0 ? members.length - errors.length : 0,
     };
@@ -210,25 +213,37 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     };
   }
 
-  /** Follows the causes of a value; `above` are the errors that contain it. */
+  /** A value and its causes; `above` are the errors that contain it. */
+  function causesOf(
+    value: unknown,
+    above: ReadonlySet<object>,
+  ): { values: unknown[]; end: Thrown['chainEnd'] } {
+    const values = [value];
+    const seen = new Set(above);
+    for (let last = value; isObject(last); last = values.at(-1)) {
+      seen.add(last);
+      const cause = causeOf(last);
+      if (cause === undefined || cause === null) break;
+      if (isObject(cause) && seen.has(cause)) return { values, end: 'circular' };
+      if (values.length >= MOST_CAUSES) return { values, end: 'truncated' };
+      values.push(cause);
+    }
+    return { values, end: 'root' };
+  }
+
   function describe(value: unknown, budget: Budget, above: ReadonlySet<object>): Thrown {
+    const { values, end } = causesOf(value, above);
+    const skipped = Math.max(0, values.length - OUTER_CAUSES - INNER_CAUSES);
     const chain: ThrownLink[] = [];
     const seen = new Set(above);
-    let next: unknown = value;
-    for (;;) {
-      budget.links--;
-      if (!isObject(next)) {
-        chain.push(describeScalar(next));
-        return { chain, chainEnd: 'root' };
-      }
-      seen.add(next);
-      chain.push(describeObject(next, budget, seen));
-      const cause = causeOf(next, chain.at(-1));
-      if (cause === undefined || cause === null) return { chain, chainEnd: 'root' };
-      if (isObject(cause) && seen.has(cause)) return { chain, chainEnd: 'circular' };
-      if (chain.length >= LONGEST_CHAIN || budget.links <= 0) return { chain, chainEnd: 'truncated' };
-      next = cause;
+    for (const [index, one] of values.entries()) {
+      if (isObject(one)) seen.add(one);
+      if (index >= OUTER_CAUSES && index < OUTER_CAUSES + skipped) continue;
+      if (budget.links-- <= 0 && chain.length > 0) return { chain, chainEnd: 'truncated' };
+      const link = isObject(one) ? describeObject(one, budget, seen) : describeScalar(one);
+      chain.push(skipped > 0 && index === OUTER_CAUSES + skipped ? { ...link, skipped } : link);
     }
+    return { chain, chainEnd: end };
   }
 
   return (value) => {

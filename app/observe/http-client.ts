@@ -7,6 +7,7 @@ import diagnostics from 'node:diagnostics_channel';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
+import type { Repeating } from '../profiler/fact-list.ts';
 import { AGENT_ASKED, publishAgent } from './channels/http-agent.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
@@ -118,6 +119,13 @@ function messageOf(error: unknown): string {
 }
 
 /** `bodyBytes`: of each body that are kept; default: none. */
+/** A line calls a server again. */
+const REPEATED: Repeating<CallFact> = {
+  key: ({ caller, method, url }) =>
+    `${caller ?? ''}\n${method} ${/^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? ''}`,
+  failed: ({ status, error }) => (status === null ? error !== null : status >= 500),
+};
+
 export function observeHttpClient({
   tracker,
   findCaller,
@@ -125,8 +133,6 @@ export function observeHttpClient({
 }: ObserverParts & { bodyBytes?: number }): { close(): void } {
   const bodies = createCallBodies(bodyBytes);
   const pending = new WeakMap<object, Pending>();
-  /** Past the recording limit: not kept. */
-  const counted = new WeakMap<object, { context: Context; startMs: number }>();
   const undo: (() => void)[] = [];
 
   const callers = new WeakMap<object, string | null>();
@@ -155,12 +161,6 @@ export function observeHttpClient({
   ): Pending | null {
     const context = tracker.observed();
     if (context === undefined) return null;
-    if (context.isFull('call')) {
-      const startMs = context.elapsedMs();
-      context.beyond('call')?.start(startMs);
-      counted.set(key, { context, startMs });
-      return null;
-    }
     const fact: CallFact = {
       ...call,
       status: null,
@@ -175,7 +175,7 @@ export function observeHttpClient({
     };
     let bytes = FACT_BYTES + fact.url.length;
     for (const part of fact.requestHeaders) bytes += part.length;
-    context.add('call', fact, bytes);
+    context.add('call', fact, bytes, REPEATED);
     const entry = { context, fact };
     pending.set(key, entry);
     return entry;
@@ -195,14 +195,6 @@ export function observeHttpClient({
   function failed(entry: Pending, error: unknown): void {
     entry.fact.error ??= messageOf(error);
     end(entry);
-  }
-
-  /** The end of a call past the recording limit. */
-  function count(key: object, failed = 0): void {
-    const entry = counted.get(key);
-    if (entry === undefined || !counted.delete(key)) return;
-    const nowMs = entry.context.elapsedMs();
-    entry.context.beyond('call')?.end(nowMs, '', { durationMs: nowMs - entry.startMs, failed });
   }
 
   /** An error thrown by a subscriber would be an uncaught exception in the host. */
@@ -266,12 +258,10 @@ export function observeHttpClient({
   on('undici:request:trailers', ({ request }: { request: object }) => {
     const entry = pending.get(request);
     if (entry !== undefined) end(entry);
-    else count(request);
   });
   on('undici:request:error', ({ request, error }: { request: object; error: unknown }) => {
     const entry = pending.get(request);
     if (entry !== undefined) failed(entry, error);
-    else count(request, 1);
   });
 
   if (bodyBytes > 0) {
@@ -290,7 +280,7 @@ export function observeHttpClient({
     on(name, ({ request }: { request: ClientRequest }) => {
       if (tracker.current() !== undefined) callers.set(request, callerOf());
       const context = bodyBytes > 0 ? tracker.observed() : undefined;
-      if (context !== undefined && !context.isFull('call')) bodies.tapRequest(context, request);
+      if (context !== undefined) bodies.tapRequest(context, request);
     });
   const restoreAgent = publishAgent();
   if (restoreAgent !== null) undo.push(restoreAgent);
@@ -312,10 +302,7 @@ export function observeHttpClient({
     'http.client.response.finish',
     ({ request, response }: { request: ClientRequest; response: IncomingMessage }) => {
       const entry = pending.get(request);
-      if (entry === undefined) {
-        response.once('close', () => count(request));
-        return;
-      }
+      if (entry === undefined) return;
       answered(entry, response.statusCode ?? null, response.rawHeaders);
       if (bodyBytes > 0) bodies.tapResponse(entry.context, entry.fact, response);
       response.once('close', () => {
@@ -328,10 +315,7 @@ export function observeHttpClient({
   );
   on('http.client.request.error', ({ request, error }: { request: ClientRequest; error: unknown }) => {
     const entry = pending.get(request);
-    if (entry === undefined) {
-      count(request, 1);
-      return;
-    }
+    if (entry === undefined) return;
     const { port } = error as { port?: unknown };
     if (typeof port === 'number' && isHostForwarded(request)) entry.fact.url = urlOf(request, port);
     failed(entry, error);

@@ -10,7 +10,7 @@ import type { FindCaller } from './caller.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
 import { type Builder, watchBuilders } from './knex-builders.ts';
-import { countBeyond, type QueryRecorder } from './queries.ts';
+import { type QueryRecorder, REPEATED_QUERY } from './queries.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import { bindingTypes, bytesOf, messageOf, rowsOf, statementOf, textOf } from './statement.ts';
 
@@ -172,7 +172,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     if (types !== null) fact.types = types;
     if (wait?.opened === true) fact.opened = true;
     if (wait !== null) noteHolders(fact, wait.held);
-    context.add('query', fact, bytesOf(fact.sql, fact.bindings));
+    context.add('query', fact, bytesOf(fact.sql, fact.bindings), REPEATED_QUERY);
     return fact;
   }
 
@@ -230,24 +230,10 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     return answer;
   }
 
-  /** Past the recording limit: counted and timed, not kept. */
-  function count(context: Context, query: unknown, send: () => Promise<unknown>): Promise<unknown> {
-    const startMs = context.elapsedMs();
-    context.beyond('query')?.start(startMs);
-    const answer = queries === undefined ? send() : queries.covered(send);
-    const { sql } = statementOf(query);
-    answer.then(
-      (result) => countBeyond(context, startMs, { sql, rows: rowsOf(result), failed: false }),
-      () => countBeyond(context, startMs, { sql, rows: null, failed: true }),
-    );
-    return answer;
-  }
-
   function query(this: Client, connection: Connection, statement: unknown): Promise<unknown> {
     const context = contextOf(this);
     if (context === null) return original.query.call(this, connection, statement);
     const send = (): Promise<unknown> => original.query.call(this, connection, statement);
-    if (context.isFull('query')) return count(context, statement, send);
     const caller = knownCallerOf(statement) ?? findCaller?.(querySent) ?? builtAt(statement);
     return watch(context, { connection, query: statement, caller }, send);
   }
@@ -256,7 +242,6 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const context = contextOf(this);
     if (context === null) return original.stream.call(this, connection, statement, ...rest);
     const send = (): Promise<unknown> => original.stream.call(this, connection, statement, ...rest);
-    if (context.isFull('query')) return count(context, statement, send);
     const caller = knownCallerOf(statement) ?? findCaller?.(streamSent) ?? null;
     return watch(context, { connection, query: statement, caller }, send);
   }

@@ -35,7 +35,7 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
     return { label, caller: callerOf(call as OrmCall) };
   });
   const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
-    if (tracker.observed()?.isFull('query') !== false || calls.getStore() !== undefined) return;
+    if (tracker.observed() === undefined || calls.getStore() !== undefined) return;
     const caller = findCaller?.({ near: AWAITED_NEAR, frames: FRAMES, isOwn: true }) ?? null;
     if (caller !== null) call.caller = caller;
   });

@@ -4,6 +4,7 @@
  * running their code.
  */
 import type { Context } from '../profiler/context.ts';
+import type { Repeating } from '../profiler/fact-list.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { loggedErrorOf, recordError } from './errors-seen.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
@@ -174,12 +175,11 @@ function sizeOf(value: Json | null): number {
   return typeof value === 'object' ? JSON.stringify(value).length : 8;
 }
 
-/** Whether the recording limit is reached; the line is then only counted, by its level. */
-export function isLogFull(context: Context, level: LogLevel): boolean {
-  if (!context.isFull('log')) return false;
-  context.beyond('log')?.note(level);
-  return true;
-}
+/** A line repeats with its level. */
+const REPEATED: Repeating<LogFact> = {
+  key: ({ caller, level }) => `${caller ?? ''}\n${level}`,
+  matters: ({ level }) => level === 'error' || level === 'warn',
+};
 
 /** Adds one line to a request. Never throws. */
 export function recordLog(
@@ -191,8 +191,7 @@ export function recordLog(
     if (logged !== null) recordError(context, logged, { origin: 'logged' });
     const line = formatLog(args);
     const fact: LogFact = { level, channel, ...line, caller, atMs: context.elapsedMs() };
-    if (!context.add('log', fact, 150 + line.message.length + sizeOf(line.context)))
-      context.beyond('log')?.note(level);
+    context.add('log', fact, 150 + line.message.length + sizeOf(line.context), REPEATED);
   } catch {
     // The line is not recorded.
   }

@@ -5,7 +5,7 @@
  */
 import type { Context } from '../profiler/context.ts';
 import { readLine } from './log-lines.ts';
-import { isLogFull, type LogObserverParts, plainText, recordLog } from './logs.ts';
+import { type LogObserverParts, plainText, recordLog } from './logs.ts';
 
 type Write = (this: unknown, chunk: unknown, ...rest: unknown[]) => boolean;
 
@@ -57,7 +57,6 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
       const text = plainText(chunk.slice(0, LONGEST)).trimEnd();
       if (text === '') return;
       const line = readLine(text, name);
-      if (isLogFull(context, line.level)) return;
       const isOver = context.ended || context.first('response')?.isSent === true;
       recordLog(context, {
         level: line.level,

@@ -5,7 +5,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { loggedErrorOf } from './errors-seen.ts';
 import { readJsonLine } from './log-lines.ts';
-import { isLogFull, type LogObserverParts, recordLog } from './logs.ts';
+import { type LogObserverParts, recordLog } from './logs.ts';
 
 const FINISHED = 'tracing:pino_asJson:end';
 
@@ -17,7 +17,7 @@ export function observePino({ tracker, gate, findCaller }: LogObserverParts): { 
     // If its stream is standard output, the same text is written there next.
     gate.last = result;
     const line = readJsonLine(result.trimEnd());
-    if (line === null || isLogFull(context, line.level)) return;
+    if (line === null) return;
     recordLog(context, {
       level: line.level,
       channel: line.channel ?? 'pino',

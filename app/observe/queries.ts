@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import type { Repeating } from '../profiler/fact-list.ts';
 import type { FindCaller } from './caller.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
@@ -38,10 +39,7 @@ export interface QueryStart {
 /** A statement between its start and its end. */
 export interface RunningQuery {
   context: Context;
-  /** null past the recording limit: it is counted, not kept. */
-  fact: QueryFact | null;
-  startMs: number;
-  sql: string;
+  fact: QueryFact;
 }
 
 export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings' | 'connection'>> {
@@ -110,16 +108,8 @@ const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 export const ENDS =
   /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
 
-/** The end of a statement that is not kept. */
-export function countBeyond(
-  context: Context,
-  startMs: number,
-  { sql, rows, failed }: { sql: string; rows: number | null; failed: boolean },
-): void {
-  const nowMs = context.elapsedMs();
-  const counted = { durationMs: nowMs - startMs, rows: rows ?? 0, failed: failed ? 1 : 0 };
-  context.beyond('query')?.end(nowMs, truncateText(sql, SQL_LENGTH), counted);
-}
+/** A statement repeats with its line. */
+export const REPEATED_QUERY: Repeating<QueryFact> = { key: ({ caller, sql }) => `${caller ?? ''}\n${sql}` };
 
 export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorderOptions): QueryRecorder {
   const connections = new WeakMap<object, Connection>();
@@ -232,33 +222,23 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   }
 
   function add(context: Context, fact: QueryFact): void {
-    context.add('query', fact, bytesOf(fact.sql, fact.bindings));
+    context.add('query', fact, bytesOf(fact.sql, fact.bindings), REPEATED_QUERY);
   }
 
   return {
     calls,
     start(query) {
       const context = contextOf();
-      const isFull = context?.isFull('query') === true;
-      if (context === null || isFull) {
+      if (context === null) {
         const known = isCovered ? undefined : connections.get(query.connection ?? query);
         transactionOf(known ?? null, query.sql);
-      }
-      if (context === null) return null;
-      const running = { context, startMs: context.elapsedMs(), sql: query.sql };
-      if (isFull) {
-        context.beyond('query')?.start(running.startMs);
-        return { ...running, fact: null };
+        return null;
       }
       const fact = factOf(context, query);
       add(context, fact);
-      return { ...running, fact };
+      return { context, fact };
     },
-    end({ context, fact, startMs, sql: started }, { rows = null, error, sql, bindings, connection }) {
-      if (fact === null) {
-        countBeyond(context, startMs, { sql: sql ?? started, rows, failed: error !== undefined });
-        return;
-      }
+    end({ context, fact }, { rows = null, error, sql, bindings, connection }) {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (error !== undefined) fact.error = messageOf(error);
@@ -287,7 +267,6 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
       connectionOf(connection, system).holder = null;
     },
     refused(context, query, { sinceMs, error, held }) {
-      if (context.isFull('query')) return;
       const waitMs = context.elapsedMs() - sinceMs;
       const fact = factOf(context, { ...query, sql: '' });
       add(

@@ -3,6 +3,7 @@
  * begins and ends. Nothing thrown here reaches the host.
  */
 import { type Context, createSlot } from '../profiler/context.ts';
+import type { Repeating } from '../profiler/fact-list.ts';
 import type { Json } from '../profiler/json.ts';
 import { type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
@@ -39,10 +40,9 @@ export interface Frame {
   fact: ViewFact;
   /** Among the views of its request; null beyond the recording limit. */
   index: number | null;
-  /** Past the recording limit: only counted and timed. */
-  isCounted?: true;
 }
 
+const REPEATED: Repeating<ViewFact> = { key: ({ caller, name }) => `${caller ?? ''}\n${name}` };
 const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
 /** What Express and EJS add to the locals of the application. */
 const NOT_OURS = new Set(['settings', '_locals', 'cache', 'filename', 'views']);
@@ -107,7 +107,7 @@ export function createViewTrace(): ViewTrace {
     return innermost.get(context) ?? unendedPage(context);
   }
 
-  function add(context: Context, { name, file, data, caller, isPart }: BegunView, isFull: boolean): Frame {
+  function add(context: Context, { name, file, data, caller, isPart }: BegunView): Frame {
     const above = isPart === true ? running(context) : (innermost.get(context) ?? null);
     const fact: ViewFact = {
       name,
@@ -117,32 +117,24 @@ export function createViewTrace(): ViewTrace {
       depth: above === null ? 0 : above.fact.depth + 1,
       parent: above?.index ?? null,
       // A partial receives the same locals again; only the page's are recorded. Those of an error page are its request's profile.
-      locals: above === null && !isFull && context.kind !== 'error_page' ? localsOf(data) : {},
+      locals: above === null && context.kind !== 'error_page' ? localsOf(data) : {},
       caller,
       error: null,
     };
-    if (isFull) {
-      context.beyond('view')?.start(fact.startMs);
-      return { fact, index: null, isCounted: true };
-    }
     const index = context.all('view').length;
-    const kept = context.add('view', fact, FACT_BYTES + name.length + sizeOf(fact.locals));
-    return { fact, index: kept ? index : null };
+    const isFirst = context.add('view', fact, FACT_BYTES + name.length + sizeOf(fact.locals), REPEATED);
+    return { fact, index: isFirst ? index : null };
   }
 
-  function end(context: Context, { fact, isCounted }: Frame): void {
-    if (fact.durationMs !== null) return;
-    fact.durationMs = context.elapsedMs() - fact.startMs;
-    if (isCounted !== true) return;
-    const failed = fact.error === null ? 0 : 1;
-    context.beyond('view')?.end(context.elapsedMs(), '', { durationMs: fact.durationMs, failed });
+  function end(context: Context, { fact }: Frame): void {
+    fact.durationMs ??= context.elapsedMs() - fact.startMs;
   }
 
   return {
     running,
     open(context, begun) {
       try {
-        return add(context, begun, context.isFull('view'));
+        return add(context, begun);
       } catch {
         // A host's proxy may throw on any access.
         return null;

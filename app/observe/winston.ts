@@ -4,7 +4,7 @@
  */
 import { loggedErrorOf } from './errors-seen.ts';
 import { levelOf } from './log-lines.ts';
-import { isLogFull, type LogObserverParts, recordLog } from './logs.ts';
+import { type LogObserverParts, recordLog } from './logs.ts';
 
 type Write = (this: WinstonLogger, info: unknown, ...rest: unknown[]) => unknown;
 
@@ -53,7 +53,6 @@ export function observeWinston(
     const { level, label } = line;
     if (typeof level !== 'string' || logger.isLevelEnabled?.(level) === false) return;
     const known = levelOf(level) ?? 'info';
-    if (isLogFull(context, known)) return;
     recordLog(context, {
       level: known,
       channel: typeof label === 'string' ? label : 'winston',

@@ -1,9 +1,10 @@
-/** Facts of one kind past the recording limit: they are counted and timed instead of stored, so that totals are correct. */
+/** Facts of one kind past the recording limit: they are counted and timed by what repeats, so that totals are correct. */
 
 export interface Counted {
   count: number;
   /** Sum over all of them. */
   durationMs: number;
+  slowestMs: number;
   failed: number;
   /** Rows that statements returned or changed. */
   rows: number;
@@ -15,55 +16,68 @@ export interface Stretch {
   durationMs: number;
 }
 
-/** Different keys that are counted apart; the rest is counted together, under ''. */
+export interface BeyondFacts {
+  readonly count: number;
+  readonly byKey: ReadonlyMap<string, Counted>;
+  readonly stretches: readonly Stretch[];
+}
+
+/** Different keys that are counted apart, and their characters; the rest is counted together, under ''. */
 const MOST_KEYS = 200;
+const MOST_KEY_CHARACTERS = 64 * 1024;
 const MOST_STRETCHES = 200;
 /** Stretches closer than this are one; doubled as often as there are too many. */
 const TOUCHING_MS = 0.05;
 
+function merged(stretches: readonly Stretch[], touchingMs: number): Stretch[] {
+  const all: Stretch[] = [];
+  for (const { startMs, durationMs } of stretches.toSorted((a, b) => a.startMs - b.startMs)) {
+    const last = all.at(-1);
+    if (last === undefined || startMs - last.startMs - last.durationMs > touchingMs)
+      all.push({ startMs, durationMs });
+    else last.durationMs = Math.max(last.durationMs, startMs + durationMs - last.startMs);
+  }
+  return all;
+}
+
 export class BeyondLimit {
   count = 0;
-  /** By statement, or by level of a log line. */
+  /** By statement or line, with its place. */
   readonly byKey = new Map<string, Counted>();
-  readonly #stretches: Stretch[] = [];
-  #running = 0;
-  #sinceMs = 0;
+  #characters = 0;
+  #stretches: Stretch[] = [];
   #touchingMs = TOUCHING_MS;
 
-  /** One began; `end` must follow. */
-  start(atMs: number): void {
-    if (this.#running++ === 0) this.#sinceMs = atMs;
-  }
-
-  end(atMs: number, key: string, { durationMs, failed = 0, rows = 0 }: Partial<Counted>): void {
-    this.note(key, { durationMs: durationMs ?? 0, failed, rows });
-    if (--this.#running === 0) this.#add(this.#sinceMs, atMs);
-  }
-
-  /** One without a duration. */
-  note(key: string, { durationMs = 0, failed = 0, rows = 0 }: Partial<Counted> = {}): void {
-    const name = this.byKey.has(key) || this.byKey.size < MOST_KEYS ? key : '';
-    const known = this.byKey.get(name) ?? { count: 0, durationMs: 0, failed: 0, rows: 0 };
+  add(key: string, { durationMs, failed, rows }: Pick<Counted, 'durationMs' | 'failed' | 'rows'>): void {
+    const name = this.byKey.has(key) || this.#hasRoomFor(key) ? key : '';
+    let known = this.byKey.get(name);
+    if (known === undefined) {
+      known = { count: 0, durationMs: 0, slowestMs: 0, failed: 0, rows: 0 };
+      this.byKey.set(name, known);
+      this.#characters += name.length;
+    }
     known.count++;
     known.durationMs += durationMs;
+    known.slowestMs = Math.max(known.slowestMs, durationMs);
     known.failed += failed;
     known.rows += rows;
-    this.byKey.set(name, known);
   }
 
-  /** In the order of their start; `nowMs` ends the one that is still running. */
-  stretches(nowMs: number): Stretch[] {
-    const running = this.#running > 0 ? [{ startMs: this.#sinceMs, durationMs: nowMs - this.#sinceMs }] : [];
-    return [...this.#stretches, ...running];
+  /** One of them ran then. */
+  ran(stretch: Stretch): void {
+    this.#stretches.push(stretch);
+    if (this.#stretches.length <= MOST_STRETCHES * 2) return;
+    this.#stretches = merged(this.#stretches, this.#touchingMs);
+    while (this.#stretches.length > MOST_STRETCHES)
+      this.#stretches = merged(this.#stretches, (this.#touchingMs *= 2));
   }
 
-  #add(startMs: number, endMs: number): void {
-    const last = this.#stretches.at(-1);
-    if (last !== undefined && startMs - last.startMs - last.durationMs <= this.#touchingMs)
-      last.durationMs = endMs - last.startMs;
-    else this.#stretches.push({ startMs, durationMs: endMs - startMs });
-    if (this.#stretches.length <= MOST_STRETCHES) return;
-    this.#touchingMs *= 2;
-    for (const { startMs: from, durationMs } of this.#stretches.splice(0)) this.#add(from, from + durationMs);
+  /** In the order of their start, with those of the ones that still run. */
+  stretches(running: readonly Stretch[]): Stretch[] {
+    return merged([...this.#stretches, ...running], this.#touchingMs);
+  }
+
+  #hasRoomFor(key: string): boolean {
+    return this.byKey.size < MOST_KEYS && this.#characters + key.length <= MOST_KEY_CHARACTERS;
   }
 }

@@ -8,7 +8,8 @@ import type { Channel } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { inspect } from 'node:util';
-import { BeyondLimit } from './beyond-limit.ts';
+import type { BeyondFacts } from './beyond-limit.ts';
+import { FactList, type Repeating, type Room } from './fact-list.ts';
 import type { FactName, Facts } from './facts.ts';
 import type { Fate } from './ledger.ts';
 import type { SummaryReason } from './recording-limit.ts';
@@ -21,20 +22,13 @@ export const PROFILE_KINDS = ['request', 'error_page', 'profiler', 'job', 'comma
 export type ProfileKind = (typeof PROFILE_KINDS)[number];
 export type WorkKind = 'job' | 'command';
 
-export interface ContextLimits {
-  /** Facts recorded per kind. */
-  factsPerKind: number;
-  /** Bytes of all facts together, as estimated by the observers that add them. */
-  bytes: number;
-}
+/** Bytes of the first facts of a request, as estimated by the observers that add them. */
+const MOST_BYTES = 1024 * 1024;
 
-/** Above this share of the bytes `isFull` is true for every kind, so that observers stop making facts. */
-const NEARLY_SPENT = 0.95;
+/** Of a fact beside its texts, at least. */
+const FACT_BYTES = 100;
 
 const NONE: readonly unknown[] = [];
-const NOTHING_DROPPED: ReadonlyMap<string, number> = new Map();
-
-const defaultContextLimits: ContextLimits = { factsPerKind: 1000, bytes: 1024 * 1024 };
 
 export interface ContextOptions {
   token: string;
@@ -42,7 +36,6 @@ export interface ContextOptions {
   parent?: string | null;
   /** Why only a summary is recorded; default: it is recorded in full. */
   summary?: SummaryReason | null;
-  limits?: ContextLimits | undefined;
 }
 
 export class Context {
@@ -64,10 +57,8 @@ export class Context {
   readonly startedAt: number;
   readonly #startedMark: number;
   #endedMark: number | null = null;
-  readonly #facts = new Map<string, unknown[]>();
-  #beyond: Map<string, BeyondLimit> | null = null;
-  readonly #limits: ContextLimits;
-  #bytes = 0;
+  readonly #facts = new Map<string, FactList>();
+  readonly #room: Room = { bytes: MOST_BYTES, used: 0 };
   #awaited: Set<Promise<unknown>> | null = null;
   /** Called when a fact arrives after the response finished; set by the recorder. */
   onLateFact: ((context: Context) => void) | null = null;
@@ -79,12 +70,11 @@ export class Context {
   /** Called before `layer` changes; set by the middleware that attributes header writes. */
   onLayerChange: ((context: Context) => void) | null = null;
 
-  constructor({ token, kind, parent = null, summary = null, limits = defaultContextLimits }: ContextOptions) {
+  constructor({ token, kind, parent = null, summary = null }: ContextOptions) {
     this.token = token;
     this.kind = kind;
     this.parent = parent;
     this.summary = summary;
-    this.#limits = limits;
     this.startedAt = Date.now();
     this.#startedMark = performance.now();
   }
@@ -144,64 +134,51 @@ export class Context {
   }
 
   /**
-   * Adds a fact. `bytes` is its size in memory, estimated cheaply by the caller (lengths of its long strings). Returns false, and
-   * counts the fact as dropped, if the recording limit is reached.
+   * Adds a fact. `bytes` is its size in memory, estimated cheaply by the caller (lengths of its long strings). Past the recording limit
+   * (fact-list.ts) it returns false: the fact may be kept or only counted, and its place among those of its kind is not final.
    */
-  add<N extends FactName>(name: N, fact: Facts[N], bytes = 0): boolean {
-    const list = this.#facts.get(name);
-    const { factsPerKind, bytes: mostBytes } = this.#limits;
-    if ((list?.length ?? 0) >= factsPerKind || this.#bytes + bytes > mostBytes) {
-      this.#countDropped(name);
-      return false;
-    }
-    if (list === undefined) this.#facts.set(name, [fact]);
-    else list.push(fact);
-    this.#bytes += bytes;
+  add<N extends FactName>(name: N, fact: Facts[N], bytes = 0, repeating?: Repeating<Facts[N]>): boolean {
+    let list = this.#facts.get(name);
+    if (list === undefined) this.#facts.set(name, (list = new FactList(this.#room)));
+    const isFirst = list.add(fact, bytes + FACT_BYTES, repeating as Repeating<unknown> | undefined);
     if (this.#endedMark !== null) this.onLateFact?.(this);
-    return true;
+    return isFirst;
   }
 
-  /**
-   * True, and counts one fact as dropped, if the recording limit is reached. Observers ask before they make a fact, so that dropped
-   * facts cost almost nothing.
-   */
+  /** True, and counts one fact, if the recording limit is reached. For facts that are expensive to make and of which none matters more than others. */
   isFull(name: FactName): boolean {
-    const { factsPerKind, bytes } = this.#limits;
-    const spent = this.#bytes > bytes * NEARLY_SPENT;
-    if (!spent && (this.#facts.get(name)?.length ?? 0) < factsPerKind) return false;
-    this.#countDropped(name);
+    const list = this.#facts.get(name);
+    if (list?.isFull !== true) return false;
+    list.count();
     return true;
   }
 
-  #countDropped(name: string): void {
-    this.#beyond ??= new Map();
-    const beyond = this.#beyond.get(name) ?? new BeyondLimit();
-    beyond.count++;
-    this.#beyond.set(name, beyond);
+  /** What is only counted of a kind; undefined if all of it is kept. */
+  beyond(name: FactName): BeyondFacts | undefined {
+    return this.#facts.get(name)?.beyond(this.elapsedMs());
   }
 
-  /** What was counted of a kind after its recording limit was reached; undefined if all of it was recorded. */
-  beyond(name: FactName): BeyondLimit | undefined {
-    return this.#beyond?.get(name);
-  }
-
-  /** All facts of a kind in the order they were added. */
+  /** All facts of a kind that are kept, in the order they were added. */
   all<N extends FactName>(name: N): readonly Facts[N][] {
-    return (this.#facts.get(name) ?? NONE) as readonly Facts[N][];
+    return (this.#facts.get(name)?.all() ?? NONE) as readonly Facts[N][];
   }
 
   first<N extends FactName>(name: N): Facts[N] | undefined {
-    return this.#facts.get(name)?.[0] as Facts[N] | undefined;
+    return this.all(name)[0];
   }
 
   last<N extends FactName>(name: N): Facts[N] | undefined {
-    return this.#facts.get(name)?.at(-1) as Facts[N] | undefined;
+    return this.all(name).at(-1);
   }
 
-  /** Number of facts of each kind that were dropped because the recording limit was reached. */
+  /** Number of facts of each kind that are only counted. */
   get dropped(): ReadonlyMap<string, number> {
-    if (this.#beyond === null) return NOTHING_DROPPED;
-    return new Map(Array.from(this.#beyond, ([name, { count }]) => [name, count]));
+    const counts = new Map<string, number>();
+    for (const [name, list] of this.#facts) {
+      const { count = 0 } = list.beyond(this.elapsedMs()) ?? {};
+      if (count > 0) counts.set(name, count);
+    }
+    return counts;
   }
 
   /** Makes the final profile wait for `fact`, which is read beside the request; the recorder limits the wait. */

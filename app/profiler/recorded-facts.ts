@@ -2,7 +2,7 @@
  * Facts of a request as its record has them: plain, masked, with times rounded to microseconds. Panels read them when somebody
  * looks at the request.
  */
-import type { Counted, Stretch } from './beyond-limit.ts';
+import type { BeyondFacts, Counted, Stretch } from './beyond-limit.ts';
 import type { Context } from './context.ts';
 import type { FactName, Facts } from './facts.ts';
 
@@ -13,12 +13,6 @@ export interface FactReader {
   last<N extends FactName>(name: N): Facts[N] | undefined;
   /** Facts past the recording limit; undefined if all were recorded. */
   beyond(name: FactName): BeyondFacts | undefined;
-}
-
-export interface BeyondFacts {
-  readonly count: number;
-  readonly byKey: ReadonlyMap<string, Counted>;
-  readonly stretches: readonly Stretch[];
 }
 
 /** As stored. */
@@ -53,19 +47,15 @@ function withRoundedTimes(fact: unknown): unknown {
 function recordBeyond({ count, byKey, stretches }: BeyondFacts): RecordedBeyond {
   return {
     count,
-    byKey: [...byKey].map(([key, counted]) => [key, { ...counted, durationMs: rounded(counted.durationMs) }]),
+    byKey: [...byKey].map(([key, counted]) => [
+      key,
+      { ...counted, durationMs: rounded(counted.durationMs), slowestMs: rounded(counted.slowestMs) },
+    ]),
     stretches: stretches.map(({ startMs, durationMs }) => ({
       startMs: rounded(startMs),
       durationMs: rounded(durationMs),
     })),
   };
-}
-
-/** Of a request that may still run. */
-export function beyondOf(context: Context, name: FactName): BeyondFacts | undefined {
-  const beyond = context.beyond(name);
-  if (beyond === undefined) return undefined;
-  return { count: beyond.count, byKey: beyond.byKey, stretches: beyond.stretches(context.elapsedMs()) };
 }
 
 /** What a record has of these kinds of facts. */
@@ -75,7 +65,7 @@ export function recordFacts(context: Context, names: readonly FactName[]): Recor
   for (const name of names) {
     const list = context.all(name);
     if (list.length > 0) facts[name] = list.map(withRoundedTimes);
-    const more = beyondOf(context, name);
+    const more = context.beyond(name);
     if (more !== undefined) beyond[name] = recordBeyond(more);
   }
   return {

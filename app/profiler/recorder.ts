@@ -6,7 +6,7 @@ import { type BuiltProfile, createProfileBuilder, type ProfileBuilderOptions } f
 import { createConclude, type SharedValue } from './conclude.ts';
 import type { EarlierRequest, FindingRule } from './finding-rule.ts';
 import type { Context, ProfileKind, WorkKind } from './context.ts';
-import { Context as RequestContext, type ContextLimits, type ContextOptions } from './context.ts';
+import { Context as RequestContext, type ContextOptions } from './context.ts';
 import { createLedger, type Fate, type Ledger } from './ledger.ts';
 import type { WorkFact } from './facts.ts';
 import { createOpenList } from './open-list.ts';
@@ -55,7 +55,6 @@ export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedPart
   write: (profile: StoredProfile, shared: readonly SharedPart[], fate?: Fate) => void;
   /** Default: one of its own. */
   ledger?: Ledger;
-  limits?: ContextLimits | undefined;
 }
 
 export interface Recorder {
@@ -251,7 +250,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   function create(given: ContextOptions, isOwn = given.kind === 'profiler'): Context {
-    const context = new RequestContext({ ...given, limits: options.limits });
+    const context = new RequestContext(given);
     context.fate = ledger.open(isOwn ? 'profiler' : 'application');
     contexts.add(context);
     return context;

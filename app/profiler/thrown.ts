@@ -31,6 +31,8 @@ export interface ThrownFrame {
   ranFrom: string | null;
   /** Only own frames have one. */
   excerpt: SourceExcerpt | null;
+  /** Frames that were left out before this one; absent if none were. */
+  skipped?: number;
 }
 
 /** One link of a cause chain. */
@@ -48,10 +50,11 @@ export interface ThrownLink {
   /** Its enumerable properties, without those above. */
   properties: Record<string, Json>;
   frames: ThrownFrame[];
-  framesDropped: number;
   /** Members of an AggregateError, each with its own chain. */
   errors: Thrown[];
   errorsDropped: number;
+  /** Errors of the chain that were left out before this one; absent if none were. */
+  skipped?: number;
 }
 
 /** An error without any details. */
@@ -64,7 +67,6 @@ export const EMPTY_LINK: ThrownLink = {
   status: null,
   properties: {},
   frames: [],
-  framesDropped: 0,
   errors: [],
   errorsDropped: 0,
 };
@@ -72,6 +74,6 @@ export const EMPTY_LINK: ThrownLink = {
 /** The thrown error first, then its causes, down to the root. */
 export interface Thrown {
   chain: ThrownLink[];
-  /** Where the chain ends: at the root, at a cycle, or at the limit of its length. */
+  /** Where the chain ends: at the root, at a cycle, or where nothing more was recorded: that is no root. */
   chainEnd: 'root' | 'circular' | 'truncated';
 }

@@ -7,8 +7,8 @@ export type FrameRow =
   | { kind: 'own'; frame: ThrownFrame; times: number }
   | { kind: 'awaited' }
   | { kind: 'foreign'; title: string; frames: ThrownFrame[] }
-  /** The rest is the end of the stack listed before. */
-  | { kind: 'same'; title: string };
+  /** Frames that are not listed: left out, or the end of the stack listed before. */
+  | { kind: 'note'; title: string };
 
 function frameCount(count: number): string {
   return count === 1 ? '1 frame' : `${count} frames`;
@@ -63,6 +63,8 @@ function groupFrames(link: ThrownLink, before: ThrownLink | null): FrameRow[] {
   const listed = link.frames.slice(0, link.frames.length - shared);
   const rows: FrameRow[] = [];
   for (const frame of listed) {
+    if (frame.skipped !== undefined)
+      rows.push({ kind: 'note', title: `${frameCount(frame.skipped)} left out` });
     const last = rows.at(-1);
     if (frame.kind === 'own') {
       if (frame.async && last !== undefined && last.kind !== 'awaited') rows.push({ kind: 'awaited' });
@@ -76,7 +78,7 @@ function groupFrames(link: ThrownLink, before: ThrownLink | null): FrameRow[] {
   const first = link.frames[listed.length];
   if (shared > 0 && first !== undefined) {
     const from = first.function ?? first.file ?? 'there';
-    rows.push({ kind: 'same', title: `the same ${frameCount(shared)} as above, from ${from} on` });
+    rows.push({ kind: 'note', title: `the same ${frameCount(shared)} as above, from ${from} on` });
   }
   return rows;
 }
@@ -87,10 +89,15 @@ function traceLines(thrown: Thrown, most = Infinity, indent = ''): string[] {
     const before = thrown.chain[index - 1] ?? null;
     const shared = before === null ? 0 : sharedEnd(link.frames, before.frames);
     const own = link.frames.length - shared;
-    const frames = link.frames.slice(0, Math.min(own, most)).map((frame) => indent + frameLine(frame));
+    const shown = link.frames.slice(0, Math.min(own, most));
+    const frames = shown.flatMap((frame) => [
+      ...(frame.skipped === undefined ? [] : [`${indent}    … ${frameCount(frame.skipped)} more`]),
+      indent + frameLine(frame),
+    ]);
     const message = link.message.length > 1000 ? `${link.message.slice(0, 1000)}…` : link.message;
-    const head = `${index === 0 ? '' : '[cause]: '}${link.class}: ${message}`.split('\n');
-    const left = own - frames.length + link.framesDropped;
+    const skipped = link.skipped === undefined ? '' : `… ${link.skipped} causes left out\n`;
+    const head = `${skipped}${index === 0 ? '' : '[cause]: '}${link.class}: ${message}`.split('\n');
+    const left = own - shown.length;
     if (left > 0) frames.push(`${indent}    … ${frameCount(left)} more`);
     if (shared > 0) frames.push(`${indent}    … the same ${frameCount(shared)} as above`);
     const members = link.errors.flatMap((member) => traceLines(member, most, `${indent}    `));
@@ -132,10 +139,14 @@ function headline(message: string): string {
   return line.length > LONGEST_HEADLINE ? `${line.slice(0, LONGEST_HEADLINE)}…` : line;
 }
 
-/** What the place of an error is, in a chain of `length`. */
-function whereTitle({ link, member }: { link: number; member?: number }, length: number): string {
+/** What the place of an error is. */
+function whereTitle(
+  { link, member }: { link: number; member?: number },
+  { chain, chainEnd }: Thrown,
+): string {
   if (member !== undefined) return `Where error ${member + 1} in it began`;
-  return length > 1 && link === length - 1 ? 'Origin' : 'Where it was thrown';
+  const isRoot = chain.length > 1 && link === chain.length - 1 && chainEnd === 'root';
+  return isRoot ? 'Origin' : 'Where it was thrown';
 }
 
 export const frameHelpers = {

@@ -28,12 +28,17 @@ function itemOf(link: ThrownLink, more: { say: string; target: string; isRoot: b
   };
 }
 
+/** ` (90 between them left out)` */
+export function skippedText({ skipped }: ThrownLink): string {
+  return skipped === undefined ? '' : ` (${numberHelpers.count(skipped)} between them left out)`;
+}
+
 /** Thrown, caused by, began with; and members of an AggregateError. */
 export function chainOf({ chain, chainEnd }: Thrown, idOf: (index: number) => string): ChainItem[] {
   if (chain.length < 2) return [];
   return chain.map((link, index) => {
     const isRoot = index === chain.length - 1 && chainEnd === 'root';
-    const say = index === 0 ? 'thrown' : isRoot ? 'began with' : 'caused by';
+    const say = `${index === 0 ? 'thrown' : isRoot ? 'began with' : 'caused by'}${skippedText(link)}`;
     return itemOf(link, { say, target: idOf(index), isRoot });
   });
 }
@@ -63,6 +68,6 @@ export function membersOf({ chain }: Thrown, idOf: (index: number) => string): C
 export function chainNote(end: Thrown['chainEnd'], length: number): string {
   if (end === 'circular') return 'The chain comes back to an error named above.';
   return end === 'truncated'
-    ? `The chain continues; only ${numberHelpers.count(length)} of its errors are stored.`
+    ? `The chain continues; the last of these ${numberHelpers.count(length)} errors is not its root cause.`
     : '';
 }

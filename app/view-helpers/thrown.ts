@@ -40,7 +40,6 @@ export interface LinkView {
   level: number;
   rows: RowView[];
   /** Frames and members that were not recorded. */
-  framesDropped: number;
   emptyNote: string;
   members: { number: number; class: string; headline: string; links: LinkView[] }[];
   membersDropped: number;
@@ -67,9 +66,9 @@ function isAt(frame: ThrownFrame, shown: ThrownFrame | null): boolean {
   return shown !== null && shown.file === frame.file && shown.line === frame.line;
 }
 
-function noteOf(index: number, length: number): string {
-  if (length === 1) return '';
-  if (index === length - 1) return 'origin';
+function noteOf(index: number, { chain, chainEnd }: Thrown): string {
+  if (chain.length === 1) return '';
+  if (index === chain.length - 1 && chainEnd === 'root') return 'origin';
   return index === 0 ? 'wrapped again and thrown' : 'wrapped it';
 }
 
@@ -91,7 +90,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     let opened = shown === null || link.frames.some((frame) => isAt(frame, shown));
     return frameHelpers.groupFrames(link, before).map((row): RowView => {
       if (row.kind === 'awaited') return { kind: 'note', text: 'awaited' };
-      if (row.kind === 'same') return { kind: 'note', text: row.title };
+      if (row.kind === 'note') return { kind: 'note', text: row.title };
       if (row.kind === 'foreign') {
         const lines = row.frames.map((frame) =>
           `${frame.function ?? ''} ${frameHelpers.framePlace(frame)}`.trim(),
@@ -117,7 +116,6 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       note,
       level,
       rows: rowsOf(link, before, shown),
-      framesDropped: link.framesDropped,
       emptyNote: link.isError
         ? 'No frames: the error carries no stack.'
         : 'No frames: the thrown value is not an Error.',
@@ -138,12 +136,12 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     };
   }
 
-  function whereOf({ place, thrown: { chain } }: ThrownEntry) {
+  function whereOf({ place, thrown }: ThrownEntry) {
     if (place === null) return null;
     const { frame } = place;
     return {
       frame,
-      title: frameHelpers.whereTitle(place, chain.length),
+      title: frameHelpers.whereTitle(place, thrown),
       place: frameHelpers.framePlace(frame),
       editor: editorUrl(frame),
     };
@@ -157,7 +155,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
     const linkId = (index: number): string => `e${number}-${index + 1}`;
     const where = whereOf(entry);
     const shown = where?.frame ?? null;
-    const frames = chain.reduce((sum, link) => sum + link.frames.length + link.framesDropped, 0);
+    const frames = chain.reduce((sum, link) => sum + link.frames.length, 0);
     const members = membersOf(thrown, linkId);
     // From the root cause on.
     const links = chain
@@ -166,7 +164,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       .map(([link, index]) =>
         linkOf(link, chain[index + 1] ?? null, {
           id: linkId(index),
-          note: noteOf(index, chain.length),
+          note: noteOf(index, thrown),
           level: level + 1,
           shown,
         }),

@@ -15,11 +15,13 @@ describe('finding root-cause', () => {
         throw new Error('The order can not be shown', { cause });
       }
     });
-    app.get('/deep', () => {
+    const levels = (count: number) => (): never => {
       let error = new Error('0');
-      for (let level = 1; level < 15; level++) error = new Error(String(level), { cause: error });
+      for (let level = 1; level < count; level++) error = new Error(String(level), { cause: error });
       throw error;
-    });
+    };
+    app.get('/deep', levels(15));
+    app.get('/endless', levels(2000));
     app.get(
       '/library',
       inLibrary(`(_req, _res, next) => next(new Error('outer', { cause: new Error('inner') }))`),
@@ -46,9 +48,12 @@ describe('finding root-cause', () => {
     expect(finding?.place).to.match(/^test\/findings\/root-cause\.test\.ts:\d+$/);
   });
 
-  it('does not call the last recorded cause of a longer chain its root', async () => {
+  it('finds the root of a long chain, and none in a chain without end', async () => {
     const [finding] = (await ask('/deep')).of('root-cause');
-    expect(finding?.sentence).to.match(/^Error: 5 .*\(9 levels down; deeper causes were not recorded\)$/);
+    expect(finding?.sentence).to.match(/^Error: 0.* caused this Error \(14 levels down\)$/);
+    const endless = await ask('/endless');
+    expect(endless.of('root-cause')).to.deep.equal([]);
+    expect(endless.of('error-thrown')[0]?.sentence).to.equal('Thrown: Error: 1999');
   });
 
   it('ignores errors without a cause, and refusals', async () => {

@@ -125,23 +125,24 @@ describe('console as it is observed', () => {
     expect(target.log).to.equal(log);
   });
 
-  it('counts a flood without looking at it', () => {
+  it('keeps the first and the last lines of a flood, and its errors', () => {
     const { console: target } = createConsole();
-    let captured = 0;
-    const findCaller = (): null => {
-      captured++;
-      return null;
-    };
-    const observation = observeConsole({ tracker, console: target, findCaller });
-    const limits = { factsPerKind: 10, bytes: 1_000_000 };
-    const context = new Context({ token: '000001', kind: 'request', limits });
+    const observation = observeConsole({ tracker, console: target, findCaller: () => 'src/loop.ts:3' });
+    const context = newContext();
     tracker.run(context, () => {
-      for (let line = 0; line < 500; line++) target.log('line', line);
+      for (let line = 0; line < 20_000; line++)
+        if (line === 12_345) target.error('line', line);
+        else target.log('line', line);
     });
     observation.close();
-    expect(context.all('log')).to.have.length(10);
-    expect(context.dropped.get('log')).to.equal(490);
-    expect(captured).to.equal(10);
+    const kept = context.all('log').map(({ message }) => message);
+    expect(kept).to.include.members(['line 0', 'line 12345', 'line 19900', 'line 19999']);
+    expect(kept).to.not.include('line 12346');
+    const { count = 0, byKey } = context.beyond('log') ?? {};
+    expect(kept.length + count).to.equal(20_000);
+    expect([...(byKey ?? [])].map(([key, counted]) => [key, counted.count])).to.deep.equal([
+      ['src/loop.ts:3\ninfo', count],
+    ]);
   });
 
   it('keeps the lines of fifty concurrent requests apart', async () => {

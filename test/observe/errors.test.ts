@@ -196,17 +196,24 @@ describe('describing what was thrown', () => {
     expect(chainEnd).to.equal('root');
   });
 
-  it('stops where a chain comes back to itself, or goes on for too long', () => {
+  it('keeps the outer and the inner causes of a long chain', () => {
+    let long = new Error('root');
+    for (let index = 0; index < 100; index++) long = new Error(`link ${index}`, { cause: long });
+    const { chain, chainEnd } = describeThrown(long);
+    expect(chain.map(({ message }) => message)).to.deep.equal([
+      ...['link 99', 'link 98', 'link 97'],
+      ...['link 5', 'link 4', 'link 3', 'link 2', 'link 1', 'link 0', 'root'],
+    ]);
+    expect(chain.map(({ skipped }) => skipped ?? 0)).to.deep.equal([0, 0, 0, 91, 0, 0, 0, 0, 0, 0]);
+    expect(chainEnd).to.equal('root');
+  });
+
+  it('stops where a chain comes back to itself', () => {
     const [a, b] = [new Error('a'), new Error('b')];
     a.cause = b;
     b.cause = a;
     expect(describeThrown(a)).to.have.property('chainEnd', 'circular');
     expect(describeThrown(a).chain).to.have.length(2);
-    let long = new Error('root');
-    for (let index = 0; index < 100; index++) long = new Error(`link ${index}`, { cause: long });
-    const thrown = describeThrown(long);
-    expect(thrown.chain).to.have.length(10);
-    expect(thrown.chainEnd).to.equal('truncated');
   });
 
   it('ends with a proxy that makes a new cause each time', () => {
@@ -300,7 +307,13 @@ describe('frames', () => {
     );
     const [link] = describeThrown(withStack(lines)).chain;
     expect(link?.frames).to.have.length(50);
-    expect(link?.framesDropped).to.equal(250);
+    expect(link?.frames.map(({ skipped }) => skipped ?? 0).indexOf(250), '35 of the top').to.equal(35);
+    expect(link?.frames.slice(33, 37).map((frame) => frame.function)).to.deep.equal([
+      'f33',
+      'f34',
+      'f285',
+      'f286',
+    ]);
     expect(link?.frames.filter(({ excerpt }) => excerpt !== null).length).to.be.at.most(4);
   });
 

@@ -1,13 +1,14 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import type { LogsData } from '../../app/panels/logs/data.ts';
 import type { TimelineData } from '../../app/panels/shared/timeline-data.ts';
 import { urls } from '../../app/urls.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 
-const QUERIES = 1100;
-const LINES = 1700;
+const QUERIES = 1700;
+const LINES = 3000;
 
 describe('facts past the recording limit', () => {
   withQuietConsole();
@@ -16,7 +17,8 @@ describe('facts past the recording limit', () => {
     (app, knex) => {
       app.get('/many', async (_req, res) => {
         for (let id = 1; id <= QUERIES; id++) await knex('things').where({ id });
-        for (let line = 1; line <= LINES; line++) console.warn(`line ${line}`);
+        for (let line = 1; line <= LINES; line++) console.info(`line ${line} ${'.'.repeat(100)}`);
+        await knex.raw('select 1 / 0').catch(() => undefined);
         res.send('done');
       });
     },
@@ -33,36 +35,54 @@ describe('facts past the recording limit', () => {
   it('are counted in totals, summaries and findings', () => {
     const { panels } = asked.profile;
     const { totals } = panels.database?.data as DatabaseData;
-    expect(totals).to.include({ queries: QUERIES, rows: 3, failed: 0 });
-    expect(panels.database?.summary?.count).to.equal(QUERIES);
-    expect(panels.logs?.summary).to.include({ count: LINES, text: '1,700 warn · 1,700' });
-    expect(asked.of('n-plus-one')[0]?.sentence).to.match(/^1,100 × select … from things in a loop/);
+    expect(totals).to.include({ queries: QUERIES + 1, rows: 3, failed: 1 });
+    expect(panels.database?.summary?.count).to.equal(QUERIES + 1);
+    expect(panels.logs?.summary).to.include({ count: LINES, text: '3,000' });
+    expect(asked.of('n-plus-one')[0]?.sentence).to.match(/^1,700 × select … from things in a loop/);
     expect(asked.of('too-many-logs')[0]?.sentence).to.equal(
-      'This request logged 1,700 lines, 1,000 of the 1,000 kept from one line of code',
+      'This request logged 3,000 lines, 3,000 of them from one line of code',
     );
+  });
+
+  it('are not the last ones, nor those that failed', () => {
+    const { panels } = asked.profile;
+    const { queries } = panels.database?.data as DatabaseData;
+    expect(queries.at(-1)?.error).to.match(/division by zero/);
+    expect(asked.of('failed-statement')[0]?.sentence).to.match(/division by zero/);
+    const { lines } = panels.logs?.data as LogsData;
+    expect(lines[0]?.message).to.match(/^line 1 /);
+    expect(lines.at(-1)?.message).to.match(/^line 3000 /);
   });
 
   it('take their time in the totals and on the timeline', async () => {
     const { panels, durationMs } = asked.profile;
-    const { totals, queries, unkept } = panels.database?.data as DatabaseData;
+    const { totals, queries, unkept, groups } = panels.database?.data as DatabaseData;
     const keptMs = queries.reduce((sum, query) => sum + (query.durationMs ?? 0), 0);
-    expect(unkept?.count).to.equal(QUERIES - 1000);
+    expect(unkept?.count).to.be.above(0);
+    expect(unkept?.count).to.equal(QUERIES + 1 - queries.length);
+    expect(groups[0]).to.include({ more: unkept?.count });
+    expect(groups[0]?.moreSlowestMs).to.be.within(0.001, unkept?.durationMs ?? 0);
     expect(totals.durationMs).to.be.closeTo(keptMs + (unkept?.durationMs ?? 0), 1);
     expect(totals.busyMs).to.be.within(1, durationMs ?? 0);
+    const label = `${unkept?.count} queries past the recording limit`;
     const { spans } = panels.timeline?.data as TimelineData;
-    const span = spans.find(({ label }) => label === '100 queries past the recording limit');
+    const span = spans.find((one) => one.label === label);
     expect(span?.kind).to.equal('db');
     expect(span?.durationMs).to.be.above(0);
     const $ = await page('timeline');
-    expect($('main').text()).to.contain('100 queries past the recording limit');
+    expect($('main').text()).to.contain(label);
   });
 
   it('are said beside the number on the pages', async () => {
+    const { panels } = asked.profile;
+    const { queries } = panels.database?.data as DatabaseData;
+    const { lines } = panels.logs?.data as LogsData;
     const database = await page('database');
-    expect(database('main').text().replace(/\s+/g, ' ')).to.contain('1,100 (1,000 kept)');
-    expect(database('dt:contains("Queries") + dd').first().text()).to.equal('1,100');
-    expect(database('.ranges .no').text(), 'numbers that need room').to.match(/\d+–1000/);
+    const kept = queries.length.toLocaleString('en');
+    expect(database('main').text().replace(/\s+/g, ' ')).to.contain(`1,701 (${kept} kept)`);
+    expect(database('dt:contains("Queries") + dd').first().text()).to.equal('1,701');
     const logs = (await page('logs'))('main').text().replace(/\s+/g, ' ');
-    expect(logs.slice(0, 200)).to.match(/^Recording limit reached: 700 log lines not kept\..*1,700/);
+    const counted = (LINES - lines.length).toLocaleString('en');
+    expect(logs.slice(0, 200)).to.contain(`Recording limit reached: ${counted} log lines not kept.`);
   });
 });

@@ -22,7 +22,6 @@ function link(frames: ThrownFrame[], more: Partial<ThrownLink> = {}): ThrownLink
     status: null,
     properties: {},
     frames,
-    framesDropped: 0,
     errors: [],
     errorsDropped: 0,
     ...more,

@@ -4,10 +4,9 @@
  */
 import type { Counted } from '../../profiler/beyond-limit.ts';
 import type { Context } from '../../profiler/context.ts';
-import { beyondOf } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
-import { groupQueries, type QueryGroup } from '../shared/query-groups.ts';
+import { groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, round, roundOrNull, pick } from '../shared/rows.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
@@ -37,27 +36,35 @@ function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (stri
   });
 }
 
-/** Statements past the recording limit, by shape. */
+/** Statements that are only counted, by line and shape. */
 function beyondByShape(context: Context, book: StatementBook): Map<string, Counted> {
   const byShape = new Map<string, Counted>();
-  for (const [sql, { count, durationMs, failed, rows }] of context.beyond('query')?.byKey ?? []) {
-    const { shape } = book.about(sql);
-    const known = byShape.get(shape) ?? { count: 0, durationMs: 0, failed: 0, rows: 0 };
-    known.count += count;
-    known.durationMs += durationMs;
-    known.failed += failed;
-    known.rows += rows;
+  for (const [key, counted] of context.beyond('query')?.byKey ?? []) {
+    const [caller, sql] = readKey(key);
+    const shape = repeatKey(caller, book.about(sql).shape);
+    const known = byShape.get(shape) ?? { count: 0, durationMs: 0, slowestMs: 0, failed: 0, rows: 0 };
+    known.count += counted.count;
+    known.durationMs += counted.durationMs;
+    known.slowestMs = Math.max(known.slowestMs, counted.slowestMs);
+    known.failed += counted.failed;
+    known.rows += counted.rows;
     byShape.set(shape, known);
   }
   return byShape;
 }
 
+/** As observers name what repeats: the line, then the statement. */
+function readKey(key: string): [caller: string, sql: string] {
+  const end = key.indexOf('\n');
+  return [key.slice(0, Math.max(0, end)), key.slice(end + 1)];
+}
+
 /** Without BEGIN, COMMIT and the like, which no total counts as queries. */
 function unkeptQueries(context: Context): Unkept | null {
-  const unkept = unkeptOf(beyondOf(context, 'query'));
+  const unkept = unkeptOf(context.beyond('query'));
   if (unkept === null) return null;
-  for (const [sql, { count }] of context.beyond('query')?.byKey ?? [])
-    if (isControl(sql)) unkept.count -= count;
+  for (const [key, { count }] of context.beyond('query')?.byKey ?? [])
+    if (isControl(readKey(key)[1])) unkept.count -= count;
   return unkept;
 }
 
@@ -74,7 +81,7 @@ function groupOf(
     statement: first?.statement ?? 0,
     caller: first?.caller ?? null,
     members,
-    ...(beyond === undefined ? {} : { more: beyond.count }),
+    ...(beyond === undefined ? {} : { more: beyond.count, moreSlowestMs: round(beyond.slowestMs) }),
     durationMs: round(durationMs),
   };
 }
@@ -155,13 +162,11 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
   const sum = (of: (query: DatabaseQuery) => number | null): number =>
     round(queries.reduce((total, query) => total + (of(query) ?? 0), 0));
   const beyond = beyondByShape(context, book);
-  for (const shape of beyond.keys()) shapes.add(shape);
+  for (const key of beyond.keys()) shapes.add(readKey(key)[1]);
   const unkept = unkeptQueries(context);
-  /** The last group of a shape: those of the same shape but other lines had ended by then. */
-  const lastOf = new Map(grouped.map((group) => [shapeAt(group.members[0] ?? 0), group]));
   const groups = grouped.map((group) => {
-    const shape = shapeAt(group.members[0] ?? 0);
-    return groupOf(group, queries, lastOf.get(shape) === group ? beyond.get(shape) : undefined);
+    const [first = 0] = group.members;
+    return groupOf(group, queries, beyond.get(repeatKey(facts[first]?.caller ?? null, shapeAt(first))));
   });
   const excerpts = takeExcerpts({ queries, groups }, collecting);
   return {

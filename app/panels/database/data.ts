@@ -23,8 +23,9 @@ export interface DatabaseGroup {
   caller: string | null;
   /** Indexes in `queries`. */
   members: number[];
-  /** Runs of the same statement past the recording limit, most likely of the same loop; absent if there were none. */
+  /** Runs of the same statement from the same line that are only counted, and the slowest of them; absent if all are kept. */
   more?: number;
+  moreSlowestMs?: number;
   /** Time in which at least one of them ran, and the sum of those past the limit. */
   durationMs: number;
 }

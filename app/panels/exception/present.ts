@@ -3,6 +3,7 @@ import type { Json } from '../../profiler/json.ts';
 import type { Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
 import { frameHelpers } from '../../view-helpers/frames.ts';
+import { skippedText } from '../../view-helpers/thrown-chain.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import type { ExceptionData, ThrownRecord } from './data.ts';
 import { nameOfPlace } from './place.ts';
@@ -47,7 +48,7 @@ function whereRows({ thrown, place, from, handler, dropped }: ThrownRecord): Row
   if (place === null || name === null) return [...rows, ...layers];
   const { function: inside, ranFrom, excerpt, line } = place.frame;
   rows.push({
-    label: frameHelpers.whereTitle(place, thrown.chain.length),
+    label: frameHelpers.whereTitle(place, thrown),
     ...(inside === null ? {} : { text: `${inside}()` }),
     place: name,
     note: ranFrom === null ? null : `ran from ${ranFrom}`,
@@ -61,7 +62,7 @@ function linkRow(link: ThrownLink, index: number, { status, late, thrown, origin
   const frame = link.frames.find(({ kind }) => kind === 'own');
   const how = index > 0 ? null : status === null ? null : `responded with ${status}`;
   return {
-    label: index === 0 ? 'Thrown' : isRoot ? 'Origin' : 'Caused by',
+    label: `${index === 0 ? 'Thrown' : isRoot ? 'Origin' : 'Caused by'}${skippedText(link)}`,
     text: titleOf(link),
     tone: index === 0 && origin !== 'logged' && (status === null || status >= 500) ? 'bad' : 'warn',
     note: [how, late ? 'after the response' : null].filter((part) => part !== null).join(', ') || null,

@@ -1,6 +1,5 @@
 /** The panel of outgoing calls: who was called, how long each part took, and the profile of the called service. */
 import type { Context } from '../../profiler/context.ts';
-import { beyondOf } from '../../profiler/recorded-facts.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { pairHeaders } from '../../profiler/raw-headers.ts';
@@ -57,7 +56,7 @@ function collect(context: Context): HttpClientData | null {
   const facts = context.all('call');
   if (facts.length === 0) return null;
   const calls = facts.map(entryOf);
-  const unkept = unkeptOf(beyondOf(context, 'call'));
+  const unkept = unkeptOf(context.beyond('call'));
   return {
     calls,
     ...(unkept === null ? {} : { unkept }),

@@ -24,8 +24,8 @@ export function totalOf(counts: LogsData['counts']): number {
 
 export interface LogsData {
   lines: LogEntry[];
-  /** Past the recording limit, by level; absent if all were kept. */
-  unkept?: Partial<Record<Level, number>>;
+  /** Lines that are only counted, by the line of code that wrote them; absent if all are kept. */
+  unkept?: { level: Level; caller: string | null; count: number }[];
   /** With what is not kept. */
   counts: Record<Level, number>;
 }

@@ -1,14 +1,14 @@
 /** The panel of log lines: who wrote what when, from which line. */
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type Level, type LogsData, totalOf } from './data.ts';
+import { type Level, LEVELS, type LogsData, totalOf } from './data.ts';
 import { drawLogs } from './draw.ts';
 import { presentLogs } from './present.ts';
 
-function countLevels({ lines, unkept = {} }: Pick<LogsData, 'lines' | 'unkept'>): LogsData['counts'] {
-  const { error = 0, warn = 0, info = 0, debug = 0 } = unkept;
-  const counts: Record<Level, number> = { error, warn, info, debug };
+function countLevels({ lines, unkept = [] }: Pick<LogsData, 'lines' | 'unkept'>): LogsData['counts'] {
+  const counts: Record<Level, number> = { error: 0, warn: 0, info: 0, debug: 0 };
   for (const { level } of lines) counts[level]++;
+  for (const { level, count } of unkept) counts[level] += count;
   return counts;
 }
 
@@ -19,7 +19,14 @@ function dataOf(record: RecordReader): LogsData | null {
   const lines = facts.map((fact) => ({ ...fact, after: durationMs !== null && fact.atMs > durationMs }));
   const beyond = record.beyond('log')?.byKey;
   if (beyond === undefined) return { lines, counts: countLevels({ lines }) };
-  const unkept = Object.fromEntries(Array.from(beyond, ([level, { count }]) => [level, count]));
+  const unkept = Array.from(beyond, ([key, { count }]) => {
+    const [caller = '', level] = key.split('\n');
+    return {
+      level: LEVELS.find((one) => one === level) ?? 'info',
+      caller: caller === '' ? null : caller,
+      count,
+    };
+  });
   return { lines, unkept, counts: countLevels({ lines, unkept }) };
 }
 

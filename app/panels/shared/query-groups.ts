@@ -20,6 +20,11 @@ export function timesOf({ members, more = 0 }: { members: readonly number[]; mor
   return members.length + more;
 }
 
+/** Equal for statements that a loop repeats. */
+export function repeatKey(caller: string | null, shape: string): string {
+  return `${caller ?? ''}\n${shape}`;
+}
+
 /** From this many runs on, the same statement from the same line is a loop. */
 const LOOP_FROM = 3;
 
@@ -27,7 +32,7 @@ export function groupQueries(queries: readonly Query[], book: StatementBook): Qu
   const byShape = new Map<string, number[]>();
   queries.forEach(({ sql, caller }, index) => {
     if (sql === '' || isControl(sql)) return;
-    addTo(byShape, `${caller ?? ''}\n${book.about(sql).shape}`, index);
+    addTo(byShape, repeatKey(caller, book.about(sql).shape), index);
   });
   const groups: QueryGroup[] = [];
   for (const members of byShape.values()) {
