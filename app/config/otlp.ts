@@ -1,6 +1,6 @@
 /** Settings of the export to OpenTelemetry, by the names and in the forms of its specification. */
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { ConfigError, type ProfilerSettings } from './settings.ts';
+import { validateHeaderName, validateHeaderValue } from '../node-http.ts';
 
 /** `name=value,…` with percent-encoded values; null if it is malformed. */
 function pairsIn(text: string): Record<string, string> | null {

@@ -1,6 +1,6 @@
 /** What any thrown value says about the response to it, read without trusting it; what can't be read counts as absent. */
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { field, isObject } from '../profiler/thrown-value.ts';
+import { validateHeaderName, validateHeaderValue } from '../node-http.ts';
 
 export interface ErrorResponse {
   /** Its `status` or `statusCode` if that is 4xx or 5xx, else 500. */

@@ -3,7 +3,6 @@
  * as a child of its request; if that fails, a plain page is sent with the same status and headers. Written as bytes: `res.send`
  * would rewrite the type and add an ETag. No thrown value may hang the request or reach the process.
  */
-import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ErrorRequestHandler } from 'express';
@@ -15,6 +14,7 @@ import { ROBOTS_HEADER } from './robots.ts';
 import { shortPage } from './short-page.ts';
 import { type ErrorResponse, responseOfError } from './error-response.ts';
 import { isProfilerTarget } from '../urls.ts';
+import { STATUS_CODES } from '../node-http.ts';
 
 /** The profile of the page's own rendering. */
 export interface ErrorPageChild {

@@ -2,8 +2,9 @@
  * Lets the script of a separate front end read the token of a response: adds two names to Access-Control-Expose-Headers where the
  * host allows that origin, and only for configured origins.
  */
-import { OutgoingMessage, type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { headerPairs, withHeaders } from './head-arguments.ts';
+import { OutgoingMessage } from '../node-http.ts';
 
 const LIST = 'access-control-expose-headers';
 const GRANT = 'access-control-allow-origin';

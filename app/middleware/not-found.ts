@@ -2,7 +2,6 @@
  * The response if no route matched: 405 with Allow, a redirect to the spelling that exists, or 404. Decided by a dry match, so no
  * handler runs twice. The body is read first: limits apply to unknown paths, too.
  */
-import { STATUS_CODES } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import { type HindsightError, createError, createRouteNotFound } from '../errors.ts';
 import { originOf } from './attach-origin.ts';
@@ -12,6 +11,7 @@ import type { DryMatcher } from './dry-match.ts';
 import { escapeHtml } from '../profiler/escape-html.ts';
 import { lostThrowOf } from './lost-throws.ts';
 import { setSecurityHeaders } from './security-headers.ts';
+import { STATUS_CODES } from '../node-http.ts';
 
 export interface NotFoundOptions {
   matcher: DryMatcher;

@@ -1,7 +1,7 @@
 /** A whole response written directly to the socket, for requests that Node never completed: same headers as any other error. */
-import { STATUS_CODES } from 'node:http';
 import { securityHeaders } from './security-headers.ts';
 import { ROBOTS_HEADER } from './robots.ts';
+import { STATUS_CODES } from '../node-http.ts';
 
 export interface RawResponse {
   status: number;

@@ -2,9 +2,9 @@
  * Appends what was recorded until the headers are sent to the response's Server-Timing (W3C, https://www.w3.org/TR/server-timing/):
  * only kinds, counts and durations, because everyone who gets the response can read them.
  */
-import { OutgoingMessage, ServerResponse } from 'node:http';
 import { type Context, createSlot } from '../profiler/context.ts';
 import { headerPairs, withHeaders } from './head-arguments.ts';
+import { OutgoingMessage, ServerResponse } from '../node-http.ts';
 
 const HEADER = 'server-timing';
 /** Of the whole header, with the application's entries. */

@@ -2,8 +2,8 @@
  * The page without a template: for debug off, while too many error pages wait, and if the error page itself fails. No stack, file path or
  * version.
  */
-import { STATUS_CODES } from 'node:http';
 import { escapeHtml } from '../profiler/escape-html.ts';
+import { STATUS_CODES } from '../node-http.ts';
 
 export function shortPage(
   { status, message }: { status: number; message: string },

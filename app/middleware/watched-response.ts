@@ -2,7 +2,7 @@
  * Observes a response and changes at most its headers, if options say so: its methods are replaced by functions that pass their arguments on unchanged and record
  * them. `emit` is bound to the request's context, because finish and close otherwise fire outside of it.
  */
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
 import type { ExposeToken } from './expose-token.ts';
@@ -16,6 +16,7 @@ import {
 } from './response-methods.ts';
 import { WatchedResponse } from './response-notes.ts';
 import type { AddServerTiming } from './server-timing.ts';
+import { ServerResponse } from '../node-http.ts';
 
 export interface ResponseWatchOptions {
   tracker: ContextTracker;

@@ -2,7 +2,6 @@
  * Context -> document: each panel collects its data once, everything is masked, empty values are left out. Nothing is concluded here
  * (conclude.ts). A panel that throws fails alone, and `build` never throws: if it fails, only the line of the request remains.
  */
-import { STATUS_CODES } from 'node:http';
 import { type Context, createSlot } from './context.ts';
 import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
@@ -23,6 +22,7 @@ import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
 import { traceOf } from './trace-context.ts';
 import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
+import { STATUS_CODES } from '../node-http.ts';
 
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];

@@ -2,7 +2,6 @@
  * Stored document -> the profile that pages see: the data of panels, and findings. A pure function: the same document gives the same
  * profile, whenever and in whichever process it is read. A panel that throws fails alone.
  */
-import { STATUS_CODES } from 'node:http';
 import type { Finding } from './finding.ts';
 import type { EarlierRequest, FindingRule } from './finding-rule.ts';
 import type { Panel } from './panel.ts';
@@ -18,6 +17,7 @@ import type { MaskedValue } from './redact.ts';
 import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
 import type { SpanDraft } from './span.ts';
 import { describeError } from './thrown-value.ts';
+import { STATUS_CODES } from '../node-http.ts';
 
 /** A shared value, masked. */
 export interface SharedValue {

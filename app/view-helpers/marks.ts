@@ -1,7 +1,7 @@
 /** Marks: status, method, badge, the dot of a kind of work, icons and the copy button. */
 import { SPAN_KINDS } from '../profiler/span.ts';
-import { STATUS_CODES } from 'node:http';
 import { markup, type SafeHtml } from './safe-html.ts';
+import { STATUS_CODES } from '../node-http.ts';
 
 export type Tone = 'plain' | 'bad' | 'warn' | 'accent' | 'good';
 

@@ -2,7 +2,6 @@
  * A snapshot of the failed request, already masked -> its error page. An exception shows the exception panel, a 404 the route
  * debugger. The first and last line repeat status and message as a comment, for readers of curl's output.
  */
-import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { isProfilerTarget, urls } from '../../urls.ts';
@@ -12,6 +11,7 @@ import type { SafeHtml } from '../../view-helpers/safe-html.ts';
 import { readException, readRouting, requestedToken, type RoutingView } from './recorded.ts';
 import { hasNoRouter, suggestRoute, welcomeEntry, welcomeRouter } from './snippets.ts';
 import { pathOf } from '../../profiler/request-target.ts';
+import { STATUS_CODES } from '../../node-http.ts';
 
 export interface ErrorPageInput {
   /** Snapshot of the failed request. */

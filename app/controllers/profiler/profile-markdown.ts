@@ -1,5 +1,4 @@
 /** A profile as Markdown, for an issue, a chat or a program. Stored text is already masked; here it is escaped. */
-import { STATUS_CODES } from 'node:http';
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
@@ -13,6 +12,7 @@ import type { FindingsModel } from './findings-model.ts';
 import { OVERVIEW } from './beside-profile.ts';
 import { droppedTexts, hasContent } from './profile-model.ts';
 import { isRecord } from '../../profiler/json.ts';
+import { STATUS_CODES } from '../../node-http.ts';
 
 const { historyText } = historyHelpers;
 

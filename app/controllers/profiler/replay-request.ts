@@ -2,7 +2,6 @@
  * A recorded request, sent again to the server that serves the profiler: to the socket's own address, whatever host the request names.
  * Values that were masked are not known any more, and what proxies added is not trusted a second time, so both are left out.
  */
-import { request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -11,6 +10,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 import { isMasked } from '../../profiler/redact.ts';
 import { isProfilerTarget } from '../../urls.ts';
+import { request as plainRequest } from '../../node-http.ts';
 
 /** What is read of the request's panel. */
 interface RecordedRequest {

@@ -3,8 +3,8 @@
  * the caller is on the stack. `Agent` -> channel `express-hindsight:http:asked`.
  */
 import { channel } from 'node:diagnostics_channel';
-import { Agent } from 'node:http';
 import { wrapMethod } from './wrap-method.ts';
+import { Agent } from '../../node-http.ts';
 
 export const AGENT_ASKED = 'express-hindsight:http:asked';
 

@@ -1,7 +1,7 @@
 /** What was received and what was sent back, in brief: parameters and user, the beginning of the body, headers counted. */
-import { STATUS_CODES } from 'node:http';
 import type { Profile } from '../../profiler/profile.ts';
 import { type RecordedRequest, requestOf } from './recorded.ts';
+import { STATUS_CODES } from '../../node-http.ts';
 
 export interface Pair {
   name: string;

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import type { EmptyState, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
@@ -8,6 +7,7 @@ import { toCurl } from './curl.ts';
 import type { RequestPanelData } from './data.ts';
 import { toHttp } from './raw-http.ts';
 import { absenceSentence } from './toolbar-absence.ts';
+import { STATUS_CODES } from '../../node-http.ts';
 
 /** Headers that differ between any two requests. */
 const VARYING = new Set([

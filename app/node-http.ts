@@ -1,0 +1,17 @@
+/**
+ * Values of node:http. An `import` of it evaluates all of its getters, and those of its WebSocket client make Node.js 24 load the whole of
+ * fetch, which takes several times as long as to load all of ours.
+ */
+import type http from 'node:http';
+
+export const {
+  Agent,
+  OutgoingMessage,
+  request,
+  ServerResponse,
+  STATUS_CODES,
+  validateHeaderName,
+  validateHeaderValue,
+} = process.getBuiltinModule('node:http');
+
+export type ServerResponse = http.ServerResponse;
