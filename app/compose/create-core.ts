@@ -110,6 +110,7 @@ export function createCore(options: CoreOptions): Core {
       else ledger.dropped(fate, dropped);
     };
     store.add([{ row: profile.index, text: profile.document, settled }]);
+    profiles.stored(profile.index);
   }
 
   const recorder = createRecorder({

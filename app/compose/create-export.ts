@@ -36,7 +36,7 @@ export function createExport(
   return createExporter({
     ...target,
     by: exportedBy(settings),
-    profileOf: (text) => recorder.complete(JSON.parse(text) as ProfileDocument, new Map()),
+    profileOf: (text) => recorder.conclude(JSON.parse(text) as ProfileDocument, recorder),
     unobserved: (work) => tracker.unobserved(work),
     warn,
   });

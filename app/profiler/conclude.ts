@@ -38,6 +38,8 @@ export interface Conclude {
   (document: ProfileDocument, from: ConcludeFrom): Profile;
   /** Only its findings: for a row of the list. */
   findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
+  /** Whether rules look at it. */
+  isExamined(document: Pick<ProfileDocument, 'kind' | 'summary'>): boolean;
   /** Whether a rule compares this request with earlier ones of its route. */
   needsEarlier(document: ProfileDocument): boolean;
   /** A document of an earlier request, for rules that compare. */
@@ -189,7 +191,7 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
   const runner = createFindingRunner(panels, rules);
 
   /** Nobody but us can fix what the profiler's own pages do, and of a summary too little is known. */
-  function isExamined({ kind, summary }: ProfileHead): boolean {
+  function isExamined({ kind, summary = null }: Pick<ProfileDocument, 'kind' | 'summary'>): boolean {
     return kind !== 'profiler' && kind !== 'error_page' && summary === null;
   }
 
@@ -215,6 +217,7 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
   }
 
   return Object.assign(conclude, {
+    isExamined,
     findings: (document: ProfileDocument, { sharedOf, earlier = [] }: ConcludeFrom) =>
       find(new Reading(document, panels, sharedOf), earlier).findings,
     needsEarlier(document: ProfileDocument) {

@@ -16,7 +16,8 @@ export interface FindingMark {
 /** Where a column's value comes from. Take text from `document` and `navigationHints` only: facts of the context are not masked. */
 export interface IndexSource {
   document: ProfileDocument;
-  findings: readonly Finding[];
+  /** null: nobody has asked for them yet. */
+  findings: readonly Finding[] | null;
   /** Absent if a profile is read back from its document. */
   context?: Context;
   queries: number;
@@ -159,12 +160,12 @@ const COLUMNS = {
   },
   /** Name and message of what was thrown; null if nothing was. */
   error: { column: 'error', type: 'text', of: ({ document }) => errorText(document.error) },
-  /** Number of findings. */
-  findings: { column: 'findings', type: 'integer', of: ({ findings }) => findings.length },
+  /** Number of findings; null: not known yet (labels.ts). */
+  findings: { column: 'findings', type: 'integer', of: ({ findings }) => findings?.length ?? null },
   /** Label of the worst finding. */
-  mark: { column: 'mark', type: 'text', of: ({ findings }) => findings[0]?.label ?? null },
+  mark: { column: 'mark', type: 'text', of: ({ findings }) => findings?.[0]?.label ?? null },
   /** The worst findings, each label once. */
-  marks: { column: 'marks', type: 'marks', of: ({ findings }) => marksOf(findings) },
+  marks: { column: 'marks', type: 'marks', of: ({ findings }) => marksOf(findings ?? []) },
   location: {
     column: 'location',
     type: 'text',
@@ -217,6 +218,11 @@ export const SORTS: Readonly<Record<string, SortColumn>> = Object.fromEntries(
     list?.sort === undefined ? [] : [[list.sort, name as SortColumn]],
   ),
 );
+
+/** What findings set in a row. */
+export function labelsOf(findings: readonly Finding[]): Pick<ProfileIndex, 'findings' | 'mark' | 'marks'> {
+  return { findings: findings.length, mark: findings[0]?.label ?? null, marks: marksOf(findings) };
+}
 
 /** Written out, because V8 turns an object that is filled by name into a dictionary, which each reader pays for. */
 export function indexOf(source: IndexSource): ProfileIndex {

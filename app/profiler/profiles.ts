@@ -1,12 +1,13 @@
 /** Finds profiles for every reader (pages, error page, toolbar): in running contexts first, then in the store. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError, type HindsightError, isHindsightError, messageOf } from '../errors.ts';
-import { type SharedValue, sharedIdsOf } from './conclude.ts';
+import { type ConcludeFrom, type SharedValue, sharedIdsOf } from './conclude.ts';
 import { PROFILE_KINDS } from './context.ts';
 import { dropOldest } from './drop-oldest.ts';
 import { findText, type SearchedFields } from './find-text.ts';
 import type { EarlierRequest } from './finding-rule.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
+import { createLabels } from './labels.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import { matcherOf, orderOf } from './query-rows.ts';
 import type { Recorder } from './recorder.ts';
@@ -49,7 +50,7 @@ export interface Profiles {
   /** Deletes all stored profiles except pinned ones. Rejects with STORAGE_UNAVAILABLE. */
   clear(): Promise<number>;
   /** Stored requests by route. Rejects with STORAGE_UNAVAILABLE. */
-  summarize(query: SummaryQuery): Promise<RouteSummaries>;
+  summarize(query: SummaryQuery): Promise<RouteSummaries & { notice: string | null }>;
   /** Durations of stored requests of the same route before this one; null if it has no route or the store failed. */
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
   /** Whether a token without a profile belongs to a request that came while recording was paused. */
@@ -60,6 +61,8 @@ export interface Profiles {
   amend(token: string, name: string, value: unknown): Promise<boolean>;
   /** Pins a profile, or takes the pin off; false if it is not stored. */
   keep(token: string, yes: boolean): Promise<boolean>;
+  /** This process has stored a record. */
+  stored(row: Row): void;
 }
 
 /** Earlier requests of a route that a rule may compare with. */
@@ -72,6 +75,8 @@ const MOST_REMEMBERED = 200;
 const MOST_CONCLUDED = 4;
 /** Longer ones are concluded anew. */
 const LONGEST_CACHED = 262_144;
+const NOT_LABELLED =
+  'Findings of some older requests are not known yet. Load the page again to look at more.';
 /** Milliseconds until a request that has ended is in the store, unless it still expects facts. */
 const SOON_STORED = 20;
 /** Milliseconds that rows of running requests may take, because a thousand may be open; further ones are rows of summaries. */
@@ -104,13 +109,17 @@ export function createProfiles(options: {
   }
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {
+    labels.noteReader();
     // Pins and text search exist for stored profiles only. The others come first: one that ends meanwhile is among the stored ones too late.
     const isStoredOnly = query.pinned === true || query.text !== undefined;
     const open = isStoredOnly ? [] : runningRows(query);
     let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
     let notice: string | null = null;
     try {
+      const isByFinding = query.hasFinding !== undefined || query.mark !== undefined;
+      const isLabelled = !isByFinding || (await labels.labelMatches(query));
       stored = await store.find(query, (record, wanted) => findText(record, wanted, searched));
+      if (!((await labels.label(stored.rows)) && isLabelled)) notice = NOT_LABELLED;
     } catch (error) {
       notice = `${unavailable(error).message} Only requests that run in this process are shown.`;
     }
@@ -142,23 +151,31 @@ export function createProfiles(options: {
   /** Full requests of the same route before this one, the newest first; empty if the store fails. */
   async function readEarlier({ route, method, startedAt }: ProfileDocument): Promise<EarlierRequest[]> {
     try {
-      const query = {
-        route: route ?? '',
-        method,
-        until: startedAt,
-        isFull: true,
-        limit: MOST_EARLIER,
-        offset: 0,
-      };
-      const { rows } = await find({ ...query, counted: false });
+      const query = { route: route ?? '', method, until: startedAt, isFull: true, limit: MOST_EARLIER };
+      const { rows } = await store.find({ ...query, offset: 0, counted: false });
       const found = await Promise.all(rows.map(({ token }) => store.read(token)));
       return found.flatMap((one) =>
-        one === null ? [] : recorder.earlierRequest(JSON.parse(one.text) as ProfileDocument),
+        one === null ? [] : recorder.conclude.earlierRequest(JSON.parse(one.text) as ProfileDocument),
       );
     } catch {
       return [];
     }
   }
+
+  /** What concluding needs besides the document. */
+  async function beside(document: ProfileDocument): Promise<ConcludeFrom & { isWhole: boolean }> {
+    const missing = sharedIdsOf(document).filter((id) => !isKnown(id));
+    // If the store fails, the panels that need the shared value say so.
+    await Promise.all(missing.map(readShared)).catch(() => undefined);
+    const earlier = recorder.conclude.needsEarlier(document) ? await readEarlier(document) : [];
+    const sharedOf = (id: string): SharedValue | undefined => recorder.sharedOf(id) ?? known.get(id);
+    return { sharedOf, earlier, isWhole: missing.every(isKnown) };
+  }
+
+  const labels = createLabels({
+    store,
+    findingsOf: async (document) => recorder.conclude.findings(document, await beside(document)),
+  });
 
   /** By token, with the text that it was concluded from. */
   const concluded = new Map<string, { text: string; profile: Profile }>();
@@ -167,13 +184,10 @@ export function createProfiles(options: {
     const before = concluded.get(token);
     if (before?.text === text) return before.profile;
     const document = JSON.parse(text) as ProfileDocument;
-    const missing = sharedIdsOf(document).filter((id) => !isKnown(id));
-    // If the store fails, the panels that need the shared value say so.
-    await Promise.all(missing.map(readShared)).catch(() => undefined);
-    const earlier = recorder.needsEarlier(document) ? await readEarlier(document) : [];
-    const profile = recorder.complete(document, known, earlier);
+    const { isWhole, ...from } = await beside(document);
+    const profile = recorder.conclude(document, from);
     concluded.delete(token);
-    if (profile.state === 'final' && text.length <= LONGEST_CACHED && missing.every(isKnown)) {
+    if (profile.state === 'final' && text.length <= LONGEST_CACHED && isWhole) {
       concluded.set(token, { text, profile });
       dropOldest(concluded, MOST_CONCLUDED);
     }
@@ -205,6 +219,7 @@ export function createProfiles(options: {
 
   return {
     async read(token) {
+      labels.noteReader();
       const context = recorder.running(token);
       if (context !== undefined)
         return { profile: recorder.snapshot(context), amendments: {}, source: 'running' };
@@ -217,6 +232,8 @@ export function createProfiles(options: {
     find,
     async countsAndHistogram({ counts, histogram }) {
       const countOf = async (query: ProfileQuery): Promise<number | null> => {
+        const isKnown = query.mark === undefined || (await labels.labelMatches(query).catch(() => false));
+        if (!isKnown) return null;
         const found = await store.find({ ...query, limit: 1, offset: 0 }).catch(() => null);
         return found === null ? null : Math.min(MOST_COUNTED + 1, found.total);
       };
@@ -236,8 +253,14 @@ export function createProfiles(options: {
       }
     },
     async summarize(query) {
+      labels.noteReader();
       try {
-        return await summarizeRows(store.rows(query.from), query);
+        const { from, until, group } = query;
+        const { route, method = '' } = group ?? {};
+        const filters = { from, until, route: route ?? undefined, method: method || undefined };
+        const isLabelled = await labels.labelMatches(filters);
+        const summaries = await summarizeRows(store.rows(from), query);
+        return { ...summaries, notice: isLabelled ? null : NOT_LABELLED };
       } catch (error) {
         throw unavailable(error);
       }
@@ -284,6 +307,9 @@ export function createProfiles(options: {
       } catch (error) {
         throw unavailable(error);
       }
+    },
+    stored: (row) => {
+      labels.stored(row);
     },
   };
 }

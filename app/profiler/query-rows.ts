@@ -13,6 +13,11 @@ export function failed({ error, status }: Pick<Row, 'error' | 'status'>): boolea
   return error !== null || (status ?? 0) >= 500;
 }
 
+/** Nobody has asked yet what its findings are (labels.ts). */
+export function isUnlabelled({ findings, state }: Pick<Row, 'findings' | 'state'>): boolean {
+  return findings === null && state === 'final';
+}
+
 function hasMark({ marks }: Row, wanted: string): boolean {
   return marks.some(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
 }
@@ -40,7 +45,8 @@ const FILTERS: Filters = {
   minQueries: (row, least) => row.queries >= least,
   hasError: (row, wanted) => failed(row) === wanted,
   isFull: (row, wanted) => (row.summary === null) === wanted,
-  hasFinding: (row, wanted) => row.findings > 0 === wanted,
+  hasFinding: ({ findings }, wanted) => findings !== null && findings > 0 === wanted,
+  isLabelled: (row, wanted) => isUnlabelled(row) !== wanted,
   mark: hasMark,
   process: (row, process) => row.process === process,
   release: (row, release) => isRelease(row.release, release),

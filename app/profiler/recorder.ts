@@ -2,9 +2,9 @@
  * The life of a profile: opens contexts, takes snapshots of running ones, and passes the final profile to the writer when the
  * response has finished. Nothing here throws: a failure of the profiler is a warning and a counter.
  */
-import { type BuiltProfile, createProfileBuilder, type ProfileBuilderOptions } from './build-profile.ts';
-import { createConclude, type SharedValue } from './conclude.ts';
-import type { EarlierRequest, FindingRule } from './finding-rule.ts';
+import { createProfileBuilder, type ProfileBuilderOptions } from './build-profile.ts';
+import { type Conclude, createConclude, type SharedValue } from './conclude.ts';
+import type { FindingRule } from './finding-rule.ts';
 import type { Context, ProfileKind, WorkKind } from './context.ts';
 import { Context as RequestContext, type ContextOptions } from './context.ts';
 import { createLedger, type Fate, type Ledger } from './ledger.ts';
@@ -74,16 +74,8 @@ export interface Recorder {
   indexOf(context: Context, isHeadOnly?: boolean): ProfileIndex;
   /** Masks a late fact like the profile of its request. */
   mask<T>(context: Context, late: T): T;
-  /** Completes a stored document for pages; `shared` has the shared values that this process does not know. */
-  complete(
-    document: ProfileDocument,
-    shared: ReadonlyMap<string, SharedValue>,
-    earlier?: readonly EarlierRequest[],
-  ): Profile;
-  /** Whether a rule compares this request with earlier ones of its route. */
-  needsEarlier(document: ProfileDocument): boolean;
-  /** A document of an earlier request, for rules that compare. */
-  earlierRequest(document: ProfileDocument): EarlierRequest;
+  /** Completes stored documents for pages. */
+  readonly conclude: Conclude;
   /** A shared value of this process by its id. */
   sharedOf(id: string): SharedValue | undefined;
   /** The headers were sent: if the request goes on for long, it is stored as running. */
@@ -141,18 +133,16 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return;
     }
     const built = build(context, state);
-    const profile = { index: rowOf(built, context), document: JSON.stringify(built.document) };
+    // Findings come when somebody reads (labels.ts).
+    const findings = conclude.isExamined(built.document) ? null : [];
+    const index = indexOf({ ...built, findings, context });
+    const profile = { index, document: JSON.stringify(built.document) };
     write(profile, built.shared, context.fate ?? undefined);
     noteTime(built.document);
     if (state === 'final') context.onStored?.(context);
   }
 
   const sharedOf = (id: string): SharedValue | undefined => sharedParts.valueOf(id);
-
-  function rowOf(built: BuiltProfile, context: Context): ProfileIndex {
-    const findings = conclude.findings(built.document, { sharedOf });
-    return indexOf({ ...built, findings, context });
-  }
 
   /** The duration of a request that succeeded counts for later ones of its route. */
   function noteTime({ method, route, state, status, durationMs, token }: ProfileDocument): void {
@@ -290,13 +280,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return conclude(document, { sharedOf, shown });
     },
     indexOf(context, isHeadOnly = false) {
-      return rowOf(build(context, context.ended ? 'final' : 'running', { isHeadOnly }), context);
+      const built = build(context, context.ended ? 'final' : 'running', { isHeadOnly });
+      const findings = isHeadOnly ? null : conclude.findings(built.document, { sharedOf });
+      return indexOf({ ...built, findings, context });
     },
     mask,
-    complete: (document, shared, earlier) =>
-      conclude(document, { sharedOf: (id) => sharedOf(id) ?? shared.get(id), earlier }),
-    needsEarlier: (document) => conclude.needsEarlier(document),
-    earlierRequest: (document) => conclude.earlierRequest(document),
+    conclude,
     sharedOf,
     headersSent(context) {
       // A page of the profiler that goes on is an event stream.

@@ -42,6 +42,8 @@ export interface ProfileQuery {
   isFull?: boolean;
   /** True: it has findings; false: it has none. */
   hasFinding?: boolean;
+  /** False: its findings are not known yet. */
+  isLabelled?: boolean;
   /** Part of the label of one of its worst findings, case-insensitive. */
   mark?: string;
   /** True: only pinned ones. */

@@ -19,6 +19,7 @@ const INDEXES = [
   'create index on ??.hindsight_profiles (parent) where parent is not null',
   'create index on ??.hindsight_profiles (trace_id) where trace_id is not null',
   'create index on ??.hindsight_profiles (token) where pinned',
+  'create index on ??.hindsight_profiles (started_at desc, token) where findings is null',
 ];
 
 export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Promise<void> {
@@ -40,7 +41,7 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
       process text not null,
       error text,
       queries integer not null,
-      findings integer not null,
+      findings integer,
       mark text,
       marks text,
       location text,
@@ -53,7 +54,6 @@ export async function up(knex: Knex, { schema }: ProfilerMigrationOptions): Prom
       caller_span text,
       summary text,
       bytes integer not null,
-      labelled boolean not null default false,
       pinned boolean not null default false,
       beside jsonb,
       document text not null

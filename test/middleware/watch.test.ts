@@ -39,7 +39,7 @@ describe('watch', () => {
       redactor: createRedactor(),
       nextToken: () => (++token).toString(16).padStart(6, '0'),
       write: ({ document }) =>
-        profiles.push(recorder.complete(JSON.parse(document) as ProfileDocument, new Map())),
+        profiles.push(recorder.conclude(JSON.parse(document) as ProfileDocument, recorder)),
       process: 'test',
       warn: () => undefined,
     });

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Context } from '../../app/profiler/context.ts';
 import { createDeferredStore, type DeferredStore } from '../../app/profiler/deferred-store.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
@@ -17,12 +18,27 @@ describe('profiles', () => {
   let profiles: Profiles;
   /** Those that were whole, and the milliseconds that each took. */
   let [whole, wholeMs] = [0, 0];
+  /** Requests that a rule looked at. */
+  let examined: string[] = [];
 
   beforeEach(() => {
     whole = wholeMs = 0;
+    const mine: string[] = [];
+    examined = mine;
     store = createDeferredStore();
     recorder = createRecorder({
       panels: [
+        {
+          name: 'marked',
+          title: 'Marked',
+          collect: (context) => context.first('request')?.url ?? '',
+          findings(url) {
+            mine.push(url);
+            return url.includes('bad')
+              ? [{ label: 'bad', severity: 'bad', sentence: url, panel: 'marked' }]
+              : [];
+          },
+        } satisfies Panel<string>,
         {
           name: 'request',
           title: 'Part of a summary, too',
@@ -45,6 +61,7 @@ describe('profiles', () => {
       nextToken: () => (++token).toString(16).padStart(6, '0'),
       write: ({ index: row, document: text }) => {
         store.add([{ row, text }]);
+        profiles.stored(row);
       },
       process: 'test',
       warn: () => undefined,
@@ -197,6 +214,66 @@ describe('profiles', () => {
       await profiles.read(shown);
       await storeAgain(shown, (text) => text.replace('"/a"', '"/late"'));
       expect((await profiles.read(shown))?.profile.url).to.equal('/late');
+    });
+  });
+
+  describe('that have findings', () => {
+    let memory: Store;
+
+    beforeEach(async () => {
+      memory = createMemoryStore();
+      store.resolve(memory);
+      for (const url of ['/bad/1', '/good', '/bad/2']) {
+        const context = open(url);
+        recorder.finish(context);
+        await settled(context);
+        await nextMillisecond();
+      }
+    });
+
+    const inStore = async (): Promise<(number | null)[]> =>
+      (await memory.find(everything)).rows.map(({ findings }) => findings);
+
+    it('are examined when they are shown in a list, once, and not before', async () => {
+      expect([examined.length, await inStore()]).to.deep.equal([0, [null, null, null]]);
+      for (const limit of [1, 1, 10, 10]) await profiles.find({ limit, offset: 0 });
+      const { rows, notice } = await profiles.find(everything);
+      expect(rows.map(({ marks }) => marks)).to.deep.equal([
+        [{ label: 'bad', severity: 'bad' }],
+        [],
+        [{ label: 'bad', severity: 'bad' }],
+      ]);
+      expect([examined.length, notice, await inStore()]).to.deep.equal([3, null, [1, 0, 1]]);
+    });
+
+    it('are found by them', async () => {
+      const urls = async (query: object): Promise<string[]> =>
+        (await profiles.find({ ...everything, ...query })).rows.map(({ url }) => url);
+      expect(await urls({ mark: 'BAD' })).to.deep.equal(['/bad/2', '/bad/1']);
+      expect(await urls({ hasFinding: false })).to.deep.equal(['/good']);
+      expect(examined).to.have.length(3);
+    });
+
+    it('are counted, and added up by route', async () => {
+      const { counts } = await profiles.countsAndHistogram({ counts: [{ ...everything, mark: 'bad' }] });
+      expect(counts).to.deep.equal([2]);
+      const { routes, notice } = await profiles.summarize({ from: 0, until: Date.now() + 1 });
+      expect(routes.flatMap(({ marks }) => marks)).to.deep.equal([{ mark: 'bad', count: 2 }]);
+      expect(notice).to.equal(null);
+    });
+
+    it('are examined while nothing else happens, once somebody has read', async () => {
+      await profiles.read('000000');
+      await until(() => examined.length === 3, 'all are examined');
+      await until(async () => !(await inStore()).includes(null), 'their labels are stored');
+    });
+
+    it('are shown without labels if their records can’t be read any more', async () => {
+      const lost = { ...memory, read: () => Promise.resolve(null) };
+      const others = createProfiles({ recorder, store: lost });
+      const { rows, notice } = await others.find({ ...everything, hasFinding: true });
+      expect([rows, notice]).to.deep.equal([[], null]);
+      expect((await others.find(everything)).rows).to.have.length(3);
     });
   });
 

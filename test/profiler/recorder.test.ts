@@ -41,7 +41,7 @@ function setUp(): { recorder: Recorder; stored: StoredProfile[]; profiles: () =>
     recorder,
     stored,
     profiles: () =>
-      stored.map(({ document }) => recorder.complete(JSON.parse(document) as ProfileDocument, new Map())),
+      stored.map(({ document }) => recorder.conclude(JSON.parse(document) as ProfileDocument, recorder)),
   };
 }
 
@@ -147,7 +147,21 @@ describe('recorder', () => {
     recorder.finish(context);
     await until(() => stored.length > 0, 'the profile is stored');
     expect(JSON.stringify(stored)).to.not.contain('planted-secret-1');
-    expect(stored[0]?.index).to.include({ findings: 1, mark: 'errors' });
+  });
+
+  it('runs rules for requests that somebody reads only', async () => {
+    const { recorder, stored, profiles } = setUp();
+    const context = recorder.open('request');
+    addError(context, new Error('no'));
+    expect(recorder.indexOf(context)).to.include({ findings: 1, mark: 'errors' });
+    recorder.finish(context);
+    recorder.finish(recorder.openSummary('limit'));
+    await until(() => stored.length === 2, 'both are stored');
+    expect(stored.map(({ index }) => [index.findings, index.mark])).to.deep.equal([
+      [null, null],
+      [0, null],
+    ]);
+    expect(profiles().map(({ findings }) => findings.length)).to.deep.equal([1, 0]);
   });
 
   it('finds nothing wrong with its own pages', () => {

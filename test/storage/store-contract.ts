@@ -254,15 +254,19 @@ export function describeStoreContract(subject: StoreSubject): void {
     }
   });
 
-  it('keeps labels when the record is stored again', async () => {
-    await stored(store, [itemOf(1, { state: 'running' })]);
+  it('finds records without labels, labels them, and forgets the labels of a version that is replaced', async () => {
+    const unlabelled = { findings: null, mark: null, marks: [] };
+    await stored(store, [itemOf(1, unlabelled), itemOf(2), itemOf(3, { ...unlabelled, state: 'running' })]);
+    expect(await tokens({ isLabelled: false })).to.deep.equal(['000001']);
     const labels = { findings: 2, mark: 'slow', marks: [{ label: 'slow', severity: 'warn' as const }] };
     await store.label('000001', labels);
-    await stored(store, [itemOf(1)]);
-    expect(await rowOf('000001')).to.deep.include({ ...labels, state: 'final' });
+    expect(await rowOf('000001')).to.deep.include(labels);
+    expect(await tokens({ isLabelled: false })).to.deep.equal([]);
     expect(await tokens({ mark: 'SLOW' })).to.deep.equal(['000001']);
     await store.label('0000ff', labels);
     expect(await rowOf('0000ff')).to.equal(undefined);
+    await stored(store, [itemOf(1, unlabelled)]);
+    expect(await rowOf('000001')).to.deep.include(unlabelled);
   });
 
   it('gives all rows since a moment, newest first', async () => {

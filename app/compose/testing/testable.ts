@@ -32,7 +32,7 @@ export function createTestable(options: {
     const document = ended?.get(token);
     return document === undefined
       ? null
-      : recorder.complete(JSON.parse(document) as ProfileDocument, new Map());
+      : recorder.conclude(JSON.parse(document) as ProfileDocument, recorder);
   }
 
   const testable: Testable = {

@@ -40,8 +40,8 @@ export function historyOf(label: string, rows: readonly ProfileIndex[]): Finding
 }
 
 /** Requests of which only a summary is stored have no findings, and no watched event loop. */
-function isChecked({ state, blockedMs }: ProfileIndex, isWatched: boolean): boolean {
-  return state === 'final' && (blockedMs !== null || !isWatched);
+function isChecked({ state, findings, blockedMs }: ProfileIndex, isWatched: boolean): boolean {
+  return state === 'final' && findings !== null && (blockedMs !== null || !isWatched);
 }
 
 /** The profile, with the history of each finding on its route. Never rejects: it is extra. */

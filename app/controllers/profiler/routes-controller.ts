@@ -29,7 +29,8 @@ export function createRoutesController(
     filters: RoutesFilters,
   ): Promise<{ summaries: RouteSummaries; notice: string | null }> {
     try {
-      return { summaries: await profiles.summarize(summaryQuery(filters, Date.now())), notice: null };
+      const { notice, ...summaries } = await profiles.summarize(summaryQuery(filters, Date.now()));
+      return { summaries, notice };
     } catch (error) {
       return { summaries: EMPTY, notice: messageOf(error) };
     }

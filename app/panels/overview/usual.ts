@@ -99,7 +99,8 @@ function findingDifferences({ findings }: Profile, recent: readonly ProfileIndex
   return [...new Set(labels)].flatMap((label): Difference[] => {
     // A list keeps only so many marks of a request: with all of them, it may have the finding, too.
     const isNew = recent.every(
-      ({ marks }) => marks.length < MARKS_KEPT && !marks.some((mark) => mark.label === label),
+      ({ findings, marks }) =>
+        findings !== null && marks.length < MARKS_KEPT && !marks.some((mark) => mark.label === label),
     );
     return isNew ? [{ text: `${label}: in none of the last ${recent.length}.` }] : [];
   });

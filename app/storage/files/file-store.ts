@@ -291,8 +291,11 @@ export function createFileStore(options: FileStoreOptions): Store {
     },
     async label(token, labels) {
       const found = await foundOf(token);
-      if (found !== undefined)
-        writer.put({ type: 'label', at: writer.now(), token, labels }, found.segment.kind);
+      if (found === undefined) return;
+      const entry = { type: 'label', at: writer.now(), token, labels } as const;
+      // The command line knows no rules of the application.
+      if (showsAll) index.add(found.segment, entry);
+      else writer.put(entry, found.segment.kind);
     },
     async keep(token, yes) {
       try {

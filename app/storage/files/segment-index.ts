@@ -3,7 +3,7 @@
  * The first list or search reads the rows of all segments; from then on only what other processes have added is read.
  */
 import { compareNewest } from '../../profiler/query-rows.ts';
-import type { Row, RowLabels } from '../../profiler/store.ts';
+import type { Row } from '../../profiler/store.ts';
 import type { Disk } from './disk.ts';
 import {
   emptyTally,
@@ -43,7 +43,6 @@ export interface Found {
   at: number;
   segment: Segment;
   text: Text;
-  labels: RowLabels | null;
   labelledAt: number;
   facts: Map<string, { at: number; text: Text }> | null;
 }
@@ -125,8 +124,7 @@ export function createSegmentIndex(options: {
   }
 
   function applyBeside(found: Found, segment: Segment, entry: Entry, text?: string): void {
-    if (entry.type === 'label' && entry.at >= found.labelledAt) {
-      found.labels = entry.labels;
+    if (entry.type === 'label' && entry.at >= Math.max(found.at, found.labelledAt)) {
       found.labelledAt = entry.at;
       Object.assign(found.row, entry.labels);
     } else if (entry.type === 'fact') {
@@ -150,8 +148,7 @@ export function createSegmentIndex(options: {
     const found = byToken.get(row.token);
     if (found === undefined) {
       const added: Found = {
-        token: row.token, row, at, segment, text,
-        labels: null, labelledAt: 0, facts: null,
+        token: row.token, row, at, segment, text, labelledAt: 0, facts: null,
       }; // prettier-ignore
       byToken.set(row.token, added);
       sorted = null;
@@ -163,7 +160,9 @@ export function createSegmentIndex(options: {
     }
     if (isOlder(entry, found)) return;
     if (found.row.startedAt !== row.startedAt) sorted = null;
-    found.row = found.labels === null ? row : Object.assign(row, found.labels);
+    // Labels that were made after this version are its labels.
+    const { findings, mark, marks } = found.row;
+    found.row = found.labelledAt <= at ? row : Object.assign(row, { findings, mark, marks });
     Object.assign(found, { at, segment, text });
   }
 

@@ -43,6 +43,7 @@ const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
   minQueries: ['queries'],
   hasError: ['error', 'status'],
   hasFinding: ['findings'],
+  isLabelled: ['findings', 'state'],
   isFull: ['summary'],
   mark: ['marks'],
   process: ['process'],
@@ -69,9 +70,10 @@ function conditionOf(query: ProfileQuery): Condition {
   if (query.from !== undefined) add('started_at >= ', wholeMoment(Math.ceil(query.from)));
   if (query.until !== undefined) add('started_at < ', wholeMoment(Math.ceil(query.until)));
   if (query.pinned === true) parts.push('pinned');
+  if (query.isLabelled === false) parts.push('findings is null');
   parts.push(`kind = any($${values.push(query.kinds ?? ['request'])}::text[])`);
-  const { token, parent, traceId, pinned } = query;
-  const isNarrow = (token ?? parent ?? traceId) !== undefined || pinned === true;
+  const { token, parent, traceId, pinned, isLabelled } = query;
+  const isNarrow = (token ?? parent ?? traceId) !== undefined || pinned === true || isLabelled === false;
   return { sql: parts.join(' and '), values, isNarrow };
 }
 

@@ -182,10 +182,12 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
         [storable(token), storable(name), storable(json)],
       ),
     async label(token, { findings, mark, marks }) {
-      await changed(
-        `update ${records} set findings = $2, mark = $3, marks = $4, labelled = true where token = $1`,
-        [storable(token), findings, mark === null ? null : storable(mark), marksText(marks)],
-      );
+      await changed(`update ${records} set findings = $2, mark = $3, marks = $4 where token = $1`, [
+        storable(token),
+        findings,
+        mark === null ? null : storable(mark),
+        marksText(marks),
+      ]);
     },
     keep: (token, yes) =>
       changed(`update ${records} set pinned = $2 where token = $1`, [storable(token), yes]),

@@ -3,9 +3,6 @@ import { type Column, COLUMN_ENTRIES, type FindingMark } from '../../profiler/pr
 import type { Row, StoreItem } from '../../profiler/store.ts';
 import { storable, storableDocument } from '../text.ts';
 
-/** Columns that findings set. */
-const LABELS: readonly string[] = ['findings', 'mark', 'marks'];
-
 const SQL_TYPES = {
   integer: 'integer',
   bigint: 'bigint',
@@ -88,8 +85,8 @@ export function rowOf({ names }: Selection, values: readonly unknown[]): Row {
 }
 
 /**
- * `$1`: rows as JSON. A version of the same request replaces an earlier one, but a running one replaces none. Labels that were set for a
- * record stay. Returns the tokens that were written.
+ * `$1`: rows as JSON. A version of the same request replaces an earlier one with its labels, but a running one replaces none. Returns the
+ * tokens that were written.
  */
 export function insertInto(table: string): string {
   const columns = [...COLUMN_ENTRIES.map(([, { column }]) => column), 'document'];
@@ -97,11 +94,7 @@ export function insertInto(table: string): string {
     ...COLUMN_ENTRIES.map(([, { column, type }]) => `${column} ${SQL_TYPES[type]}`),
     'document text',
   ];
-  const replaced = columns.map((column) =>
-    LABELS.includes(column)
-      ? `${column} = case when stored.labelled then stored.${column} else excluded.${column} end`
-      : `${column} = excluded.${column}`,
-  );
+  const replaced = columns.map((column) => `${column} = excluded.${column}`);
   return `insert into ${table} as stored (${columns.join(', ')})
     select ${columns.join(', ')} from json_to_recordset($1::json) as batch (${definition.join(', ')})
     on conflict (token) do update set ${replaced.join(', ')}

@@ -1,0 +1,126 @@
+/**
+ * What findings add to rows of the list. No rule runs for a request that nobody looks at: labels are made for the rows that somebody is
+ * about to see or filter, and for the newest of this process while it has little to do and somebody has read lately.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Finding } from './finding.ts';
+import type { ProfileDocument } from './profile.ts';
+import { labelsOf } from './profile-index.ts';
+import { isUnlabelled } from './query-rows.ts';
+import type { ProfileQuery } from './storage.ts';
+import type { Row, Store } from './store.ts';
+
+export interface Labels {
+  /** Labels these rows, the first ones first; false if some are left. */
+  label(rows: readonly Row[]): Promise<boolean>;
+  /** Labels what may match a query, the newest first; false if some are left. */
+  labelMatches(query: Omit<ProfileQuery, 'limit' | 'offset'>): Promise<boolean>;
+  /** This process has stored a record. */
+  stored(row: Row): void;
+  /** Somebody reads. */
+  noteReader(): void;
+}
+
+/** Milliseconds that a reader waits; then the list says that labels are missing. */
+const WAIT_MS = 500;
+/** Milliseconds of work between two turns of the event loop. */
+const TURN_MS = 5;
+/** Rows that a search labels before it asks for more. */
+const AT_ONCE = 100;
+/** Of the newest of this process, while it is idle. */
+const MOST_IDLE = 200;
+const IDLE_EVERY_MS = 25;
+const IDLE_TURN_MS = 2;
+/** Longer records wait for a reader: one of them may take longer than a turn. */
+const LONGEST_IDLE = 131_072;
+/** Share of its time that the event loop may be busy. */
+const IDLE_SHARE = 0.5;
+/** Milliseconds after somebody has read. */
+const READER_MS = 600_000;
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export function createLabels({
+  store,
+  findingsOf,
+}: {
+  store: Pick<Store, 'read' | 'find' | 'label'>;
+  findingsOf: (document: ProfileDocument) => Promise<readonly Finding[]>;
+}): Labels {
+  // Without a context: the store's work is no request's.
+  const outside = AsyncLocalStorage.snapshot();
+  /** Of this process, unlabelled, the newest last. */
+  const waiting: Row[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  let readAt = -Infinity;
+  let load = performance.eventLoopUtilization();
+
+  async function labelOne(row: Row): Promise<void> {
+    const found = await store.read(row.token);
+    if (found === null || found.row.startedAt !== row.startedAt) return;
+    const labels = labelsOf(await findingsOf(JSON.parse(found.text) as ProfileDocument));
+    Object.assign(row, labels);
+    await store.label(row.token, labels);
+  }
+
+  async function labelUntil(rows: readonly Row[], until: number): Promise<boolean> {
+    let turn = performance.now();
+    for (const row of rows) {
+      if (!isUnlabelled(row)) continue;
+      const now = performance.now();
+      if (now > until) return false;
+      if (now - turn > TURN_MS) {
+        await pause();
+        turn = performance.now();
+      }
+      await labelOne(row);
+    }
+    return true;
+  }
+
+  async function labelSome(): Promise<void> {
+    timer = null;
+    const { utilization } = performance.eventLoopUtilization(load);
+    load = performance.eventLoopUtilization();
+    const until = performance.now() + (utilization < IDLE_SHARE ? IDLE_TURN_MS : 0);
+    while (performance.now() < until) {
+      const row = waiting.pop();
+      if (row === undefined) break;
+      // A reader makes the labels if this fails.
+      if (isUnlabelled(row) && row.bytes <= LONGEST_IDLE) await labelOne(row).catch(() => undefined);
+    }
+    schedule();
+  }
+
+  function schedule(): void {
+    if (timer !== null || waiting.length === 0 || performance.now() - readAt > READER_MS) return;
+    timer = outside(() => setTimeout(() => void labelSome(), IDLE_EVERY_MS).unref());
+  }
+
+  return {
+    label: (rows) => labelUntil(rows, performance.now() + WAIT_MS),
+    async labelMatches(wanted) {
+      const until = performance.now() + WAIT_MS;
+      const filters = { ...wanted, hasFinding: undefined, mark: undefined, text: undefined };
+      const query = { ...filters, sort: undefined, descending: undefined, isLabelled: false };
+      for (;;) {
+        const { rows } = await store.find({ ...query, counted: false, limit: AT_ONCE, offset: 0 });
+        if (!(await labelUntil(rows, until))) return false;
+        // Records that are damaged or gone can't be labelled.
+        if (rows.every(isUnlabelled)) return true;
+      }
+    },
+    stored(row) {
+      if (!isUnlabelled(row)) return;
+      waiting.push(row);
+      if (waiting.length > MOST_IDLE) waiting.shift();
+      schedule();
+    },
+    noteReader() {
+      readAt = performance.now();
+      schedule();
+    },
+  };
+}
