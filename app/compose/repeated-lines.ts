@@ -3,7 +3,8 @@
  * `print` receives whole entries, masked; it escapes them.
  */
 import { createHash } from 'node:crypto';
-import { field, isObject, stackText, textOf } from '../profiler/thrown-value.ts';
+import { field, isObject } from '../profiler/safe-read.ts';
+import { stackText, textOf } from '../profiler/thrown-value.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 
 export interface Clock {

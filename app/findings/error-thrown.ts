@@ -22,6 +22,13 @@ function nameOf({ thrown }: Error): string {
   return `${link.class}: ${excerpt(link.message)}${named}`;
 }
 
+/** `Thrown: TypeError: …`, or who passed on something else. */
+function sentenceOf({ thrown, from, place }: ThrownRecord): string {
+  const [top] = thrown.chain;
+  if (from === undefined || top === undefined || top.isError) return `Thrown: ${nameOf({ thrown, place })}`;
+  return `${from.name} threw or passed to next() a value that is not an Error (${top.class}): ${excerpt(top.message)}`;
+}
+
 /**
  * A framework responded with the error, and then passed it to `next()`: the response is an error that says the message. Such an error is
  * not late.
@@ -36,7 +43,7 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
   needs: ['exception'],
   labels: ['exception', 'late error'],
   why: 'An error that was thrown, rejected or passed to `next()` became a 5xx, came after the response, or got none; the place is the topmost frame in your own code, else the middleware that it came from.',
-  fix: 'Start with the named line and its inputs: reject invalid input with a 4xx, and check optional values before using them. In Express 4, pass the rejections of async handlers to `next`.',
+  fix: 'Start with the named line and its inputs: reject invalid input with a 4xx, and check optional values before using them. In Express 4, pass the rejections of async handlers to `next`. `.then(next)` passes the result on as an error: call `next()` without a value.',
   find({ exception: { errors }, request }, { status, durationMs, outcome }) {
     const isHidden = status !== null && status < 400;
     const isError = status !== null && status >= 400;
@@ -65,7 +72,7 @@ export const errorThrown: FindingRule<{ exception: ExceptionData; request?: Kept
           label: 'exception',
           broke: 'response',
           severity: 'bad',
-          sentence: `Thrown: ${nameOf(record)}${isLost ? ', and no response was sent' : ''}`,
+          sentence: `${sentenceOf(record)}${isLost ? ', and no response was sent' : ''}`,
         },
       ];
     });

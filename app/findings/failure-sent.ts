@@ -39,7 +39,7 @@ export const failureSent: FindingRule<Given> = {
   needs: ['routing'],
   labels: ['5xx sent'],
   why: 'The status is a 5xx, and no error was thrown, rejected or passed to `next()`: the code set the status itself, often in a `catch` block.',
-  fix: 'Pass the error to `next(error)` or throw it again, so that the error handler and this page get its stack. To go on, call `next()` without a value: `.then(next)` passes the result on as an error.',
+  fix: 'Pass the error to `next(error)` or throw it again, so that the error handler and this page get its stack.',
   find({ routing, exception, request, logs, database, http_client: calls }, { status }) {
     if (status === null || status < 500) return [];
     const errors = exception?.errors ?? [];
@@ -49,24 +49,19 @@ export const failureSent: FindingRule<Given> = {
     const layers = routing.layers.map(fromLayerRow);
     const layer = lastRunning(layers);
     if (layers.length === 0) return [];
-    const passing = layer?.kind === 'error' ? layers.findLast(({ kind }) => kind !== 'error') : undefined;
     const line = logs?.lines.findLast(({ level }) => level === 'error' || level === 'warn');
     const lineAt = isInLibrary(line?.caller) ? null : line?.caller;
     const sent = errors.find(({ origin }) => origin === 'sent');
     const sentAt = (sent === undefined ? null : lineOf(sent)) ?? loggedErrorPlace(exception);
-    const known = passing?.source ?? sentAt ?? lineAt ?? request?.response?.sentFrom;
+    const known = sentAt ?? lineAt ?? request?.response?.sentFrom;
     const last = known === null || known === undefined ? lastWork(database, calls) : undefined;
     const place = known ?? last?.caller ?? layer?.source;
-    const cause =
-      passing === undefined
-        ? 'and nothing was thrown or passed to next()'
-        : `because ${nameOfLayer(passing)} passed next() a value that is not an Error, which Express takes for one`;
     const [error] = sent?.thrown.chain ?? [];
     const what = error === undefined ? '' : `, likely because of ${error.class}: ${excerpt(error.message)}`;
     const isTold = error !== undefined && line?.message.includes(error.message) === true;
     const logged = line === undefined || isTold ? '' : `; logged before: ${excerpt(line.message)}`;
     const after = last === undefined ? '' : `, after ${last.name}`;
-    const sentence = `${nameOfLayer(layer)} responded ${status}${what}${after}, ${cause}${logged}`;
+    const sentence = `${nameOfLayer(layer)} responded ${status}${what}${after}, and nothing was thrown or passed to next()${logged}`;
     return [{ broke: 'response', severity: 'bad', sentence, anchor: 'match', place }];
   },
 };

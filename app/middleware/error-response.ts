@@ -1,5 +1,5 @@
 /** What any thrown value says about the response to it, read without trusting it; what can't be read counts as absent. */
-import { field, isObject } from '../profiler/thrown-value.ts';
+import { field, isObject } from '../profiler/safe-read.ts';
 import { validateHeaderName, validateHeaderValue } from '../node-http.ts';
 
 export interface ErrorResponse {

@@ -1,7 +1,9 @@
 /** `dump(value)` anywhere in a request stores a value with its profile; it is never shown in the response. */
+import { types } from 'node:util';
 import type { ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { defaultPlainLimits, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { field, makerOf } from '../profiler/safe-read.ts';
 import type { FindCaller } from './caller.ts';
 import { withoutProfilerFrames } from './profiler-frames.ts';
 
@@ -32,8 +34,8 @@ const LONGEST_TYPE = 80;
 const STACK_LINES = 10;
 
 /** A list, because a text in a tree has no line breaks. */
-function stackOf(error: Error): string[] {
-  const { stack } = error;
+function stackOf(error: object): string[] {
+  const stack = field(error, 'stack');
   if (typeof stack !== 'string') return [];
   const lines = withoutProfilerFrames(stack)
     .split('\n')
@@ -43,21 +45,13 @@ function stackOf(error: Error): string[] {
 
 const LIMITS: PlainLimits = { ...defaultPlainLimits, stackOf };
 
-/** Reads properties as data: a proxy may throw on any access, and no getter is called. */
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value !== 'object') return typeof value;
-  try {
-    if (Array.isArray(value)) return 'list';
-    const prototype: unknown = Object.getPrototypeOf(value);
-    const maker: unknown =
-      prototype === null ? null : Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
-    if (typeof maker !== 'function' || maker === Object) return 'object';
-    const name: unknown = Object.getOwnPropertyDescriptor(maker, 'name')?.value;
-    return typeof name === 'string' && name !== '' ? name.slice(0, LONGEST_TYPE) : 'object';
-  } catch {
-    return 'object';
-  }
+  if (types.isProxy(value)) return 'object';
+  if (Array.isArray(value)) return 'list';
+  const maker = makerOf(value);
+  return maker === '' || maker === 'Object' ? 'object' : maker.slice(0, LONGEST_TYPE);
 }
 
 export function createDump({ tracker, findCaller }: CreateDumpOptions): Dump {

@@ -5,7 +5,8 @@
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
-import { field, isError, isObject, statusOf } from '../profiler/thrown-value.ts';
+import { field, isError, isObject } from '../profiler/safe-read.ts';
+import { statusOf } from '../profiler/thrown-value.ts';
 
 /** How strongly an origin says that the request failed. */
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
@@ -23,7 +24,7 @@ const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
 const LONGEST_CHAIN = 5;
 
 /** What was passed to `next` and is no failure by itself, with the middleware that did: our error page may get it. */
-const passedOn = createSlot<{ value: unknown; layer: ErrorFact['layer'] }>('passed to next');
+const passedOn = createSlot<{ value: unknown; layer: ErrorFact['layer']; atMs: number }>('passed to next');
 
 export type SeenError = Pick<ErrorFact, 'origin'> & Partial<Pick<ErrorFact, 'status' | 'layer'>>;
 
@@ -42,9 +43,18 @@ function isCausedBy(error: unknown, cause: unknown): boolean {
   return false;
 }
 
-/** Some applications pass on a body or a name, so this is recorded as an error only if the error page responds to it. */
+/** Some applications pass on a body or a name, so this is recorded as an error only once it is responded to as one. */
 export function notePassedOn(context: Context, value: unknown, layer: ErrorFact['layer']): void {
-  passedOn.set(context, { value, layer });
+  passedOn.set(context, { value, layer, atMs: context.elapsedMs() });
+}
+
+/** When the response is finished. */
+export function recordPassedOn(context: Context): void {
+  const passed = passedOn.get(context);
+  if (passed === undefined || (context.first('response')?.status ?? 0) < 400) return;
+  const { value, layer, atMs } = passed;
+  const fact = recordError(context, value, { origin: 'passed on', layer });
+  if (fact !== null) fact.atMs = Math.min(fact.atMs, atMs);
 }
 
 function passedOnBy(context: Context, value: unknown): ErrorFact['layer'] {

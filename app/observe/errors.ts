@@ -1,7 +1,6 @@
 /**
  * Any thrown value -> plain JSON (`Thrown`): class, message, properties, cause chain, members, frames with excerpts of own source.
- * The result is bounded in size and time, also for hostile values. Only the error's own fields are read (getters included, which
- * may throw). Never throws.
+ * The result is bounded in size and time, also for hostile values. Never throws.
  */
 import { performance } from 'node:perf_hooks';
 import { isAbsolute, relative, sep } from 'node:path';
@@ -25,16 +24,14 @@ import {
   classOf,
   codeOf,
   truncateMessage,
-  field,
-  has,
-  isError,
-  isObject,
   membersOf,
+  messageOfError,
   messageOfValue,
   propertiesOf,
   statusOf,
   textOf,
 } from '../profiler/thrown-value.ts';
+import { field, has, isError, isObject } from '../profiler/safe-read.ts';
 
 export type DescribeThrown = (value: unknown) => Thrown;
 
@@ -182,15 +179,12 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
 
   function describeObject(value: object, budget: Budget, above: ReadonlySet<object>): ThrownLink {
     const error = isError(value);
-    const whole = error ? (textOf(field(value, 'message')) ?? '') : messageOfValue(value);
-    const frames = framesOf(value, whole, budget);
+    const whole = error ? messageOfError(value) : messageOfValue(value);
+    const frames = framesOf(value, error ? (textOf(field(value, 'message')) ?? '') : whole, budget);
     const members = membersOf(value);
     const errors: Thrown[] = [];
-    for (let index = 0; index < Math.min(members.length, MOST_MEMBERS); index++) {
-      const member = members[index];
-      if (isObject(member) && isError(member) && !above.has(member) && budget.links > 0)
-        errors.push(describe(member, budget, above));
-    }
+    for (const member of members.slice(0, MOST_MEMBERS))
+      if (!above.has(member) && budget.links > 0) errors.push(describe(member, budget, above));
     return {
       class: classOf(value),
       isError: error,
@@ -200,7 +194,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       properties: propertiesOf(value),
       frames,
       errors,
-      errorsDropped: errors.length > 0 ? members.length - errors.length : 0,
+      errorsDropped: members.length - errors.length,
     };
   }
 

@@ -17,7 +17,7 @@ import {
 } from './layer-call.ts';
 import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
 import type { FindNextCaller } from './caller.ts';
-import { isFailure, notePassedOn, recordError } from './errors-seen.ts';
+import { isFailure, notePassedOn, recordError, recordPassedOn } from './errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
 import { misdeclaredHandler } from './misdeclared-handler.ts';
 
@@ -406,7 +406,8 @@ function createLayerTrace(
     const context = tracker.of(req);
     if (context === undefined || context.ended) return;
     if (context.summary !== null) {
-      if (isFailure(error) && !context.all('error').some((known) => known.error === error))
+      if (!isFailure(error)) notePassedOn(context, error, null);
+      else if (!context.all('error').some((known) => known.error === error))
         recordError(context, error, { origin: 'passed on', layer: null });
       return;
     }
@@ -515,7 +516,10 @@ export function createLayerObserver(options: LayerObserverOptions): LayerObserve
     registerOwner: guarded(trace.registerOwner, undefined),
   });
   return {
-    onFinish: guarded(trace.noteMount, undefined),
+    onFinish: guarded((context) => {
+      trace.noteMount(context);
+      recordPassedOn(context);
+    }, undefined),
     observeApplication: guarded((app) => {
       if (typeof app !== 'function' || known.has(app)) return;
       known.add(app);

@@ -8,6 +8,8 @@ import type { Repeating } from '../profiler/fact-list.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { loggedErrorOf, recordError } from './errors-seen.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { field, isError, isObject } from '../profiler/safe-read.ts';
+import { messageOfError, textOf } from '../profiler/thrown-value.ts';
 import { withoutProfilerFrames } from './profiler-frames.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -72,15 +74,6 @@ function isSimple(value: unknown): boolean {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** A revoked proxy throws on `instanceof`. */
-function isError(value: unknown): value is Error {
-  try {
-    return value instanceof Error;
-  } catch {
-    return false;
-  }
-}
-
 /** One line for a value inside a message. */
 function inline(value: unknown): string {
   if (typeof value === 'string') return value;
@@ -89,17 +82,9 @@ function inline(value: unknown): string {
   return typeof plain === 'string' ? plain : JSON.stringify(plain);
 }
 
-/** Name, message and stack, read as data: a getter that throws yields nothing. */
-function describe(error: Error): { line: string; stack: string | null } {
-  const read = (name: 'name' | 'message' | 'stack'): string | null => {
-    try {
-      const value: unknown = error[name];
-      return typeof value === 'string' ? value : null;
-    } catch {
-      return null;
-    }
-  };
-  return { line: `${read('name') ?? 'Error'}: ${read('message') ?? ''}`, stack: read('stack') };
+function describe(error: object): { line: string; stack: string | null } {
+  const name = textOf(field(error, 'name')) ?? 'Error';
+  return { line: `${name}: ${messageOfError(error)}`, stack: textOf(field(error, 'stack')) };
 }
 
 function number(value: unknown, whole: boolean): string {
@@ -147,7 +132,7 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   }
   for (const value of values) {
     if (isSimple(value)) words.push(inline(value));
-    else if (isError(value)) {
+    else if (isObject(value) && isError(value)) {
       const { line, stack } = describe(value);
       words.push(line);
       rest.push(

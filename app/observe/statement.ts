@@ -55,11 +55,8 @@ function countRows(answer: unknown): number | null {
   return typeof count === 'number' ? count : null;
 }
 
-/** The driver's own message: Knex prepends the statement with its values. */
 export function messageOf(error: unknown): string {
-  const { message } = describeError(error);
-  const end = message.lastIndexOf(' - ');
-  return truncateText(end === -1 ? message : message.slice(end + 3), 2000);
+  return truncateText(describeError(error).message, 2000);
 }
 
 export function statementOf(query: unknown): { sql: string; bindings: unknown; method: string | null } {

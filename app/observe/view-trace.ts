@@ -2,6 +2,7 @@
  * The views of a request as they run, nested: frames with their facts. Independent of the engine: `views.ts` reports when a template
  * begins and ends. Nothing thrown here reaches the host.
  */
+import { types } from 'node:util';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import type { Json } from '../profiler/json.ts';
@@ -57,10 +58,11 @@ function sizeOf(locals: Json): number {
 /** Names and values that the handler passed, including Express's `res.locals`. */
 function localsOf(data: unknown): Json {
   if (typeof data !== 'object' || data === null) return {};
+  if (types.isProxy(data)) return toPlain(data, LOCALS);
   const inherited: unknown = Object.getOwnPropertyDescriptor(data, '_locals')?.value;
   const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const source of [inherited, data]) {
-    if (typeof source !== 'object' || source === null) continue;
+    if (typeof source !== 'object' || source === null || types.isProxy(source)) continue;
     for (const name of Object.keys(source)) {
       if (NOT_OURS.has(name)) continue;
       const descriptor = Object.getOwnPropertyDescriptor(source, name);

@@ -3,7 +3,10 @@
  * AsyncLocalStorage can end the process; limited in depth, width and length. Calls no getter and no toJSON of a recorded object, so
  * that recording never changes the application.
  */
+import { types } from 'node:util';
 import type { Json } from './json.ts';
+import { field, hasPrototype, isError, makerOf } from './safe-read.ts';
+import { readWebObject } from './web-objects.ts';
 
 export interface PlainLimits {
   depth: number;
@@ -14,7 +17,7 @@ export interface PlainLimits {
   /** Values altogether. */
   total: number;
   /** Lines of an error's stack; without it, errors have no stack. */
-  stackOf?: (error: Error) => string[];
+  stackOf?: (error: object) => string[];
 }
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
@@ -30,14 +33,12 @@ export function truncateText(text: string, limit: number): string {
   return `${text.slice(0, limit)}… (${text.length - limit} more characters)`;
 }
 
+const PROXY = '[Proxy, not read]';
+
 function className(value: object): string {
   try {
-    const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype === null) return 'null prototype';
-    const maker: unknown = Object.getOwnPropertyDescriptor(prototype, 'constructor')?.value;
-    return typeof maker === 'function' && typeof maker.name === 'string' && maker.name !== ''
-      ? maker.name
-      : 'Object';
+    if (Object.getPrototypeOf(value) === null) return 'null prototype';
+    return makerOf(value) || 'Object';
   } catch {
     return 'Object';
   }
@@ -67,38 +68,39 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
     case 'symbol':
       return value.toString();
     case 'function':
-      return `[function ${functionName(value) || 'anonymous'}]`;
+      return types.isProxy(value) ? PROXY : `[function ${functionName(value) || 'anonymous'}]`;
     default:
       return value === null ? null : undefined;
   }
 }
 
 /** Containers with a short notation. */
-function shorthand(value: object): Json | undefined {
+function shorthand(value: object): string | undefined {
   try {
-    if (value instanceof Date)
-      return Number.isNaN(value.getTime()) ? '[invalid Date]' : Date.prototype.toISOString.call(value);
-    if (value instanceof RegExp) return RegExp.prototype.toString.call(value);
-    if (Buffer.isBuffer(value)) return `[Buffer, ${value.length} bytes]`;
-    if (ArrayBuffer.isView(value)) return `[${className(value)}, ${value.byteLength} bytes]`;
-    if (value instanceof Promise) return '[Promise]';
+    if (types.isDate(value)) {
+      const time = Date.prototype.getTime.call(value);
+      return Number.isNaN(time) ? '[invalid Date]' : new Date(time).toISOString();
+    }
+    if (types.isRegExp(value)) return RegExp.prototype.toString.call(value);
+    if (ArrayBuffer.isView(value))
+      return `[${Buffer.isBuffer(value) ? 'Buffer' : className(value)}, ${value.byteLength} bytes]`;
+    if (types.isPromise(value)) return '[Promise]';
   } catch {
     return `[${className(value)}]`;
   }
   return undefined;
 }
 
-function errorEntries(error: Error, stackOf: PlainLimits['stackOf']): [string, unknown][] {
-  const named: [string, unknown][] = [];
-  for (const name of ['name', 'message', 'code']) {
-    const descriptor = Object.getOwnPropertyDescriptor(error, name);
-    if (descriptor !== undefined && 'value' in descriptor) named.push([name, descriptor.value as unknown]);
+/** What isn't enumerable. The name only where it is not its class's. */
+function errorEntries(error: object, stackOf: PlainLimits['stackOf']): [string, unknown][] {
+  const isWeb = hasPrototype(error, DOMException.prototype);
+  const named: [string, unknown][] = [['class', className(error)]];
+  for (const name of ['name', 'message', 'code', 'cause', 'errors']) {
+    const held = isWeb || name === 'message' || Object.hasOwn(error, name) ? field(error, name) : undefined;
+    if (held !== undefined && held !== '') named.push([name, held]);
   }
-  return [
-    ['class', className(error)],
-    ...named,
-    ...(stackOf === undefined ? [] : [['stack', stackOf(error)] as [string, unknown]]),
-  ];
+  if (stackOf !== undefined) named.push(['stack', stackOf(error)]);
+  return named;
 }
 
 interface Entries {
@@ -117,21 +119,28 @@ function take<T>(items: Iterable<T>, count: number): T[] {
   return taken;
 }
 
+/** By the platform's own getter: a subclass may have another one. */
+function sizeOf(prototype: object, value: object): number {
+  const getter = Object.getOwnPropertyDescriptor(prototype, 'size')?.get;
+  return getter === undefined ? 0 : (Reflect.apply(getter, value, []) as number);
+}
+
 /** The first entries of a container other than an array, without running its code; getters are named, not called. */
 function entries(value: object, { width, stackOf }: PlainLimits): Entries {
-  if (value instanceof Map) {
+  if (types.isMap(value)) {
     const pairs = take(Map.prototype.entries.call(value) as Iterable<[unknown, unknown]>, width);
     const kept = pairs.map(([key, item]): [string, unknown] => [
       String(scalar(key, defaultPlainLimits) ?? '[object]'),
       item,
     ]);
-    return { kept, more: value.size - kept.length };
+    return { kept, more: sizeOf(Map.prototype, value) - kept.length };
   }
-  if (value instanceof Set) {
+  if (types.isSet(value)) {
     const items = take(Set.prototype.values.call(value) as Iterable<unknown>, width);
-    return { kept: items.map((item, index) => [String(index), item]), more: value.size - items.length };
+    const kept = items.map((item, index): [string, unknown] => [String(index), item]);
+    return { kept, more: sizeOf(Set.prototype, value) - kept.length };
   }
-  const kept = value instanceof Error ? errorEntries(value, stackOf) : [];
+  const kept = isError(value) ? errorEntries(value, stackOf) : [];
   const names = Object.keys(value);
   const room = Math.max(0, width - kept.length);
   for (const name of names.slice(0, room)) {
@@ -191,21 +200,16 @@ class Walk {
 
   #write(pending: Pending): Json {
     const { value, depth } = pending;
-    let isPlain = false;
-    let isList = false;
-    try {
-      isList = Array.isArray(value);
-      isPlain = !isList && isPlainObject(value);
-    } catch {
-      // A proxy that throws: handled below.
-    }
-    const short = isPlain || isList ? undefined : shorthand(value);
-    if (short !== undefined) return short;
+    if (types.isProxy(value)) return PROXY;
+    const isList = Array.isArray(value);
+    const isPlain = !isList && isPlainObject(value);
+    const special = isPlain || isList ? undefined : (shorthand(value) ?? readWebObject(value));
+    if (typeof special === 'string') return truncateText(special, this.#limits.length);
     if (isAbove(pending)) return '[circular]';
     if (depth >= this.#limits.depth || this.#total > this.#limits.total)
       return `[${className(value)}, not followed]`;
     try {
-      return isPlain ? this.#writeObject(pending) : this.#writeEntries(pending);
+      return isPlain ? this.#writeObject(pending) : this.#writeEntries(pending, special);
     } catch {
       return `[${className(value)}, unreadable]`;
     }
@@ -235,14 +239,15 @@ class Walk {
     return result;
   }
 
-  #writeEntries(pending: Pending): Json {
+  #writeEntries(pending: Pending, web: [string, unknown][] | undefined): Json {
     const { value } = pending;
     if (Array.isArray(value)) return this.#writeList(pending, value, value.length);
-    const { kept, more } = entries(value, this.#limits);
-    if (value instanceof Set) {
+    const { kept, more } = web === undefined ? entries(value, this.#limits) : { kept: web, more: 0 };
+    if (types.isSet(value)) {
       const items = kept.map(([, item]) => item);
       return this.#writeList(pending, items, items.length + more);
     }
+    if (kept.length === 0 && web === undefined && !types.isMap(value)) return `[${className(value)}]`;
     const result: Record<string, Json> = {};
     for (const [name, item] of kept) this.#place(pending, result, truncateText(name, 200), item);
     if (more > 0) result['…'] = `${more} more`;
@@ -252,7 +257,11 @@ class Walk {
   #writeList(pending: Pending, items: readonly unknown[], length: number): Json {
     const result: Json[] = [];
     const count = Math.min(items.length, this.#limits.width);
-    for (let index = 0; index < count; index++) this.#place(pending, result, index, items[index]);
+    for (let index = 0; index < count; index++) {
+      const item = Object.getOwnPropertyDescriptor(items, index);
+      const held: unknown = item?.get === undefined ? item?.value : '[getter]';
+      this.#place(pending, result, index, held);
+    }
     if (length > count) result.push(`… ${length - count} more`);
     return result;
   }

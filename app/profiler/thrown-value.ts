@@ -5,80 +5,93 @@
 import { types } from 'node:util';
 import { truncateText, toPlain } from './plain.ts';
 import type { Json } from './json.ts';
+import { field, isError, isObject, makerOf } from './safe-read.ts';
 
 const LONGEST_MESSAGE = 8192;
 const MOST_PROPERTIES = 60;
 const PROPERTY_LIMITS = { depth: 4, width: 40, length: 2000, total: 300 };
-/** Fields that are recorded separately. */
-const FIELDS = new Set(['name', 'message', 'stack', 'cause', 'errors', 'code', 'status', 'statusCode']);
-
-export function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
-}
-
-/** Reads a field; a getter or trap that throws does no harm. */
-export function field(value: object, name: string): unknown {
-  try {
-    return Reflect.get(value, name);
-  } catch {
-    return undefined;
-  }
-}
-
-export function has(value: object, name: string): boolean {
-  try {
-    return name in value;
-  } catch {
-    return false;
-  }
-}
+/** Members that stand for an empty message. */
+const MOST_MESSAGES = 5;
 
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-export function isError(value: object): boolean {
-  if (types.isNativeError(value)) return true;
-  try {
-    if (value instanceof Error) return true;
-  } catch {
-    return false;
-  }
-  return textOf(field(value, 'message')) !== null && textOf(field(value, 'stack')) !== null;
+/** Its name, if it is an error and has one of its own; else the function that made it. */
+export function classOf(value: object): string {
+  const name = isError(value) ? textOf(field(value, 'name')) : null;
+  if (name !== null && name !== '' && name !== 'Error') return truncateText(name, 200);
+  return truncateText(makerOf(value) || (name ?? 'Object'), 200);
 }
 
-export function classOf(value: object): string {
-  const name = textOf(field(value, 'name'));
-  if (name !== null && name !== '' && name !== 'Error' && typeof value !== 'function')
-    return truncateText(name, 200);
-  const maker = field(value, 'constructor');
-  const made = isObject(maker) ? textOf(field(maker, 'name')) : null;
-  return truncateText(made === null || made === '' ? (name ?? 'Object') : made, 200);
+function asStatus(status: unknown): number | null {
+  return typeof status === 'number' && Number.isInteger(status) && status >= 100 && status <= 599
+    ? status
+    : null;
 }
 
 export function statusOf(value: object): number | null {
-  for (const name of ['status', 'statusCode']) {
-    const status = field(value, name);
-    if (typeof status === 'number' && Number.isInteger(status) && status >= 100 && status <= 599)
-      return status;
-  }
-  return null;
+  return asStatus(field(value, 'status')) ?? asStatus(field(value, 'statusCode'));
+}
+
+function asCode(code: unknown): string | number | null {
+  if (typeof code === 'string') return truncateText(code, 200);
+  return typeof code === 'number' && Number.isFinite(code) ? code : null;
 }
 
 export function codeOf(value: object): string | number | null {
-  const code = field(value, 'code');
-  if (typeof code === 'string') return truncateText(code, 200);
-  return typeof code === 'number' && Number.isFinite(code) ? code : null;
+  return asCode(field(value, 'code'));
+}
+
+function isMember(value: unknown): value is object {
+  return isObject(value) && isError(value);
+}
+
+/** The errors among its `errors`, as of an AggregateError. */
+export function membersOf(value: object): readonly object[] {
+  const members = field(value, 'errors');
+  try {
+    return Array.isArray(members) ? members.filter(isMember) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The part of a property that is not recorded as a field of its own; undefined if all of it is. */
+function restOf(name: string, held: unknown): unknown {
+  switch (name) {
+    case 'name':
+    case 'message':
+    case 'stack':
+    case 'cause':
+      return undefined;
+    case 'code':
+      return asCode(held) === null ? held : undefined;
+    case 'status':
+    case 'statusCode':
+      return asStatus(held) === null ? held : undefined;
+    case 'errors': {
+      if (!Array.isArray(held)) return held;
+      const rest = held.filter((item) => !isMember(item));
+      return rest.length === 0 ? undefined : rest;
+    }
+    default:
+      return held === undefined ? '[undefined]' : held;
+  }
 }
 
 /** Own properties as plain data, without those recorded separately; getters are named, not called. */
 export function propertiesOf(value: object): Record<string, Json> {
   const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   try {
-    for (const name of Object.keys(value).slice(0, MOST_PROPERTIES)) {
-      if (FIELDS.has(name)) continue;
+    if (types.isProxy(value)) return {};
+    const names = new Set(Object.keys(value).slice(0, MOST_PROPERTIES));
+    if (Object.hasOwn(value, 'errors')) names.add('errors');
+    for (const name of names) {
       const descriptor = Object.getOwnPropertyDescriptor(value, name);
-      if (descriptor !== undefined) own[name] = 'value' in descriptor ? descriptor.value : '[getter]';
+      if (descriptor === undefined) continue;
+      const held = 'value' in descriptor ? restOf(name, descriptor.value) : '[getter]';
+      if (held !== undefined) own[name] = held;
     }
   } catch {
     return {};
@@ -86,14 +99,17 @@ export function propertiesOf(value: object): Record<string, Json> {
   return toPlain(own, PROPERTY_LIMITS) as Record<string, Json>;
 }
 
-/** Members of an AggregateError; empty for everything else. */
-export function membersOf(value: object): readonly unknown[] {
-  const members = field(value, 'errors');
-  try {
-    return Array.isArray(members) ? members : [];
-  } catch {
-    return [];
-  }
+/** The message of an error. Without one, as of a refused connection to a name with two addresses: its code and what its members say. */
+export function messageOfError(value: object): string {
+  const message = textOf(field(value, 'message'));
+  if (message !== null && message !== '') return message;
+  const said = membersOf(value)
+    .slice(0, MOST_MESSAGES)
+    .map((member) => textOf(field(member, 'message')) ?? '')
+    .filter((text) => text !== '');
+  if (said.length > 0) return said.join('; ');
+  const code = codeOf(value);
+  return code === null ? '' : String(code);
 }
 
 /** A one-line message for a value that is not an error. */
@@ -102,6 +118,7 @@ export function messageOfValue(value: unknown): string {
   if (isObject(value)) {
     const message = textOf(field(value, 'message'));
     if (message !== null) return message;
+    if (isError(value)) return messageOfError(value);
     try {
       return JSON.stringify(toPlain(value, { depth: 2, width: 20, length: 200, total: 60 }));
     } catch {
@@ -120,16 +137,13 @@ export function stackText(error: unknown): string {
 /** Name and message in one line each. */
 export function describeError(error: unknown): { name: string; message: string } {
   try {
-    if (error instanceof Error) {
+    if (!isObject(error))
       return {
-        name: truncateText(String(error.name), 200),
-        message: truncateText(String(error.message), LONGEST_MESSAGE),
+        name: error === null ? 'null' : typeof error,
+        message: truncateText(String(error), LONGEST_MESSAGE),
       };
-    }
-    return {
-      name: error === null ? 'null' : typeof error,
-      message: truncateText(String(error), LONGEST_MESSAGE),
-    };
+    const message = isError(error) ? messageOfError(error) : messageOfValue(error);
+    return { name: classOf(error), message: truncateText(message, LONGEST_MESSAGE) };
   } catch {
     return { name: 'Error', message: 'The thrown value can’t be read.' };
   }

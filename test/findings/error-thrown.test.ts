@@ -95,7 +95,9 @@ describe('finding error-thrown', () => {
       place: null,
       from: { name: 'load', place: 'a.ts:2' },
     };
-    const thrown = { chain: [{ class: 'RangeError', message: 'lost', status: null, properties: {} }] };
+    const thrown = {
+      chain: [{ class: 'RangeError', isError: true, message: 'lost', status: null, properties: {} }],
+    };
     const kept = { exception: { errors: [{ ...record, thrown }] } } as unknown as Parameters<
       typeof errorThrown.find
     >[0];

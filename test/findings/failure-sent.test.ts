@@ -65,6 +65,12 @@ describe('finding failure-sent', () => {
       },
       (_req, res) => res.send('x'),
     );
+    app.get('/text', (_req, _res, next) => {
+      next('out of stock');
+    });
+    app.get('/signal', (_req, _res, next) => {
+      next('route');
+    });
     app.get('/refused', (_req, res) => {
       console.error('no such order');
       res.status(404).end();
@@ -117,12 +123,19 @@ describe('finding failure-sent', () => {
     expect(finding?.place).to.match(/^test\/findings\/failure-sent\.test\.ts:24$/);
   });
 
-  it('names what passed a value that is no Error to next()', async () => {
-    const [finding] = (await ask('/result')).of('failure-sent');
-    expect(finding?.sentence).to.match(
-      /^an error handler without a name responded 500, because loadUser passed next\(\) a value that is not an Error/,
+  it('leaves a value that was passed to next() to error-thrown, which says who passed what', async () => {
+    const { of, findings } = await ask('/result');
+    expect(of('failure-sent')).to.deep.equal([]);
+    const finding = findings.find(({ rule }) => rule === 'error-thrown');
+    expect(finding?.sentence).to.equal(
+      'GET /result loadUser threw or passed to next() a value that is not an Error (Object): {"name":"Ann"}',
     );
     expect(finding?.place).to.match(/failure-sent\.test\.ts:\d+$/);
+    const [text] = (await ask('/text')).of('error-thrown');
+    expect(text?.sentence).to.equal(
+      'GET /text threw or passed to next() a value that is not an Error (string): out of stock',
+    );
+    expect((await ask('/signal')).of('error-thrown')).to.deep.equal([]);
   });
 
   it('names the line that sent it', async () => {
@@ -173,7 +186,7 @@ describe('finding failure-sent', () => {
   });
 
   it('leaves errors that reached the error handler, and other statuses, alone', async () => {
-    for (const path of ['/thrown', '/passed', '/refused'])
+    for (const path of ['/thrown', '/passed', '/refused', '/text'])
       expect((await ask(path)).of('failure-sent'), path).to.deep.equal([]);
   });
 });

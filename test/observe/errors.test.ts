@@ -18,6 +18,7 @@ import { createErrorDescriber } from '../../app/observe/errors.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
 import { packageRoot } from '../../app/paths.ts';
+import { failureText } from '../../app/profiler/thrown-value.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../../app/profiler/thrown.ts';
 import { cpuMsOf, until } from '../support/waiting.ts';
 
@@ -216,13 +217,90 @@ describe('describing what was thrown', () => {
     expect(describeThrown(a).chain).to.have.length(2);
   });
 
-  it('ends with a proxy that makes a new cause each time', () => {
-    const endless = (): object =>
-      new Proxy(new Error('again'), {
-        get: (target, name): unknown => (name === 'cause' ? endless() : Reflect.get(target, name)),
-        has: () => true,
-      });
-    expect(describeThrown(endless()).chainEnd).to.equal('truncated');
+  it('enters no proxy, be it thrown, a cause, a prototype or a property', () => {
+    let entered = 0;
+    const note = (): never => {
+      entered++;
+      throw new Error('entered');
+    };
+    const traps = {
+      get: note,
+      has: note,
+      ownKeys: note,
+      getPrototypeOf: note,
+      getOwnPropertyDescriptor: note,
+    };
+    const proxy = new Proxy(new Error('inside'), traps);
+    // Node.js writes the stack when it is first read, and asks for the name then.
+    const inherits = withStack(['x (/a.js:1:1)'], 'known');
+    Object.setPrototypeOf(inherits, new Proxy(Error.prototype, traps));
+    const cause = new Error('outer', { cause: proxy });
+    const member = Object.assign(new AggregateError([proxy, new Error('one')], 'all'), { proxy });
+    for (const value of [proxy, inherits, cause, member]) describeThrown(value);
+    expect(entered).to.equal(0);
+    expect(top(inherits).message).to.equal('known');
+    expect(top(member).properties).to.deep.equal({
+      proxy: '[Proxy, not read]',
+      errors: ['[Proxy, not read]'],
+    });
+  });
+
+  it('reads a computed message, as of zod, and runs no other getter', () => {
+    let ran = 0;
+    class Computed extends Error {
+      override get message(): string {
+        return 'computed';
+      }
+      get code(): string {
+        ran++;
+        return 'E';
+      }
+    }
+    const link = top(new Computed());
+    expect([link.message, link.code, ran]).to.deep.equal(['computed', null, 0]);
+    expect(top(new DOMException('gone', 'AbortError'))).to.include({
+      class: 'AbortError',
+      message: 'gone',
+      code: 20,
+    });
+  });
+
+  it('keeps what validators report: lists and objects of errors, with path, kind and value', () => {
+    const list = [{ path: '/email', message: 'must be an email' }];
+    expect(top(Object.assign(new Error('m'), { errors: list, status: 422 }))).to.deep.include({
+      status: 422,
+      errors: [],
+      errorsDropped: 0,
+      properties: { errors: list },
+    });
+    const qty = Object.assign(new TypeError('too small'), { kind: 'min', path: 'qty', value: -1 });
+    expect(top(Object.assign(new Error('m'), { errors: { qty } })).properties).to.deep.equal({
+      errors: { qty: { class: 'TypeError', message: 'too small', kind: 'min', path: 'qty', value: -1 } },
+    });
+    const mixed = top(new AggregateError([qty, ...list, 'text'], 'mixed'));
+    expect(mixed.errors.map(({ chain }) => chain[0]?.message)).to.deep.equal(['too small']);
+    expect(mixed.properties).to.deep.equal({ errors: [...list, 'text'] });
+    const many = Array.from({ length: 60 }, (_, path) => ({ path }));
+    expect(JSON.stringify(top(Object.assign(new Error('m'), { errors: many })).properties)).to.contain(
+      '20 more',
+    );
+  });
+
+  it('keeps a code and a status of any type', () => {
+    const odd = Object.assign(new Error('m'), { status: 'fail', statusCode: 422, code: { n: 1 } });
+    expect(top(odd)).to.deep.include({
+      status: 422,
+      code: null,
+      properties: { status: 'fail', code: { n: 1 } },
+    });
+  });
+
+  it('says what the members of an error without a message say, or its code', () => {
+    const refused = ['::1:1', '127.0.0.1:1'].map((at) => new Error(`connect ECONNREFUSED ${at}`));
+    const error = Object.assign(new AggregateError(refused), { code: 'ECONNREFUSED' });
+    expect(top(error).message).to.equal('connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1');
+    expect(top(Object.assign(new Error(), { code: 'ETIMEDOUT' })).message).to.equal('ETIMEDOUT');
+    expect(failureText(error)).to.match(/^AggregateError: connect ECONNREFUSED ::1:1;/);
   });
 
   it('lists the members of an AggregateError, within bounds and without cycles', () => {

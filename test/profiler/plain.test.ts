@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { runInNewContext } from 'node:vm';
 import { truncateText, toPlain } from '../../app/profiler/plain.ts';
 
 describe('plain values', () => {
@@ -71,30 +72,27 @@ describe('plain values', () => {
   });
 
   it('survive hostile objects', () => {
-    const proxy = new Proxy(
-      {},
-      {
-        ownKeys: () => {
-          throw new Error('no');
-        },
-        getPrototypeOf: () => {
-          throw new Error('no');
-        },
-      },
-    );
-    const { proxy: revoked, revoke } = Proxy.revocable({}, {});
-    const nameless = new Proxy(() => 1, {
-      getOwnPropertyDescriptor: () => {
-        throw new Error('no');
-      },
-    });
+    let entered = 0;
+    const note = (): never => {
+      entered++;
+      throw new Error('no');
+    };
+    const traps = { get: note, ownKeys: note, getPrototypeOf: note, getOwnPropertyDescriptor: note };
+    const proxy = new Proxy({}, traps);
+    const { proxy: revoked, revoke } = Proxy.revocable([], {});
+    const call = new Proxy(() => 1, traps);
+    const inherits = Object.create(proxy) as object;
+    const list = Object.defineProperty([1, 2], 0, { get: note });
     revoke();
     const fakeDate = Object.create(Date.prototype) as Date;
     const proto = JSON.parse('{"__proto__": {"polluted": true}}') as object;
     const text = JSON.stringify(
-      toPlain({ proxy, revoked, nameless, fakeDate, proto, nul: '\0', lone: '\ud800' }),
+      toPlain({ proxy, revoked, call, inherits, list, fakeDate, proto, nul: '\0', lone: '\ud800' }),
     );
-    expect(text).to.contain('"proxy":"[Object]","revoked":"[Object]","nameless":"[function anonymous]"');
+    const unread = '[Proxy, not read]';
+    expect(JSON.parse(text)).to.include({ proxy: unread, revoked: unread, call: unread, fakeDate: '[Date]' });
+    expect(text).to.contain('"list":["[getter]",2]');
+    expect(entered).to.equal(0);
     expect(text).to.contain('"__proto__":{"polluted":true}');
     expect(({} as { polluted?: boolean }).polluted).to.equal(undefined);
   });
@@ -104,5 +102,64 @@ describe('plain values', () => {
     expect(JSON.parse(JSON.stringify(toPlain({ error })))).to.deep.equal({
       error: { class: 'TypeError', message: 'bad', code: 'E1', extra: { a: 1 } },
     });
+  });
+
+  it('show what objects of the platform hold, and the class of one that shows nothing', () => {
+    let ran = 0;
+    class Money {
+      #cents = 5;
+      get cents(): number {
+        ran++;
+        return this.#cents;
+      }
+    }
+    class Address extends URL {}
+    Object.defineProperty(Address.prototype, 'href', { get: () => ran++ });
+    const form = new FormData();
+    form.append('a', '1');
+    form.append('a', '2');
+    form.append('file', new File(['abc'], 'a.txt'));
+    const value = toPlain({
+      url: new URL('https://shop.test/items?page=1'),
+      address: new Address('https://shop.test/'),
+      query: new URLSearchParams('page=7'),
+      headers: new Headers({ accept: 'text/csv' }),
+      request: new Request('https://shop.test/a', { method: 'PUT' }),
+      response: new Response('body', { status: 201 }),
+      form,
+      blob: new Blob(['abcd']),
+      gone: new DOMException('gone', 'AbortError'),
+      outer: new Error('outer', { cause: new TypeError('inner') }),
+      money: new Money(),
+      fake: Object.create(URL.prototype) as object,
+      realm: runInNewContext('[new Date(0), new Map([["k", 1]]), new Set([1]), /a/]') as object,
+      big: new (class Sized extends Map<string, number> {
+        override get size(): number {
+          ran++;
+          return 9;
+        }
+      })([['k', 1]]),
+    });
+    expect(JSON.parse(JSON.stringify(value))).to.deep.equal({
+      url: 'https://shop.test/items?page=1',
+      address: 'https://shop.test/',
+      query: { page: '7' },
+      headers: { accept: 'text/csv' },
+      request: { method: 'PUT', url: 'https://shop.test/a', headers: {} },
+      response: {
+        status: 201,
+        url: '',
+        headers: { 'content-type': 'text/plain;charset=UTF-8' },
+      },
+      form: { a: ['1', '2'], file: '[File a.txt, 3 bytes]' },
+      blob: '[Blob, 4 bytes]',
+      gone: { class: 'DOMException', name: 'AbortError', message: 'gone', code: 20 },
+      outer: { class: 'Error', message: 'outer', cause: { class: 'TypeError', message: 'inner' } },
+      money: '[Money]',
+      fake: '[URL]',
+      realm: ['1970-01-01T00:00:00.000Z', { k: 1 }, [1], '/a/'],
+      big: { k: 1 },
+    });
+    expect(ran).to.equal(0);
   });
 });
