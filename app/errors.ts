@@ -1,5 +1,5 @@
 /**
- * The errors that the service and the profiler raise. A test compares them with docs/errors.md. Messages contain the offending
+ * The errors that the service and the profiler raise. A test compares them with docs/service/errors.md. Messages contain the offending
  * value, never a secret. Errors of the application are not wrapped; they keep their own status and message.
  */
 

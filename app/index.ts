@@ -32,7 +32,7 @@ export type {
   StoreState,
 } from './profiler/store.ts';
 
-/** One profiler for several applications, or mounted by hand: docs/embedding.md. */
+/** One profiler for several applications, or mounted by hand: docs/getting-started.md. */
 export function createProfiler(options: ProfilerOptions = {}): Profiler {
   return create(options);
 }

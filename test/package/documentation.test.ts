@@ -55,7 +55,7 @@ describe('the documentation', () => {
         .filter((link) => isBroken(page, link))
         .map((link) => `${page}: ${link}`),
     );
-    expect(pages).to.include.members(['README.md', 'docs/toolbar.md']);
+    expect(pages).to.include.members(['README.md', 'docs/guides/toolbar.md']);
     expect(broken).to.deep.equal([]);
   });
 

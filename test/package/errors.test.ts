@@ -1,10 +1,10 @@
-/** docs/errors.md lists the catalogue of app/errors.ts, each code once and with its status. */
+/** docs/service/errors.md lists the catalogue of app/errors.ts, each code once and with its status. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { listErrorCodes } from '../../app/errors.ts';
 
-describe('docs/errors.md', () => {
-  const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `([A-Z_]+)` +\| (\d{3}) +\|/gm);
+describe('docs/service/errors.md', () => {
+  const rows = readFileSync('docs/service/errors.md', 'utf8').matchAll(/^\| `([A-Z_]+)` +\| (\d{3}) +\|/gm);
   const documented = Array.from(rows, ([, code, status]) => ({ code, status: Number(status) }));
 
   it('lists every error of the catalogue with its status, and no other', () => {

@@ -1,11 +1,11 @@
-/** The README has the table of settings, and names scripts that exist; docs/agents.md has configurations that can be parsed. */
+/** The README has the table of settings, and names scripts that exist; docs/guides/agents.md has configurations that can be parsed. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { withSettingsTable } from '../support/settings-table.ts';
 
-describe('docs/agents.md', () => {
+describe('docs/guides/agents.md', () => {
   it('has configurations that can be parsed, each of which starts the command or names the address', () => {
-    const page = readFileSync('docs/agents.md', 'utf8');
+    const page = readFileSync('docs/guides/agents.md', 'utf8');
     const inShell = Array.from(page.matchAll(/--add-mcp '(.*)'/g), ([, text]) => text!);
     const inFiles = Array.from(page.matchAll(/```json\n(.*?)```/gs), ([, text]) => text!);
     expect(inFiles.map((text) => Object.keys(JSON.parse(text) as object)).flat()).to.deep.equal([

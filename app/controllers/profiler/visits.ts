@@ -1,6 +1,6 @@
 /**
  * Requests -> visits: one row per page view, with its redirects, its fetches and the requests that it made itself folded under it. Calls
- * are known by their trace; the rest is inferred from client address, Location, referrer and time (docs/list.md), so two people behind one
+ * are known by their trace; the rest is inferred from client address, Location, referrer and time (docs/guides/list.md), so two people behind one
  * address can be taken for one.
  */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';

@@ -1,4 +1,4 @@
-/** The JSON forms: the members that docs/agents.md promises are sent, at each address and for each panel. */
+/** The JSON forms: the members that docs/guides/agents.md promises are sent, at each address and for each panel. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { jsonPanels } from '../../../app/controllers/profiler/json-panels.ts';
@@ -22,7 +22,9 @@ describe('the JSON forms', () => {
   });
   after(() => world.close());
 
-  const [, documented = ''] = readFileSync('docs/agents.md', 'utf8').split('Each JSON document begins');
+  const [, documented = ''] = readFileSync('docs/guides/agents.md', 'utf8').split(
+    'Each JSON document begins',
+  );
 
   async function read(path: string): Promise<Record<string, unknown>> {
     return JSON.parse(await world.get(path)) as Record<string, unknown>;
