@@ -1,11 +1,10 @@
 /** Commands of Redis -> facts `cache`: what the patches of ioredis and node-redis publish (channels/redis-command.ts). */
 import { isUtf8 } from 'node:buffer';
-import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { truncateText } from '../profiler/plain.ts';
-import { failureText } from '../profiler/thrown-value.ts';
 import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
-import { closing, type ObserverParts, subscribeToCalls } from './subscribe.ts';
+import { observeCalls } from './observe-calls.ts';
+import { closing, type ObserverParts } from './subscribe.ts';
 
 /** A part of a command after its key; the name is that of the key or field that it is the value of. */
 export interface CacheArgument {
@@ -44,9 +43,6 @@ declare module '../profiler/facts.ts' {
 const KEY_LENGTH = 500;
 const VALUE_LENGTH = 300;
 const MOST_ARGS = 30;
-const FACT_BYTES = 300;
-/** Frames inspected for the caller: some fifteen are of the library and of its tracing channel. */
-const FRAMES = 24;
 
 /** Their arguments are credentials, or set some. */
 const SECRET = new Set(['AUTH', 'HELLO', 'ACL', 'CONFIG', 'MIGRATE']);
@@ -124,53 +120,44 @@ function isIntroduction({ name, args: [first] }: RedisCommand): boolean {
 
 const REPEATED: Repeating<CacheFact> = { key: ({ caller, command }) => `${caller ?? ''}\n${command}` };
 
-export function observeCache({ tracker, findCaller }: ObserverParts): { close(): void } {
-  const facts = new WeakMap<RedisCommand, { context: Context; fact: CacheFact }>();
+function described(message: RedisCommand, findCaller: () => string | null) {
+  if (isIntroduction(message)) return null;
+  const { client, args, batch, connection } = message;
+  const command = message.name.toUpperCase().slice(0, 50);
+  return {
+    system: 'redis' as const,
+    client,
+    command,
+    key: keyOf(command, args),
+    args: argsOf(command, args),
+    asked: askedOf(command, args),
+    hits: null,
+    batch,
+    error: null,
+    caller: findCaller(),
+    connection,
+  };
+}
 
-  function start(message: RedisCommand): void {
-    const context = tracker.observed();
-    if (context === undefined || isIntroduction(message)) return;
-    const { client, args, batch, connection } = message;
-    const command = message.name.toUpperCase().slice(0, 50);
-    const fact: CacheFact = {
-      system: 'redis',
-      client,
-      command,
-      key: keyOf(command, args),
-      args: argsOf(command, args),
-      asked: askedOf(command, args),
-      hits: null,
-      startMs: context.elapsedMs(),
-      durationMs: null,
-      batch,
-      error: null,
-      caller:
-        findCaller?.({ frames: FRAMES, near: FRAMES, skip: client === 'redis' ? '@redis' : client }) ?? null,
-      connection,
-    };
-    let bytes = FACT_BYTES + (fact.key?.length ?? 0);
-    for (const { value } of fact.args) bytes += value.length;
-    context.add('cache', fact, bytes, REPEATED);
-    facts.set(message, { context, fact });
-  }
-
-  function end(message: RedisCommand): void {
-    const entry = facts.get(message);
-    if (entry === undefined) return;
-    const { context, fact } = entry;
-    if (message.sentMark !== null) fact.startMs = context.sinceStart(message.sentMark);
-    fact.durationMs = context.elapsedMs() - fact.startMs;
-    // Only now with the prefix that ioredis puts before it.
-    fact.key = keyOf(fact.command, message.args);
-    fact.batch = message.batch;
-    fact.connection = message.connection;
-    if (message.error === undefined) fact.hits = hitsOf(fact.command, message.result);
-    else fact.error = failureText(message.error);
-  }
-
+export function observeCache(parts: ObserverParts): { close(): void } {
   return closing(
-    Object.values(redisChannels).map((channel) =>
-      subscribeToCalls<RedisCommand>(channel, { start, asyncStart: end }),
+    Object.entries(redisChannels).map(([client, channel]) =>
+      observeCalls<RedisCommand, 'cache'>({
+        ...parts,
+        fact: 'cache',
+        repeating: REPEATED,
+        library: client === 'redis' ? '@redis' : client,
+        channel,
+        describe: described,
+        outcome(fact, { sentMark, args, batch, connection, result, error }, context) {
+          if (sentMark !== null) fact.startMs = context.sinceStart(sentMark);
+          // Only now with the prefix that ioredis puts before it.
+          fact.key = keyOf(fact.command, args);
+          fact.batch = batch;
+          fact.connection = connection;
+          if (error === undefined) fact.hits = hitsOf(fact.command, result);
+        },
+      }),
     ),
   );
 }

@@ -1,7 +1,6 @@
 /**
  * The nearest place in the host's own code (outside Node and node_modules), such as `src/orders/order-view.ts:41`; else the first
- * library frame. Stacks are the largest single cost of recording (8 µs each): we take structured call sites of few frames, skip a
- * counted number of them instead of passing a function to `captureStackTrace`, and cache what we know of files and places.
+ * library frame. Stacks are the largest single cost of recording: we take structured call sites, and cache what we know of files and places.
  */
 import { channel } from 'node:diagnostics_channel';
 import { findSourceMap } from 'node:module';
@@ -9,16 +8,11 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createOwnCode, packageOf } from './own-code.ts';
 import type { SourceMaps } from './source-maps.ts';
-import { filePathOf } from './stack-frames.ts';
+import { filePathOf, parseStack } from './stack-frames.ts';
 
 export interface CallerOptions {
-  /** Frames above and including this function are skipped; their number is always the same. */
-  below?: (...args: never[]) => unknown;
-  /** Frames inspected at most, and at first: own code is usually near, and further frames cost time. */
-  frames?: number;
-  near?: number;
   /** Folder of a library whose frames are skipped, such as `knex`. */
-  skip?: string;
+  skip?: string | undefined;
   /** Searched instead of the current stack: the text of one that the library has taken. */
   stack?: string;
   /** null instead of a library's frame where there is no own one. */
@@ -26,7 +20,7 @@ export interface CallerOptions {
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
-export type FindCaller = (options: CallerOptions) => string | null;
+export type FindCaller = (options?: CallerOptions) => string | null;
 
 /** The place in a stack of `registrationSites`; a framework's name if there is no own code in it. */
 export type FindRegistration = (sites: readonly Site[]) => string | null;
@@ -51,16 +45,10 @@ export interface Site {
 /** The address of an ES module of a library that appeared in a stack for the first time: it is loaded. */
 export const modulesSeen = channel('express-hindsight:module-seen');
 
-const FRAMES = 12;
-/** Frameworks register at the start, from far below the line that starts them. */
-const REGISTRATION_FRAMES = 50;
+/** Between us and own code are frames of libraries, of frameworks, and of routers, several for each one that is left. */
+const FRAMES = 50;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
-const NEAR = 4;
-/** Between headers and own code are Express, and what libraries wrap around the response. */
-const SENDER_FRAMES = 30;
-/** Between what `next()` starts and its caller are frames of routers, several for each one that it leaves. */
-const NEXT_FRAMES = 50;
 /** Positions cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
 
@@ -68,38 +56,28 @@ function asSites(_error: unknown, sites: unknown): unknown {
   return sites;
 }
 
-/** Call sites below a function, or from this one on. Settings of `Error` that a host has frozen stay as they are. */
-function takeSites(frames: number, below?: CallerOptions['below']): readonly Site[] {
+/** The call sites of now. Settings of `Error` that a host has frozen stay as they are. */
+export function takeSites(frames = FRAMES): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
     Reflect.set(Error, 'prepareStackTrace', asSites);
     Reflect.set(Error, 'stackTraceLimit', frames);
-    const holder: { stack?: unknown } = below === undefined ? new Error() : {};
-    if (below !== undefined) Error.captureStackTrace(holder, below);
-    return Array.isArray(holder.stack) ? (holder.stack as Site[]) : [];
+    const { stack } = new Error() as { stack?: unknown };
+    return Array.isArray(stack) ? (stack as Site[]) : [];
   } finally {
     Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
 }
 
-/** The stack of a registration. Places are found in it when they are read: reading source maps would delay the start. */
-export function registrationSites(below: CallerOptions['below']): readonly Site[] {
-  return takeSites(REGISTRATION_FRAMES, below);
-}
-
 /** The frames of a stack's text. */
 function sitesOf(stack: string): Site[] {
-  return [
-    ...stack.matchAll(/(?:\(|at |async )((?:file:\/\/)?(?:[A-Za-z]:)?[\\/][^():\n]*):(\d+):(\d+)\)?$/gm),
-  ]
-    .slice(0, FRAMES)
-    .map(([, file = '', line, column]) => ({
-      isText: true,
-      getFileName: () => file,
-      getLineNumber: () => Number(line),
-      getColumnNumber: () => Number(column),
-    }));
+  return parseStack(stack, '', '').map(({ location, line, column }) => ({
+    isText: true,
+    getFileName: () => location,
+    getLineNumber: () => line,
+    getColumnNumber: () => column,
+  }));
 }
 
 function isIn(file: string, library: string | undefined): boolean {
@@ -217,8 +195,6 @@ export function createCallerFinder(
   maps?: SourceMaps,
 ): FindCaller & { registration: FindRegistration; sender: FindSender; next: FindNextCaller } {
   const files = new Map<string, KnownFile>();
-  const above = new WeakMap<NonNullable<CallerOptions['below']>, number>();
-  const folder = ownFolder();
   const isOwn = createOwnCode(root);
   let remembered = 0;
 
@@ -267,7 +243,7 @@ export function createCallerFinder(
         : site.isText === true
           ? (maps?.original(filePathOf(name), line, column) ?? { file: filePathOf(name), line })
           : sourcePosition(name, line, column, maps);
-    if (folder !== '' && name.startsWith(folder) && OURS_WRITTEN.test(position.file)) {
+    if (profilerFolders().some((folder) => name.startsWith(folder)) && OURS_WRITTEN.test(position.file)) {
       places.set(key, null);
       return null;
     }
@@ -278,10 +254,8 @@ export function createCallerFinder(
   }
 
   /** The nearest frame of own code. */
-  function searchOwn(sites: readonly Site[], from: number): string | null {
-    for (let index = from; index < sites.length; index++) {
-      const site = sites[index];
-      if (site === undefined) continue;
+  function searchOwn(sites: readonly Site[]): string | null {
+    for (const site of sites) {
       const file = fileOf(site);
       const place = file.kind === 'own' ? placeOf(file, site) : null;
       if (place !== null) return place;
@@ -290,8 +264,8 @@ export function createCallerFinder(
   }
 
   /** The first library frame that is not skipped. */
-  function searchLibrary(sites: readonly Site[], from: number, skip: string | undefined): string | null {
-    for (const site of sites.slice(from)) {
+  function searchLibrary(sites: readonly Site[], skip: string | undefined): string | null {
+    for (const site of sites) {
       const file = fileOf(site);
       if (file.kind === 'library' && !isIn(file.name, skip)) return placeOf(file, site);
     }
@@ -304,26 +278,15 @@ export function createCallerFinder(
     return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
   }
 
-  /** How many frames precede the first relevant one; the same for every stack taken from this caller. */
-  function countAbove(below: NonNullable<CallerOptions['below']>): number {
-    const count = takeSites(Infinity).length - takeSites(Infinity, below).length - 1;
-    above.set(below, count);
-    return count;
-  }
-
-  const find: FindCaller = ({ below, frames = FRAMES, near = NEAR, skip, stack, isOwn: onlyOwn }) => {
+  const find: FindCaller = ({ skip, stack, isOwn: onlyOwn } = {}) => {
     try {
       if (remembered > REMEMBERED) {
         files.clear();
         remembered = 0;
       }
-      if (stack !== undefined) return searchOwn(sitesOf(stack), 0);
-      const from = below === undefined ? 0 : (above.get(below) ?? countAbove(below));
-      let sites = takeSites(from + Math.min(near, frames));
-      const found = searchOwn(sites, from);
-      if (found !== null) return found;
-      if (near < frames && sites.length === from + near) sites = takeSites(from + frames);
-      return searchOwn(sites, from) ?? (onlyOwn === true ? null : searchLibrary(sites, from, skip));
+      if (stack !== undefined) return searchOwn(sitesOf(stack));
+      const sites = takeSites();
+      return searchOwn(sites) ?? (onlyOwn === true ? null : searchLibrary(sites, skip));
     } catch {
       return null;
     }
@@ -331,15 +294,15 @@ export function createCallerFinder(
 
   const registration: FindRegistration = (sites) => {
     // Express 4 registers its own middleware with the application's first one.
-    const isExpress = sites.slice(0, 2).some((site) => site.getFunctionName?.() === 'lazyrouter');
-    return (isExpress ? null : searchOwn(sites, 0)) ?? searchPackage(sites);
+    const isExpress = sites.some((site) => site.getFunctionName?.() === 'lazyrouter');
+    return (isExpress ? null : searchOwn(sites)) ?? searchPackage(sites);
   };
 
-  const sender: FindSender = () => find({ near: SENDER_FRAMES, frames: SENDER_FRAMES, isOwn: true });
+  const sender: FindSender = () => find({ isOwn: true });
 
   const next: FindNextCaller = () => {
     try {
-      for (const site of takeSites(NEXT_FRAMES)) {
+      for (const site of takeSites()) {
         const file = fileOf(site);
         if (file.kind === 'neither' || ROUTERS.has(packageOf(filePathOf(file.name)) ?? '')) continue;
         const place = file.kind === 'own' ? placeOf(file, site) : null;

@@ -36,10 +36,10 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
   const { tracker, gate = createLogGate(), findCaller, console: target = globalThis.console } = options;
   let closed = false;
 
-  function note(method: Method, args: readonly unknown[], below: Write): void {
+  function note(method: Method, args: readonly unknown[]): void {
     const context = closed ? undefined : tracker.current();
     if (context === undefined) return;
-    const caller = findCaller?.({ below, near: 2, frames: 8 }) ?? null;
+    const caller = findCaller?.() ?? null;
     // `dir` and `table` take options after the value.
     const given = method === 'dir' || method === 'table' ? args.slice(0, 1) : args;
     const level = method === 'error' && isNodeWarning(args) ? 'warn' : METHODS[method];
@@ -60,7 +60,7 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
       }
       gate.writing = true;
       try {
-        note(method, args, wrapped);
+        note(method, args);
         Reflect.apply(original, this, args);
       } finally {
         gate.writing = false;

@@ -63,7 +63,7 @@ export function createDump({ tracker, findCaller }: CreateDumpOptions): Dump {
       value: plain,
       label: label ?? null,
       type: typeOf(value),
-      caller: findCaller?.({ below: dump }) ?? null,
+      caller: findCaller?.() ?? null,
       atMs: context.elapsedMs(),
     };
     context.add('dump', fact, 100 + JSON.stringify(plain).length);

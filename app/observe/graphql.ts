@@ -2,7 +2,7 @@
  * Operations of GraphQL -> facts `graphql`, by the channels of channels/graphql.ts. What a resolver threw is an exception of the profile,
  * although the response is 200; the operation names the route.
  */
-import type { Context, ContextTracker, Slot } from '../profiler/context.ts';
+import type { ContextTracker, Slot } from '../profiler/context.ts';
 import { createSlot } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
@@ -16,8 +16,9 @@ import {
   type ResolveInfo,
   type ResponsePath,
 } from './channels/graphql.ts';
-import { isNativePromise, isThenable } from './channels/trace.ts';
+import { isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
+import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
 import { subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 /** What the resolvers of one field did, together. */
@@ -51,9 +52,7 @@ declare module '../profiler/facts.ts' {
   }
 }
 
-interface Running {
-  context: Context;
-  fact: GraphqlFact;
+interface Running extends RecordedCall<'graphql'> {
   byField: Map<string, ResolverTimes>;
   operation: Definition | null;
   /** Only its resolvers are seen: it lasts from the first until the last of them. */
@@ -71,7 +70,6 @@ const VARIABLES: PlainLimits = { depth: 5, width: 50, length: 500, total: 200 };
 const DOCUMENT_LENGTH = 10_000;
 const MOST_ERRORS = 20;
 const MOST_FIELDS = 200;
-const FACT_BYTES = 2000;
 
 function operationOf({ document, operationName }: GraphqlExecuted): Definition | null {
   const { definitions } = (document ?? {}) as { definitions?: unknown };
@@ -112,37 +110,38 @@ function keysOf(path: ResponsePath | undefined): (string | number)[] {
 }
 
 export function observeGraphql({ tracker }: { tracker: ContextTracker }): { close(): void } {
-  const running = new WeakMap<GraphqlExecuted, Running>();
+  const calls = createCallRecorder({ tracker, fact: 'graphql' });
   const resolving = new WeakMap<GraphqlResolved, { times: ResolverTimes; entry: Running; sinceMs: number }>();
   /** The operations of a request. */
   const operations: Slot<Running[]> = createSlot('graphql');
   const resolvers = createResolverWrapping();
 
+  /** null if it is not recorded. */
   function begin(
-    context: Context,
+    key: object,
     given: Pick<Running, 'operation' | 'byResolvers'> & { source: unknown; variables: unknown },
-  ): Running {
+  ): Running | null {
     const { operation, byResolvers, source, variables } = given;
     const name = operation?.name?.value;
-    const fact: GraphqlFact = {
+    calls.begin(key, () => ({
       operation: typeof name === 'string' ? truncateText(name, 200) : null,
       type: typeOf(operation),
       document: sourceOf(source),
       variables: toPlain(variables ?? null, VARIABLES),
-      startMs: context.elapsedMs(),
-      durationMs: null,
       errors: [],
       resolvers: [],
-    };
+    }));
+    const recorded = calls.running(key);
+    if (recorded === undefined) return null;
+    const { context, fact } = recorded;
     const entry: Running = { context, fact, byField: new Map(), operation, byResolvers };
     if (fact.operation !== null) context.add('routeLabel', fact.operation);
-    context.add('graphql', fact, FACT_BYTES + fact.document.length);
     operations.set(context, [...(operations.get(context) ?? []), entry]);
     return entry;
   }
 
   /** Adds an error to an operation, with what a resolver threw. */
-  function fail({ context, fact }: Running, error: unknown, path: string): void {
+  function fail({ context, fact }: RecordedCall<'graphql'>, error: unknown, path: string): void {
     if (fact.errors.length === MOST_ERRORS) return;
     const { message } = (error ?? {}) as { message?: unknown };
     fact.errors.push({ message: truncateText(String(message ?? error), 1000), path });
@@ -150,35 +149,31 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
   }
 
   function start(message: GraphqlExecuted): void {
-    const context = tracker.observed();
-    if (context === undefined || context.isFull('graphql')) return;
+    if (tracker.observed() === undefined) return;
     resolvers.wrap(message.schema);
     const { document, rawVariableValues } = message;
     const given = { source: document, variables: rawVariableValues, byResolvers: false };
-    running.set(message, begin(context, { ...given, operation: operationOf(message) }));
+    begin(message, { ...given, operation: operationOf(message) });
   }
 
   function end(message: GraphqlExecuted): void {
-    const entry = running.get(message);
-    if (entry === undefined) return;
     const { result, error } = message;
     // A promise goes on after its call.
     if ((result === undefined && error === undefined) || isThenable(result)) return;
-    running.delete(message);
-    const { context, fact } = entry;
-    fact.durationMs = context.elapsedMs() - fact.startMs;
     const { errors } = (result ?? { errors: [error] }) as { errors?: unknown };
-    for (const each of Array.isArray(errors) ? (errors as unknown[]) : []) fail(entry, each, pathOf(each));
+    calls.end(message, undefined, (fact, context) => {
+      for (const each of Array.isArray(errors) ? (errors as unknown[]) : [])
+        fail({ context, fact }, each, pathOf(each));
+    });
   }
 
   /** The operation that a resolver works for; null if it has ended, or is not recorded. */
   function operationOfResolver({ operation, variableValues }: ResolveInfo): Running | null {
-    const context = tracker.current();
+    const context = tracker.observed();
     if (context === undefined || typeof operation !== 'object' || operation === null) return null;
     const known = operations.get(context)?.findLast((entry) => entry.operation === operation);
     if (known !== undefined) return known.byResolvers || known.fact.durationMs === null ? known : null;
-    if (context.kind === 'profiler' || context.isFull('graphql')) return null;
-    return begin(context, { operation, byResolvers: true, source: operation, variables: variableValues });
+    return begin(operation, { operation, byResolvers: true, source: operation, variables: variableValues });
   }
 
   function resolve(message: GraphqlResolved): void {
@@ -213,14 +208,16 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     resolving.delete(message);
   }
 
-  function refuse({ query, operationName, variables, errors }: GraphqlRefused): void {
-    const context = tracker.observed();
-    if (context === undefined || context.isFull('graphql')) return;
+  function refuse(message: GraphqlRefused): void {
+    const { query, operationName, variables, errors } = message;
     const source = { loc: { source: { body: query } } };
     const operation = { name: { value: operationName } };
-    const entry = begin(context, { operation, source, variables, byResolvers: false });
-    entry.fact.durationMs = 0;
-    for (const each of errors) fail(entry, each, pathOf(each));
+    begin(message, { operation, source, variables, byResolvers: false });
+    calls.end(message, undefined, (fact, context) => {
+      // It did not run.
+      fact.durationMs = 0;
+      for (const each of errors) fail({ context, fact }, each, pathOf(each));
+    });
   }
 
   const undo = [
@@ -229,9 +226,6 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
     ),
     subscribeToCalls<GraphqlResolved>(graphqlChannels.resolve, {
       start: resolve,
-      end(message) {
-        if (!isNativePromise(message.result)) resolved(message);
-      },
       asyncStart: resolved,
     }),
     subscribeTo<GraphqlRefused>(graphqlChannels.refused, refuse),

@@ -10,11 +10,11 @@ import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { AGENT_ASKED, publishAgent } from './channels/http-agent.ts';
 import { truncateText } from '../profiler/plain.ts';
-import { describeError } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import { type CallBody, createCallBodies } from './call-bodies.ts';
 import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
-import type { ObserverParts } from './subscribe.ts';
+import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
+import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
 
 export interface CallFact {
   method: string;
@@ -52,6 +52,13 @@ declare module '../profiler/facts.ts' {
   }
 }
 
+/** A line calls a server again. */
+const REPEATED: Repeating<CallFact> = {
+  key: ({ caller, method, url }) =>
+    `${caller ?? ''}\n${method} ${/^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? ''}`,
+  failed: ({ status, error }) => (status === null ? error !== null : status >= 500),
+};
+
 /** What we read of undici's request. */
 interface UndiciRequest {
   origin?: unknown;
@@ -60,16 +67,8 @@ interface UndiciRequest {
   headers?: unknown;
 }
 
-interface Pending {
-  context: Context;
-  fact: CallFact;
-}
-
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
-const FACT_BYTES = 400;
-/** Frames inspected for the caller. */
-const FRAMES = 40;
 
 function text(value: unknown): string {
   return typeof value === 'string'
@@ -112,38 +111,25 @@ function callerOfRedirect(context: Context, url: string): string | null {
     : null;
 }
 
-function messageOf(error: unknown): string {
-  const { name, message } = describeError(error);
-  const code = (error as NodeJS.ErrnoException | null | undefined)?.code;
-  return truncateText(`${name}: ${message === '' && typeof code === 'string' ? code : message}`, 2000);
-}
-
 /** `bodyBytes`: of each body that are kept; default: none. */
-/** A line calls a server again. */
-const REPEATED: Repeating<CallFact> = {
-  key: ({ caller, method, url }) =>
-    `${caller ?? ''}\n${method} ${/^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? ''}`,
-  failed: ({ status, error }) => (status === null ? error !== null : status >= 500),
-};
-
 export function observeHttpClient({
   tracker,
   findCaller,
   bodyBytes = 0,
 }: ObserverParts & { bodyBytes?: number }): { close(): void } {
   const bodies = createCallBodies(bodyBytes);
-  const pending = new WeakMap<object, Pending>();
+  const calls = createCallRecorder({
+    tracker,
+    findCaller,
+    fact: 'call',
+    library: 'undici',
+    repeating: REPEATED,
+  });
   const undo: (() => void)[] = [];
-
   const callers = new WeakMap<object, string | null>();
   const times = createConnectionTimes();
 
-  /** `fetch` and undici create their request synchronously, below some twenty-five frames of their own. */
-  function callerOf(): string | null {
-    return findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'undici' }) ?? null;
-  }
-
-  function tellConnection(request: ClientRequest, socket: Socket, { fact }: Pending): void {
+  function tellConnection(request: ClientRequest, socket: Socket, { fact }: RecordedCall<'call'>): void {
     if (isHostForwarded(request)) {
       const connected = (): void => {
         fact.url = urlOf(request, socket.remotePort);
@@ -158,56 +144,33 @@ export function observeHttpClient({
   function begin(
     key: object,
     call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
-  ): Pending | null {
-    const context = tracker.observed();
-    if (context === undefined) return null;
-    const fact: CallFact = {
+  ): RecordedCall<'call'> | undefined {
+    calls.begin(key, (find, context) => ({
       ...call,
       status: null,
-      startMs: context.elapsedMs(),
-      durationMs: null,
       headersMs: null,
       connection: null,
       responseHeaders: [],
       error: null,
       link: null,
-      caller: callers.get(key) ?? callerOf() ?? callerOfRedirect(context, call.url),
-    };
-    let bytes = FACT_BYTES + fact.url.length;
-    for (const part of fact.requestHeaders) bytes += part.length;
-    context.add('call', fact, bytes, REPEATED);
-    const entry = { context, fact };
-    pending.set(key, entry);
-    return entry;
+      caller: callers.get(key) ?? find() ?? callerOfRedirect(context, call.url),
+    }));
+    return calls.running(key);
   }
 
-  function answered({ context, fact }: Pending, status: number | null, headers: readonly unknown[]): void {
+  function answered(
+    { context, fact }: RecordedCall<'call'>,
+    status: number | null,
+    headers: readonly unknown[],
+  ): void {
     fact.status = status;
     fact.headersMs = context.elapsedMs() - fact.startMs;
     fact.responseHeaders = truncateHeaders(headers);
     fact.link = rawHeader(fact.responseHeaders, 'x-debug-token-link');
   }
 
-  function end({ context, fact }: Pending): void {
-    fact.durationMs ??= context.elapsedMs() - fact.startMs;
-  }
-
-  function failed(entry: Pending, error: unknown): void {
-    entry.fact.error ??= messageOf(error);
-    end(entry);
-  }
-
-  /** An error thrown by a subscriber would be an uncaught exception in the host. */
   function on(name: string, work: (message: never) => void): void {
-    const listener = (message: unknown): void => {
-      try {
-        work(message as never);
-      } catch {
-        // The event is not recorded.
-      }
-    };
-    diagnostics.subscribe(name, listener);
-    undo.push(() => diagnostics.unsubscribe(name, listener));
+    undo.push(subscribeTo(diagnostics.channel(name), work));
   }
 
   // Plain sockets; TLS sockets are not published here.
@@ -225,7 +188,7 @@ export function observeHttpClient({
   });
   on('undici:request:bodySent', ({ request }: { request: UndiciRequest }) => {
     // undici adds its own headers after the request was created.
-    const entry = pending.get(request);
+    const entry = calls.running(request);
     if (entry !== undefined && entry.fact.sentMs === undefined)
       entry.fact.requestHeaders = undiciHeaders(request.headers);
   });
@@ -239,7 +202,7 @@ export function observeHttpClient({
     times.end(connector, null);
   });
   on('undici:client:sendHeaders', (sent: { request: object; headers: unknown; socket: Socket }) => {
-    const entry = pending.get(sent.request);
+    const entry = calls.running(sent.request);
     if (entry === undefined) return;
     const { context, fact } = entry;
     fact.sentMs = context.elapsedMs() - fact.startMs;
@@ -251,26 +214,24 @@ export function observeHttpClient({
   on(
     'undici:request:headers',
     ({ request, response }: { request: object; response: { statusCode: number; headers: unknown[] } }) => {
-      const entry = pending.get(request);
+      const entry = calls.running(request);
       if (entry !== undefined) answered(entry, response.statusCode, response.headers);
     },
   );
   on('undici:request:trailers', ({ request }: { request: object }) => {
-    const entry = pending.get(request);
-    if (entry !== undefined) end(entry);
+    calls.end(request);
   });
   on('undici:request:error', ({ request, error }: { request: object; error: unknown }) => {
-    const entry = pending.get(request);
-    if (entry !== undefined) failed(entry, error);
+    calls.end(request, error);
   });
 
   if (bodyBytes > 0) {
     on('undici:request:bodyChunkSent', ({ request, chunk }: { request: object; chunk: unknown }) => {
-      const entry = pending.get(request);
+      const entry = calls.running(request);
       if (entry !== undefined) bodies.sent(request, entry, chunk);
     });
     on('undici:request:bodyChunkReceived', ({ request, chunk }: { request: object; chunk: unknown }) => {
-      const entry = pending.get(request);
+      const entry = calls.running(request);
       if (entry !== undefined) bodies.received(request, entry, chunk);
     });
   }
@@ -278,7 +239,7 @@ export function observeHttpClient({
   // Still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
   for (const name of ['http.client.request.created', AGENT_ASKED])
     on(name, ({ request }: { request: ClientRequest }) => {
-      if (tracker.current() !== undefined) callers.set(request, callerOf());
+      if (tracker.current() !== undefined) callers.set(request, findCaller?.({ skip: 'undici' }) ?? null);
       const context = bodyBytes > 0 ? tracker.observed() : undefined;
       if (context !== undefined) bodies.tapRequest(context, request);
     });
@@ -291,7 +252,7 @@ export function observeHttpClient({
       url: urlOf(request, hostPort(request)),
       requestHeaders: sentHeaders(request),
     });
-    if (entry === null) return;
+    if (entry === undefined) return;
     const body = bodies.written(request);
     if (body !== undefined) entry.fact.requestBody = body;
     const socket: Socket | null = request.socket;
@@ -301,31 +262,26 @@ export function observeHttpClient({
   on(
     'http.client.response.finish',
     ({ request, response }: { request: ClientRequest; response: IncomingMessage }) => {
-      const entry = pending.get(request);
-      if (entry === undefined) return;
-      answered(entry, response.statusCode ?? null, response.rawHeaders);
-      if (bodyBytes > 0) bodies.tapResponse(entry.context, entry.fact, response);
+      const entry = calls.running(request);
+      if (entry !== undefined) {
+        answered(entry, response.statusCode ?? null, response.rawHeaders);
+        if (bodyBytes > 0) bodies.tapResponse(entry.context, entry.fact, response);
+      }
+      response.once('end', () => calls.end(request));
       response.once('close', () => {
-        if (isCutOff(request, response))
-          failed(entry, new Error('the connection closed within the response'));
-        else end(entry);
+        const isCut = isCutOff(request, response);
+        calls.end(request, isCut ? new Error('the connection closed within the response') : undefined);
       });
-      response.once('end', () => end(entry));
     },
   );
   on('http.client.request.error', ({ request, error }: { request: ClientRequest; error: unknown }) => {
-    const entry = pending.get(request);
-    if (entry === undefined) return;
-    const { port } = error as { port?: unknown };
-    if (typeof port === 'number' && isHostForwarded(request)) entry.fact.url = urlOf(request, port);
-    failed(entry, error);
+    calls.end(request, error, (fact) => {
+      const { port } = error as { port?: unknown };
+      if (typeof port === 'number' && isHostForwarded(request)) fact.url = urlOf(request, port);
+    });
   });
 
-  return {
-    close() {
-      for (const unsubscribe of undo) unsubscribe();
-    },
-  };
+  return closing(undo);
 }
 
 /** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy. */

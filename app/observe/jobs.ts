@@ -6,10 +6,10 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
-import { failureText } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
+import { createCallRecorder } from './observe-calls.ts';
 import { closing, subscribeToCalls } from './subscribe.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
@@ -60,8 +60,6 @@ export interface ObserveJobsOptions {
 const DATA: PlainLimits = { depth: 5, width: 50, length: 1000, total: 300 };
 const NAME_LENGTH = 200;
 const FACT_BYTES = 1000;
-/** Frames between `add` and own code. */
-const FRAMES = 16;
 /** Jobs whose request is remembered; the oldest are forgotten. */
 const MOST_ADDED = 10_000;
 
@@ -81,7 +79,9 @@ function numberOf(value: unknown): number | null {
 
 export function observeJobs(options: ObserveJobsOptions): { close(): void } {
   const { tracker, recorder, takes, findCaller } = options;
-  const adding = new WeakMap<JobsAdded, { context: Context; facts: JobFact[] }>();
+  const calls = createCallRecorder({ tracker, findCaller, fact: 'job', library: 'bullmq' });
+  /** A key for each job of a call. */
+  const adding = new WeakMap<JobsAdded, readonly object[]>();
   const running = new WeakMap<JobProcessed, { context: Context; fact: JobRunFact }>();
   /** Token of the profile that added a job, by queue and id. */
   const addedBy = new Map<string, string>();
@@ -92,35 +92,30 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
   }
 
   function add(message: JobsAdded): void {
-    const context = tracker.observed();
-    if (context === undefined || context.isFull('job')) return;
-    const caller = findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'bullmq' }) ?? null;
-    const facts = message.jobs.map(({ name, data, opts }): JobFact => ({
-      queue: truncateText(message.queue, NAME_LENGTH),
-      name: textOf(name),
-      id: null,
-      data: toPlain(data, DATA),
-      delayMs: numberOf(opts?.delay),
-      startMs: context.elapsedMs(),
-      durationMs: null,
-      error: null,
-      caller,
-    }));
-    for (const fact of facts) context.add('job', fact, FACT_BYTES);
-    adding.set(message, { context, facts });
+    let caller: string | null = null;
+    const keys = message.jobs.map(({ name, data, opts }) => {
+      const key = {};
+      calls.begin(key, (find) => ({
+        queue: truncateText(message.queue, NAME_LENGTH),
+        name: textOf(name),
+        id: null,
+        data: toPlain(data, DATA),
+        delayMs: numberOf(opts?.delay),
+        error: null,
+        caller: (caller ??= find()),
+      }));
+      return key;
+    });
+    adding.set(message, keys);
   }
 
   function added(message: JobsAdded): void {
-    const entry = adding.get(message);
-    if (entry === undefined) return;
-    const { context, facts } = entry;
     const jobs = [message.result].flat();
-    facts.forEach((fact, index) => {
-      fact.durationMs = context.elapsedMs() - fact.startMs;
-      if (message.error !== undefined) fact.error = failureText(message.error);
-      else fact.id = idOf(jobs[index]);
-      if (fact.id !== null) remember(`${message.key}:${fact.id}`, context.token);
-    });
+    for (const [index, key] of (adding.get(message) ?? []).entries())
+      calls.end(key, message.error, (fact, { token }) => {
+        fact.id = idOf(jobs[index]);
+        if (fact.id !== null) remember(`${message.key}:${fact.id}`, token);
+      });
   }
 
   function open(message: JobProcessed): Context | undefined {

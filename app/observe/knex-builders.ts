@@ -86,7 +86,7 @@ export function watchBuilders({
     const method = function (this: Builder, ...args: unknown[]): unknown {
       const result: unknown = Reflect.apply(original, this, args);
       try {
-        note(this, write, () => findCaller?.({ below: method, near: 2, frames: 2 }) ?? null);
+        note(this, write, () => findCaller?.({ isOwn: true }) ?? null);
       } catch {
         // It is not watched.
       }

@@ -73,9 +73,6 @@ interface Runner {
 const NONE_HELD: readonly HeldConnection[] = [];
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
-/** Frames between sending a statement, or `then`, and own code, which is the last of them. */
-const SENT_NEAR = 6;
-const THEN_NEAR = 2;
 const SYSTEMS: Readonly<Record<string, QuerySystem>> = {
   postgresql: 'postgresql',
   mysql: 'mysql',
@@ -101,10 +98,6 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
   const system = SYSTEMS[String(client.dialect)];
   const prototype = Object.getPrototypeOf(client) as Client;
   const original = { ...pick(prototype) };
-  /** Created once: object literals with a spread get a hidden class of their own each time, which is expensive to read. */
-  const querySent = { below: query, near: SENT_NEAR, skip: 'knex' };
-  const streamSent = { below: stream, near: SENT_NEAR, skip: 'knex' };
-  const runnerMade = { below: runner, near: THEN_NEAR, skip: 'knex' };
   /** Changed in place: connections live long, and added and deleted entries make garbage collections more expensive. */
   const leases = new WeakMap<Connection, Lease>();
   const callers = new WeakMap<object, string>();
@@ -234,7 +227,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const context = contextOf(this);
     if (context === null) return original.query.call(this, connection, statement);
     const send = (): Promise<unknown> => original.query.call(this, connection, statement);
-    const caller = knownCallerOf(statement) ?? findCaller?.(querySent) ?? builtAt(statement);
+    const caller = knownCallerOf(statement) ?? findCaller?.({ skip: 'knex' }) ?? builtAt(statement);
     return watch(context, { connection, query: statement, caller }, send);
   }
 
@@ -242,7 +235,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     const context = contextOf(this);
     if (context === null) return original.stream.call(this, connection, statement, ...rest);
     const send = (): Promise<unknown> => original.stream.call(this, connection, statement, ...rest);
-    const caller = knownCallerOf(statement) ?? findCaller?.(streamSent) ?? null;
+    const caller = knownCallerOf(statement) ?? findCaller?.({ skip: 'knex' }) ?? null;
     return watch(context, { connection, query: statement, caller }, send);
   }
 
@@ -334,7 +327,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
     if (findCaller === undefined || tracker.current() === undefined || !isObserved(this)) return made;
     if (typeof builder === 'object' && builder !== null) watchThen(builder);
     const call = queries?.calls.getStore()?.caller ?? null;
-    const caller = call ?? (isAwaited ? null : findCaller(runnerMade));
+    const caller = call ?? (isAwaited ? null : findCaller({ skip: 'knex' }));
     const fallback = built.callerOf(builder);
     const send = made.query;
     if ((caller === null && fallback === null) || send === undefined) return made;

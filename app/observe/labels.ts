@@ -8,11 +8,6 @@ import { publishPrisma } from './channels/prisma.ts';
 import type { Origin, QueryRecorder } from './queries.ts';
 import { type ObserverParts, subscribeTo } from './subscribe.ts';
 
-/** Frames between here and own code. */
-const FRAMES = 20;
-/** The same where a query is awaited: the line is next to those of the channel. */
-const AWAITED_NEAR = 8;
-
 export interface LabelObserverOptions extends ObserverParts {
   queries: QueryRecorder;
 }
@@ -23,9 +18,7 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
   function callerOf({ stack, caller }: OrmCall): string | null {
     if (caller !== undefined) return caller;
     if (tracker.observed() === undefined || findCaller === undefined) return null;
-    return findCaller(
-      stack === undefined ? { near: FRAMES, frames: FRAMES, isOwn: true } : { stack: stack() },
-    );
+    return findCaller(stack === undefined ? { isOwn: true } : { stack: stack() });
   }
 
   ormCalls.bindStore(calls, (call): Origin => {
@@ -36,7 +29,7 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
   });
   const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
     if (tracker.observed() === undefined || calls.getStore() !== undefined) return;
-    const caller = findCaller?.({ near: AWAITED_NEAR, frames: FRAMES, isOwn: true }) ?? null;
+    const caller = findCaller?.({ isOwn: true }) ?? null;
     if (caller !== null) call.caller = caller;
   });
   const unpublish = publishPrisma();

@@ -1,9 +1,8 @@
 /** Mails -> facts `mail`: what the patch of nodemailer publishes. Nothing is read from streams or files. */
-import type { Context } from '../profiler/context.ts';
 import { truncateText } from '../profiler/plain.ts';
-import { failureText } from '../profiler/thrown-value.ts';
 import { mailChannel, type MailMessage } from './channels/nodemailer.ts';
-import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
+import { observeCalls } from './observe-calls.ts';
+import type { ObserverParts } from './subscribe.ts';
 
 export interface MailAttachment {
   name: string;
@@ -49,9 +48,6 @@ const HTML_LENGTH = 10_000;
 const LINE_LENGTH = 500;
 const MOST_ADDRESSES = 50;
 const MOST_ATTACHMENTS = 20;
-const FACT_BYTES = 500;
-/** Frames between `sendMail` and own code: those of the patch and its tracing channel. */
-const FRAMES = 16;
 
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
@@ -98,49 +94,39 @@ function attachmentsOf(value: unknown): MailAttachment[] {
   });
 }
 
-export function observeMail({ tracker, findCaller }: ObserverParts): { close(): void } {
-  const facts = new WeakMap<MailMessage, { context: Context; fact: MailFact }>();
+function described({ defaults, data: given, transport }: MailMessage, findCaller: () => string | null) {
+  const data = { ...fieldsOf(defaults), ...fieldsOf(given) };
+  return {
+    from: addressesOf(data.from).join(', '),
+    to: addressesOf(data.to),
+    cc: addressesOf(data.cc),
+    bcc: addressesOf(data.bcc),
+    subject: lineOf(data.subject),
+    text: textOf(data.text, TEXT_LENGTH),
+    html: textOf(data.html, HTML_LENGTH),
+    attachments: attachmentsOf(data.attachments),
+    transport: lineOf(transport) || null,
+    messageId: null,
+    response: null,
+    rejected: [],
+    error: null,
+    caller: findCaller(),
+  };
+}
 
-  function start(message: MailMessage): void {
-    const context = tracker.observed();
-    if (context === undefined || context.isFull('mail')) return;
-    const data = { ...fieldsOf(message.defaults), ...fieldsOf(message.data) };
-    const fact: MailFact = {
-      from: addressesOf(data.from).join(', '),
-      to: addressesOf(data.to),
-      cc: addressesOf(data.cc),
-      bcc: addressesOf(data.bcc),
-      subject: lineOf(data.subject),
-      text: textOf(data.text, TEXT_LENGTH),
-      html: textOf(data.html, HTML_LENGTH),
-      attachments: attachmentsOf(data.attachments),
-      transport: lineOf(message.transport) || null,
-      startMs: context.elapsedMs(),
-      durationMs: null,
-      messageId: null,
-      response: null,
-      rejected: [],
-      error: null,
-      caller: findCaller?.({ frames: FRAMES, near: FRAMES, skip: 'nodemailer' }) ?? null,
-    };
-    context.add('mail', fact, FACT_BYTES + (fact.text?.length ?? 0) + (fact.html?.length ?? 0));
-    facts.set(message, { context, fact });
-  }
-
-  function end(message: MailMessage): void {
-    const entry = facts.get(message);
-    if (entry?.fact.durationMs !== null) return;
-    const { context, fact } = entry;
-    fact.durationMs = context.elapsedMs() - fact.startMs;
-    if (message.error === undefined) {
-      const { messageId, response, rejected } = fieldsOf(message.result);
+export function observeMail(parts: ObserverParts): { close(): void } {
+  const close = observeCalls<MailMessage, 'mail'>({
+    ...parts,
+    fact: 'mail',
+    library: 'nodemailer',
+    channel: mailChannel,
+    describe: described,
+    outcome(fact, { result }) {
+      const { messageId, response, rejected } = fieldsOf(result);
       fact.messageId = lineOf(messageId) || null;
       fact.response = lineOf(response) || null;
       fact.rejected = addressesOf(rejected);
-    } else {
-      fact.error = failureText(message.error);
-    }
-  }
-
-  return { close: subscribeToCalls<MailMessage>(mailChannel, { start, asyncStart: end }) };
+    },
+  });
+  return { close };
 }

@@ -66,7 +66,7 @@ export function createManual({ tracker, recorder, takes, findCaller }: ManualOpt
       durationMs: null,
       inside: around?.context === context ? around.index : null,
       error: null,
-      caller: findCaller?.({ below: span }) ?? null,
+      caller: findCaller?.() ?? null,
     };
     const index = context.all('span').length;
     context.add('span', fact, SPAN_BYTES);

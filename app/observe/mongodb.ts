@@ -53,9 +53,6 @@ export function observeMongodb({ tracker, queries }: { tracker: ContextTracker; 
         });
         if (query !== null) running.set(message, query);
       },
-      end(message) {
-        if (message.error !== undefined) end(message);
-      },
       asyncStart: end,
     }),
     tracker.follow(

@@ -4,8 +4,10 @@
  * are skipped by a shared gate.
  */
 import type { Context } from '../profiler/context.ts';
+import { takeSites } from './caller.ts';
 import { readLine } from './log-lines.ts';
 import { type LogObserverParts, plainText, recordLog } from './logs.ts';
+import { packageOf } from './own-code.ts';
 
 type Write = (this: unknown, chunk: unknown, ...rest: unknown[]) => boolean;
 
@@ -24,16 +26,10 @@ export interface ObserveOutputOptions extends LogObserverParts {
 const LONGEST = 16_384;
 /** Start of the profiler's own warnings, which are not the application's. */
 const OUR_MARK = 'hindsight: ';
-const ACCESS_LOG = /[\\/]node_modules[\\/]morgan[\\/]/;
 
 /** Whether the stack shows morgan, which writes a line for each response. */
-function isMorgan(below: Write): boolean {
-  const { stackTraceLimit } = Error;
-  const holder: { stack?: string } = {};
-  Reflect.set(Error, 'stackTraceLimit', 6);
-  Error.captureStackTrace(holder, below);
-  Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
-  return ACCESS_LOG.test(holder.stack ?? '');
+function isMorgan(): boolean {
+  return takeSites().some((site) => packageOf(site.getFileName() ?? '') === 'morgan');
 }
 
 export function observeOutput(options: ObserveOutputOptions): { close(): void } {
@@ -48,7 +44,7 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
 
     function channelOf(isOver: boolean): string {
       if (!isOver) return name;
-      byMorgan ??= isMorgan(wrapped);
+      byMorgan ??= isMorgan();
       return byMorgan ? 'morgan' : name;
     }
 
@@ -62,7 +58,7 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
         level: line.level,
         channel: line.channel ?? channelOf(isOver),
         args: line.context === null ? [line.message] : [line.message, line.context],
-        caller: isOver ? null : (findCaller?.({ below: wrapped, near: 4, frames: 12 }) ?? null),
+        caller: isOver ? null : (findCaller?.() ?? null),
       });
     }
 

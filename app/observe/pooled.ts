@@ -83,10 +83,6 @@ export function observePooled<Q extends Traced>(driver: PooledDriver<Q>): { clos
         const query = queries.start({ system, library, origin, ...driver.describe(message) });
         if (query !== null) running.set(message, query);
       },
-      end(message) {
-        // It was refused, and nothing follows.
-        if (message.error !== undefined) endQuery(message);
-      },
       asyncStart: endQuery,
     }),
     subscribeToCalls<Connect>(driver.connect, {

@@ -1,10 +1,9 @@
 /** Child processes -> facts `process`: those of Node's channel `child_process`, and the synchronous ones of channels/child-process.ts. */
 import type { ChildProcess } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
-import type { Context } from '../profiler/context.ts';
 import { truncateText } from '../profiler/plain.ts';
-import { failureText } from '../profiler/thrown-value.ts';
 import { type RanSync, syncProcessChannel } from './channels/child-process.ts';
+import { createCallRecorder } from './observe-calls.ts';
 import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 export interface ProcessFact {
@@ -31,8 +30,6 @@ declare module '../profiler/facts.ts' {
 
 const TEXT_LENGTH = 500;
 const MOST_ARGS = 30;
-const FACT_BYTES = 500;
-const FRAMES = 16;
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? truncateText(value, TEXT_LENGTH) : String(value).slice(0, TEXT_LENGTH);
@@ -55,71 +52,57 @@ function commandOf(file: unknown, args: readonly unknown[]): Pick<ProcessFact, '
   return { command: textOf(file), args: argsOf(args) };
 }
 
-export function observeProcesses({ tracker, findCaller }: ObserverParts): { close(): void } {
-  const syncFacts = new WeakMap<RanSync, { context: Context; fact: ProcessFact }>();
+/** execSync and execFileSync throw if the program fails, and return what it printed. */
+function syncOutcome({
+  result,
+  error,
+}: RanSync): Pick<ProcessFact, 'exitCode' | 'signal'> & { failure: unknown } {
+  const ended = (error ?? result ?? {}) as { status?: unknown; signal?: unknown; error?: unknown };
+  const status = typeof ended.status === 'number' ? ended.status : null;
+  return {
+    exitCode: status ?? (error === undefined ? 0 : null),
+    signal: typeof ended.signal === 'string' ? ended.signal : null,
+    failure: ended.error ?? (status === null ? error : undefined),
+  };
+}
 
-  function begin(
-    command: unknown,
-    args: unknown,
-    isSync: boolean,
-  ): { context: Context; fact: ProcessFact } | null {
-    const context = tracker.observed();
-    if (context === undefined || context.isFull('process')) return null;
-    const fact: ProcessFact = {
+export function observeProcesses(parts: ObserverParts): { close(): void } {
+  const calls = createCallRecorder({ ...parts, fact: 'process' });
+
+  function begin(key: object, isSync: boolean, { command, args }: RanSync): void {
+    calls.begin(key, (findCaller) => ({
       ...commandOf(command, Array.isArray(args) ? args : []),
       isSync,
-      startMs: context.elapsedMs(),
-      durationMs: null,
       exitCode: null,
       signal: null,
       error: null,
-      caller: findCaller?.({ frames: FRAMES, near: FRAMES }) ?? null,
-    };
-    context.add('process', fact, FACT_BYTES);
-    return { context, fact };
+      caller: findCaller(),
+    }));
   }
 
   /** Published by the constructor: program and arguments are known a moment later. */
   function spawned(child: ChildProcess): void {
-    const begun = begin('', [], false);
-    if (begun === null) return;
-    const { context, fact } = begun;
+    begin(child, false, { command: '', args: [] });
+    const fact = calls.running(child)?.fact;
+    if (fact === undefined) return;
     const name = (): void => {
       const { spawnfile, spawnargs } = child as { spawnfile?: unknown; spawnargs?: unknown };
       if (spawnfile !== undefined)
         Object.assign(fact, commandOf(spawnfile, Array.isArray(spawnargs) ? spawnargs.slice(1) : []));
     };
     const end = (code: number | null, signal: string | null): void => {
-      if (fact.durationMs !== null) return;
-      name();
-      fact.durationMs = context.elapsedMs() - fact.startMs;
-      fact.signal = signal;
-      // A program that can't be started ends with the negative number of its error.
-      if (code !== null && code < 0) fact.error = 'It could not be started.';
-      else fact.exitCode = code;
+      calls.end(child, undefined, () => {
+        name();
+        fact.signal = signal;
+        // A program that can't be started ends with the negative number of its error.
+        if (code !== null && code < 0) fact.error = 'It could not be started.';
+        else fact.exitCode = code;
+      });
     };
     process.nextTick(name);
     // No listener of `error`: without one of the host's own, it has to be thrown.
     child.once('exit', end);
     child.once('close', end);
-  }
-
-  function endSync(message: RanSync): void {
-    const entry = syncFacts.get(message);
-    if (entry === undefined) return;
-    const { context, fact } = entry;
-    fact.durationMs = context.elapsedMs() - fact.startMs;
-    const outcome = (message.error ?? message.result ?? {}) as {
-      status?: unknown;
-      signal?: unknown;
-      error?: unknown;
-    };
-    const hasStatus = typeof outcome.status === 'number';
-    // execSync and execFileSync return what was printed.
-    fact.exitCode = hasStatus ? (outcome.status as number) : message.error === undefined ? 0 : null;
-    fact.signal = typeof outcome.signal === 'string' ? outcome.signal : null;
-    if (outcome.error !== undefined) fact.error = failureText(outcome.error);
-    else if (message.error !== undefined && !hasStatus) fact.error = failureText(message.error);
   }
 
   return closing([
@@ -128,10 +111,12 @@ export function observeProcesses({ tracker, findCaller }: ObserverParts): { clos
     ),
     subscribeToCalls<RanSync>(syncProcessChannel, {
       start(message) {
-        const begun = begin(message.command, message.args, true);
-        if (begun !== null) syncFacts.set(message, begun);
+        begin(message, true, message);
       },
-      end: endSync,
+      asyncStart(message) {
+        const { failure, ...ended } = syncOutcome(message);
+        calls.end(message, failure, (fact) => Object.assign(fact, ended));
+      },
     }),
   ]);
 }

@@ -100,9 +100,6 @@ interface Connection {
 
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
-/** Frames from here to own code: few where it calls the driver, many through an ORM. */
-const NEAR = 12;
-const FRAMES = 40;
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 /** A statement that ends a transaction, also as the last of several. */
 export const ENDS =
@@ -177,7 +174,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   /** Below the call of an ORM, a line of the ORM says nothing. */
   const callerOf = (library: string, call: Origin | undefined): string | null => {
     const isOwn = call === undefined ? {} : { isOwn: true as const };
-    return findCaller?.({ near: NEAR, frames: FRAMES, skip: library, ...isOwn }) ?? null;
+    return findCaller?.({ skip: library, ...isOwn }) ?? null;
   };
 
   const calledFrom = (stack: QueryStart['stack']): string | null =>

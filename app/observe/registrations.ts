@@ -5,7 +5,7 @@
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { stackOf } from '../profiler/express-routers.ts';
-import { type FindRegistration, registrationSites, type Site } from './caller.ts';
+import { type FindRegistration, type Site, takeSites } from './caller.ts';
 import {
   expressChannels,
   publishRegistrations,
@@ -37,11 +37,11 @@ function registered(): WeakMap<object, readonly Site[] | { place: string | null 
 }
 
 function onRegistered(message: unknown): void {
-  const { router, before, below } = message as Registered;
+  const { router, before } = message as Registered;
   const known = registered();
   const added = (stackOf(router)?.slice(before) ?? []).filter((layer) => !known.has(layer));
   if (added.length === 0) return;
-  const sites = registrationSites(below);
+  const sites = takeSites();
   for (const layer of added) known.set(layer, sites);
 }
 

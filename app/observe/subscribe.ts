@@ -7,7 +7,7 @@ import type { FindCaller } from './caller.ts';
 export interface ObserverParts {
   tracker: ContextTracker;
   /** Omit to record no callers. */
-  findCaller?: FindCaller;
+  findCaller?: FindCaller | undefined;
 }
 
 type Listener<M> = (message: M) => void;

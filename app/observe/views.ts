@@ -4,7 +4,6 @@
  * or partial runs (`renderFile` doesn't see partials). A page's compiled function is the same fact as its render, not a child of it.
  */
 import type { Context } from '../profiler/context.ts';
-import type { CallerOptions } from './caller.ts';
 import { isNativePromise } from './channels/trace.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
 import type { ObserverParts } from './subscribe.ts';
@@ -47,14 +46,6 @@ export interface ViewObserver {
 
 const MOST_INCLUDES = 50;
 
-/**
- * Usually the handler itself calls `res.render`; stacks cost by their length, so few frames are taken first. Cached per function:
- * object literals with a spread get a hidden class of their own each time, which costs 5 µs to read.
- */
-function callerBelow(below: (...args: never[]) => unknown): CallerOptions {
-  return { below, near: 1, skip: 'express' };
-}
-
 /** Applications that others call, not mount, are only known by what they share. */
 function isExpress(exports: unknown): exports is { response: RenderingResponse } {
   return typeof (exports as { response?: RenderingResponse } | null)?.response?.render === 'function';
@@ -88,7 +79,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
       const known = takeCaller();
-      const caller = known === undefined ? (findCaller?.(above) ?? null) : known;
+      const caller = known === undefined ? (findCaller?.({ skip: 'express' }) ?? null) : known;
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
       const engine = app.settings?.['view engine'];
@@ -106,7 +97,6 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       }
       return within(context, frame, (): unknown => Reflect.apply(original, this, args));
     };
-    const above = callerBelow(render);
     app.render = render;
     undo.push(() => {
       if (app.render !== (render as RenderingApp['render'])) return;
@@ -127,14 +117,13 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       // A mounted application's `render` delegates to that of its parent.
       if (renderCaller !== undefined || currentContext() === undefined)
         return Reflect.apply(original, this, args);
-      renderCaller = findCaller?.(above) ?? null;
+      renderCaller = findCaller?.({ skip: 'express' }) ?? null;
       try {
         return Reflect.apply(original, this, args);
       } finally {
         renderCaller = undefined;
       }
     };
-    const above = callerBelow(render);
     prototype.render = render;
     undo.push(() => {
       if (prototype.render !== render) return;

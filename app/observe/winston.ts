@@ -58,7 +58,7 @@ export function observeWinston(
       channel: typeof label === 'string' ? label : 'winston',
       args: argsOf(line),
       error: loggedErrorOf([line, ...splatOf(line)]),
-      caller: findCaller?.({ below: write, near: 5, frames: 14, skip: 'winston' }) ?? null,
+      caller: findCaller?.({ skip: 'winston' }) ?? null,
     });
   }
 

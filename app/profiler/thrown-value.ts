@@ -149,10 +149,13 @@ export function describeError(error: unknown): { name: string; message: string }
   }
 }
 
-/** `TypeError: x is not a function`. */
-export function failureText(error: unknown, length = 2000): string {
+/** `TypeError: x is not a function`; the code if there is no message, as of refused connections. */
+export function failureText(error: unknown): string {
   const { name, message } = describeError(error);
-  return truncateText(`${name}: ${message}`, length);
+  return truncateText(
+    `${name}: ${message === '' && isObject(error) ? (codeOf(error) ?? '') : message}`,
+    2000,
+  );
 }
 
 export function truncateMessage(message: string): { message: string; messageTruncated: number } {

@@ -1,7 +1,8 @@
 /** bullmq 5 and later -> `express-hindsight:bullmq:add` (Queue) and `express-hindsight:bullmq:process` (Worker). */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { traceCall, type Traced } from './trace.ts';
+import { publishCalls } from './publish-calls.ts';
+import type { Traced } from './trace.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
 /** What is read of a job. */
@@ -44,37 +45,27 @@ interface Exports {
   Worker?: { prototype?: object };
 }
 
-function nameOf(queue: BullQueue): { queue: string; key: string } {
-  const prefix = typeof queue.opts?.prefix === 'string' ? queue.opts.prefix : 'bull';
-  const name = String(queue.name);
+function nameOf(given: object): { queue: string; key: string } {
+  const { opts, name: named } = given as BullQueue;
+  const prefix = typeof opts?.prefix === 'string' ? opts.prefix : 'bull';
+  const name = String(named);
   return { queue: name, key: `${prefix}:${name}` };
-}
-
-function wrapAdd(prototype: unknown, name: string, jobsOf: (args: unknown[]) => JobsAdded['jobs']) {
-  const { add } = bullmqChannels;
-  return wrapMethod(
-    prototype,
-    name,
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => Reflect.apply(original, this, args);
-        if (!add.start.hasSubscribers) return call();
-        const message: JobsAdded = { ...nameOf(this as BullQueue), jobs: jobsOf(args) };
-        return traceCall(add, message, call);
-      },
-  );
 }
 
 export const bullmqPatch: LibraryPatch = {
   name: 'bullmq',
   patch(exports) {
     const { Queue, Worker } = exports as Exports;
-    const { process } = bullmqChannels;
+    const { add, process } = bullmqChannels;
     return allOf(
-      wrapAdd(Queue?.prototype, 'add', ([name, data, opts]) => [{ name, data, opts: opts ?? {} }]),
-      wrapAdd(Queue?.prototype, 'addBulk', ([jobs]) =>
-        Array.isArray(jobs) ? (jobs as JobsAdded['jobs']) : [],
-      ),
+      publishCalls(Queue?.prototype, 'add', add, (queue, [name, data, opts]): JobsAdded => ({
+        ...nameOf(queue),
+        jobs: [{ name, data, opts: opts ?? {} }],
+      })),
+      publishCalls(Queue?.prototype, 'addBulk', add, (queue, [jobs]): JobsAdded => ({
+        ...nameOf(queue),
+        jobs: Array.isArray(jobs) ? (jobs as JobsAdded['jobs']) : [],
+      })),
       wrapMethod(
         Worker?.prototype,
         'callProcessJob',
@@ -82,7 +73,7 @@ export const bullmqPatch: LibraryPatch = {
           function (this: unknown, ...args) {
             const call = (): unknown => Reflect.apply(original, this, args);
             if (!process.start.hasSubscribers) return call();
-            const message: JobProcessed = { ...nameOf(this as BullQueue), job: args[0] as BullJob };
+            const message: JobProcessed = { ...nameOf(this as object), job: args[0] as BullJob };
             // Node's own, which runs the processor in the stores that are bound to `start`.
             return process.tracePromise(async () => await call(), message);
           },

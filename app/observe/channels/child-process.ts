@@ -2,8 +2,9 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { syncBuiltinESMExports } from 'node:module';
 import type { LibraryPatch } from '../libraries.ts';
-import { traceCall, type Traced } from './trace.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { publishCalls } from './publish-calls.ts';
+import type { Traced } from './trace.ts';
+import { allOf } from './wrap-method.ts';
 
 /** The result of `spawnSync` contains how it ended; the other two throw if it failed. */
 export interface RanSync extends Traced {
@@ -19,17 +20,10 @@ export const childProcessPatch: LibraryPatch = {
   patch(exports) {
     const undo = allOf(
       ...['spawnSync', 'execFileSync', 'execSync'].map((name) =>
-        wrapMethod(
-          exports,
-          name,
-          (original) =>
-            function (this: unknown, ...args) {
-              const call = (): unknown => Reflect.apply(original, this, args);
-              if (!syncProcessChannel.start.hasSubscribers) return call();
-              const message: RanSync = { command: args[0], args: name === 'execSync' ? [] : args[1] };
-              return traceCall(syncProcessChannel, message, call);
-            },
-        ),
+        publishCalls(exports, name, syncProcessChannel, (_exports, [command, args]): RanSync => ({
+          command,
+          args: name === 'execSync' ? [] : args,
+        })),
       ),
     );
     if (undo === null) return null;

@@ -10,8 +10,6 @@ export interface Registered {
   router: unknown;
   /** Length of its stack before. */
   before: number;
-  /** The function below which the caller stands. */
-  below: (...args: never[]) => unknown;
 }
 
 export interface Used {
@@ -46,16 +44,17 @@ export function routerMethodsOf(given: unknown): object | null {
 /** What `routerMethodsOf` found: the whole copy publishes. `get`, `post` … all call `route`. */
 export function publishRegistrations(holder: object): (() => void) | null {
   const wrap = (name: string): (() => void) | null =>
-    wrapMethod(holder, name, (original) => {
-      function below(this: unknown, ...args: unknown[]): unknown {
-        if (!register.hasSubscribers) return Reflect.apply(original, this, args);
-        const before = stackOf(this)?.length ?? 0;
-        const result = Reflect.apply(original, this, args);
-        register.publish({ router: this, before, below } satisfies Registered);
-        return result;
-      }
-      return below;
-    });
+    wrapMethod(
+      holder,
+      name,
+      (original) =>
+        function (this: unknown, ...args: unknown[]): unknown {
+          const before = stackOf(this)?.length ?? 0;
+          const result = Reflect.apply(original, this, args);
+          register.publish({ router: this, before } satisfies Registered);
+          return result;
+        },
+    );
   return allOf(...METHODS.map(wrap));
 }
 

@@ -5,7 +5,8 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { traceCall, type Traced, traceOwnCall } from './trace.ts';
+import { publishCalls } from './publish-calls.ts';
+import { isNativePromise, type Traced } from './trace.ts';
 import { wrapMethod } from './wrap-method.ts';
 
 /** The arguments of `execute`, under the names that graphql 17 gives them. */
@@ -69,28 +70,22 @@ export const graphqlChannels = {
   refused: channel('express-hindsight:graphql:refused'),
 };
 
-function wrapResolver(field: Field, name: string): (() => void) | null {
-  const { resolve } = graphqlChannels;
-  return wrapMethod(
-    field,
-    'resolve',
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => Reflect.apply(original, this, args);
-        if (!resolve.start.hasSubscribers) return call();
-        const message: GraphqlResolved = { field: name, info: args[3] as ResolveInfo | undefined };
-        return traceOwnCall(resolve, message, call);
-      },
-  );
-}
-
 function wrapResolvers(schema: Schema): (() => void)[] {
   const undo: (() => void)[] = [];
   for (const [name, type] of Object.entries(schema.getTypeMap?.() ?? {})) {
     if (name.startsWith('__') || typeof type.getFields !== 'function') continue;
     for (const [field, definition] of Object.entries(type.getFields()))
       if (typeof definition.resolve === 'function') {
-        const restore = wrapResolver(definition, `${name}.${field}`);
+        const restore = publishCalls(
+          definition,
+          'resolve',
+          graphqlChannels.resolve,
+          (_field, args): GraphqlResolved => ({
+            field: `${name}.${field}`,
+            info: args[3] as ResolveInfo | undefined,
+          }),
+          { isFollowed: isNativePromise },
+        );
         if (restore !== null) undo.push(restore);
       }
   }
@@ -126,25 +121,17 @@ const executePatch: LibraryPatch = {
       undefined
     )
       return () => undefined;
-    const { execute } = graphqlChannels;
-    return wrapMethod(
+    return publishCalls(
       exports,
       'execute',
-      (original) =>
-        function (this: unknown, ...args) {
-          const call = (): unknown => Reflect.apply(original, this, args);
-          const [given] = args;
-          if (!execute.start.hasSubscribers || typeof given !== 'object' || given === null) return call();
-          const { variableValues, ...rest } = given as GraphqlExecuted & { variableValues?: unknown };
-          const { schema, document, operationName } = rest;
-          const message: GraphqlExecuted = {
-            schema,
-            document,
-            operationName,
-            rawVariableValues: variableValues,
-          };
-          return traceCall(execute, message, call);
-        },
+      graphqlChannels.execute,
+      (_exports, [given]): GraphqlExecuted | null => {
+        if (typeof given !== 'object' || given === null) return null;
+        const { schema, document, operationName, variableValues } = given as GraphqlExecuted & {
+          variableValues?: unknown;
+        };
+        return { schema, document, operationName, rawVariableValues: variableValues };
+      },
     );
   },
 };
@@ -158,8 +145,7 @@ const schemaPatch: LibraryPatch = {
       'assertValidSchema',
       (original) =>
         function (this: unknown, ...args) {
-          const { schema } = graphqlChannels;
-          if (schema.hasSubscribers) schema.publish({ schema: args[0] } satisfies GraphqlSchemaUsed);
+          graphqlChannels.schema.publish({ schema: args[0] } satisfies GraphqlSchemaUsed);
           return Reflect.apply(original, this, args);
         },
     ),

@@ -24,7 +24,7 @@ export function publishAgent(): (() => void) | null {
     'addRequest',
     (original) =>
       function (this: unknown, ...args) {
-        if (asked.hasSubscribers) asked.publish({ request: args[0] });
+        asked.publish({ request: args[0] });
         return Reflect.apply(original, this, args);
       },
   );

@@ -1,7 +1,8 @@
 /** `mongodb` (drivers 6 and 7) -> channel `express-hindsight:mongodb:command`: each command as a connection sends it. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { traceCall, type Traced } from './trace.ts';
+import { publishing } from './publish-calls.ts';
+import type { Traced } from './trace.ts';
 import { ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface MongodbCommand extends Traced {
@@ -21,16 +22,11 @@ export const mongodbPatch: LibraryPatch = {
     return wrapMethod(ownerOf(Connection?.prototype, 'command'), 'command', (original) => {
       // Driver 5 calls back from its pool, in the request that released the connection: commands would be recorded for the wrong request.
       if (Object.prototype.toString.call(original) !== '[object AsyncFunction]') return null;
-      return function (this: unknown, ...args) {
-        const [, sent] = args;
-        const call = (): unknown => Reflect.apply(original, this, args);
-        if (!command.start.hasSubscribers || typeof sent !== 'object' || sent === null) return call();
-        const message: MongodbCommand = {
-          connection: this as object,
-          command: sent as Record<string, unknown>,
-        };
-        return traceCall(command, message, call);
-      };
+      return publishing(original, command, (connection, [, sent]): MongodbCommand | null =>
+        typeof sent === 'object' && sent !== null
+          ? { connection, command: sent as Record<string, unknown> }
+          : null,
+      );
     });
   },
 };

@@ -4,6 +4,7 @@
  */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
+import { publishCalls } from './publish-calls.ts';
 import { publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
 import { allOf, createCallMarker, ownerOf, wrapMethod } from './wrap-method.ts';
 
@@ -104,18 +105,15 @@ function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null
   const { prototype } = (Pool ?? {}) as { prototype?: object };
   return allOf(
     ...names.map((name) => poolQuery.mark(prototype, name)),
-    wrapMethod(
-      ownerOf(prototype, 'getConnection'),
+    publishCalls(
+      prototype,
       'getConnection',
-      (original) =>
-        function (this: unknown, ...args) {
-          const [callback] = args;
-          if (!connect.start.hasSubscribers || typeof callback !== 'function')
-            return Reflect.apply(original, this, args);
-          const message: MysqlConnect = { pool: this as object, isForQuery: poolQuery.isRunning() };
-          args[0] = tracedCallback(connect, message, callback as Callback);
-          return traceSync(connect, message, () => Reflect.apply(original, this, args));
-        },
+      connect,
+      (pool): MysqlConnect => ({
+        pool,
+        isForQuery: poolQuery.isRunning(),
+      }),
+      { callbackAt: 0 },
     ),
   );
 }

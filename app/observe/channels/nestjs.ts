@@ -34,7 +34,7 @@ export const nestPatches: readonly LibraryPatch[] = [
         'next',
         (original) =>
           function (this: unknown, ...args) {
-            if (nestExceptionChannel.hasSubscribers) nestExceptionChannel.publish({ error: args[0] });
+            nestExceptionChannel.publish({ error: args[0] });
             return Reflect.apply(original, this, args);
           },
       ),

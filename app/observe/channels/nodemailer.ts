@@ -1,8 +1,8 @@
 /** nodemailer 6 and later, CommonJS and ES module: the class of its transports is found from one that sends nothing. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { traceCall, type Traced, tracedCallback } from './trace.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { publishCalls } from './publish-calls.ts';
+import type { Traced } from './trace.ts';
 
 export interface MailMessage extends Traced {
   /** As passed to `sendMail`. */
@@ -35,17 +35,14 @@ export const nodemailerPatch: LibraryPatch = {
   name: 'nodemailer',
   module: { file: 'dist/esm/mailer/index.js', names: ['Mail'] },
   patch: (exports) =>
-    wrapMethod(
+    publishCalls(
       prototypeOf(exports as Exports),
       'sendMail',
-      (original) =>
-        function (this: unknown, ...args) {
-          if (!mailChannel.start.hasSubscribers) return Reflect.apply(original, this, args);
-          const { transporter, _defaults } = this as Mail;
-          const message: MailMessage = { data: args[0], defaults: _defaults, transport: transporter?.name };
-          if (typeof args[1] === 'function')
-            args[1] = tracedCallback(mailChannel, message, args[1] as (...given: unknown[]) => unknown);
-          return traceCall(mailChannel, message, () => Reflect.apply(original, this, args));
-        },
+      mailChannel,
+      (mail, [data]): MailMessage => {
+        const { transporter, _defaults: defaults } = mail as Mail;
+        return { data, defaults, transport: transporter?.name };
+      },
+      { callbackAt: 1 },
     ),
 };

@@ -1,8 +1,9 @@
 /** `pg` -> channels `express-hindsight:pg:query` and `express-hindsight:pg:connect` (pg-pool's). */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
+import { publishCalls } from './publish-calls.ts';
 import { publishEnd, publishError, traceCall, traceSync, type Traced, tracedCallback } from './trace.ts';
-import { allOf, createCallMarker, ownerOf, wrapMethod } from './wrap-method.ts';
+import { allOf, createCallMarker, wrapMethod } from './wrap-method.ts';
 
 export interface PgQuery extends Traced {
   client: object;
@@ -125,18 +126,15 @@ export const pgPatch: LibraryPatch = {
           },
       ),
       poolQuery.mark(Pool.prototype, 'query'),
-      wrapMethod(
-        ownerOf(Pool.prototype, 'connect'),
+      publishCalls(
+        Pool.prototype,
         'connect',
-        (original) =>
-          function (this: unknown, ...args) {
-            if (!connect.start.hasSubscribers) return Reflect.apply(original, this, args);
-            const message: PgConnect = { pool: this as object, isForQuery: poolQuery.isRunning() };
-            const [callback] = args;
-            if (typeof callback === 'function')
-              args[0] = tracedCallback(connect, message, callback as Callback);
-            return traceCall(connect, message, () => Reflect.apply(original, this, args));
-          },
+        connect,
+        (pool): PgConnect => ({
+          pool,
+          isForQuery: poolQuery.isRunning(),
+        }),
+        { callbackAt: 0 },
       ),
     );
   },

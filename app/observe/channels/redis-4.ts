@@ -4,8 +4,8 @@
  */
 import type { LibraryPatch } from '../libraries.ts';
 import { clientPrototypeOf, messageOf, messagesOf, type RedisExports, sendBatch } from './redis.ts';
-import { type RedisCommand, redisChannels } from './redis-command.ts';
-import { traceCall } from './trace.ts';
+import { redisChannels } from './redis-command.ts';
+import { publishCalls } from './publish-calls.ts';
 import { wrapMethod } from './wrap-method.ts';
 
 const { redis: channel } = redisChannels;
@@ -40,20 +40,14 @@ function patchQueue(exports: unknown): (() => void) | null {
   const { default: Queue } = exports as { default?: { prototype: { getCommandToSend?: unknown } } };
   // Later versions have a queue as well, but not this method.
   if (typeof Queue?.prototype.getCommandToSend !== 'function') return null;
-  return wrapMethod(
-    Queue.prototype,
-    'addCommand',
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => Reflect.apply(original, this, args);
-        const [command, options] = args as [unknown, { asap?: unknown }?];
-        // What opens a connection is queued before all else.
-        const isLibrary = isBatch || options?.asap === true;
-        if (!channel.start.hasSubscribers || isLibrary || !Array.isArray(command)) return call();
-        const message: RedisCommand = { ...messageOf({}, command, null), connection: null };
-        return traceCall(channel, message, call);
-      },
-  );
+  return publishCalls(Queue.prototype, 'addCommand', channel, (_queue, args) => {
+    const [command, options] = args as [unknown, { asap?: unknown }?];
+    // What opens a connection is queued before all else.
+    const isLibrary = isBatch || options?.asap === true;
+    return isLibrary || !Array.isArray(command)
+      ? null
+      : { ...messageOf({}, command, null), connection: null };
+  });
 }
 
 export const redis4Patches: readonly LibraryPatch[] = [

@@ -1,7 +1,7 @@
 /** node-redis 5 and later: the class of `@redis/client`, whatever package loaded it. Version 4: redis-4.ts. */
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
-import { traceCall } from './trace.ts';
+import { publishCalls } from './publish-calls.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
 interface Client {
@@ -102,17 +102,8 @@ function wrapBatch(prototype: object | null, name: string, batch: RedisCommand['
 function patchClient(exports: unknown): (() => void) | null {
   const prototype = clientPrototypeOf(exports as RedisExports);
   return allOf(
-    wrapMethod(
-      prototype,
-      'sendCommand',
-      (original) =>
-        function (this: unknown, ...args) {
-          const call = (): unknown => Reflect.apply(original, this, args);
-          const [command] = args;
-          return channel.start.hasSubscribers && Array.isArray(command)
-            ? traceCall(channel, messageOf(this as Client, command, null), call)
-            : call();
-        },
+    publishCalls(prototype, 'sendCommand', channel, (client, [command]) =>
+      Array.isArray(command) ? messageOf(client, command, null) : null,
     ),
     wrapBatch(prototype, '_executePipeline', 'pipeline'),
     wrapBatch(prototype, '_executeMulti', 'transaction'),

@@ -1,6 +1,7 @@
 /** `better-sqlite3` and `node:sqlite` -> channel `express-hindsight:sqlite:query`. Both run a statement while its method runs. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
+import { publishCalls } from './publish-calls.ts';
 import { publishEnd, publishError, traceSync, type Traced } from './trace.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
@@ -42,25 +43,9 @@ function messageOf(statement: Statement, method: string, args: readonly unknown[
   return { library: LIBRARY, database, sql: typeof sql === 'string' ? sql : '', args, method };
 }
 
-function traced(message: SqliteQuery, call: () => unknown): unknown {
-  try {
-    return traceSync(query, message, call);
-  } finally {
-    publishEnd(query, message);
-  }
-}
-
 function patchStatement(prototype: object | undefined): (() => void)[] {
   const undo = ['run', 'get', 'all'].map((name) =>
-    wrapMethod(
-      prototype,
-      name,
-      (original) =>
-        function (this: unknown, ...args) {
-          const call = (): unknown => Reflect.apply(original, this, args);
-          return query.start.hasSubscribers ? traced(messageOf(this as Statement, name, args), call) : call();
-        },
-    ),
+    publishCalls(prototype, name, query, (statement, args) => messageOf(statement, name, args)),
   );
   const iterate = wrapMethod(
     prototype,
@@ -105,22 +90,13 @@ function iterated(message: SqliteQuery, call: () => unknown): unknown {
 }
 
 function patchExec(prototype: object | undefined): (() => void) | null {
-  return wrapMethod(
-    prototype,
-    'exec',
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => Reflect.apply(original, this, args);
-        const message = {
-          library: LIBRARY,
-          database: this as object,
-          sql: String(args[0]),
-          args: [],
-          method: 'exec',
-        };
-        return query.start.hasSubscribers ? traced(message, call) : call();
-      },
-  );
+  return publishCalls(prototype, 'exec', query, (database, [sql]): SqliteQuery => ({
+    library: LIBRARY,
+    database,
+    sql: String(sql),
+    args: [],
+    method: 'exec',
+  }));
 }
 
 interface Exports {

@@ -4,7 +4,7 @@
  */
 import type { LibraryPatch } from '../libraries.ts';
 import { type SqliteQuery, sqliteChannels } from './sqlite.ts';
-import { publishEnd, traceSync, tracedCallback } from './trace.ts';
+import { traceSync, tracedCallback } from './trace.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
 type Callback = (this: unknown, ...args: unknown[]) => unknown;
@@ -64,12 +64,7 @@ function traced(message: SqliteQuery, args: readonly unknown[], call: (args: unk
     message.calledOn = this;
     return Reflect.apply(over, this, results);
   };
-  try {
-    return traceSync(query, message, () => call([...before, ended]));
-  } catch (error) {
-    publishEnd(query, message);
-    throw error;
-  }
+  return traceSync(query, message, () => call([...before, ended]));
 }
 
 function patchMethods(

@@ -24,7 +24,7 @@ export function isNativePromise(value: unknown): value is Promise<unknown> {
   return types.isPromise(value) && value.constructor === Promise && value.then === Promise.prototype.then;
 }
 
-/** The call is over; nothing of the application runs in between. */
+/** The call is over, whether it was asynchronous or not; nothing of the application runs in between. */
 export function publishEnd(channel: TracingChannel, message: Traced): void {
   channel.asyncStart.publish(message);
   channel.asyncEnd.publish(message);
@@ -35,21 +35,19 @@ export function publishError(channel: TracingChannel, message: Traced, error: un
   channel.error.publish(message);
 }
 
-/**
- * Calls `call` between `start` and `end`, and returns what it returns. For calls that end by a callback (`tracedCallback`), or with
- * their return: then the end is to be published. Some libraries return objects whose `then` only throws.
- */
+/** Calls `call` between `start` and `end`. A call that throws is over; otherwise its end is to be published. */
 export function traceSync<T>(channel: TracingChannel, message: Traced, call: () => T): T {
   channel.start.publish(message);
   try {
     const result = call();
     message.result = result;
+    channel.end.publish(message);
     return result;
   } catch (error) {
     publishError(channel, message, error);
-    throw error;
-  } finally {
     channel.end.publish(message);
+    publishEnd(channel, message);
+    throw error;
   }
 }
 
@@ -70,16 +68,17 @@ function traceResult(channel: TracingChannel, message: Traced, result: Thenable)
   );
 }
 
-/** The same for a call of a library that may return a promise, of whatever kind the library makes. */
-export function traceCall<T>(channel: TracingChannel, message: Traced, call: () => T): T {
+/** A call that is over when it returns or its promise settles; `isFollowed`: which results are promises. */
+export function traceCall<T>(
+  channel: TracingChannel,
+  message: Traced,
+  call: () => T,
+  isFollowed: (result: unknown) => result is Thenable = isThenable,
+): T {
   const result = traceSync(channel, message, call);
-  return isThenable(result) ? (traceResult(channel, message, result) as T) : result;
-}
-
-/** The same for a function of the application: a native promise is followed, any other result is returned as it is. */
-export function traceOwnCall(channel: TracingChannel, message: Traced, call: () => unknown): unknown {
-  const result = traceSync(channel, message, call);
-  return isNativePromise(result) ? traceResult(channel, message, result) : result;
+  if (isFollowed(result)) return traceResult(channel, message, result) as T;
+  publishEnd(channel, message);
+  return result;
 }
 
 /** A node callback in whose place the call is published as settled; stores bound to `asyncStart` apply while it runs. */

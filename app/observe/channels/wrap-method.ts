@@ -2,7 +2,7 @@
  * Replaces a method of a library once per process, however many profilers ask for it: a second wrapper would record everything twice.
  * The last one to undo it restores the original.
  */
-type Method = (this: unknown, ...args: unknown[]) => unknown;
+export type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 interface Wrapped {
   wrapper: Method;

@@ -1,0 +1,114 @@
+/** Calls of a library -> facts with a start, a duration and an error: whatever the library, they are recorded in the same steps. */
+import type { TracingChannel } from 'node:diagnostics_channel';
+import type { Context } from '../profiler/context.ts';
+import type { Repeating } from '../profiler/fact-list.ts';
+import type { FactName, Facts } from '../profiler/facts.ts';
+import { failureText } from '../profiler/thrown-value.ts';
+import type { Traced } from './channels/trace.ts';
+import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
+
+interface CallTimes {
+  startMs: number;
+  /** null while it runs. */
+  durationMs: number | null;
+}
+
+type CallName = { [N in FactName]: Facts[N] extends CallTimes ? N : never }[FactName];
+
+export interface RecordedCall<N extends CallName> {
+  context: Context;
+  fact: Facts[N];
+}
+
+type Described<N extends CallName> = Omit<Facts[N], keyof CallTimes>;
+
+export interface CallRecorderOptions<N extends CallName> extends ObserverParts {
+  fact: N;
+  /** Package whose frames are no callers. */
+  library?: string | undefined;
+  /** Without it, calls past the recording limit are only counted. */
+  repeating?: Repeating<Facts[N]> | undefined;
+}
+
+/** Calls by an object that identifies them. */
+export interface CallRecorder<N extends CallName> {
+  /** Outside of a request, and past the recording limit, nothing is described. null: it is not recorded. */
+  begin(
+    key: object,
+    describe: (findCaller: () => string | null, context: Context) => Described<N> | null,
+  ): void;
+  /** What was recorded of a call that has not ended. */
+  running(key: object): RecordedCall<N> | undefined;
+  /** Only the first end of a call counts; `outcome` adds what it brought. */
+  end(key: object, error?: unknown, outcome?: (fact: Facts[N], context: Context) => void): void;
+}
+
+/** The size of plain data, roughly. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return 20 + value.length;
+  if (typeof value !== 'object' || value === null) return 10;
+  let bytes = 50;
+  for (const member of Object.values(value)) bytes += bytesOf(member);
+  return bytes;
+}
+
+export function createCallRecorder<N extends CallName>({
+  tracker,
+  findCaller,
+  fact: name,
+  library,
+  repeating,
+}: CallRecorderOptions<N>): CallRecorder<N> {
+  const recorded = new WeakMap<object, RecordedCall<N>>();
+  const caller = (): string | null => findCaller?.({ skip: library }) ?? null;
+
+  return {
+    begin(key, describe) {
+      const context = tracker.observed();
+      if (context === undefined) return;
+      if (repeating === undefined && context.isFull(name)) return;
+      const startMs = context.elapsedMs();
+      const described = describe(caller, context);
+      if (described === null) return;
+      const fact = { ...described, startMs, durationMs: null } as Facts[N];
+      context.add(name, fact, bytesOf(fact), repeating);
+      recorded.set(key, { context, fact });
+    },
+    running: (key) => recorded.get(key),
+    end(key, error, outcome) {
+      const call = recorded.get(key);
+      if (call === undefined) return;
+      recorded.delete(key);
+      const { context, fact } = call;
+      const nowMs = context.elapsedMs();
+      if (error !== undefined) Object.assign(fact, { error: failureText(error) });
+      outcome?.(fact, context);
+      (fact as CallTimes).durationMs ??= nowMs - fact.startMs;
+    },
+  };
+}
+
+export interface ObservedCalls<M extends Traced, N extends CallName> extends CallRecorderOptions<N> {
+  channel: TracingChannel;
+  /** null: it is not recorded. */
+  describe(message: M, findCaller: () => string | null, context: Context): Described<N> | null;
+  outcome?(fact: Facts[N], message: M, context: Context): void;
+}
+
+/** Records the calls that a channel publishes; returns what ends it. */
+export function observeCalls<M extends Traced, N extends CallName>({
+  channel,
+  describe,
+  outcome,
+  ...options
+}: ObservedCalls<M, N>): () => void {
+  const calls = createCallRecorder(options);
+  return subscribeToCalls<M>(channel, {
+    start(message) {
+      calls.begin(message, (caller, context) => describe(message, caller, context));
+    },
+    asyncStart(message) {
+      calls.end(message, message.error, (fact, context) => outcome?.(fact, message, context));
+    },
+  });
+}
