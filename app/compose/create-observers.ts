@@ -62,6 +62,7 @@ import { observeWinston } from '../observe/winston.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Profiles } from '../profiler/profiles.ts';
 import type { Recorder } from '../profiler/recorder.ts';
+import type { SummaryReason } from '../profiler/recording-limit.ts';
 import type { IncomingMessage } from 'node:http';
 import type { Profiler } from './profiler-options.ts';
 
@@ -75,8 +76,8 @@ const DATABASES = new Set(
 export interface ObserverOptions {
   tracker: ContextTracker;
   recorder: Recorder;
-  /** Whether work that no request started is recorded. */
-  takes: () => boolean;
+  /** Why only a summary is recorded of work that no request started; null: it is recorded in full. */
+  summaryReason: () => SummaryReason | null;
   /** The application's folder: callers are shown relative to it. */
   root: string;
   /** Translates places of built files. */
@@ -121,7 +122,18 @@ type HostCalls =
   | 'watchWinston';
 
 export function createObservers(options: ObserverOptions): Observers {
-  const { tracker, recorder, takes, root, maps, Router, settings, profiles, warn, observe = true } = options;
+  const {
+    tracker,
+    recorder,
+    summaryReason,
+    root,
+    maps,
+    Router,
+    settings,
+    profiles,
+    warn,
+    observe = true,
+  } = options;
   const { explainMs, traceHosts } = settings;
   const explainer =
     explainMs > 0
@@ -183,8 +195,8 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [childProcessPatch], listen: () => observeProcesses({ tracker, findCaller }) },
     { patches: nestPatches, listen: () => observeNest({ tracker }) },
     { patches: graphqlPatches, listen: () => observeGraphql({ tracker }) },
-    { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, takes, findCaller }) },
-    { patches: [socketIoPatch], listen: () => observeSocketEvents({ tracker, recorder, takes }) },
+    { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, summaryReason, findCaller }) },
+    { patches: [socketIoPatch], listen: () => observeSocketEvents({ tracker, recorder, summaryReason }) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));
   const express: LibraryPatch[] = ['express', 'router'].map((name) => ({
     name,
@@ -239,7 +251,7 @@ export function createObservers(options: ObserverOptions): Observers {
     sourceOf,
     applications,
     host: {
-      ...createManual({ tracker, recorder, takes, findCaller }),
+      ...createManual({ tracker, recorder, summaryReason, findCaller }),
       dump: createDump({ tracker, findCaller }),
       sourceOf,
       observe(name, exports) {

@@ -104,7 +104,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
   const observers = createObservers({
     tracker,
     recorder,
-    takes: () => core.summaryReason({}) === null,
+    summaryReason: () => core.summaryReason({}),
     root,
     maps,
     Router: options.Router,

@@ -1,5 +1,6 @@
 /** The span of the request or job itself, with what was thrown as its events. */
 import type { KeptRequest } from '../panels/request/data.ts';
+import { isWork } from '../profiler/context.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 import { dataOf, type ExportedProfile, methodOf, serverOf, type Work } from './otlp-work.ts';
@@ -126,6 +127,6 @@ function ownAttributes(profile: ExportedProfile): Attributes {
 }
 
 export function rootOf(profile: ExportedProfile): Root {
-  const root = profile.kind === 'job' || profile.kind === 'command' ? jobRoot(profile) : requestRoot(profile);
+  const root = isWork(profile.kind) ? jobRoot(profile) : requestRoot(profile);
   return { ...root, attributes: { ...root.attributes, ...ownAttributes(profile) } };
 }

@@ -6,6 +6,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
+import type { SummaryReason } from '../profiler/recording-limit.ts';
 import type { FindCaller } from './caller.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
@@ -52,8 +53,8 @@ declare module '../profiler/facts.ts' {
 export interface ObserveJobsOptions {
   tracker: ContextTracker;
   recorder: Pick<Recorder, 'openWork' | 'finish'>;
-  /** Whether a job is recorded. */
-  takes: () => boolean;
+  /** Why only a summary of a job is recorded; null: it is recorded in full. */
+  summaryReason: () => SummaryReason | null;
   findCaller?: FindCaller;
 }
 
@@ -78,11 +79,11 @@ function numberOf(value: unknown): number | null {
 }
 
 export function observeJobs(options: ObserveJobsOptions): { close(): void } {
-  const { tracker, recorder, takes, findCaller } = options;
+  const { tracker, recorder, summaryReason, findCaller } = options;
   const calls = createCallRecorder({ tracker, findCaller, fact: 'job', library: 'bullmq' });
   /** A key for each job of a call. */
   const adding = new WeakMap<JobsAdded, readonly object[]>();
-  const running = new WeakMap<JobProcessed, { context: Context; fact: JobRunFact }>();
+  const running = new WeakMap<JobProcessed, { context: Context; fact: JobRunFact | null }>();
   /** Token of the profile that added a job, by queue and id. */
   const addedBy = new Map<string, string>();
 
@@ -118,12 +119,17 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
       });
   }
 
-  function open(message: JobProcessed): Context | undefined {
-    if (!takes()) return undefined;
+  function open(message: JobProcessed): Context | null {
     const { queue, key, job } = message;
     const id = idOf(job);
     const name = textOf(job.name);
-    const context = recorder.openWork('job', { label: 'JOB', name: `${queue}/${name}`, parent: addedBy.get(`${key}:${id}`) ?? null }); // prettier-ignore
+    const parent = addedBy.get(`${key}:${id}`) ?? null;
+    const summary = summaryReason();
+    const context = recorder.openWork('job', { label: 'JOB', name: `${queue}/${name}`, parent, summary });
+    if (summary !== null) {
+      running.set(message, { context, fact: null });
+      return null;
+    }
     const addedAt = numberOf(job.timestamp);
     const delayMs = numberOf(job.opts?.delay) ?? 0;
     const attempt = (numberOf(job.attemptsMade) ?? 0) + 1;
@@ -144,7 +150,7 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     return context;
   }
 
-  function contextOf(message: unknown): Context | undefined {
+  function contextOf(message: unknown): Context | null | undefined {
     try {
       return open(message as JobProcessed);
     } catch {
@@ -158,10 +164,12 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     running.delete(message);
     const { context, fact } = entry;
     // A job may be done before the request that added it has heard its id.
-    context.parent ??= addedBy.get(`${message.key}:${fact.id}`) ?? null;
-    fact.outcome = message.error === undefined ? 'completed' : 'failed';
-    if (message.error === undefined) fact.result = toPlain(message.result ?? null, DATA);
-    else recordError(context, message.error, { origin: 'work' });
+    context.parent ??= addedBy.get(`${message.key}:${idOf(message.job)}`) ?? null;
+    if (message.error !== undefined) recordError(context, message.error, { origin: 'work' });
+    if (fact !== null) {
+      fact.outcome = message.error === undefined ? 'completed' : 'failed';
+      if (message.error === undefined) fact.result = toPlain(message.result ?? null, DATA);
+    }
     recorder.finish(context);
   }
 

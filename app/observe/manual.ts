@@ -4,6 +4,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { FactName, Facts } from '../profiler/facts.ts';
 import { truncateText } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
+import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
 import { recordError } from './errors-seen.ts';
@@ -37,8 +38,8 @@ export interface Manual {
 export interface ManualOptions {
   tracker: ContextTracker;
   recorder: Pick<Recorder, 'openWork' | 'finish'>;
-  /** Whether a command is recorded. */
-  takes: () => boolean;
+  /** Why only a summary of a command is recorded; null: it is recorded in full. */
+  summaryReason: () => SummaryReason | null;
   findCaller?: FindCaller;
 }
 
@@ -53,7 +54,7 @@ function sizeOf(data: unknown): number {
   }
 }
 
-export function createManual({ tracker, recorder, takes, findCaller }: ManualOptions): Manual {
+export function createManual({ tracker, recorder, summaryReason, findCaller }: ManualOptions): Manual {
   const open = new AsyncLocalStorage<{ context: Context; index: number }>();
 
   const span: Manual['span'] = (name, work) => {
@@ -102,13 +103,14 @@ export function createManual({ tracker, recorder, takes, findCaller }: ManualOpt
     span,
     fact: (kind, data) => tracker.current()?.add(kind, data, sizeOf(data)) ?? false,
     async record(_kind, name, work) {
-      if (!takes()) return work();
+      const summary = summaryReason();
       const context = recorder.openWork('command', {
         label: 'COMMAND',
         name: truncateText(name, NAME_LENGTH),
+        summary,
       });
       try {
-        return await tracker.run(context, async () => work());
+        return await tracker.run(summary === null ? context : undefined, async () => work());
       } catch (error) {
         recordError(context, error, { origin: 'work' });
         throw error;

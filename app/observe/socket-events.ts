@@ -1,10 +1,11 @@
 /**
  * Events of socket.io clients -> a profile each, with what its listeners do; its arguments are a fact `dump`. A chatty client sends
- * hundreds a second, so only the first of each second are recorded, and those that requests are sampled by.
+ * hundreds a second, so only the first of each second are recorded.
  */
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
+import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { socketEvents, type SocketEvent } from './channels/socket-io.ts';
 import { recordError } from './errors-seen.ts';
 import { closing, subscribeToCalls } from './subscribe.ts';
@@ -12,8 +13,8 @@ import { closing, subscribeToCalls } from './subscribe.ts';
 export interface ObserveSocketEventsOptions {
   tracker: ContextTracker;
   recorder: Pick<Recorder, 'openWork' | 'finish'>;
-  /** Whether an event is recorded. */
-  takes: () => boolean;
+  /** Why only a summary of an event is recorded; null: it is recorded in full. */
+  summaryReason: () => SummaryReason | null;
 }
 
 export const EVENTS_PER_SECOND = 10;
@@ -22,7 +23,7 @@ const VALUES: PlainLimits = { depth: 5, width: 50, length: 1000, total: 300 };
 const FACT_BYTES = 1000;
 
 export function observeSocketEvents(options: ObserveSocketEventsOptions): { close(): void } {
-  const { tracker, recorder, takes } = options;
+  const { tracker, recorder, summaryReason } = options;
   const running = new WeakMap<SocketEvent, Context>();
   let second = 0;
   let taken = 0;
@@ -34,23 +35,25 @@ export function observeSocketEvents(options: ObserveSocketEventsOptions): { clos
     return taken++ < EVENTS_PER_SECOND;
   }
 
-  function open(message: SocketEvent): Context | undefined {
-    if (!isWithinLimit() || !takes()) return undefined;
+  function open(message: SocketEvent): Context | null | undefined {
+    if (!isWithinLimit()) return undefined;
     const { namespace, event, values } = message;
     const where = namespace === '/' ? '' : `${namespace} `;
     const name = truncateText(where + event, NAME_LENGTH);
     // A connection belongs to the request that made it.
     const parent = tracker.current()?.token ?? null;
-    const context = recorder.openWork('command', { label: 'EVENT', name, parent });
+    const summary = summaryReason();
+    const context = recorder.openWork('command', { label: 'EVENT', name, parent, summary });
+    running.set(message, context);
+    message.isFollowed = true;
+    if (summary !== null) return null;
     const value = toPlain(values, VALUES);
     const dump = { value, label: 'arguments of the event', type: 'list', caller: null, atMs: 0 };
     if (values.length > 0) context.add('dump', dump, FACT_BYTES);
-    running.set(message, context);
-    message.isFollowed = true;
     return context;
   }
 
-  function contextOf(message: unknown): Context | undefined {
+  function contextOf(message: unknown): Context | null | undefined {
     try {
       return open(message as SocketEvent);
     } catch {

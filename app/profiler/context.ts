@@ -22,6 +22,10 @@ export const PROFILE_KINDS = ['request', 'error_page', 'profiler', 'job', 'comma
 export type ProfileKind = (typeof PROFILE_KINDS)[number];
 export type WorkKind = 'job' | 'command';
 
+export function isWork(kind: ProfileKind): kind is WorkKind {
+  return kind === 'job' || kind === 'command';
+}
+
 /** Bytes of the first facts of a request, as estimated by the observers that add them. */
 const MOST_BYTES = 1024 * 1024;
 

@@ -60,7 +60,10 @@ export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedPart
 export interface Recorder {
   open(kind: ProfileKind, parent?: Context): Context;
   /** Opens one of work that no request waits for; `parent`: token of what started it. If it goes on for long, it is stored as running. */
-  openWork(kind: WorkKind, work: WorkFact & { parent?: string | null }): Context;
+  openWork(
+    kind: WorkKind,
+    work: WorkFact & { parent?: string | null; summary?: SummaryReason | null },
+  ): Context;
   /** Opens one of a request of which only a summary is recorded. */
   openSummary(reason: SummaryReason): Context;
   /** Opens one for a request of the toolbar: stored only if it fails; the newest stay readable in this process. */
@@ -263,9 +266,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
       if (parent !== undefined) parent.child = context.token;
       return context;
     },
-    openWork(kind, { parent = null, label, name }) {
+    openWork(kind, { parent = null, summary = null, label, name }) {
       const token = limit.isPaused() ? nextUnrecorded() : nextToken();
-      const context = create({ token, kind, parent });
+      const context = create({ token, kind, parent, summary });
       context.add('work', { label, name }, name.length);
       awaitEnd(context);
       return context;

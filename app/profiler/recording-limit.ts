@@ -15,8 +15,12 @@ export const WHY_SUMMARY: Readonly<Record<SummaryReason, string>> = {
   toolbar: 'It is one of the toolbar’s own requests.',
 };
 
-export const HOW_TO_RECORD_IN_FULL =
-  'Send it again with the header x-debug-profile: 1, open it in a browser, or raise the limit: hindsight(app, { fullPerSecond: 400 }).';
+/** `isWork`: no request asks for it. */
+export function howToRecordInFull(isWork: boolean): string {
+  return isWork
+    ? 'Raise the limit: hindsight(app, { fullPerSecond: 400 }).'
+    : 'Send it again with the header x-debug-profile: 1, open it in a browser, or raise the limit: hindsight(app, { fullPerSecond: 400 }).';
+}
 
 export interface RecordingLimitOptions {
   /** Requests recorded in full per second, in bursts of five times as many; Infinity: no limit. */

@@ -5,10 +5,11 @@ import { load } from 'cheerio';
 import { expect } from 'chai';
 import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
 import type { JobsData } from '../../app/panels/jobs/index.ts';
-import type { Profiler } from '../../app/index.ts';
+import { createProfiler, type Profiler } from '../../app/index.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { useRecordingLimit } from '../support/recording-limit.ts';
 import { withRedis } from '../support/redis.ts';
 import { until } from '../support/waiting.ts';
 
@@ -128,6 +129,30 @@ for (const [version, library] of [
       expect(job.error).to.equal('TypeError: no such template');
       const page = load(await ask.page(urls.profile(job.token, 'exception')));
       expect(page.text()).to.contain('no such template').and.contain('jobs.test.ts');
+    });
+
+    describe('above the limit', () => {
+      useRecordingLimit();
+
+      it('records summaries of jobs: what they did is recorded nowhere else', async () => {
+        const other = createProfiler({ warn: () => undefined, fullPerSecond: 0 });
+        try {
+          for (const name of ['confirm', 'fail']) await queue.add(name, { password: 'hunter22' });
+          let rows: readonly ProfileIndex[] = [];
+          await until(async () => {
+            ({ rows } = await other.profiles.find({ kinds: ['job'], limit: 10, offset: 0 }));
+            return rows.length === 2 && rows.every(({ state }) => state === 'final');
+          }, 'both are stored');
+          expect(rows.map(({ url, summary, error }) => [url, summary, error]).sort()).to.deep.equal([
+            [`mails-${version}/confirm`, 'limit', null],
+            [`mails-${version}/fail`, 'limit', 'TypeError: no such template'],
+          ]);
+          const found = await other.profiles.read(rows[0]?.token ?? '');
+          expect(found?.profile.panels.jobs?.data).to.equal(null);
+        } finally {
+          await other.close();
+        }
+      });
     });
 
     it('lists jobs by themselves, and finds them by their text', async () => {

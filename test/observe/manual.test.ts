@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import request from 'supertest';
 import hindsight, { createProfiler, type Panel } from '../../app/index.ts';
 import { showPanel } from '../../app/testing.ts';
+import { useRecordingLimit } from '../support/recording-limit.ts';
 import type { SpansData } from '../../app/panels/spans/index.ts';
 
 declare module '../../app/profiler/facts.ts' {
@@ -107,6 +108,27 @@ describe('what an application records by itself', () => {
       ['command', true],
     ]);
     await profiler.close();
+  });
+
+  describe('above the limit', () => {
+    useRecordingLimit();
+
+    it('are summaries: how long they took, and what they threw', async () => {
+      const profiler = createProfiler({ warn: () => undefined, fullPerSecond: 0 });
+      await profiler.record('command', 'import', () => profiler.span('read', () => 3));
+      await profiler.record('command', 'broken', () => Promise.reject(new Error('no'))).catch(() => 0);
+      const { rows } = await profiler.profiles.find({ kinds: ['command'], limit: 10, offset: 0 });
+      expect(rows.map(({ url, summary, error }) => [url, summary, error]).sort()).to.deep.equal([
+        ['broken', 'limit', 'Error: no'],
+        ['import', 'limit', null],
+      ]);
+      const app = express();
+      profiler.attach(app);
+      const page = await request(app).get(`/_profiler/${rows[0]?.token}`).redirects(1).expect(200);
+      expect(page.text).to.include('Recorded as a summary').and.not.include('x-debug-profile');
+      expect(profiler.counters()).to.deep.include({ tokens: 2, stored: 2 });
+      await profiler.close();
+    });
   });
 });
 

@@ -1,7 +1,8 @@
 /** One panel of a profile -> what its page shows: its own view, its rows, its empty state, or an error. */
+import { isWork } from '../../profiler/context.ts';
 import type { EmptyState, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { HOW_TO_RECORD_IN_FULL, WHY_SUMMARY } from '../../profiler/recording-limit.ts';
+import { howToRecordInFull, WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import type { Presentation } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
@@ -33,9 +34,9 @@ function emptyOf({ empty }: Panel, profile: Profile): EmptyState {
   const { summary } = profile;
   if (summary !== null)
     return {
-      what: 'Only a summary of this request was recorded.',
+      what: `Only a summary of this ${isWork(profile.kind) ? profile.kind : 'request'} was recorded.`,
       why: WHY_SUMMARY[summary],
-      todo: HOW_TO_RECORD_IN_FULL,
+      todo: howToRecordInFull(isWork(profile.kind)),
     };
   try {
     return empty?.(profile) ?? { what: 'Nothing was recorded.' };

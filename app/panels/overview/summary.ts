@@ -1,8 +1,8 @@
 /** A request of which only a summary was recorded: why, what is known of it, and how to record it in full. */
-import type { Context } from '../../profiler/context.ts';
+import { type Context, isWork } from '../../profiler/context.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { rawHeader } from '../../profiler/raw-headers.ts';
-import { HOW_TO_RECORD_IN_FULL } from '../../profiler/recording-limit.ts';
+import { howToRecordInFull } from '../../profiler/recording-limit.ts';
 import type { Row, Section } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 
@@ -37,13 +37,22 @@ function sentText({ contentType, bytes }: SummaryFacts): string {
 }
 
 function knownRows(profile: Profile, facts: SummaryFacts): Row[] {
-  const { status, statusMessage, durationMs, route, method, clientAddress, trace, error } = profile;
+  const { kind, status, statusMessage, durationMs, route, method, clientAddress, trace, error } = profile;
+  const time: Row = {
+    label: 'Time',
+    text: durationMs === null ? '' : numberHelpers.durationText(durationMs),
+  };
+  const thrown: Row = {
+    label: 'Error',
+    ...(error === null ? { note: 'none' } : { text: `${error.name}: ${error.message}`, tone: 'bad' }),
+  };
+  if (isWork(kind)) return [time, thrown];
   return [
     {
       label: 'Status',
       ...(status === null ? { note: 'no response' } : { text: `${status} ${statusMessage}`.trim() }),
     },
-    { label: 'Time', text: durationMs === null ? '' : numberHelpers.durationText(durationMs) },
+    time,
     { label: 'Sent', text: sentText(facts) },
     {
       label: 'Route',
@@ -56,12 +65,7 @@ function knownRows(profile: Profile, facts: SummaryFacts): Row[] {
     },
     { label: 'Client', text: clientAddress },
     ...(trace === undefined ? [] : [{ label: 'Trace', text: trace.traceId }]),
-    {
-      label: 'Error',
-      ...(error === null
-        ? { note: 'none' }
-        : { text: `${error.name}: ${error.message}`, tone: 'bad' as const }),
-    },
+    thrown,
   ];
 }
 
@@ -69,6 +73,10 @@ export function summarySections(profile: Profile, facts: SummaryFacts): Section[
   return [
     { id: 'summary', title: 'Known', rows: knownRows(profile, facts) },
     { id: 'not-recorded', title: 'Not recorded', rows: [{ text: NOT_RECORDED }] },
-    { id: 'in-full', title: 'How to record it in full', rows: [{ text: HOW_TO_RECORD_IN_FULL }] },
+    {
+      id: 'in-full',
+      title: 'How to record it in full',
+      rows: [{ text: howToRecordInFull(isWork(profile.kind)) }],
+    },
   ];
 }
