@@ -206,7 +206,7 @@ function calls(profile: ExportedProfile): Work[] {
 }
 
 function commands(profile: ExportedProfile): Work[] {
-  return worksOf('cache', dataOf(profile, 'cache')?.commands, ({ command, key, hits, asked }) => ({
+  return worksOf('cache', dataOf(profile, 'cache')?.items, ({ command, key, hits, asked }) => ({
     name: command,
     kind: SPAN_KIND.client,
     attributes: {
@@ -230,7 +230,7 @@ function views(profile: ExportedProfile): Work[] {
 
 function operations(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'graphql');
-  return worksOf('graphql', data?.operations, ({ type, operation, document, errors }) => ({
+  return worksOf('graphql', data?.items, ({ type, operation, document, errors }) => ({
     name: type ?? 'GraphQL Operation',
     kind: SPAN_KIND.internal,
     error: errors[0]?.message ?? null,
@@ -243,7 +243,7 @@ function operations(profile: ExportedProfile): Work[] {
 }
 
 function mails(profile: ExportedProfile): Work[] {
-  return worksOf('mail', dataOf(profile, 'mail')?.mails, ({ transport }) => ({
+  return worksOf('mail', dataOf(profile, 'mail')?.items, ({ transport }) => ({
     name: 'send mail',
     kind: SPAN_KIND.client,
     attributes: { 'hindsight.mail.transport': transport },
@@ -251,7 +251,7 @@ function mails(profile: ExportedProfile): Work[] {
 }
 
 function jobs(profile: ExportedProfile): Work[] {
-  return worksOf('jobs', dataOf(profile, 'jobs')?.added, ({ queue, id }) => ({
+  return worksOf('jobs', dataOf(profile, 'jobs')?.items, ({ queue, id }) => ({
     name: `send ${queue}`,
     kind: SPAN_KIND.producer,
     attributes: {
@@ -266,7 +266,7 @@ function jobs(profile: ExportedProfile): Work[] {
 
 function processes(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'processes');
-  return worksOf('processes', data?.processes, ({ command, exitCode, signal, error }) => {
+  return worksOf('processes', data?.items, ({ command, exitCode, signal, error }) => {
     const [program = ''] = command.trim().split(/\s/);
     const code = exitCode ?? 0;
     const failed = signal !== null ? `ended by ${signal}` : code === 0 ? null : `exit code ${code}`;
@@ -280,7 +280,7 @@ function processes(profile: ExportedProfile): Work[] {
 }
 
 function ownSpans(profile: ExportedProfile): Work[] {
-  return worksOf('spans', dataOf(profile, 'spans')?.spans, ({ name, inside }) => ({
+  return worksOf('spans', dataOf(profile, 'spans')?.items, ({ name, inside }) => ({
     inside: inside === null ? undefined : rowOf('spans', inside),
     name,
     kind: SPAN_KIND.internal,

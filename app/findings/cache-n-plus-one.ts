@@ -15,10 +15,10 @@ export const cacheNPlusOne: FindingRule<Pick<Kept, 'cache'>> = {
   labels: ['N+1'],
   why: 'At least five reads of this request came from the same line, each for another key, and each waited for the one before it.',
   fix: 'Read all keys with one command (`MGET`, `HMGET`), or send the reads together in a pipeline.',
-  find({ cache: { groups, commands } }, { durationMs: wholeMs }) {
+  find({ cache: { groups, items } }, { durationMs: wholeMs }) {
     return groups.flatMap(({ kind, command, members, durationMs, caller: place }, at) => {
       if (kind !== 'n+1' || members.length < MANY) return [];
-      const of = members.flatMap((index) => commands[index] ?? []);
+      const of = members.flatMap((index) => items[index] ?? []);
       if (!of.every((read, index) => index === 0 || read.startMs >= endOf(of[index - 1] ?? read))) return [];
       const heavy = members.length >= VERY_MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
       const sentence = `${count(members.length)} × ${command} of Redis, one after the other: ${shareOf(durationMs, wholeMs)}`;

@@ -63,6 +63,11 @@ export interface ProfileBuilder {
   mask<T>(context: Context, late: T): T;
 }
 
+interface From {
+  context: Context;
+  head: ProfileHead;
+}
+
 /** What panels returned. */
 interface Taken {
   shared: SharedPart[];
@@ -74,6 +79,12 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   const fact =
     facts.find(({ origin }) => origin === 'handled') ?? facts.find(({ origin }) => origin !== 'logged');
   return fact === undefined ? null : describeError(fact.error);
+}
+
+/** As its menu shows it. */
+function countIn(panel: Panel, data: unknown, head: ProfileHead): number {
+  const profile = { ...head, panels: {}, findings: [], dropped: {}, masked: [] };
+  return panel.menu?.summary?.(data, profile)?.count ?? 0;
 }
 
 function isUsualPhrase({ status, statusMessage }: ProfileHead): boolean {
@@ -137,12 +148,13 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     };
   }
 
-  function takePanel(panel: Panel, context: Context, into: Taken, whole = true): KeptPanel | null {
+  function takePanel(panel: Panel, from: From, into: Taken, whole = true): KeptPanel | null {
+    const { context, head } = from;
     try {
       const data = panel.collect?.(context) ?? null;
-      const common = whole ? (panel.shared?.(context) ?? null) : null;
+      const common = whole ? (panel.recorded?.shared?.(context) ?? null) : null;
       if (data === null && common === null) return null;
-      if (data !== null && panel.name === 'database') into.queries = panel.summary?.(data)?.count ?? 0;
+      if (data !== null && panel.name === 'database') into.queries = countIn(panel, data, head);
       if (common === null) return { data };
       const part = sharedParts.partOf(common);
       into.shared.push(part);
@@ -164,8 +176,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     for (const panel of panels) {
       if (isHeadOnly || (context.summary !== null && panel.name !== SUMMARY_PANEL)) continue;
       const isShown = shown?.includes(panel.name);
-      if (isShown === false && panel.group === 'process') continue;
-      const record = takePanel(panel, context, taken, isShown);
+      if (isShown === false && panel.menu?.group === 'process') continue;
+      const record = takePanel(panel, { context, head }, taken, isShown);
       if (record !== null) kept[panel.name] = record;
     }
     const recorded = context.summary === null && !isHeadOnly ? recordFacts(context, factNames) : {};

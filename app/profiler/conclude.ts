@@ -4,7 +4,7 @@
  */
 import type { Finding } from './finding.ts';
 import type { EarlierRequest, FindingRule } from './finding-rule.ts';
-import type { Panel } from './panel.ts';
+import { type Panel, storedFactsOf } from './panel.ts';
 import {
   type PanelRecord,
   type Profile,
@@ -128,7 +128,7 @@ class Reading {
 
   /** What rules and spans read of a panel; null if there is none. */
   kept(panel: Panel): unknown {
-    return panel.reads === undefined
+    return storedFactsOf(panel).length === 0
       ? (this.#document.panels[panel.name]?.data ?? null)
       : this.record(panel).data;
   }
@@ -137,7 +137,7 @@ class Reading {
   seen(): SeenPanels {
     const kept = collectedIn(this.#document);
     for (const panel of this.#panels) {
-      const data = panel.reads === undefined ? null : this.kept(panel);
+      const data = storedFactsOf(panel).length === 0 ? null : this.kept(panel);
       if (data !== null) kept[panel.name] = data;
     }
     return { kept, shared: Object.fromEntries([...this.#shared].map(([name, part]) => [name, part?.value])) };
@@ -146,8 +146,8 @@ class Reading {
   spans(endMs: number): SpanDraft[] {
     return this.#panels.flatMap((panel) => {
       try {
-        const kept = panel.spans === undefined ? null : this.kept(panel);
-        return kept === null ? [] : (panel.spans?.(kept, { profile: this.profile, endMs }) ?? []);
+        const kept = panel.recorded?.spans === undefined ? null : this.kept(panel);
+        return kept === null ? [] : (panel.recorded?.spans?.(kept, { profile: this.profile, endMs }) ?? []);
       } catch {
         return [];
       }
@@ -175,7 +175,11 @@ class Reading {
         panel.data === undefined
           ? joined(collected, shared)
           : panel.data({ ...this.#facts, collected, shared, profile, spans });
-      return { data, summary: data === null ? null : (panel.summary?.(data) ?? null), error: null };
+      return {
+        data,
+        summary: data === null ? null : (panel.menu?.summary?.(data, profile) ?? null),
+        error: null,
+      };
     } catch (failure) {
       const { name, message } = describeError(failure);
       return { data: null, summary: null, error: `${name}: ${message}` };
@@ -188,7 +192,7 @@ function joined(collected: unknown, shared: unknown): unknown {
 }
 
 export function createConclude(panels: readonly Panel[], rules: readonly FindingRule[] = []): Conclude {
-  const runner = createFindingRunner(panels, rules);
+  const runner = createFindingRunner(rules);
 
   /** Nobody but us can fix what the profiler's own pages do, and of a summary too little is known. */
   function isExamined({ kind, summary = null }: Pick<ProfileDocument, 'kind' | 'summary'>): boolean {

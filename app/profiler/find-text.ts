@@ -1,6 +1,6 @@
 /** Finds a text in a stored document: in the URL, the error, and the `searched` fields of panels. */
 import type { FactName } from './facts.ts';
-import type { Panel } from './panel.ts';
+import { type Panel, storedFactsOf } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
 
 /** Where a text was found. */
@@ -19,10 +19,13 @@ export type SearchedFields = Readonly<
 >;
 
 export function searchedFields(
-  panels: readonly Pick<Panel, 'name' | 'searched' | 'reads'>[],
+  panels: readonly Pick<Panel, 'name' | 'collect' | 'recorded'>[],
 ): SearchedFields {
   return Object.fromEntries(
-    panels.map(({ name, searched = [], reads = [] }) => [name, { fields: searched, facts: reads }]),
+    panels.map((panel) => [
+      panel.name,
+      { fields: panel.recorded?.searched ?? [], facts: storedFactsOf(panel) },
+    ]),
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Context } from './context.ts';
 import type { FactName } from './facts.ts';
-import type { ExplainedFinding, Finding } from './finding.ts';
+import type { ExplainedFinding } from './finding.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { FactReader } from './recorded-facts.ts';
@@ -21,14 +21,52 @@ export interface EmptyState {
   todo?: string;
 }
 
-/** Its item on the toolbar. */
-export interface ToolbarItem {
-  /** From left to right; default 50. The page's calls have 60. */
-  rank?: number;
-  /** Default: the title in lower case. */
-  label?: string;
-  /** Shown only if its tone is `warn` or `bad`. */
-  onlyWhenWrong?: true;
+/** Its entry in the menu and its item on the toolbar. */
+export interface PanelMenu<Data = unknown> {
+  /** `process`: about the process rather than the request; listed in a separate group at the end of the menu. */
+  readonly group?: 'process';
+  /** Not in the menu if nothing was recorded: few applications use the library. Its address shows the empty state all the same. */
+  readonly optional?: true;
+  /** Key that opens the panel after `g`. */
+  readonly key?: string;
+  /** On the toolbar, from left to right; default 50. The page's calls have 60. false: no item, because the toolbar shows it in another way. */
+  readonly rank?: number | false;
+  /** On the toolbar; default: the title in lower case. */
+  readonly label?: string;
+  /** On the toolbar only if its tone is `warn` or `bad`. */
+  readonly onlyWhenWrong?: true;
+  /** Default: its first figure, and the worst tone of its rows. */
+  summary?(data: Data, profile: Profile): PanelSummary | null;
+}
+
+/** What it reads of a request, besides what `collect` returns. */
+export interface PanelRecorded<Kept = unknown> {
+  /**
+   * Kinds of facts, each with a plural noun; the page says how many were not kept. Without `collect`, they are stored as they are, and
+   * `data` reads them.
+   */
+  readonly facts?: Readonly<Record<string, string>>;
+  /** Fields of the stored data that the text search looks through, at any depth. */
+  readonly searched?: readonly string[];
+  /** Shown if there is none. */
+  readonly nothing?: EmptyState | ((profile: ProfileHead) => EmptyState);
+  /**
+   * A value that many requests have in common, such as the table of routes: stored once, by its content. Must return the same
+   * object while nothing has changed; plain JSON, without anything of the request.
+   */
+  shared?(context: Context): object | null;
+  /** Its spans on the timeline. `endMs`: the end of the request, or how long it has run. */
+  spans?(kept: Kept, from: { profile: ProfileHead; endMs: number }): SpanDraft[];
+}
+
+/** Of a panel with a view of its own: a drawing around the same rows (`views/panels/<name>.ejs`). */
+export interface PanelView<Data = unknown> {
+  /** Kind of its spans; the strip above its page shows the others in grey. */
+  readonly kind?: SpanKind;
+  /** Its drawing has the requests that this one made. */
+  readonly showsCalled?: true;
+  /** What the view needs in addition to the rows; it gets it as `model`. Must not change `data` or the profile. */
+  model?(data: Data, page: PanelPage): object;
 }
 
 /** `Data` is what pages see. `Kept` is what rules and spans read: collected data if the panel collects, else the same. */
@@ -36,56 +74,28 @@ export interface Panel<Data = unknown, Kept = Data> {
   /** Lower-case, `[a-z_]+`; also the name of its view, if it has one. */
   readonly name: string;
   readonly title: string;
-  /** `process`: about the process rather than the request; listed in a separate group at the end of the menu. */
-  readonly group?: 'process';
-  /** Not in the menu if nothing was recorded: few applications use the library. Its address shows the empty state all the same. */
-  readonly optional?: true;
-  /** Key that opens the panel after `g`. */
-  readonly key?: string;
-  /** Kind of its spans; the strip above its page shows the others in grey. */
-  readonly spanKind?: SpanKind;
-  /** false: no item, because the toolbar shows it in another way. */
-  readonly toolbar?: ToolbarItem | false;
-  /** Fields of the stored data that the text search looks through, at any depth. */
-  readonly searched?: readonly string[];
-  /** Its drawing has the requests that this one made. */
-  readonly showsCalled?: true;
-  /** The facts it reads, each with a plural noun; the page says how many were not recorded. */
-  readonly facts?: Readonly<Record<string, string>>;
-
-  /** Kinds of facts that are stored for it as they are, because they are plain: `data` reads them. */
-  readonly reads?: readonly FactName[];
   /**
    * Called when the request ends: copies what is still live into plain data, which is masked and stored; null if there is none. Facts
-   * that are plain need no `collect`: name them in `reads`.
+   * that are plain need no `collect`: name them in `recorded`.
    */
   collect?(context: Context): Kept | null;
-  /**
-   * A value that many requests have in common, such as the table of routes: stored once, by its content. Must return the same
-   * object while nothing has changed; plain JSON, without anything of the request.
-   */
-  shared?(context: Context): object | null;
   /** Called when a profile is read: stored facts and data -> what pages see. Default: the fields of collected and shared data. */
   data?(record: RecordReader<Kept>): Data | null;
-  /** Findings from this panel's data. May use the profile's head, but no other panel. */
-  findings?(kept: Kept, profile: ProfileHead): Finding[];
-  /** Its spans on the timeline. `endMs`: the end of the request, or how long it has run. */
-  spans?(kept: Kept, from: { profile: ProfileHead; endMs: number }): SpanDraft[];
-  summary?(data: Data): PanelSummary | null;
-  /** Shown if nothing was recorded. */
-  empty?(profile: ProfileHead): EmptyState;
-  /** Everything that the panel shows, as rows; default: its data as it is. Must not change `data` or the profile. */
-  present?(data: Data, from: PresentFrom): Presentation;
-  /**
-   * What the panel's view (`views/panels/<name>.ejs`) needs in addition to the rows: a drawing, filters. The view gets it as
-   * `model`. Must not change `data` or the profile.
-   */
-  draw?(data: Data, page: PanelPage): object;
+  /** Everything that the panel shows; default: its data as it is. Must not change `data` or the profile. */
+  rows?(data: Data, from: PresentFrom): Presentation;
+  readonly menu?: PanelMenu<Data>;
+  readonly recorded?: PanelRecorded<Kept>;
+  readonly view?: PanelView<Data>;
+}
+
+/** Kinds of facts that are stored for a panel as they are: those it names, unless it collects. */
+export function storedFactsOf({ collect, recorded }: Pick<Panel, 'collect' | 'recorded'>): FactName[] {
+  return collect === undefined ? (Object.keys(recorded?.facts ?? {}) as FactName[]) : [];
 }
 
 /** Kinds of facts that records have. */
 export function storedFacts(panels: readonly Panel[]): FactName[] {
-  return [...new Set(panels.flatMap(({ reads = [] }) => reads))];
+  return [...new Set(panels.flatMap(storedFactsOf))];
 }
 
 /** The record of one request, as a panel reads it. */

@@ -1,10 +1,9 @@
 /**
- * Runs the rules of panels and findings over one profile: what broke the response first, then what broke unseen, then the rest by
+ * Runs the rules over one profile: what broke the response first, then what broke unseen, then the rest by
  * severity and time; limited, and the others counted. Never throws.
  */
 import type { Finding, Severity } from './finding.ts';
 import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
-import type { Panel } from './panel.ts';
 import type { ProfileHead } from './profile.ts';
 import { addTo } from './group-by.ts';
 
@@ -65,14 +64,9 @@ interface Finder {
 }
 
 /** By the first panel that they need: for most requests few panels have data. */
-function groupFinders(panels: readonly Panel[], rules: readonly FindingRule[]): Map<string, Finder[]> {
+function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
   const groups = new Map<string, Finder[]>();
   const add = (finder: Finder): void => addTo(groups, finder.needs[0] ?? '', finder);
-  for (const panel of panels) {
-    if (panel.findings === undefined) continue;
-    const { name } = panel;
-    add({ needs: [name], find: ({ kept }, head) => panel.findings?.(kept[name], head) ?? [] });
-  }
   for (const rule of rules) {
     const find: Finder['find'] = (seen, head, beside) => {
       const found = rule.find(seen.kept, head, beside);
@@ -89,8 +83,8 @@ export interface FindingRunner {
   compares(kept: SeenPanels['kept'], head: ProfileHead): boolean;
 }
 
-export function createFindingRunner(panels: readonly Panel[], rules: readonly FindingRule[]): FindingRunner {
-  const groups = groupFinders(panels, rules);
+export function createFindingRunner(rules: readonly FindingRule[]): FindingRunner {
+  const groups = groupFinders(rules);
 
   function findersFor(kept: SeenPanels['kept']): Finder[] {
     return Object.keys(kept)

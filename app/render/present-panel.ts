@@ -8,7 +8,7 @@ export function presentPanel(panel: Panel, from: PresentFrom): Presentation | nu
   const data = from.profile.panels[panel.name]?.data ?? null;
   if (data === null) return null;
   try {
-    return panel.present?.(data, from) ?? rowsOfData(data);
+    return panel.rows?.(data, from) ?? rowsOfData(data);
   } catch {
     // Stored by another version, or a panel of the host's own that fails.
     return rowsOfData(data);

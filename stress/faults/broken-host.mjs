@@ -36,17 +36,17 @@ const panel = {
   name: 'broken',
   title: 'Broken',
   collect: () => ({ value: 1 }),
-  present: () => ({ figures: [], sections: [] }),
+  rows: () => ({ figures: [], sections: [] }),
 };
 const rule = { name: 'broken', needs: [], labels: ['broken'], why: 'x', fix: 'x', find: () => [] };
 const BROKEN = {
   none: {},
   collect: { panels: [{ ...panel, collect: fail }] },
   serialize: { panels: [{ ...panel, collect: () => ({ toJSON: fail }) }] },
-  derive: { panels: [{ ...panel, derive: fail }] },
-  spans: { panels: [{ ...panel, spans: fail }] },
-  summary: { panels: [{ ...panel, summary: fail }] },
-  render: { panels: [{ ...panel, present: fail }] },
+  derive: { panels: [{ ...panel, data: fail }] },
+  spans: { panels: [{ ...panel, recorded: { spans: fail } }] },
+  summary: { panels: [{ ...panel, menu: { summary: fail } }] },
+  render: { panels: [{ ...panel, rows: fail }] },
   rule: { findings: [{ ...rule, find: fail }] },
   store: { storage: storeWith({ add: fail }) },
   read: { storage: storeWith({ read: fail, find: fail }) },

@@ -97,7 +97,7 @@ for (const [version, exports, execution] of [
         password: 'hunter22',
       });
       expect(JSON.parse(body)).to.deep.equal({ data: { echo: 'hello' } });
-      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).items;
       expect(operation).to.deep.include({
         operation: 'Say',
         type: 'query',
@@ -111,7 +111,7 @@ for (const [version, exports, execution] of [
 
     it('adds up the resolvers of each field', async () => {
       const { profile } = await run('{ items { sku stock } }');
-      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).items;
       expect(operation?.resolvers.map(({ field, calls, failed }) => [field, calls, failed])).to.deep.equal([
         ['Query.items', 1, 0],
         ['Item.stock', 3, 0],
@@ -124,7 +124,7 @@ for (const [version, exports, execution] of [
       const isWaited = version === '17';
       const { body, profile } = await run('{ thenable }');
       expect(JSON.parse(body)).to.deep.equal({ data: isWaited ? { thenable: 'later' } : {} });
-      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).items;
       expect(operation?.resolvers.map(({ field, calls }) => [field, calls])).to.deep.equal([
         ['Query.thenable', 1],
       ]);
@@ -135,7 +135,7 @@ for (const [version, exports, execution] of [
       const { status, body, profile } = await run('{ order }');
       expect(status).to.equal(200);
       expect(body).to.contain('No order 7');
-      const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+      const [operation] = (profile.panels.graphql?.data as GraphqlData).items;
       expect(operation?.errors).to.deep.equal([{ message: 'No order 7', path: 'order' }]);
       const { errors } = profile.panels.exception?.data as ExceptionData;
       expect(errors.map(({ thrown }) => thrown.chain[0]?.class)).to.deep.equal(['NoSuchOrder']);
@@ -157,7 +157,7 @@ for (const [version, exports, execution] of [
         Array.from({ length: 100 }, (_, id) => run(`query Q${id} { echo(text: "${id}") items { stock } }`)),
       );
       asked.forEach(({ profile }, id) => {
-        const { operations } = profile.panels.graphql?.data as GraphqlData;
+        const { items: operations } = profile.panels.graphql?.data as GraphqlData;
         expect(operations.map(({ operation }) => operation)).to.deep.equal([`Q${id}`]);
         expect(operations[0]?.resolvers.map(({ calls }) => calls)).to.deep.equal([1, 1, 3]);
       });
@@ -177,7 +177,7 @@ describe('graphql-http', () => {
       `/graphql?query=${encodeURIComponent('query Stock { items { stock } }')}`,
     );
     expect(body).to.contain('12');
-    const { operations } = profile.panels.graphql?.data as GraphqlData;
+    const { items: operations } = profile.panels.graphql?.data as GraphqlData;
     expect(operations.map(({ operation }) => operation)).to.deep.equal(['Stock']);
     expect(profile.route).to.equal('/graphql · Stock');
   });
@@ -202,11 +202,11 @@ describe('a request that Apollo Server refuses', () => {
     });
   });
   const operationsOf = async (path: string) =>
-    ((await ask(path)).profile.panels.graphql?.data as GraphqlData | null)?.operations;
+    ((await ask(path)).profile.panels.graphql?.data as GraphqlData | null)?.items;
 
   it('is recorded with its document, variables and error', async () => {
     const { profile } = await ask('/graphql?query=query Cart {');
-    const { operations } = profile.panels.graphql?.data as GraphqlData;
+    const { items: operations } = profile.panels.graphql?.data as GraphqlData;
     expect(operations).to.have.length(1);
     const errors = [{ message: 'Syntax Error: Expected Name, found <EOF>.', path: '' }];
     expect(operations[0]).to.deep.include({
@@ -252,7 +252,7 @@ describe('graphql 16 whose functions were imported before the profiler', () => {
     const { body, profile } = await ask(
       `/graphql?${new URLSearchParams({ query: JSON.stringify(queries), variables: JSON.stringify(variables) }).toString()}`,
     );
-    return { body, profile, operations: (profile.panels.graphql?.data as GraphqlData | null)?.operations };
+    return { body, profile, operations: (profile.panels.graphql?.data as GraphqlData | null)?.items };
   };
 
   it('records an operation by its resolvers', async () => {

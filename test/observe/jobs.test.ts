@@ -80,7 +80,7 @@ for (const [version, library] of [
 
     it('records what a request added: queue, name, id, masked data, time and line', async () => {
       const { profile } = await ask('/order');
-      const [job] = (profile.panels.jobs?.data as JobsData).added;
+      const [job] = (profile.panels.jobs?.data as JobsData).items;
       expect(job).to.deep.include({
         queue: `mails-${version}`,
         name: 'confirm',
@@ -91,10 +91,10 @@ for (const [version, library] of [
       expect(job?.caller).to.match(HERE);
       expect(job?.durationMs).to.be.above(0);
       const bulk = (await ask('/bulk')).profile.panels.jobs?.data as JobsData;
-      expect(bulk.added.map(({ delayMs, data }) => [delayMs, data])).to.deep.equal(
+      expect(bulk.items.map(({ delayMs, data }) => [delayMs, data])).to.deep.equal(
         [1, 2, 3].map((order) => [1e6, { order }]),
       );
-      expect(new Set(bulk.added.map(({ id }) => id)).size).to.equal(3);
+      expect(new Set(bulk.items.map(({ id }) => id)).size).to.equal(3);
     });
 
     it('gives the job that a worker works on a profile of its own, linked both ways', async () => {
@@ -168,7 +168,7 @@ for (const [version, library] of [
     it('keeps requests that run at once apart', async () => {
       const asked = await Promise.all(Array.from({ length: 100 }, (_, id) => ask(`/many/${id}`)));
       asked.forEach(({ profile }, id) => {
-        const { added } = profile.panels.jobs?.data as JobsData;
+        const { items: added } = profile.panels.jobs?.data as JobsData;
         expect(added.map(({ data }) => data)).to.deep.equal([{ id: String(id) }]);
       });
     });

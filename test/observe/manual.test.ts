@@ -20,9 +20,8 @@ const ticketPanel: Panel<{ ids: number[] }> = {
     const facts = context.all('ticket');
     return facts.length === 0 ? null : { ids: facts.map(({ id }) => id) };
   },
-  summary: ({ ids }) => ({ text: String(ids.length), tone: 'plain' }),
-  empty: () => ({ what: 'No ticket was sold.' }),
-  present: ({ ids }) => ({
+  recorded: { nothing: { what: 'No ticket was sold.' } },
+  rows: ({ ids }) => ({
     sections: [{ id: 'tickets', title: 'Tickets', rows: ids.map((id) => ({ label: `ticket ${id}` })) }],
   }),
 };
@@ -69,7 +68,7 @@ describe('what an application records by itself', () => {
     const { text: json, headers } = await request(app).get('/').expect(200);
     expect(JSON.parse(json)).to.deep.equal({ seven: 7, failed: 'no' });
     const { profile } = (await profiler.profiles.read(headers['x-debug-token']!))!;
-    const { spans } = profile.panels.spans!.data as SpansData;
+    const { items: spans } = profile.panels.spans!.data as SpansData;
     expect(spans.map(({ name, inside, error }) => [name, inside, error])).to.deep.equal([
       ['outer', null, null],
       ['inner', 0, null],

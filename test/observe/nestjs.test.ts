@@ -123,8 +123,8 @@ describe('NestJS as it is observed', () => {
     expect(route.handler).to.equal('OrdersController.find');
   });
 
-  function stepsOf({ panels }: Profile): SpansData['spans'] {
-    return (panels.spans?.data as SpansData | undefined)?.spans ?? [];
+  function stepsOf({ panels }: Profile): SpansData['items'] {
+    return (panels.spans?.data as SpansData | undefined)?.items ?? [];
   }
 
   it('records guards, interceptors, pipes and the controller as spans inside each other', async () => {

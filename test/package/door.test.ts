@@ -67,7 +67,7 @@ const cachePanel: Panel<{ hits: number }> = {
     const reads = context.all('cache');
     return reads.length === 0 ? null : { hits: reads.filter(({ hit }) => hit).length };
   },
-  summary: ({ hits }) => ({ text: String(hits), tone: 'plain' }),
+  menu: { summary: ({ hits }) => ({ text: String(hits), tone: 'plain' }) },
 };
 const profiler = createProfiler({ panels: [cachePanel] });
 const app = express();

@@ -64,7 +64,7 @@ function withExample(name: string): Ask {
 }
 
 function namesOf({ panels }: Profile): string[] {
-  return (panels.spans?.data as SpansData | null)?.spans.map(({ name }) => name) ?? [];
+  return (panels.spans?.data as SpansData | null)?.items.map(({ name }) => name) ?? [];
 }
 
 function thrownIn({ panels }: Profile): (string | undefined)[] {
@@ -115,7 +115,7 @@ describe('the example of Apollo Server', () => {
     const { body, profile } = await run('query Shelf { books { title stock } }');
     expect(body).to.include('Emma');
     expect(profile.route).to.equal('/graphql · Shelf');
-    const [operation] = (profile.panels.graphql?.data as GraphqlData).operations;
+    const [operation] = (profile.panels.graphql?.data as GraphqlData).items;
     expect(operation?.resolvers.map(({ field, calls }) => [field, calls])).to.deep.equal([
       ['Query.books', 1],
       ['Book.stock', 2],
@@ -127,7 +127,7 @@ describe('the example of Apollo Server', () => {
     const { status, profile } = await run('query Wrong { nothing }');
     expect(status).to.equal(400);
     expect(thrownIn(profile)).to.deep.equal(['Cannot query field "nothing" on type "Query".']);
-    const { operations } = profile.panels.graphql?.data as GraphqlData;
+    const { items: operations } = profile.panels.graphql?.data as GraphqlData;
     expect(operations.map(({ document }) => document)).to.deep.equal(['query Wrong { nothing }']);
   });
 });
@@ -164,7 +164,7 @@ describe('the example of LoopBack', () => {
   it('shows that it failed', async () => {
     const { status, profile } = await ask('/api/greet/nobody');
     expect(status).to.equal(404);
-    const [span] = (profile.panels.spans?.data as SpansData).spans;
+    const [span] = (profile.panels.spans?.data as SpansData).items;
     expect(span?.error).to.equal('Error: Nobody is here');
   });
 });

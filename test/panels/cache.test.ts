@@ -3,7 +3,7 @@ import type { CacheFact } from '../../app/observe/cache.ts';
 import { cachePanel } from '../../app/panels/cache/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { cacheCommand, lasting } from '../support/observed-samples.ts';
-import { dataOf, panelPage, profileOf } from '../support/panel-data.ts';
+import { dataOf, panelPage, profileOf, summaryOf } from '../support/panel-data.ts';
 
 function contextOf(...facts: Partial<CacheFact>[]): Context {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 20);
@@ -42,7 +42,7 @@ describe('the panel of Redis', () => {
       hits: 3,
       failed: 1,
     });
-    expect(cachePanel.summary?.(data!)).to.deep.equal({ text: '5', tone: 'warn', count: 5 });
+    expect(summaryOf(cachePanel, data!)).to.deep.equal({ text: '5', tone: 'warn', count: 5 });
   });
 
   it('groups reads in a loop, and reads of a key that was read before', () => {
@@ -71,7 +71,7 @@ describe('the panel of Redis', () => {
         { command: 'HSET', key: 'user:1', args: [{ name: 'password', value: 'hunter22' }, { name: 'city', value: 'Graz' }] }, // prettier-ignore
       ),
     );
-    expect(data?.commands.map(({ args }) => args.map(({ value }) => value))).to.deep.equal([
+    expect(data?.items.map(({ args }) => args.map(({ value }) => value))).to.deep.equal([
       ['[masked 1, string]'],
       ['[masked 2, string]', 'Graz'],
     ]);
@@ -89,7 +89,7 @@ describe('the panel of Redis', () => {
   it('has a place on the timeline for each command', () => {
     const context = contextOf({}, { durationMs: null });
     const profile = profileOf(context, [cachePanel]);
-    const spans = cachePanel.spans?.(dataOf(cachePanel, context)!, { profile, endMs: 20 });
+    const spans = cachePanel.recorded?.spans?.(dataOf(cachePanel, context)!, { profile, endMs: 20 });
     expect(spans?.map(({ label, startMs, durationMs }) => ({ label, startMs, durationMs }))).to.deep.equal([
       { label: 'GET user:1', startMs: 0, durationMs: 0.5 },
       { label: 'GET user:1', startMs: 1, durationMs: 19 },

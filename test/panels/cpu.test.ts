@@ -6,7 +6,7 @@ import { Context } from '../../app/profiler/context.ts';
 import type { CpuSamples, KeptCpu, SampledFunction } from '../../app/profiler/cpu-samples.ts';
 import { callTree, busiestFunctionIn } from '../../app/profiler/cpu-tree.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { contextWith, dataOf, panelPage } from '../support/panel-data.ts';
+import { contextWith, dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 
 function fn(name: string, given: Partial<SampledFunction> = {}): SampledFunction {
@@ -91,8 +91,8 @@ describe('the panel of CPU profiles', () => {
   });
 
   it('is summed up in the unit that the rest of the page has', () => {
-    expect(cpuPanel.summary?.(samples({ ownMs: 1388.2 }))?.text).to.equal('1.39 s');
-    expect(cpuPanel.summary?.(samples({ ownMs: 12.34 }))?.text).to.equal('12.3 ms');
+    expect(summaryOf(cpuPanel, samples({ ownMs: 1388.2 }))?.text).to.equal('1.39 s');
+    expect(summaryOf(cpuPanel, samples({ ownMs: 12.34 }))?.text).to.equal('12.3 ms');
   });
 
   it('has a flame graph, top functions, and synchronous calls with the line that calls', () => {

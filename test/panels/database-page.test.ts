@@ -36,7 +36,7 @@ function show(
 
 function rowsOf(profile: Profile, amendments: Record<string, unknown> = {}): QueryRow[] {
   const data = profile.panels.database?.data as DatabaseData;
-  const model = panel.draw?.(data, { profile, query: {}, amendments }) as {
+  const model = panel.view?.model?.(data, { profile, query: {}, amendments }) as {
     rows: { query?: QueryRow }[];
   };
   return model.rows.flatMap(({ query: row }) => row ?? []);
@@ -262,7 +262,7 @@ describe('the page of the database panel', () => {
     });
     const markdownOf = (amendments: Record<string, unknown>): string =>
       rowsMarkdown(
-        panel.present?.(profile.panels.database?.data as DatabaseData, { profile, amendments }) ?? {
+        panel.rows?.(profile.panels.database?.data as DatabaseData, { profile, amendments }) ?? {
           sections: [],
         },
       );

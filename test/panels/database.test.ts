@@ -6,7 +6,7 @@ import type { RecordReader } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { addBusyPage, addCrowd, query } from '../support/observed-samples.ts';
-import { contextWith } from '../support/panel-data.ts';
+import { contextWith, summaryOf } from '../support/panel-data.ts';
 
 const panel = createDatabasePanel();
 
@@ -24,7 +24,7 @@ function collect(fill: (context: Context) => void): DatabaseData {
 }
 
 function drawn(data: DatabaseData, given: Record<string, string> = {}) {
-  return panel.draw?.(data, { profile: { durationMs: 313.6 } as Profile, query: given, amendments: {} }) as {
+  return panel.view?.model?.(data, { profile: { durationMs: 313.6 } as Profile, query: given, amendments: {} }) as {
     rows: { query?: { number: string; badges: unknown[] }; group?: { number: string; count: number; members: unknown[]; more: number } }[];
     total: number;
     cards: { id: string; differs: string[]; instead: { tokens: [string, string][] }[] | null }[];
@@ -71,7 +71,7 @@ describe('the database panel', () => {
     expect(data.groups).to.have.length(1);
     expect(data.groups[0]).to.include({ kind: 'n+1', caller: 'src/orders/order-view.ts:41' });
     expect(data.groups[0]?.members).to.have.length(18);
-    expect(panel.summary?.(data)).to.include({ text: 'N+1 · 24', tone: 'bad', count: 24 });
+    expect(summaryOf(panel, data)).to.include({ text: 'N+1 · 24', tone: 'bad', count: 24 });
   });
 
   it('calls no two statements of different lines a loop, nor two of one', () => {

@@ -7,7 +7,7 @@ import { Context } from '../../app/profiler/context.ts';
 import type { ErrorFact } from '../../app/profiler/facts.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { describerOf, rendererOf, snapshotOf } from '../support/error-page.ts';
-import { panelHtml } from '../support/panel-data.ts';
+import { panelHtml, summaryOf } from '../support/panel-data.ts';
 
 const describeThrown = describerOf(packageRoot());
 const panel = createExceptionPanel({ describe: describeThrown });
@@ -99,7 +99,7 @@ describe('the exception panel', () => {
   });
 
   it('sums up how many errors, and how bad', () => {
-    const summary = (context: Context) => panel.summary?.(collect(context));
+    const summary = (context: Context) => summaryOf(panel, collect(context));
     expect(summary(contextWith({ error: new Error('a', { cause: 'b' }) }))).to.deep.equal({
       text: '2',
       tone: 'bad',

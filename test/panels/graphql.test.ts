@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { graphqlPanel } from '../../app/panels/graphql/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { graphqlOperation } from '../support/observed-samples.ts';
-import { dataOf, panelPage } from '../support/panel-data.ts';
+import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of GraphQL', () => {
   it('records nothing where no operation ran, and is not in the menu then', () => {
     expect(dataOf(graphqlPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-    expect(graphqlPanel.optional).to.equal(true);
+    expect(graphqlPanel.menu?.optional).to.equal(true);
   });
 
   it('shows operations with variables and errors, and the costliest fields first', () => {
@@ -17,7 +17,7 @@ describe('the panel of GraphQL', () => {
       errors: [{ message: 'No order 7', path: 'order.items' }],
       resolvers: [{ ...times, field: 'Query.order', calls: 1, totalMs: 3 }, { ...times, field: 'Item.stock', totalMs: 40 }],
     })); // prettier-ignore
-    expect(graphqlPanel.summary?.(dataOf(graphqlPanel, context)!)).to.deep.equal({
+    expect(summaryOf(graphqlPanel, dataOf(graphqlPanel, context)!)).to.deep.equal({
       text: 'GetOrders',
       tone: 'bad',
       count: 1,

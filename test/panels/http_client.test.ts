@@ -26,7 +26,7 @@ interface Shown {
 
 function shown(data: HttpClientData, given: Record<string, string> = {}): Shown {
   const profile = { origin: 'https://shop.example' } as Profile;
-  return panel.draw?.(data, { profile, query: given, amendments: {} }) as Shown;
+  return panel.view?.model?.(data, { profile, query: given, amendments: {} }) as Shown;
 }
 
 /** Those that stand alone and those in groups, in the order they were made. */
@@ -256,7 +256,7 @@ describe('the panel of outgoing calls', () => {
 
   it('presents every call with its status, parts and place, and the headers of those that failed', () => {
     const profile = { origin: null, durationMs: 300 } as Profile;
-    const { figures, sections } = panel.present?.(
+    const { figures, sections } = panel.rows?.(
       calls(
         { url: 'https://a.example/one?page=2', caller: 'src/a.ts:1', durationMs: 60 },
         { url: 'https://b.example/two', status: 503, responseHeaders: ['retry-after', '5'] },

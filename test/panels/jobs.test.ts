@@ -2,19 +2,19 @@ import { expect } from 'chai';
 import { jobsPanel } from '../../app/panels/jobs/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { job } from '../support/observed-samples.ts';
-import { dataOf, panelPage } from '../support/panel-data.ts';
+import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of jobs', () => {
   it('records nothing where no job was added, and is not in the menu then', () => {
     expect(dataOf(jobsPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-    expect(jobsPanel.optional).to.equal(true);
+    expect(jobsPanel.menu?.optional).to.equal(true);
   });
 
   it('shows what a request added', () => {
     const context = new Context({ token: '000001', kind: 'request' });
     context.add('job', job({ delayMs: 5000 }));
     context.add('job', job({ id: null, error: 'Error: Connection is closed.' }));
-    expect(jobsPanel.summary?.(dataOf(jobsPanel, context)!)).to.deep.equal({
+    expect(summaryOf(jobsPanel, dataOf(jobsPanel, context)!)).to.deep.equal({
       text: '2',
       tone: 'bad',
       count: 2,
@@ -29,7 +29,7 @@ describe('the panel of jobs', () => {
     context.add('jobRun', {
       queue: 'mails', name: 'confirm', id: '7', data: { order: 7 }, attempt: 2, attempts: 3, waitedMs: 12, result: null, outcome: 'failed',
     }); // prettier-ignore
-    expect(jobsPanel.summary?.(dataOf(jobsPanel, context)!)).to.deep.equal({
+    expect(summaryOf(jobsPanel, dataOf(jobsPanel, context)!)).to.deep.equal({
       text: 'failed',
       tone: 'bad',
       count: 0,

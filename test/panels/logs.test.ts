@@ -6,7 +6,7 @@ import { Context } from '../../app/profiler/context.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
-import { contextWith, dataOf, recordedBy } from '../support/panel-data.ts';
+import { contextWith, dataOf, recordedBy, summaryOf } from '../support/panel-data.ts';
 
 const collect = (fill: (context: Context) => void): LogsData =>
   recordedBy(
@@ -15,7 +15,7 @@ const collect = (fill: (context: Context) => void): LogsData =>
   );
 
 function drawn(data: LogsData, given: Record<string, string> = {}) {
-  return panel.draw?.(data, { profile: {} as Profile, query: given, amendments: {} }) as {
+  return panel.view?.model?.(data, { profile: {} as Profile, query: given, amendments: {} }) as {
     rows: (LineGroup & { openHref: string | null })[];
     total: number;
     lines: number;
@@ -31,7 +31,7 @@ describe('the logs panel', () => {
   it('counts by level and is as worried as the worst line', () => {
     const data = collect(addBusyPage);
     expect(data.counts).to.deep.equal({ error: 1, warn: 1, info: 1, debug: 19 });
-    expect(panel.summary?.(data)).to.deep.equal({ text: '1 error · 22', tone: 'bad', count: 22 });
+    expect(summaryOf(panel, data)).to.deep.equal({ text: '1 error · 22', tone: 'bad', count: 22 });
   });
 
   it('groups lines that differ only in values, and shows each line on demand', () => {
@@ -132,7 +132,7 @@ describe('the logs panel', () => {
       context.add('log', log({ level: 'error', message: 'order 8 failed', channel: 'pino', atMs: 301 }));
       context.add('log', log({ level: 'debug', caller: null }));
     });
-    const { figures, sections } = panel.present?.(data, { profile: {} as Profile, amendments: {} }) ?? {
+    const { figures, sections } = panel.rows?.(data, { profile: {} as Profile, amendments: {} }) ?? {
       sections: [],
     };
     expect(figures?.map(({ label, value }) => `${label} ${value ?? ''}`)).to.deep.equal([

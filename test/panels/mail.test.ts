@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { mailPanel } from '../../app/panels/mail/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { mail } from '../support/observed-samples.ts';
-import { dataOf, panelPage } from '../support/panel-data.ts';
+import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of mails', () => {
   const context = new Context({ token: '000001', kind: 'request' });
@@ -14,11 +14,11 @@ describe('the panel of mails', () => {
 
   it('records nothing where no mail was sent, and is not in the menu then', () => {
     expect(dataOf(mailPanel, new Context({ token: '000002', kind: 'request' }))).to.equal(null);
-    expect(mailPanel.optional).to.equal(true);
+    expect(mailPanel.menu?.optional).to.equal(true);
   });
 
   it('says that one failed', () => {
-    expect(mailPanel.summary?.(dataOf(mailPanel, context)!)).to.deep.equal({
+    expect(summaryOf(mailPanel, dataOf(mailPanel, context)!)).to.deep.equal({
       text: '2',
       tone: 'bad',
       count: 2,

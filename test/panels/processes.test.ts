@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { processesPanel } from '../../app/panels/processes/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { childProcess } from '../support/observed-samples.ts';
-import { dataOf, panelPage } from '../support/panel-data.ts';
+import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of child processes', () => {
   it('records nothing where none was started, and is not in the menu then', () => {
     expect(dataOf(processesPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-    expect(processesPanel.optional).to.equal(true);
+    expect(processesPanel.menu?.optional).to.equal(true);
   });
 
   it('shows how each ended and which blocked the event loop, with secrets masked by their option', () => {
@@ -15,7 +15,7 @@ describe('the panel of child processes', () => {
     context.add('process', childProcess({ isSync: true }));
     context.add('process', childProcess({ exitCode: 1, args: [{ name: null, value: '--password' }, { name: '--password', value: 'hunter22' }] })); // prettier-ignore
     context.add('process', childProcess({ durationMs: null, exitCode: null }));
-    expect(processesPanel.summary?.(dataOf(processesPanel, context)!)).to.deep.equal({
+    expect(summaryOf(processesPanel, dataOf(processesPanel, context)!)).to.deep.equal({
       text: '3',
       tone: 'bad',
       count: 3,

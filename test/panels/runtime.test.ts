@@ -3,7 +3,7 @@ import { runtimePanel } from '../../app/panels/runtime/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { RuntimeReading } from '../../app/observe/runtime.ts';
 import { lasting, reading } from '../support/observed-samples.ts';
-import { dataOf, profileOf, recordedBy } from '../support/panel-data.ts';
+import { dataOf, profileOf, recordedBy, summaryOf } from '../support/panel-data.ts';
 
 const panel = runtimePanel;
 
@@ -23,7 +23,7 @@ describe('the panel of the process', () => {
   it('sums what blocked the loop and what was collected', () => {
     const data = collect({});
     expect(data.totals).to.deep.equal({ blockedMs: 7.1, collectionMs: 2.2 });
-    expect(panel.summary?.(data)).to.deep.equal({ text: '41.3 ms CPU', tone: 'plain' });
+    expect(summaryOf(panel, data)).to.deep.equal({ text: '41.3 ms CPU', tone: 'plain' });
   });
 
   it('lists what blocked the request in its order, with the other request where it is known', () => {
@@ -36,7 +36,7 @@ describe('the panel of the process', () => {
     const context = contextOf({ blocks, collections: [{ startMs: 50, durationMs: 2, kind: 'minor' }] });
     const profile = profileOf(context, [panel]);
     const data = dataOf(panel, context)!;
-    const { rows, ticks, beside } = panel.draw?.(data, {
+    const { rows, ticks, beside } = panel.view?.model?.(data, {
       profile: { ...profile, token: '000000' },
       query: {},
       amendments: {},
@@ -61,7 +61,7 @@ describe('the panel of the process', () => {
       durationMs: index === 170 ? 90 : 11,
     }));
     const context = contextOf({ blocks, collections: [] });
-    const { rows, left } = panel.draw?.(dataOf(panel, context)!, {
+    const { rows, left } = panel.view?.model?.(dataOf(panel, context)!, {
       profile: profileOf(context, [panel]),
       query: {},
       amendments: {},

@@ -56,7 +56,11 @@ interface Model {
 }
 
 function present(data: TimelineData, given: Record<string, string> = {}): Model {
-  return panel.draw?.(data, { profile: { panels: {} } as Profile, query: given, amendments: {} }) as Model;
+  return panel.view?.model?.(data, {
+    profile: { panels: {} } as Profile,
+    query: given,
+    amendments: {},
+  }) as Model;
 }
 
 function labels(rows: readonly Row[]): string[] {

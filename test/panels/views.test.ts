@@ -4,7 +4,7 @@ import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { addBusyPage, view } from '../support/observed-samples.ts';
-import { dataOf } from '../support/panel-data.ts';
+import { dataOf, summaryOf } from '../support/panel-data.ts';
 
 const panel = viewsPanel;
 
@@ -36,7 +36,11 @@ describe('the panel of views', () => {
       for (let i = 0; i < 40; i++)
         context.add('view', view({ name: 'row.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
     });
-    const model = panel.draw?.(data as never, { profile: {} as Profile, query: {}, amendments: {} }) as {
+    const model = panel.view?.model?.(data as never, {
+      profile: {} as Profile,
+      query: {},
+      amendments: {},
+    }) as {
       rows: ViewRow[];
     };
     expect(model.rows.map(({ count, sumMs }) => [count, sumMs])).to.deep.equal([
@@ -49,11 +53,11 @@ describe('the panel of views', () => {
     const data = collect((context) => {
       context.add('view', view({ durationMs: 150, error: 'x is not defined' }));
     });
-    expect(panel.summary?.(data as never)?.tone).to.equal('bad');
+    expect(summaryOf(panel, data as never)?.tone).to.equal('bad');
   });
 
   function present(data: ReturnType<typeof collect>, query: Record<string, string> = {}) {
-    return panel.draw?.(data!, { profile: {} as Profile, query, amendments: {} }) as {
+    return panel.view?.model?.(data!, { profile: {} as Profile, query, amendments: {} }) as {
       rows: ViewRow[];
       total: number;
       templates: TemplateRow[];

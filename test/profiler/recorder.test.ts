@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile, ProfileDocument } from '../../app/profiler/profile.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
@@ -12,11 +13,16 @@ const counting: Panel<{ errors: number; late: number }> = {
   name: 'counting',
   title: 'Counting',
   collect: (context) => ({ errors: context.all('error').length, late: context.elapsedMs() }),
-  summary: ({ errors }) => ({ text: String(errors), tone: 'plain', count: errors }),
-  findings: ({ errors }) =>
-    errors === 0
-      ? []
-      : [{ label: 'errors', severity: 'bad', sentence: `${errors} errors`, panel: 'counting' }],
+  menu: { summary: ({ errors }) => ({ text: String(errors), tone: 'plain', count: errors }) },
+};
+const manyErrors: FindingRule<{ counting: { errors: number } }> = {
+  name: 'many-errors',
+  needs: ['counting'],
+  labels: ['errors'],
+  why: 'It has errors.',
+  fix: 'Have none.',
+  find: ({ counting: { errors } }) =>
+    errors === 0 ? [] : [{ severity: 'bad', sentence: `${errors} errors` }],
 };
 const broken: Panel = {
   name: 'broken',
@@ -31,6 +37,7 @@ function setUp(): { recorder: Recorder; stored: StoredProfile[]; profiles: () =>
   let token = 0;
   const recorder = createRecorder({
     panels: [counting, broken],
+    rules: [manyErrors],
     redactor: createRedactor({ secrets: { APP_SECRET: 'planted-secret-1' } }),
     nextToken: () => (++token).toString(16).padStart(6, '0'),
     write: (profile) => stored.push(profile),
@@ -81,7 +88,7 @@ describe('recorder', () => {
       name: 'form',
       title: 'Form',
       collect: () => ({ password: 'correct horse battery' }),
-      shared: () => ({ shares: ++shares }),
+      recorded: { shared: () => ({ shares: ++shares }) },
     };
     const said: Panel = { name: 'said', title: 'Said', collect: () => ['correct horse battery', 1] };
     const recorder = createRecorder({

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import type { Finding, Severity } from '../../app/profiler/finding.ts';
 import type { FindingRule } from '../../app/profiler/finding-rule.ts';
-import type { Panel } from '../../app/profiler/panel.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { createFindingRunner } from '../../app/profiler/run-findings.ts';
 
@@ -23,12 +22,8 @@ function rule(given: Partial<FindingRule>): FindingRule {
   };
 }
 
-function run(
-  rules: readonly FindingRule[],
-  kept: Record<string, unknown> = { request: {} },
-  panels: readonly Panel[] = [],
-) {
-  return createFindingRunner(panels, rules).find({ kept, shared: {} }, head, { usualMs: null, earlier: [] });
+function run(rules: readonly FindingRule[], kept: Record<string, unknown> = { request: {} }) {
+  return createFindingRunner(rules).find({ kept, shared: {} }, head, { usualMs: null, earlier: [] });
 }
 
 describe('findings of a profile', () => {
@@ -61,7 +56,7 @@ describe('findings of a profile', () => {
         return [];
       },
     });
-    const runner = createFindingRunner([], [compared]);
+    const runner = createFindingRunner([compared]);
     const kept = { request: {} };
     runner.find({ kept, shared: {} }, head, { usualMs: 7, earlier: [{ head, kept }] });
     expect(seen).to.deep.equal([7, 1]);
@@ -109,17 +104,6 @@ describe('findings of a profile', () => {
     expect(asked).to.deep.equal(['one']);
   });
 
-  it('come from panels too, without a rule', () => {
-    const panel: Panel = {
-      name: 'cache',
-      title: 'Cache',
-      collect: () => null,
-      findings: (data) => [finding(String(data))],
-    };
-    expect(run([], { cache: 'cold' }, [panel]).findings).to.deep.equal([finding('cold')]);
-    expect(run([], {}, [panel]).findings).to.deep.equal([]);
-  });
-
   it('are three of a rule and twelve in all at most; the rest is counted', () => {
     const many = Array.from({ length: 5 }, (_, index) => finding(String(index), 'warn', -index));
     const { findings, left } = run(['a', 'b', 'c', 'd', 'e'].map((name) => rule({ name, find: () => many })));
@@ -128,16 +112,11 @@ describe('findings of a profile', () => {
     expect(run([rule({ find: () => many })]).findings.map(({ sentence }) => sentence)).to.deep.equal(['0', '1', '2']); // prettier-ignore
   });
 
-  it('outlive a rule or panel that throws', () => {
+  it('outlive a rule that throws', () => {
     const fails = (): never => {
       throw new Error('no');
     };
-    const panel: Panel = { name: 'cache', title: 'Cache', collect: () => null, findings: fails };
-    const { findings } = run(
-      [rule({ find: fails }), rule({ find: () => [finding('still')] })],
-      { request: {}, cache: {} },
-      [panel],
-    );
+    const { findings } = run([rule({ find: fails }), rule({ find: () => [finding('still')] })]);
     expect(findings).to.have.length(1);
   });
 });

@@ -14,7 +14,7 @@ import { securityHeaders } from '../../app/middleware/security-headers.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Context, ProfileKind } from '../../app/profiler/context.ts';
 import type { RequestFact, ResponseFact } from '../../app/profiler/facts.ts';
-import { ruleTexts } from '../../app/profiler/finding-rule.ts';
+import { type FindingRule, ruleTexts } from '../../app/profiler/finding-rule.ts';
 import { searchedFields } from '../../app/profiler/find-text.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createFormSigner } from '../../app/profiler/form-signature.ts';
@@ -116,13 +116,15 @@ export function createPageFixture(
     editor?: EditorOptions;
     sourceAt?: PageServices['sourceAt'];
     frontEnds?: readonly string[];
+    /** Beside the built-in ones. */
+    rules?: readonly FindingRule[];
   } = {},
 ): PageFixture {
   let counter = 0xa00000;
   const store = createMemoryStore();
   const redactor = createRedactor();
   const ledger = createLedger();
-  const rules = createFindingRules();
+  const rules = [...createFindingRules(), ...(options.rules ?? [])];
   const recorder = createRecorder({
     panels,
     rules,

@@ -2,6 +2,7 @@
 import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
 import { migrationsPanel } from '../../app/panels/migrations/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
+import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { layer } from './observed-samples.ts';
 import type { PageFixture, Recorded } from './page-fixture.ts';
@@ -52,30 +53,14 @@ export function samplePanels(): Panel[] {
           { kind: 'view', startMs: 293, durationMs: 18, label: 'orders/show' },
         ],
       }),
-      summary: () => ({ text: '314 ms', tone: 'plain' }),
+      menu: { summary: () => ({ text: '314 ms', tone: 'plain' }) },
     },
     {
       name: 'database',
       title: 'Database',
-      spanKind: 'db',
+      view: { kind: 'db' },
       collect: () => ({ queries: 23 }),
-      summary: () => ({ text: 'N+1 · 23', tone: 'bad', count: 23 }),
-      findings: () => [
-        {
-          label: 'N+1',
-          severity: 'bad',
-          sentence: '18 × select … from products where id = $1 in a loop, 88.2 ms of 313.6 ms',
-          place: 'src/orders/order-view.ts:41',
-          panel: 'database',
-          anchor: 'q-7',
-        },
-        {
-          label: 'slow call',
-          severity: 'warn',
-          sentence: 'POST rates.tax.example/v2/quote took 148.6 ms, 47 % of the request',
-          panel: 'http_client',
-        },
-      ],
+      menu: { summary: () => ({ text: 'N+1 · 23', tone: 'bad', count: 23 }) },
     },
     { name: 'mail', title: 'Mail', collect: () => null },
     {
@@ -87,6 +72,31 @@ export function samplePanels(): Panel[] {
     },
   ];
 }
+
+/** What is found of each of them. */
+export const sampleRule: FindingRule = {
+  name: 'sample',
+  needs: ['database'],
+  labels: ['N+1', 'slow call'],
+  why: 'So.',
+  fix: 'So.',
+  find: () => [
+    {
+      label: 'N+1',
+      severity: 'bad',
+      sentence: '18 × select … from products where id = $1 in a loop, 88.2 ms of 313.6 ms',
+      place: 'src/orders/order-view.ts:41',
+      panel: 'database',
+      anchor: 'q-7',
+    },
+    {
+      label: 'slow call',
+      severity: 'warn',
+      sentence: 'POST rates.tax.example/v2/quote took 148.6 ms, 47 % of the request',
+      panel: 'http_client',
+    },
+  ],
+};
 
 const HEADERS = [
   'Host', 'shop.example.com', 'User-Agent', 'Mozilla/5.0 (X11; Linux x86_64; rv:132.0) Gecko/20100101 Firefox/132.0',

@@ -3,7 +3,7 @@ import { panelShown } from '../../app/controllers/profiler/panel-shown.ts';
 import { type CheerioAPI, load } from 'cheerio';
 import { Context } from '../../app/profiler/context.ts';
 import type { Panel, PanelPage } from '../../app/profiler/panel.ts';
-import type { Profile } from '../../app/profiler/profile.ts';
+import type { PanelSummary, Profile } from '../../app/profiler/profile.ts';
 import { createRecorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createPageFixture } from './page-fixture.ts';
@@ -32,6 +32,11 @@ export function dataOf<Data, Kept>(
   const { data, error } = profileOf(context, [panel, ...others]).panels[panel.name] ?? {};
   if (error !== null && error !== undefined) throw new Error(error);
   return (data ?? null) as Data | null;
+}
+
+/** What its menu shows. */
+export function summaryOf<Data, Kept>(panel: Panel<Data, Kept>, data: Data): PanelSummary | null {
+  return panel.menu?.summary?.(data, {} as Profile) ?? null;
 }
 
 /** A request with these facts. */

@@ -190,7 +190,7 @@ declare module '../../app/profiler/facts.ts' {
 export const notesPanel: Panel = {
   name: 'notes',
   title: 'Notes',
-  facts: { notes: 'notes' },
+  recorded: { facts: { notes: 'notes' } },
   collect: (context) => ({ facts: context.all('notes') }),
 };
 export const notesRule: FindingRule<{ notes: { facts: Record<string, unknown>[] } }> = {

@@ -5,11 +5,11 @@
  */
 import { createPageFixture } from './page-fixture.ts';
 import { servePages } from './page-client.ts';
-import { recordSamples, samplePanels } from './page-samples.ts';
+import { recordSamples, samplePanels, sampleRule } from './page-samples.ts';
 import { renderStylePage } from './style-page.ts';
 
 const AN_HOUR = 3_600_000;
-const fixture = createPageFixture(samplePanels());
+const fixture = createPageFixture(samplePanels(), { rules: [sampleRule] });
 await recordSamples(fixture);
 const pages: typeof fixture.pages = (req, res, next) => {
   if (req.url === '/styles') res.setHeader('content-type', 'text/html; charset=UTF-8').end(renderStylePage());

@@ -4,12 +4,12 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { useBrowser, type OpenPage, overflowsAt, watchCopies } from '../support/browser.ts';
 import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
-import { recordSamples, samplePanels } from '../support/page-samples.ts';
+import { recordSamples, samplePanels, sampleRule } from '../support/page-samples.ts';
 import { until } from '../support/waiting.ts';
 
 describe('pages in a browser', () => {
   const browser = useBrowser();
-  const fixture = createPageFixture(samplePanels());
+  const fixture = createPageFixture(samplePanels(), { rules: [sampleRule] });
   const server = usePages(fixture);
   /** Addresses by what they show. */
   const addresses: Record<string, string> = {};

@@ -29,6 +29,6 @@ export function showPanel<Data>(panel: Panel<Data>, addFacts: (context: Context)
   const { data = null, error } = profile.panels[panel.name] ?? {};
   if (typeof error === 'string') throw new Error(error);
   const found = data as Data | null;
-  const rows = found === null ? null : (panel.present?.(found, { profile, amendments: {} }) ?? null);
+  const rows = found === null ? null : (panel.rows?.(found, { profile, amendments: {} }) ?? null);
   return { data: found, rows };
 }

@@ -80,9 +80,9 @@ function comparableOf(
   failed: Set<string>,
 ): Comparable | null {
   const data = profile.panels[panel.name]?.data ?? null;
-  if (data === null || panel.present === undefined) return null;
+  if (data === null || panel.rows === undefined) return null;
   try {
-    return rowsComparable(panel.present(data, { profile, amendments }));
+    return rowsComparable(panel.rows(data, { profile, amendments }));
   } catch {
     // Another release may have stored another format.
     failed.add(panel.title);

@@ -6,7 +6,6 @@ import { howToRecordInFull, WHY_SUMMARY } from '../../profiler/recording-limit.t
 import type { Presentation } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
-import { urls } from '../../urls.ts';
 import { messageOf } from '../../errors.ts';
 
 export interface PanelShown {
@@ -30,7 +29,7 @@ export interface PanelShown {
   dropped: { count: number; noun: string }[];
 }
 
-function emptyOf({ empty }: Panel, profile: Profile): EmptyState {
+function emptyOf({ recorded }: Panel, profile: Profile): EmptyState {
   const { summary } = profile;
   if (summary !== null)
     return {
@@ -38,8 +37,9 @@ function emptyOf({ empty }: Panel, profile: Profile): EmptyState {
       why: WHY_SUMMARY[summary],
       todo: howToRecordInFull(isWork(profile.kind)),
     };
+  const { nothing = { what: 'Nothing was recorded.' } } = recorded ?? {};
   try {
-    return empty?.(profile) ?? { what: 'Nothing was recorded.' };
+    return typeof nothing === 'function' ? nothing(profile) : nothing;
   } catch {
     return { what: 'Nothing was recorded.' };
   }
@@ -57,9 +57,9 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
     failure: null,
     empty: data === null ? emptyOf(panel, profile) : null,
     presented: null,
-    rows: () => rowsPage({ sections: [] }, { query: {}, allHref: '' }),
+    rows: () => rowsPage({ sections: [] }, { panel: panel.name, query }),
     model: null,
-    dropped: Object.entries(panel.facts ?? {}).flatMap(([name, noun]) => {
+    dropped: Object.entries(panel.recorded?.facts ?? {}).flatMap(([name, noun]) => {
       const count = profile.dropped[name] ?? 0;
       return count > 0 ? [{ count, noun }] : [];
     }),
@@ -67,9 +67,8 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
   if (data === null) return shown;
   try {
     const presented = presentPanel(panel, page);
-    const allHref = `${urls.profile(profile.token, panel.name)}&all=1`;
-    const rows = (): RowsPage => rowsPage(presented ?? { sections: [] }, { query, allHref });
-    return { ...shown, presented, rows, model: panel.draw?.(data, page) ?? null };
+    const rows = (): RowsPage => rowsPage(presented ?? { sections: [] }, { panel: panel.name, query });
+    return { ...shown, presented, rows, model: panel.view?.model?.(data, page) ?? null };
   } catch (failed) {
     return { ...shown, failure: messageOf(failed) };
   }

@@ -46,7 +46,7 @@ export function createProfileController(
         forms.sign(),
         panel.name === OVERVIEW ? readBeside(services, { profile, amendments }) : undefined,
         around,
-        panel.showsCalled ? around.then((trace) => readCalled(services, profile, trace)) : undefined,
+        panel.view?.showsCalled ? around.then((trace) => readCalled(services, profile, trace)) : undefined,
       ]);
       const model = createProfileModel({
         profile,

@@ -16,7 +16,7 @@ const TITLE_LENGTH = 160;
 
 /** A panel of a stored profile that this process does not know is shown as plain data. */
 function unknownPanel(name: string): Panel {
-  return { name, title: name, collect: () => null };
+  return { name, title: name };
 }
 
 /** The panels of a page in order: those of this process, then any others in the profile. */
@@ -37,9 +37,9 @@ export function droppedTexts(
   panels: readonly Panel[],
   except?: Panel,
 ): string[] {
-  const nouns = new Map(panels.flatMap(({ facts }) => Object.entries(facts ?? {})));
+  const nouns = new Map(panels.flatMap(({ recorded }) => Object.entries(recorded?.facts ?? {})));
   return Object.entries(dropped)
-    .filter(([name, count]) => count > 0 && except?.facts?.[name] === undefined)
+    .filter(([name, count]) => count > 0 && except?.recorded?.facts?.[name] === undefined)
     .map(([name, count]) => `${numberHelpers.count(count)} ${nouns.get(name) ?? `“${name}”`}`);
 }
 
@@ -50,11 +50,11 @@ export function defaultPanel(profile: Profile, panels: readonly Panel[]): string
   return profile.kind === 'job' ? 'jobs' : profile.kind === 'command' ? 'timeline' : 'request';
 }
 
-function itemOf(profile: Profile, { name, title, key }: Panel) {
+function itemOf(profile: Profile, { name, title, menu }: Panel) {
   const record = profile.panels[name];
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };
   const summary = record === undefined ? null : record.error === null ? record.summary : failed;
-  return { name, title, summary, key: key ?? null };
+  return { name, title, summary, key: menu?.key ?? null };
 }
 
 export function menuOf(profile: Profile, panels: readonly Panel[]) {
@@ -63,8 +63,8 @@ export function menuOf(profile: Profile, panels: readonly Panel[]) {
   for (const panel of panels) {
     const item = itemOf(profile, panel);
     if (!hasContent(profile, panel.name)) {
-      if (panel.optional !== true) menu.empty.push(item);
-    } else if (panel.group === 'process') menu.more.push(item);
+      if (panel.menu?.optional !== true) menu.empty.push(item);
+    } else if (panel.menu?.group === 'process') menu.more.push(item);
     else if (panel.name === 'exception') menu.main.splice(menu.main[0]?.name === OVERVIEW ? 1 : 0, 0, item);
     else menu.main.push(item);
   }
@@ -128,6 +128,6 @@ export function createProfileModel(options: {
     /** GET parameters. */
     query: given,
     /** Kind of work that stays coloured in the strip; null: all. */
-    kind: panel.spanKind ?? null,
+    kind: panel.view?.kind ?? null,
   };
 }

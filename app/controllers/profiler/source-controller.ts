@@ -97,7 +97,7 @@ export function createSourceController(services: PageServices): { source: PageAc
             };
           }),
       },
-      { query: { all: '1' }, allHref: '' },
+      { panel: '', query: {} },
     );
   }
 

@@ -87,7 +87,7 @@ function rowHref(token: string, panel: string, row: string | undefined): string 
 function cardOf(panel: Panel, from: PresentFrom): Card | null {
   try {
     const data = from.profile.panels[panel.name]?.data ?? null;
-    return data === null || panel.present === undefined ? null : rowsCard(panel.present(data, from));
+    return data === null || panel.rows === undefined ? null : rowsCard(panel.rows(data, from));
   } catch {
     return null;
   }
@@ -98,10 +98,10 @@ interface Making {
   cards: ReadonlyMap<string, Card>;
 }
 
-function itemOf({ name, title, toolbar = {} }: Panel, { profile, cards }: Making): ToolbarItem | null {
+function itemOf({ name, title, menu = {} }: Panel, { profile, cards }: Making): ToolbarItem | null {
   const record = profile.panels[name];
-  if (record === undefined || toolbar === false) return null;
-  const { rank = DEFAULT_RANK, label = title.toLowerCase(), onlyWhenWrong = false } = toolbar;
+  const { rank = DEFAULT_RANK, label = title.toLowerCase(), onlyWhenWrong = false } = menu;
+  if (record === undefined || rank === false) return null;
   const { token } = profile;
   const card = cards.get(name);
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };

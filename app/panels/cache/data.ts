@@ -1,8 +1,6 @@
-import type { Unkept } from '../shared/unkept.ts';
 import type { Facts } from '../../profiler/facts.ts';
-
-/** `group`: index in `groups`; null if it is in none. */
-export type CacheEntry = Omit<Facts['cache'], 'system'> & { group: number | null };
+import type { ListData } from '../shared/list-panel.ts';
+import type { Unkept } from '../shared/unkept.ts';
 
 /** `n+1`: reads of several keys from one line, one at a time. `repeated`: a key that was read before, and not written since. */
 export type CacheGroupKind = 'n+1' | 'repeated';
@@ -13,13 +11,12 @@ export interface CacheGroup {
   /** The key, or what the keys have in common: `user:…`. */
   key: string;
   caller: string | null;
-  /** Indexes in `commands`. */
+  /** Indexes of its commands. */
   members: number[];
   durationMs: number;
 }
 
-export interface CacheData {
-  commands: CacheEntry[];
+export interface CacheTotals {
   groups: CacheGroup[];
   /** Past the recording limit; absent if all were kept. */
   unkept?: Unkept;
@@ -35,3 +32,6 @@ export interface CacheData {
     failed: number;
   };
 }
+
+/** `items`: the commands. */
+export type CacheData = ListData<Facts['cache'], CacheTotals>;

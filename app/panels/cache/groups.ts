@@ -1,6 +1,7 @@
 /** Groups of commands: a loop that reads one key at a time, and a key that is read twice. */
+import type { Facts } from '../../profiler/facts.ts';
 import { round, totalMs } from '../shared/rows.ts';
-import type { CacheEntry, CacheGroup, CacheGroupKind } from './data.ts';
+import type { CacheGroup, CacheGroupKind } from './data.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 /** From this many runs on, the same read from the same line is a loop. */
@@ -8,7 +9,7 @@ const LOOP_FROM = 3;
 /** Parts of a key that are values: numbers, UUIDs, hashes. */
 const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
 
-type Command = Omit<CacheEntry, 'group'>;
+type Command = Facts['cache'];
 
 function isRead({ command }: Command): boolean {
   return /^(?:M?GET|H(?:M?GET|GETALL|KEYS|VALS)|H?EXISTS|[SZ]MEMBERS|SISMEMBER|ZRANGE|ZSCORE|LRANGE|LINDEX|P?TTL|(?:STR|H|L)LEN|[SZ]CARD|JSON\.GET)$/.test(

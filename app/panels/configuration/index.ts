@@ -66,21 +66,20 @@ export function createConfigurationPanel(facts: ConfigurationFacts): Panel<Confi
   return {
     name: 'configuration',
     title: 'Configuration',
-    group: 'process',
-    key: 'f',
-    toolbar: { rank: 82, onlyWhenWrong: true },
-    collect: () => null,
-    shared(context) {
-      if (data !== null && knowsApplication) return data;
-      const application = expressSettings(context);
-      if (data === null || application !== undefined) data = read(application);
-      knowsApplication = application !== undefined;
-      return data;
+    menu: { group: 'process', key: 'f', rank: 82, onlyWhenWrong: true },
+    recorded: {
+      nothing: {
+        what: 'No configuration was recorded.',
+        why: 'The application passed none to the profiler.',
+      },
+      shared(context) {
+        if (data !== null && knowsApplication) return data;
+        const application = expressSettings(context);
+        if (data === null || application !== undefined) data = read(application);
+        knowsApplication = application !== undefined;
+        return data;
+      },
     },
-    empty: () => ({
-      what: 'No configuration was recorded.',
-      why: 'The application passed none to the profiler.',
-    }),
-    present: presentConfiguration,
+    rows: presentConfiguration,
   };
 }

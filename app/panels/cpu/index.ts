@@ -23,23 +23,27 @@ function rounded(kept: KeptCpu): KeptCpu {
 export const cpuPanel: Panel<KeptCpu> = {
   name: 'cpu',
   title: 'CPU',
-  group: 'process',
-  key: 'z',
-  toolbar: false,
-  searched: ['name'],
-  facts: { cpu: 'CPU profiles' },
+  menu: {
+    group: 'process',
+    key: 'z',
+    rank: false,
+    summary: (kept) => ({
+      text: isSampled(kept) ? numberHelpers.durationText(kept.ownMs) : 'not sampled',
+      tone: 'plain',
+    }),
+  },
+  recorded: {
+    facts: { cpu: 'CPU profiles' },
+    searched: ['name'],
+    nothing: {
+      what: 'This request was not sampled.',
+      why: 'A CPU profile names the functions that used the CPU. Request one with the form above, or with the header x-debug-profile: cpu.',
+    },
+  },
   collect(context) {
     const fact = context.last('cpu');
     return fact === undefined ? null : rounded(fact);
   },
-  summary: (kept) =>
-    isSampled(kept)
-      ? { text: numberHelpers.durationText(kept.ownMs), tone: 'plain' }
-      : { text: 'not sampled', tone: 'plain' },
-  empty: () => ({
-    what: 'This request was not sampled.',
-    why: 'A CPU profile names the functions that used the CPU. Request one with the form above, or with the header x-debug-profile: cpu.',
-  }),
-  present: presentCpu,
-  draw: drawCpu,
+  rows: presentCpu,
+  view: { model: drawCpu },
 };

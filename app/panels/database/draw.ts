@@ -1,7 +1,6 @@
 /** What the page of the database panel needs beyond the rows: orders, the filter, groups, one page of them, cards of loops. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf } from '../shared/rows.ts';
-import { firstRows } from '../../render/rows-page.ts';
+import { addressOf, firstRows } from '../../render/rows-page.ts';
 import { cardOf } from './cards.ts';
 import type { DatabaseData } from './data.ts';
 import { asRun, byStatement, byTime, failedOnly, matches } from './list-items.ts';

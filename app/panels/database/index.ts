@@ -49,12 +49,17 @@ export function createDatabasePanel({
   return {
     name: 'database',
     title: 'Database',
-    key: 'd',
-    toolbar: { rank: 20, label: 'queries' },
-    spanKind: 'db',
-    spans: (kept, { endMs }) => querySpans(kept, endMs),
-    searched: ['sql', 'bindings', 'error'],
-    facts: { query: 'queries' },
+    menu: { key: 'd', rank: 20, label: 'queries', summary },
+    recorded: {
+      facts: { query: 'queries' },
+      searched: ['sql', 'bindings', 'error'],
+      spans: (kept, { endMs }) => querySpans(kept, endMs),
+      nothing: () => ({
+        what: 'This request ran no queries.',
+        why: watchedSentence(watched()),
+        todo: HAND_OVER,
+      }),
+    },
     collect: (context) => collectQueries(context, { book, slowMs, excerptAt }),
     data: ({ collected: kept }) =>
       kept === null
@@ -66,13 +71,7 @@ export function createDatabasePanel({
               label: labelOfStatement(statement, (sql) => book.about(sql).label),
             })),
           },
-    summary,
-    empty: () => ({
-      what: 'This request ran no queries.',
-      why: watchedSentence(watched()),
-      todo: HAND_OVER,
-    }),
-    present: (data, from) => presentQueries(data, from, { book, slowMs }),
-    draw: (data, page) => drawQueries(data, page, slowMs),
+    rows: (data, from) => presentQueries(data, from, { book, slowMs }),
+    view: { kind: 'db', model: (data, page) => drawQueries(data, page, slowMs) },
   };
 }

@@ -105,10 +105,27 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
   return {
     name: 'exception',
     title: 'Exception',
-    key: 'e',
-    toolbar: { rank: 10 },
-    searched: ['class', 'message', 'code', 'properties'],
-    facts: { error: 'errors' },
+    menu: {
+      key: 'e',
+      rank: 10,
+      summary(data) {
+        const count = linksOf(data);
+        const tone = data.errors.some(isServerFault)
+          ? 'bad'
+          : data.errors.every(isRefusal)
+            ? 'plain'
+            : 'warn';
+        return { text: String(count), tone, count };
+      },
+    },
+    recorded: {
+      facts: { error: 'errors' },
+      searched: ['class', 'message', 'code', 'properties'],
+      nothing: {
+        what: 'Nothing was thrown during this request.',
+        why: 'Errors that you caught are shown if they were passed to next() or logged at level error.',
+      },
+    },
     collect(context: Context) {
       const facts = context.all('error');
       if (facts.length === 0) return collectSent(context);
@@ -121,15 +138,6 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
       }));
       return { errors, errorsDropped: facts.length - errors.length, ...readLogs(context) };
     },
-    summary(data) {
-      const count = linksOf(data);
-      const tone = data.errors.some(isServerFault) ? 'bad' : data.errors.every(isRefusal) ? 'plain' : 'warn';
-      return { text: String(count), tone, count };
-    },
-    empty: () => ({
-      what: 'Nothing was thrown during this request.',
-      why: 'Errors that you caught are shown if they were passed to next() or logged at level error.',
-    }),
-    present: presentException,
+    rows: presentException,
   };
 }

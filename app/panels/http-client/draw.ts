@@ -1,8 +1,8 @@
 /** What the page of outgoing calls needs beyond the rows: the filter, and calls folded into groups. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { addressOf, totalMs } from '../shared/rows.ts';
-import { firstRows } from '../../render/rows-page.ts';
+import { addressOf, firstRows } from '../../render/rows-page.ts';
+import { totalMs } from '../shared/rows.ts';
 import { curlOf } from './curl.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';

@@ -73,25 +73,28 @@ function collect(context: Context): HttpClientData | null {
 export const httpClientPanel: Panel<HttpClientData> = {
   name: 'http_client',
   title: 'HTTP client',
-  key: 'c',
-  toolbar: { rank: 40, label: 'outgoing' },
-  facts: { call: 'calls' },
-  spanKind: 'out',
-  showsCalled: true,
-  spans: ({ calls, unkept }, { endMs }) => [
-    ...callSpans(calls, endMs),
-    ...unkeptSpans(unkept, { kind: 'out', noun: 'calls', panel: 'http_client' }),
-  ],
+  menu: {
+    key: 'c',
+    rank: 40,
+    label: 'outgoing',
+    summary: ({ totals }) => ({
+      text: numberHelpers.count(totals.calls),
+      tone: totals.failed > 0 ? 'warn' : 'plain',
+      count: totals.calls,
+    }),
+  },
+  recorded: {
+    facts: { call: 'calls' },
+    nothing: {
+      what: 'This request made no outgoing calls.',
+      why: 'Recorded: fetch, undici, node:http and node:https.',
+    },
+    spans: ({ calls, unkept }, { endMs }) => [
+      ...callSpans(calls, endMs),
+      ...unkeptSpans(unkept, { kind: 'out', noun: 'calls', panel: 'http_client' }),
+    ],
+  },
   collect,
-  summary: ({ totals }) => ({
-    text: numberHelpers.count(totals.calls),
-    tone: totals.failed > 0 ? 'warn' : 'plain',
-    count: totals.calls,
-  }),
-  empty: () => ({
-    what: 'This request made no outgoing calls.',
-    why: 'Recorded: fetch, undici, node:http and node:https.',
-  }),
-  present: presentCalls,
-  draw: drawCalls,
+  rows: presentCalls,
+  view: { kind: 'out', showsCalled: true, model: drawCalls },
 };

@@ -1,10 +1,8 @@
 /** What the page of the logs needs beyond the rows: filters, and similar lines grouped. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf } from '../shared/rows.ts';
-import { firstRows } from '../../render/rows-page.ts';
+import { addressOf, findOf, firstRows } from '../../render/rows-page.ts';
 import { LEVELS, type Level, LEVEL_TITLES, type LogEntry, type LogsData } from './data.ts';
 import { CONTEXT_LENGTH, groupLines, type IndexedLine, MESSAGE_LENGTH } from './groups.ts';
-import { findOf } from '../shared/find-field.ts';
 
 /** Channels in the filter. */
 const MOST_CHANNELS = 40;

@@ -41,21 +41,24 @@ function summaryText({ counts }: LogsData): string {
 export const logsPanel: Panel<LogsData> = {
   name: 'logs',
   title: 'Logs',
-  key: 'l',
-  toolbar: { rank: 30 },
-  searched: ['message', 'context'],
-  facts: { log: 'log lines' },
-  reads: ['log'],
-  data: dataOf,
-  summary(data) {
-    const { counts } = data;
-    const tone = counts.error > 0 ? 'bad' : counts.warn > 0 ? 'warn' : 'plain';
-    return { text: summaryText(data), tone, count: totalOf(counts) };
+  menu: {
+    key: 'l',
+    rank: 30,
+    summary(data) {
+      const { counts } = data;
+      const tone = counts.error > 0 ? 'bad' : counts.warn > 0 ? 'warn' : 'plain';
+      return { text: summaryText(data), tone, count: totalOf(counts) };
+    },
   },
-  empty: () => ({
-    what: 'This request wrote no log lines.',
-    why: 'Captured: console, pino, winston (if passed in), and what other loggers such as morgan and debug write to standard output or standard error.',
-  }),
-  present: presentLogs,
-  draw: drawLogs,
+  recorded: {
+    facts: { log: 'log lines' },
+    searched: ['message', 'context'],
+    nothing: {
+      what: 'This request wrote no log lines.',
+      why: 'Captured: console, pino, winston (if passed in), and what other loggers such as morgan and debug write to standard output or standard error.',
+    },
+  },
+  data: dataOf,
+  rows: presentLogs,
+  view: { model: drawLogs },
 };

@@ -42,11 +42,8 @@ function summary(data: MigrationsData): PanelSummary {
 export const migrationsPanel: Panel<MigrationsData> = {
   name: 'migrations',
   title: 'Migrations',
-  group: 'process',
-  key: 'm',
-  toolbar: { onlyWhenWrong: true },
+  menu: { group: 'process', key: 'm', onlyWhenWrong: true, summary },
+  recorded: { nothing: noMigrations },
   collect,
-  summary,
-  empty: noMigrations,
-  present: presentMigrations,
+  rows: presentMigrations,
 };

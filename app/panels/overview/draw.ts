@@ -4,7 +4,7 @@ import type { PanelPage, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { addressOf } from '../shared/rows.ts';
+import { addressOf } from '../../render/rows-page.ts';
 import { legendOf, type TimelineData } from '../shared/timeline-data.ts';
 import { receivedOf, sentOf } from './exchange.ts';
 import { timelineOf } from './recorded.ts';

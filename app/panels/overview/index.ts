@@ -19,8 +19,11 @@ export interface OverviewData {
 export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
   name: 'overview',
   title: 'Overview',
-  key: 'w',
-  toolbar: false,
+  menu: {
+    key: 'w',
+    rank: false,
+    summary: ({ findings, worst }) => (findings === 0 ? null : { text: String(findings), tone: worst }),
+  },
   collect: collectSummary,
   data: ({ collected, profile: { findings, findingsLeft = 0 } }) => {
     const [first] = findings;
@@ -30,7 +33,6 @@ export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
       ...(collected === null ? {} : { summary: collected }),
     };
   },
-  summary: ({ findings, worst }) => (findings === 0 ? null : { text: String(findings), tone: worst }),
-  present: ({ summary }, from) => presentOverview(from, summary),
-  draw: (_data, page) => drawOverview(page),
+  rows: ({ summary }, from) => presentOverview(from, summary),
+  view: { model: (_data, page) => drawOverview(page) },
 };

@@ -6,7 +6,7 @@ import type { Finding } from '../../profiler/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { SpanPart } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { addressOf } from '../shared/rows.ts';
+import { addressOf } from '../../render/rows-page.ts';
 import { loopRows, type TimelineRow } from '../shared/span-rows.ts';
 import { axisOf, type Axis } from '../shared/time-axis.ts';
 import {

@@ -4,7 +4,7 @@ import type { MaskedValue } from '../../profiler/redact.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { RequestPanelData } from './data.ts';
 import { authorsText, type NamedStep } from '../shared/header-authors.ts';
-import { addressOf } from '../shared/rows.ts';
+import { addressOf } from '../../render/rows-page.ts';
 import { toTest } from './as-test.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
 import { mediaTypeOf } from '../../profiler/http-text.ts';

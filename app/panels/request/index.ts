@@ -161,8 +161,8 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
   return {
     name: 'request',
     title: 'Request',
-    toolbar: false,
-    key: 'r',
+    menu: { key: 'r', rank: false },
+    recorded: { nothing: noRequest },
     collect(context) {
       const request = context.first('request');
       if (request === undefined) return null;
@@ -184,8 +184,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
       };
     },
     data: dataOf,
-    empty: noRequest,
-    present: presentRequest,
-    draw: drawRequest,
+    rows: presentRequest,
+    view: { model: drawRequest },
   };
 }

@@ -1,9 +1,7 @@
 /** What the page shows besides the rows: the trace, without non-matching routes if it is long, and the routes that the filter leaves. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import type { RouteGroup, RoutingData } from './data.ts';
-import { addressOf } from '../shared/rows.ts';
-import { firstRows } from '../../render/rows-page.ts';
-import { findOf } from '../shared/find-field.ts';
+import { addressOf, findOf, firstRows } from '../../render/rows-page.ts';
 import { nearestFirst } from '../../view-helpers/route-rows.ts';
 
 /** In traces with more rows, non-matching ones are left out. */

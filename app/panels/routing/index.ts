@@ -206,25 +206,29 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
   return {
     name: 'routing',
     title: 'Routing',
-    key: 'o',
-    toolbar: false,
-    facts: { layer: 'middleware calls' },
+    menu: {
+      key: 'o',
+      rank: false,
+      summary(data) {
+        if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
+        if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };
+        return null;
+      },
+    },
+    recorded: {
+      facts: { layer: 'middleware calls' },
+      nothing: {
+        what: 'No middleware or route ran for this request.',
+        why: 'The response was sent, or the request was refused, before Express began to route it.',
+      },
+      shared(context) {
+        const table = context.last('routing')?.table ?? null;
+        return table === null ? null : sharedOf(table);
+      },
+    },
     collect,
-    shared(context) {
-      const table = context.last('routing')?.table ?? null;
-      return table === null ? null : sharedOf(table);
-    },
     data: (from) => (from.collected === null ? null : new DerivedRouting(from.collected, from)),
-    empty: () => ({
-      what: 'No middleware or route ran for this request.',
-      why: 'The response was sent, or the request was refused, before Express began to route it.',
-    }),
-    present: presentRouting,
-    draw: drawRouting,
-    summary(data) {
-      if (data.redirect !== null) return { text: String(data.redirect.status), tone: 'plain' };
-      if (data.allow.length > 0) return { text: 'wrong method', tone: 'warn' };
-      return null;
-    },
+    rows: presentRouting,
+    view: { model: drawRouting },
   };
 }

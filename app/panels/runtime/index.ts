@@ -59,17 +59,22 @@ function collect(context: Context): KeptRuntime | null {
 export const runtimePanel: Panel<RuntimeData, KeptRuntime> = {
   name: 'runtime',
   title: 'Runtime',
-  group: 'process',
-  key: 'u',
-  toolbar: { rank: 81, label: 'memory' },
+  menu: {
+    group: 'process',
+    key: 'u',
+    rank: 81,
+    label: 'memory',
+    summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
+      text: `${numberHelpers.durationText(cpuUserMs + cpuSystemMs)} CPU`,
+      tone: totals.blockedMs >= BLOCKED_MS ? 'warn' : 'plain',
+    }),
+  },
+  recorded: {
+    spans: (kept, { profile }) => processSpans(kept, profile.token),
+    nothing: { what: 'The process was not watched during this request.' },
+  },
   collect,
   data: dataOf,
-  spans: (kept, { profile }) => processSpans(kept, profile.token),
-  summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
-    text: `${numberHelpers.durationText(cpuUserMs + cpuSystemMs)} CPU`,
-    tone: totals.blockedMs >= BLOCKED_MS ? 'warn' : 'plain',
-  }),
-  empty: () => ({ what: 'The process was not watched during this request.' }),
-  present: presentRuntime,
-  draw: drawRuntime,
+  rows: presentRuntime,
+  view: { model: drawRuntime },
 };

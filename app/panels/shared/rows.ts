@@ -1,14 +1,5 @@
-/** Rows, times and addresses that several panels need. */
+/** Rows and times that several panels need. */
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-
-/** `?panel=logs&level=warn`: an address on the same page; empty values are left out. */
-export function addressOf(panel: string, query: Readonly<Record<string, string | number | null>>): string {
-  const search = new URLSearchParams({ panel });
-  for (const [name, value] of Object.entries(query)) {
-    if (value !== null && value !== '') search.set(name, String(value));
-  }
-  return `?${search.toString()}`;
-}
 
 /** To the microsecond: pages round once, when they show it. */
 export function round(ms: number): number {

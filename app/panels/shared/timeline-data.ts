@@ -1,7 +1,7 @@
 /** What the timeline is derived to, and what its page and that of the overview read of a span. */
 import type { SpanKind, SpanPart } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { addressOf } from './rows.ts';
+import { addressOf } from '../../render/rows-page.ts';
 
 export interface Span {
   kind: SpanKind;

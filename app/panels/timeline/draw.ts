@@ -2,14 +2,12 @@
 import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
 import { type TimelineData, endOf, legendOf, type Span, spanHref } from '../shared/timeline-data.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf } from '../shared/rows.ts';
-import { firstRows } from '../../render/rows-page.ts';
+import { addressOf, findOf, firstRows } from '../../render/rows-page.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Axis, axisOf } from '../shared/time-axis.ts';
 import { withCalled } from './called.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
 import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from '../shared/span-rows.ts';
-import { findOf } from '../shared/find-field.ts';
 
 /** Kinds that the form can hide. */
 const FILTERS = (Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => ({

@@ -62,13 +62,13 @@ function dataOf({ profile, spans }: RecordReader): TimelineData {
 export const timelinePanel: Panel<TimelineData> = {
   name: 'timeline',
   title: 'Timeline',
-  key: 't',
-  toolbar: { rank: 0 },
-  showsCalled: true,
-  facts: { layer: 'middleware calls', query: 'queries', call: 'calls', view: 'views' },
+  menu: {
+    key: 't',
+    rank: 0,
+    summary: ({ totalMs }) => ({ text: numberHelpers.durationText(totalMs), tone: 'plain' }),
+  },
+  recorded: { nothing: { what: 'No time was recorded.' } },
   data: dataOf,
-  summary: ({ totalMs }) => ({ text: numberHelpers.durationText(totalMs), tone: 'plain' }),
-  empty: () => ({ what: 'No time was recorded.' }),
-  present: presentTimeline,
-  draw: drawTimeline,
+  rows: presentTimeline,
+  view: { showsCalled: true, model: drawTimeline },
 };

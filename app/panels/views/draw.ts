@@ -1,10 +1,9 @@
 /** What the page shows besides the rows: the call tree, the sum of each template, locals. */
 import type { PanelPage } from '../../profiler/panel.ts';
-import { addressOf, round } from '../shared/rows.ts';
-import { firstRows } from '../../render/rows-page.ts';
+import { addressOf, findOf, firstRows } from '../../render/rows-page.ts';
+import { round } from '../shared/rows.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
 import { readTemplateError, type TemplateError } from './template-error.ts';
-import { findOf } from '../shared/find-field.ts';
 
 export interface ViewRow {
   view: ViewEntry;

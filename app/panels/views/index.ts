@@ -60,22 +60,24 @@ function viewSpans({ views, unkept }: ViewsData, endMs: number): SpanDraft[] {
 export const viewsPanel: Panel<ViewsData> = {
   name: 'views',
   title: 'Views',
-  key: 'v',
-  toolbar: { rank: 80 },
-  facts: { view: 'renders' },
-  spanKind: 'view',
-  spans: (kept, { endMs }) => viewSpans(kept, endMs),
-  reads: ['view'],
+  menu: {
+    key: 'v',
+    rank: 80,
+    summary: ({ totals, views }) => ({
+      text: numberHelpers.count(totals.views),
+      tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
+      count: totals.views,
+    }),
+  },
+  recorded: {
+    facts: { view: 'renders' },
+    spans: (kept, { endMs }) => viewSpans(kept, endMs),
+    nothing: {
+      what: 'This request rendered no view.',
+      why: 'Every view engine of Express is watched. Partials: EJS, Handlebars and Pug, and Eta if it was passed to the profiler.',
+    },
+  },
   data: dataOf,
-  summary: ({ totals, views }) => ({
-    text: numberHelpers.count(totals.views),
-    tone: views.some(({ error }) => error !== null) ? 'bad' : 'plain',
-    count: totals.views,
-  }),
-  empty: () => ({
-    what: 'This request rendered no view.',
-    why: 'Every view engine of Express is watched. Partials: EJS, Handlebars and Pug, and Eta if it was passed to the profiler.',
-  }),
-  present: presentViews,
-  draw: drawViews,
+  rows: presentViews,
+  view: { kind: 'view', model: drawViews },
 };

@@ -7,7 +7,7 @@ import { createProfiler } from '../../../app/compose/create-profiler.ts';
 import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 import { until } from '../../support/waiting.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -15,7 +15,7 @@ const SAME = { 'sec-fetch-site': 'same-origin' };
 
 describe('actions of the profiler', () => {
   let fixture: PageFixture;
-  const server = usePagesEach(() => (fixture = createPageFixture(samplePanels())));
+  const server = usePagesEach(() => (fixture = createPageFixture(samplePanels(), { rules: [sampleRule] })));
 
   async function post(
     action: string,

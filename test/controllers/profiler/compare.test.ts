@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
 import type { Context } from '../../../app/profiler/context.ts';
+import type { FindingRule } from '../../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../../app/profiler/panel.ts';
 import { everyPanel } from '../../support/every-page.ts';
 import { addBusyPage, addCrowd, call, lasting, layer, log, query } from '../../support/observed-samples.ts';
@@ -10,19 +11,26 @@ import { createPageFixture, type PageFixture, type Recorded } from '../../suppor
 const SLOW = 'select * from "products" where "id" = $1 limit $2';
 
 /** Finds what runs more than ten queries. */
-const loops: Panel<number> = {
+const loops: FindingRule<{ loops: number }> = {
+  name: 'loops',
+  needs: ['loops'],
+  labels: ['N+1'],
+  why: 'It loops.',
+  fix: 'Ask once.',
+  find: ({ loops: count }) =>
+    count > 10 ? [{ severity: 'bad', sentence: `${count} × the same`, panel: 'database', anchor: 'g1' }] : [],
+};
+const loopsPanel: Panel<number> = {
   name: 'loops',
   title: 'Loops',
   collect: (context) => context.all('query').length,
-  findings: (count) =>
-    count > 10
-      ? [{ label: 'N+1', severity: 'bad', sentence: `${count} × the same`, panel: 'database', anchor: 'g1' }]
-      : [],
 };
 
 describe('the comparison of two profiles', () => {
   let fixture: PageFixture;
-  const server = usePagesEach(() => (fixture = createPageFixture([...everyPanel(), loops])));
+  const server = usePagesEach(
+    () => (fixture = createPageFixture([...everyPanel(), loopsPanel], { rules: [loops] })),
+  );
 
   const get = (path: string): Promise<Response> => fetch(`${server.address}/_profiler/${path}`);
   async function page(path: string, status = 200): Promise<CheerioAPI> {
@@ -362,7 +370,7 @@ describe('the comparison of two profiles', () => {
   });
 
   it('shows the rest where a panel can’t be compared', async () => {
-    const panels = [...everyPanel(), { name: 'odd', title: 'Odd', collect: () => 1, present: () => { throw new Error('no'); } }]; // prettier-ignore
+    const panels = [...everyPanel(), { name: 'odd', title: 'Odd', collect: () => 1, rows: () => { throw new Error('no'); } }]; // prettier-ignore
     const odd = createPageFixture(panels);
     const other = await servePages(odd.pages, { renderPage: odd.services.renderPage });
     try {

@@ -6,7 +6,7 @@ import { createProfilerControllers } from '../../../app/controllers/profiler/ind
 import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer, withPages } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 
 interface Answer {
   status: number;
@@ -40,7 +40,7 @@ function ask(
 }
 
 describe('addresses of the profiler', () => {
-  const fixture = createPageFixture(samplePanels());
+  const fixture = createPageFixture(samplePanels(), { rules: [sampleRule] });
   let server: PageServer;
   let token = '';
 

@@ -5,7 +5,7 @@ import { createProfiler } from '../../../app/compose/create-profiler.ts';
 import { createMemoryStore } from '../../support/memory-store.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 
 const FRONT_END = 'http://localhost:5173';
 const BAR = { 'x-hindsight-toolbar': '1' };
@@ -21,7 +21,7 @@ describe('a separate front end', () => {
   let server: PageServer;
 
   async function open(frontEnds: readonly string[]): Promise<string> {
-    fixture = createPageFixture(samplePanels(), { frontEnds });
+    fixture = createPageFixture(samplePanels(), { rules: [sampleRule], frontEnds });
     server = await servePages(fixture.pages);
     return (await fixture.record({ headers: ['Accept', 'text/html'] })).token;
   }

@@ -5,7 +5,7 @@ import type { StoreItem } from '../../../app/profiler/store.ts';
 import { itemOf } from '../../storage/store-contract.ts';
 import { usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 
 const DOCUMENT = ['Sec-Fetch-Dest', 'document', 'Sec-Fetch-Site', 'same-origin'];
 const asked = (by: string): string[] => [
@@ -16,15 +16,20 @@ describe('the list', () => {
   let fixture: PageFixture;
   const server = usePagesEach(
     () =>
-      (fixture = createPageFixture([
-        ...samplePanels(),
-        {
-          name: 'logs',
-          title: 'Logs',
-          searched: ['message'],
-          collect: (context) => ({ lines: [{ message: `shipped ${context.first('request')?.url ?? ''}` }] }),
-        },
-      ])),
+      (fixture = createPageFixture(
+        [
+          ...samplePanels(),
+          {
+            name: 'logs',
+            title: 'Logs',
+            recorded: { searched: ['message'] },
+            collect: (context) => ({
+              lines: [{ message: `shipped ${context.first('request')?.url ?? ''}` }],
+            }),
+          },
+        ],
+        { rules: [sampleRule] },
+      )),
   );
 
   async function page(query = ''): Promise<CheerioAPI> {

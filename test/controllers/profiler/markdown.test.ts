@@ -4,7 +4,7 @@ import { marked } from 'marked';
 import { openWorld } from '../../support/every-page.ts';
 import { withPages } from '../../support/page-client.ts';
 import { createPageFixture } from '../../support/page-fixture.ts';
-import { HOSTILE, samplePanels } from '../../support/page-samples.ts';
+import { HOSTILE, samplePanels, sampleRule } from '../../support/page-samples.ts';
 
 /** Names of the elements that a renderer makes of it, without those that break a long value or fence it otherwise. */
 function structure(markdown: string): string[] {
@@ -86,7 +86,7 @@ describe('a profile as Markdown', () => {
   });
 
   it('is answered as Markdown, with the headers of every page, also to HEAD', async () => {
-    const fixture = createPageFixture(samplePanels());
+    const fixture = createPageFixture(samplePanels(), { rules: [sampleRule] });
     const { token } = await fixture.record();
     await withPages(fixture.pages, async ({ address }) => {
       for (const method of ['GET', 'HEAD']) {
@@ -100,7 +100,7 @@ describe('a profile as Markdown', () => {
   });
 
   it('is refused for an unknown token or panel, and for a panel given twice', async () => {
-    const fixture = createPageFixture(samplePanels());
+    const fixture = createPageFixture(samplePanels(), { rules: [sampleRule] });
     const { token } = await fixture.record();
     await withPages(fixture.pages, async ({ address }) => {
       const status = async (path: string): Promise<number> => (await fetch(address + path)).status;
@@ -120,7 +120,7 @@ describe('a profile as Markdown', () => {
         name: 'broken',
         title: 'Broken',
         collect: () => data,
-        present: () => {
+        rows: () => {
           throw new Error('no');
         },
       },
@@ -128,7 +128,7 @@ describe('a profile as Markdown', () => {
         name: 'own',
         title: 'Own',
         collect: () => data,
-        present: ({ reads }: typeof data) => ({
+        rows: ({ reads }: typeof data) => ({
           figures: [{ label: 'Reads', value: reads.length }],
           sections: [],
         }),

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { withPages } from '../../support/page-client.ts';
 import { createPageFixture } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 
 describe('the newer and the older request', () => {
   it('are led to at the same panel, without error pages and pages of the profiler, and end where there is none', async () => {
-    const fixture = createPageFixture(samplePanels());
+    const fixture = createPageFixture(samplePanels(), { rules: [sampleRule] });
     const tokens: string[] = [];
     // Several begin within one millisecond.
     for (let index = 0; index < 5; index++) {

@@ -8,7 +8,7 @@ import { createPages } from '../../../app/routes/profiler.ts';
 import { createProfilerControllers } from '../../../app/controllers/profiler/index.ts';
 import { withPages, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 
 const panels: Panel[] = [
   ...samplePanels(),
@@ -33,7 +33,7 @@ const panels: Panel[] = [
 
 describe('pages of the profiler', () => {
   let fixture: PageFixture;
-  const server = usePagesEach(() => (fixture = createPageFixture(panels)));
+  const server = usePagesEach(() => (fixture = createPageFixture(panels, { rules: [sampleRule] })));
 
   const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
     fetch(`${server.address}${path}`, { redirect: 'manual', headers });

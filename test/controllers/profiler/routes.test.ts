@@ -5,11 +5,11 @@ import { trendOf } from '../../../app/controllers/profiler/trend.ts';
 import type { Context } from '../../../app/profiler/context.ts';
 import { usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, type PageFixture, type Recorded } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 
 describe('the pages of routes', () => {
   let fixture: PageFixture;
-  const server = usePagesEach(() => (fixture = createPageFixture(samplePanels())));
+  const server = usePagesEach(() => (fixture = createPageFixture(samplePanels(), { rules: [sampleRule] })));
 
   const get = (path: string): Promise<Response> => fetch(`${server.address}/_profiler/${path}`);
   async function page(path: string): Promise<CheerioAPI> {

@@ -8,7 +8,7 @@ import type { HindsightError } from '../../../app/errors.ts';
 import { close, listen } from '../../support/listen.ts';
 import { servePages, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
-import { samplePanels } from '../../support/page-samples.ts';
+import { samplePanels, sampleRule } from '../../support/page-samples.ts';
 import type { ProfileIndex } from '../../../app/profiler/profile-index.ts';
 import { until } from '../../support/waiting.ts';
 
@@ -29,7 +29,7 @@ const TIMING = {
 describe('the browser’s timing', () => {
   let fixture: PageFixture;
   const server = usePagesEach(
-    () => (fixture = createPageFixture(samplePanels(), { frontEnds: [FRONT_END] })),
+    () => (fixture = createPageFixture(samplePanels(), { rules: [sampleRule], frontEnds: [FRONT_END] })),
   );
   let token: string;
   beforeEach(async () => {

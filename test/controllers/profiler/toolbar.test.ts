@@ -134,8 +134,8 @@ describe('what the toolbar asks for', () => {
       name,
       title: name,
       collect: () => ({ some: 'data' }),
-      summary: () => ({ text: '12 of 40', tone: 'warn' }),
-      ...(present === undefined ? {} : { present }),
+      menu: { summary: () => ({ text: '12 of 40', tone: 'warn' }) },
+      ...(present === undefined ? {} : { rows: present }),
     });
     await server.close();
     await open([

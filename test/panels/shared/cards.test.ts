@@ -37,7 +37,7 @@ async function previews(more: (context: Context) => void): Promise<Record<string
     panels.flatMap((panel): [string, Card][] => {
       const data = profile.panels[panel.name]?.data ?? null;
       if (data === null) return [];
-      const rows = panel.present?.(data, { profile, amendments: {} });
+      const rows = panel.rows?.(data, { profile, amendments: {} });
       return rows === undefined ? [] : [[panel.name, rowsCard(rows)]];
     }),
   );

@@ -1,0 +1,160 @@
+/** A panel of one kind of facts: a list in the order in which they were recorded, with totals and, for work, spans on the timeline. */
+import type { FactName, Facts } from '../../profiler/facts.ts';
+import type { EmptyState, Panel, PanelMenu, PresentFrom } from '../../profiler/panel.ts';
+import type { PanelSummary } from '../../profiler/profile.ts';
+import type { FactReader } from '../../profiler/recorded-facts.ts';
+import type { Field, Figure, Presentation, Row, Section } from '../../profiler/rows.ts';
+import { type SpanDraft, shorten, workSpan } from '../../profiler/span.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { rowsSummary } from '../../render/rows-summary.ts';
+import { totalMs } from './rows.ts';
+
+/** `items`: the facts as recorded. */
+export type ListData<Item, More = object> = { items: readonly Item[] } & More;
+
+export interface ListPanel<Name extends FactName, More extends object> {
+  name: string;
+  title: string;
+  fact: Name;
+  /** Its plural noun: `mails`. */
+  noun: string;
+  menu: Omit<PanelMenu, 'summary'>;
+  searched: readonly string[];
+  nothing: EmptyState;
+  /** The ids of its rows are this letter and a number from 1 on. */
+  letter: string;
+  /** Of the list; `id` is that of its element. */
+  section: Omit<Section, 'rows' | 'card'> & Partial<Pick<Section, 'card'>>;
+  /** Labels of the totals of work: how much, how long. */
+  totals?: [count: string, time: string];
+  /** Totals after these. */
+  figures?(data: ListData<Facts[Name], More>, from: Pick<PresentFrom, 'profile'>): readonly Figure[];
+  /** Text on the timeline; absent: its facts take no time. */
+  span?(item: Facts[Name]): string;
+  /** What a row of work has apart from time, place and failure. */
+  row(item: Facts[Name], index: number, data: ListData<Facts[Name], More>): Omit<Row, 'id'>;
+  /** Rows below the row of an item, such as the text of a mail. */
+  below?(item: Facts[Name], id: string): readonly Row[];
+  /** Derived from all items, or from other facts; null: nothing. */
+  more?(record: FactReader): More | null;
+  /** Other kinds of facts that `more` reads, each with a plural noun. */
+  facts?: Readonly<Record<string, string>>;
+  /** Sections above and below the list. */
+  sections?(data: ListData<Facts[Name], More>): { above?: readonly Section[]; below?: readonly Section[] };
+  /** Spans of what is past the recording limit. */
+  moreSpans?(data: ListData<Facts[Name], More>): readonly SpanDraft[];
+  /** Its menu, as far as its first figure and the worst tone of its rows do not say it. */
+  summary?(data: ListData<Facts[Name], More>): Partial<PanelSummary>;
+}
+
+interface Work {
+  startMs: number;
+  durationMs: number | null;
+  error?: string | null;
+  caller?: string | null;
+  /** Index of the item around it. */
+  inside?: number | null;
+}
+
+function isWork(item: object): item is Work {
+  return 'startMs' in item && 'durationMs' in item;
+}
+
+function worksIn(items: readonly object[]): Work[] {
+  return items.filter(isWork);
+}
+
+/** What all work has; work that failed is bad. */
+function workRow({ startMs, durationMs, error = null, caller = null }: Work, own: Omit<Row, 'id'>): Row {
+  const fields: Field[] = [
+    { label: 'Start', value: startMs, unit: 'at' },
+    ...(own.fields ?? []),
+    { label: 'Error', value: error },
+  ];
+  return {
+    number: durationMs,
+    tone: error !== null ? 'bad' : durationMs === null ? 'warn' : 'plain',
+    place: caller,
+    ...own,
+    badges: [...(error === null || own.badges?.includes('failed') ? [] : ['failed']), ...(own.badges ?? [])],
+    fields,
+  };
+}
+
+export function listPanel<Name extends FactName, More extends object = object>(
+  list: ListPanel<Name, More>,
+): Panel<ListData<Facts[Name], More>> {
+  type Data = ListData<Facts[Name], More>;
+  const { name, title, fact, letter, section, totals } = list;
+
+  function rowsOf(data: Data): Row[] {
+    return data.items.flatMap((item, index) => {
+      const id = `${letter}${index + 1}`;
+      const own = list.row(item, index, data);
+      const row = isWork(item as object) ? workRow(item as Work, own) : own;
+      return [{ ...row, id }, ...(list.below?.(item, id) ?? [])];
+    });
+  }
+
+  function present(data: Data, from: Pick<PresentFrom, 'profile'>): Presentation {
+    const rows = rowsOf(data);
+    const works = worksIn(data.items as readonly object[]);
+    const failed = rows.filter(({ badges }) => badges?.includes('failed')).length;
+    const { above = [], below = [] } = list.sections?.(data) ?? {};
+    const counted: Figure[] =
+      totals === undefined
+        ? []
+        : [
+            { label: totals[0], value: data.items.length, compare: 'cost' },
+            { label: totals[1], value: totalMs(works), unit: 'ms', compare: 'cost' },
+            { label: 'Failed', value: failed, tone: failed > 0 ? 'bad' : 'plain' },
+          ];
+    return {
+      figures: [...counted, ...(list.figures?.(data, from) ?? [])],
+      sections: [...above, { card: 'in order', ...section, rows }, ...below],
+    };
+  }
+
+  return {
+    name,
+    title,
+    data(record) {
+      const items = record.all(fact);
+      const more = list.more?.(record) ?? null;
+      return items.length === 0 && more === null ? null : ({ items, ...more } as Data);
+    },
+    rows: present,
+    menu: {
+      ...list.menu,
+      summary(data, profile) {
+        const count = data.items.length;
+        const shown = rowsSummary(present(data, { profile })) ?? {
+          text: numberHelpers.count(count),
+          tone: 'plain',
+        };
+        return { count, ...shown, ...list.summary?.(data) };
+      },
+    },
+    recorded: {
+      facts: { [fact]: list.noun, ...list.facts },
+      searched: list.searched,
+      nothing: list.nothing,
+      spans(data, { endMs }) {
+        const drafts: SpanDraft[] = [];
+        for (const [index, item] of data.items.entries()) {
+          if (list.span === undefined || !isWork(item as object)) continue;
+          const work = item as Work;
+          const around = typeof work.inside === 'number' ? drafts[work.inside] : undefined;
+          drafts.push({
+            ...workSpan(work, endMs),
+            label: shorten(list.span(item), 100),
+            panel: name,
+            anchor: `${letter}${index + 1}`,
+            ...(around === undefined ? {} : { inside: around }),
+          });
+        }
+        return [...drafts, ...(list.moreSpans?.(data) ?? [])];
+      },
+    },
+  };
+}
