@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Context } from '../../app/profiler/context.ts';
 import { createDeferredStore, type DeferredStore } from '../../app/profiler/deferred-store.ts';
+import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
@@ -32,12 +33,6 @@ describe('profiles', () => {
           name: 'marked',
           title: 'Marked',
           collect: (context) => context.first('request')?.url ?? '',
-          findings(url) {
-            mine.push(url);
-            return url.includes('bad')
-              ? [{ label: 'bad', severity: 'bad', sentence: url, panel: 'marked' }]
-              : [];
-          },
         } satisfies Panel<string>,
         {
           name: 'request',
@@ -56,6 +51,19 @@ describe('profiles', () => {
             return null;
           },
         },
+      ],
+      rules: [
+        {
+          name: 'bad',
+          needs: ['marked'],
+          labels: ['bad'],
+          why: 'It is bad.',
+          fix: 'Be good.',
+          find({ marked: url }) {
+            mine.push(url);
+            return url.includes('bad') ? [{ severity: 'bad', sentence: url }] : [];
+          },
+        } satisfies FindingRule<{ marked: string }>,
       ],
       redactor: createRedactor(),
       nextToken: () => (++token).toString(16).padStart(6, '0'),
