@@ -1,5 +1,5 @@
 /**
- * `npm run stress -- secrets [--places=log,SQL]`: plants each example of SECURITY.md's table in each place that a request can carry it, through the
+ * `npm run stress -- secrets [--places=log,SQL]`: plants each example of docs/masking.md's table in each place that a request can carry it, through the
  * whole service on a real PostgreSQL and Redis, and looks for it in everything that the profiler stores, shows or writes: rows, pages,
  * JSON, Markdown, HAR, the command line, the MCP server, the files of VAR_DIR and its own output. Prints what was found; ends with 1 if that is anything.
  */

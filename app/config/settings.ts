@@ -69,8 +69,7 @@ export const serviceSettings = {
     name: 'WEB_CONCURRENCY',
     read: wholeNumber(1, MOST_WORKERS),
     fallback: 1,
-    meaning:
-      'processes that share the port and the database ([docs/service/scaling.md](docs/service/scaling.md))',
+    meaning: 'processes that share the port and the database ([scaling](service/scaling.md))',
   }),
   domain: setting({
     name: 'APP_DOMAIN',
@@ -240,7 +239,7 @@ export const profilerSettings = {
       'a folder of the project below the user’s folder for caches; in the service `VAR_DIR/profiles`',
     mayBeEmpty: true,
     meaning:
-      'folder in which all processes of the application keep their profiles; an empty value keeps them in the memory of each process ([docs/storage.md](docs/storage.md))',
+      'folder in which all processes of the application keep their profiles; an empty value keeps them in the memory of each process ([storage](storage.md))',
   }),
   cpu: setting<'off' | 'ask' | 'auto' | null>({
     name: 'PROFILER_CPU',
@@ -248,7 +247,7 @@ export const profilerSettings = {
     fallback: null,
     defaultText: '`auto`; in a host `off` where `NODE_ENV=production`',
     meaning:
-      'which requests get a CPU profile ([docs/guides/cpu.md](docs/guides/cpu.md)): `ask`, those requested by a form or a header; `auto`, also the next one to an address that blocked the event loop; `off`, none',
+      'which requests get a CPU profile ([how](guides/cpu.md)): `ask`, those requested by a form or a header; `auto`, also the next one to an address that blocked the event loop; `off`, none',
   }),
   editor: setting({
     name: 'PROFILER_EDITOR',
@@ -270,7 +269,7 @@ export const profilerSettings = {
     read: onOff,
     fallback: true,
     meaning:
-      'whether HTML pages get the toolbar ([docs/guides/toolbar.md](docs/guides/toolbar.md)); in a host by default off where `NODE_ENV=production`',
+      'whether HTML pages get the toolbar ([toolbar](guides/toolbar.md)); in a host by default off where `NODE_ENV=production`',
   }),
   toolbarOrigins: setting({
     name: 'PROFILER_TOOLBAR_ORIGINS',
@@ -284,7 +283,7 @@ export const profilerSettings = {
     fallback: null,
     defaultText: 'the platform’s variable, such as `HEROKU_SLUG_COMMIT`, else the Git commit',
     meaning:
-      'name of the release, such as a commit or `v41`: profiles show it, and the list finds it ([how](docs/guides/list.md#the-release)); an empty value stores none',
+      'name of the release, such as a commit or `v41`: profiles show it, and the list finds it ([how](guides/list.md#the-release)); an empty value stores none',
     mayBeEmpty: true,
   }),
   serverTiming: setting({
@@ -299,14 +298,14 @@ export const profilerSettings = {
     read: hostNamesOrAll,
     fallback: [],
     meaning:
-      'hosts whose outgoing calls carry the trace of their request (`traceparent`): `localhost`, `.example.com` for a domain with its subdomains, `*` for all. None by default, because it changes what the application sends ([docs/guides/opentelemetry.md](docs/guides/opentelemetry.md#one-trace-over-services))',
+      'hosts whose outgoing calls carry the trace of their request (`traceparent`): `localhost`, `.example.com` for a domain with its subdomains, `*` for all. None by default, because it changes what the application sends ([OpenTelemetry](guides/opentelemetry.md#one-trace-over-services))',
   }),
   otlp: setting({
     name: 'PROFILER_OTLP',
     read: onOff,
     fallback: false,
     meaning:
-      'whether profiles are also sent to an OpenTelemetry collector, as traces and logs; the `OTEL_…` settings below say how ([docs/guides/opentelemetry.md](docs/guides/opentelemetry.md)). Without it those have no effect, so an application with its own OpenTelemetry SDK does not export twice',
+      'whether profiles are also sent to an OpenTelemetry collector, as traces and logs; the `OTEL_…` settings below say how ([OpenTelemetry](guides/opentelemetry.md)). Without it those have no effect, so an application with its own OpenTelemetry SDK does not export twice',
   }),
   otlpEndpoint: setting({
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
@@ -338,8 +337,7 @@ export const profilerSettings = {
     read: text,
     fallback: null,
     defaultText: '`unknown_service:node`',
-    meaning:
-      'name of the service in OpenTelemetry ([docs/guides/opentelemetry.md](docs/guides/opentelemetry.md))',
+    meaning: 'name of the service in OpenTelemetry ([OpenTelemetry](guides/opentelemetry.md))',
   }),
   resourceAttributes: setting<string | null>({
     name: 'OTEL_RESOURCE_ATTRIBUTES',
@@ -352,7 +350,7 @@ export const profilerSettings = {
     read: oneOf('off', 'safe', 'all'),
     fallback: 'safe',
     meaning:
-      'which recorded requests an [agent](docs/guides/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off`: no request is sent again, not from the pages either; these send any method, after a confirmation',
+      'which recorded requests an [agent](guides/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off`: no request is sent again, not from the pages either; these send any method, after a confirmation',
   }),
 } satisfies SettingsTable;
 

@@ -1,15 +1,15 @@
-/** Holds each row of the tables in SECURITY.md: what is masked, and what is not. */
+/** Holds each row of the tables in docs/masking.md: what is masked, and what is not. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../app/paths.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
-import { examplesOf } from '../support/security-table.ts';
+import { examplesOf } from '../support/masking-table.ts';
 import { cpuMsOf } from '../support/waiting.ts';
 
 const redactor = createRedactor();
 const MASK = '[masked]';
-const security = readFileSync(join(packageRoot(), 'SECURITY.md'), 'utf8');
+const security = readFileSync(join(packageRoot(), 'docs/masking.md'), 'utf8');
 
 /** As it may stand in a profile: alone, in a line, and as the value that JSON makes of it. */
 function shownOf(text: string): string[] {
@@ -25,7 +25,7 @@ function shownOf(text: string): string[] {
   return shown;
 }
 
-describe('what SECURITY.md says of masking', () => {
+describe('what docs/masking.md says of masking', () => {
   const promised = examplesOf(security, 'What is masked', 'Kind');
   const others = examplesOf(security, 'What is masked', 'Not masked');
 

@@ -448,7 +448,7 @@ describe('secrets in every place', () => {
       }
   });
 
-  it('of each kind in SECURITY.md are found nowhere, wherever they stand', async () => {
+  it('of each kind in docs/masking.md are found nowhere, wherever they stand', async () => {
     const planted: { plants: readonly Plant[]; token: string }[] = [];
     const found: string[] = [];
     capture();

@@ -1,5 +1,5 @@
 /**
- * Each example of SECURITY.md's table, with a secret of its own, in each place that a request can carry it. A place takes a few texts
+ * Each example of docs/masking.md's table, with a secret of its own, in each place that a request can carry it. A place takes a few texts
  * per request; those in which the handler spills them get them from here, not from the request, so that only that place holds them.
  */
 import { execFile } from 'node:child_process';
@@ -16,7 +16,7 @@ import type { Services } from '../../app/service.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { FindingRule, Panel } from '../../app/index.ts';
 import { runJobs } from './planted-jobs.ts';
-import { examplesOf, type Example } from './security-table.ts';
+import { examplesOf, type Example } from './masking-table.ts';
 
 export interface Plant {
   place: string;
@@ -260,7 +260,7 @@ export interface Planting {
 
 /** Every request of the matrix. `every`: only each n-th example of a place, another one in each place. */
 export function plantings({ every = 1 }: { every?: number } = {}): Planting[] {
-  const security = readFileSync(join(packageRoot(), 'SECURITY.md'), 'utf8');
+  const security = readFileSync(join(packageRoot(), 'docs/masking.md'), 'utf8');
   const examples = examplesOf(security, 'What is masked', 'Kind');
   return PLACES.flatMap((place, number) => {
     const { takes = () => true, most = 20 } = place;

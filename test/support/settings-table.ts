@@ -1,4 +1,4 @@
-/** The README's table of settings, made from the tables in app/config/settings.ts and laid out as the formatter does. */
+/** The table of settings in docs/configuration.md, made from the tables in app/config/settings.ts and laid out as the formatter does. */
 import {
   derivedSettings,
   hostSettings,
@@ -42,9 +42,9 @@ function settingsTable(): string {
   return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('');
 }
 
-/** The README with its table as it should be. Throws where it has no place for one. */
-export function withSettingsTable(readme: string): string {
-  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (begin === -1 || end === -1) throw new Error(`The README needs ${BEGIN.trim()} and ${END.trim()}.`);
-  return readme.slice(0, begin + BEGIN.length) + settingsTable() + readme.slice(end);
+/** The page with its table as it should be. Throws if it has no place for one. */
+export function withSettingsTable(page: string): string {
+  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
+  if (begin === -1 || end === -1) throw new Error(`The page needs ${BEGIN.trim()} and ${END.trim()}.`);
+  return page.slice(0, begin + BEGIN.length) + settingsTable() + page.slice(end);
 }

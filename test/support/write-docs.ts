@@ -2,4 +2,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { withSettingsTable } from './settings-table.ts';
 
-writeFileSync('README.md', withSettingsTable(readFileSync('README.md', 'utf8')));
+const page = 'docs/configuration.md';
+writeFileSync(page, withSettingsTable(readFileSync(page, 'utf8')));

@@ -1,4 +1,4 @@
-/** The tables of SECURITY.md that say what is masked -> examples with secrets in them. */
+/** The tables of docs/masking.md that say what is masked -> examples with secrets in them. */
 
 export interface Example {
   kind: string;
