@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -31,6 +31,7 @@ import {
 } from '../../../app/service/database/embedded-postgres/index.ts';
 import { withBuild } from '../../support/build.ts';
 import { clusterVarDir, endEmbedded, fillWithCluster, isAlive, openKnex } from '../../support/postgres.ts';
+import { until } from '../../support/waiting.ts';
 
 const USER_SCRIPT = fileURLToPath(new URL('../../support/embedded-user.mjs', import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -78,12 +79,6 @@ async function query(server: EmbeddedServer, sql: string): Promise<unknown> {
   }
 }
 
-async function until(condition: () => boolean | Promise<boolean>, withinMs: number): Promise<number> {
-  const started = Date.now();
-  while (!(await condition()) && Date.now() - started < withinMs) await sleep(20);
-  return Date.now() - started;
-}
-
 /** Processes whose command line names the folder. */
 function processesOf(folder: string): number[] {
   return readdirSync('/proc')
@@ -98,16 +93,32 @@ function processesOf(folder: string): number[] {
     .map(Number);
 }
 
-/** Resolves when no process names the folder any more, or when time is up, with the milliseconds that it took. */
-async function untilGone(folder: string, withinMs: number): Promise<number> {
-  const started = Date.now();
-  const passed = (): number => Date.now() - started;
-  // To look through all processes costs more than the rest of a test: it is done when those that were found have ended.
-  for (let left = processesOf(folder); left.length > 0 && passed() < withinMs; left = processesOf(folder)) {
+/** Resolves when no process names the folder any more. To look through all of them costs more than to ask for those that were found. */
+async function untilGone(folder: string): Promise<void> {
+  for (let left = processesOf(folder); left.length > 0; left = processesOf(folder)) {
     const seen = left;
-    await until(() => !seen.some(isAlive), withinMs - passed());
+    await until(() => !seen.some(isAlive), `processes of ${folder} have ended`);
   }
-  return passed();
+}
+
+const untilEnded = (pid: number): Promise<void> => until(() => !isAlive(pid), `process ${pid} has ended`);
+const untilExit = (child: ChildProcess): Promise<void> =>
+  until(() => child.signalCode !== null || child.exitCode !== null, 'the user has ended');
+
+/** Owned as the cluster around it. */
+function putPidFile(varDir: string, text: string): string {
+  const data = join(varDir, 'postgres', 'data');
+  const file = join(data, 'postmaster.pid');
+  const { uid, gid } = statSync(data);
+  writeFileSync(file, text);
+  if (isRoot) chownSync(file, uid, gid);
+  return file;
+}
+
+/** As the server writes it. */
+function pidFileOf(pid: number, varDir: string): string {
+  const folder = join(varDir, 'postgres');
+  return `${pid}\n${join(folder, 'data')}\n1700000000\n5432\n${join(folder, 'run')}\n\n  12345 67890\nready   \n`;
 }
 
 function runUser(varDir: string, env: Record<string, string> = {}): ChildProcess {
@@ -149,46 +160,34 @@ describe('embedded PostgreSQL', function () {
     for (const server of left) await server.stop();
     for (const server of left) await endEmbedded(server);
     // They go with the run's folder (run.ts): where many files were just deleted, ext4 takes long to make others.
-    for (const folder of folders.splice(0)) await untilGone(folder, 12_000);
+    for (const folder of folders.splice(0)) await untilGone(folder);
   });
 
-  it('makes a cluster in an empty folder and answers', async () => {
-    const varDir = join(freshFolder(), 'var');
-    const server = await start(varDir);
-    expect(await query(server, 'show server_version')).to.equal(undefined);
-    expect(
-      await query(server, `select current_setting('server_version_num')::int / 10000 as value`),
-    ).to.equal(18);
-    expect(await query(server, `select upper('äß') || current_setting('server_encoding') as value`)).to.match(
-      /^Ä.*UTF8$/,
-    );
-    expect(statSync(join(varDir, 'postgres')).mode & 0o777).to.equal(0o700);
-    expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
-  });
-
-  it('keeps the data from one start to the next', async () => {
-    const varDir = await clusterFolder();
-    const first = await start(varDir);
-    await query(first, 'create table kept as select 42 as value');
-    await endEmbedded(first);
-    expect(isAlive(first.pid)).to.equal(false);
-    expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
-  });
-
-  describe('that is looked at', () => {
+  describe('in a new folder with an odd name', () => {
     let varDir: string;
     let server: EmbeddedServer;
 
     before(async () => {
       process.env.API_KEY = 'a secret of the host';
-      varDir = await clusterVarDir();
+      varDir = join(freshFolder(), `it's "a" $HOME é`);
       server = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 }).finally(() => {
         delete process.env.API_KEY;
       });
     });
     after(async () => {
       await endEmbedded(server);
-      await untilGone(varDir, 12_000);
+      await untilGone(varDir);
+    });
+
+    it('makes a cluster and answers', async () => {
+      expect(
+        await query(server, `select current_setting('server_version_num')::int / 10000 as value`),
+      ).to.equal(18);
+      expect(
+        await query(server, `select upper('äß') || current_setting('server_encoding') as value`),
+      ).to.match(/^Ä.*UTF8$/);
+      expect(statSync(join(varDir, 'postgres')).mode & 0o777).to.equal(0o700);
+      expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
     });
 
     it('has the extensions that come with it', async () => {
@@ -235,35 +234,35 @@ describe('embedded PostgreSQL', function () {
       expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
     });
 
-    it('stays while one of them is there, and ends within 10 s after the last was killed', async () => {
+    it('stays while one of them is there, and ends after the last was killed', async () => {
       const varDir = await clusterFolder();
       const [first, second] = [await startUser(varDir, { LINGER: '0' }), await startUser(varDir)];
       expect(second.serverPid).to.equal(first.serverPid);
       first.child.kill('SIGKILL');
-      await until(() => first.child.signalCode !== null, 5000);
+      await untilExit(first.child);
       await sleep(500);
       expect(isAlive(first.serverPid)).to.equal(true);
       second.child.kill('SIGKILL');
-      expect(await untilGone(varDir, 12_000)).to.be.below(10_000);
+      await untilGone(varDir);
       expect(existsSync(join(varDir, 'postgres', 'data', 'postmaster.pid'))).to.equal(false);
       expect(readdirSync(join(varDir, 'postgres', 'run'))).to.deep.equal([]);
     });
 
     it('is there for a user that comes while it lingers', async () => {
       const varDir = await clusterFolder();
-      const { child, serverPid } = await startUser(varDir, { LINGER: '3' });
+      const { child, serverPid } = await startUser(varDir, { LINGER: '5' });
       child.kill('SIGTERM');
-      await until(() => child.signalCode !== null, 5000);
+      await untilExit(child);
       const second = await start(varDir);
       expect(second.pid).to.equal(serverPid);
-      await sleep(4500);
+      await sleep(6000);
       expect(isAlive(serverPid)).to.equal(true);
     });
 
     it("is not reached by a terminal's Ctrl-C", async () => {
       const { child, serverPid } = await startUser(await clusterFolder());
       process.kill(-(child.pid ?? 0), 'SIGINT');
-      await until(() => child.signalCode !== null || child.exitCode !== null, 5000);
+      await untilExit(child);
       await sleep(500);
       expect(isAlive(serverPid)).to.equal(true);
     });
@@ -279,7 +278,7 @@ describe('embedded PostgreSQL', function () {
       // Stopped, so that it can't start the server again.
       child.kill('SIGSTOP');
       process.kill(serverPid, 'SIGKILL');
-      await until(() => !isAlive(serverPid), 5000);
+      await untilEnded(serverPid);
       child.kill('SIGKILL');
       expect(existsSync(join(varDir, 'postgres', 'data', 'postmaster.pid'))).to.equal(true);
       expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
@@ -294,7 +293,7 @@ describe('embedded PostgreSQL', function () {
       await knex.raw('insert into kept values (42)');
       await server.stop();
       process.kill(server.pid, 'SIGKILL');
-      await until(() => !isAlive(server.pid), 5000);
+      await untilEnded(server.pid);
       await knex.destroy();
       expect(await query(await start(varDir), 'select value from kept')).to.equal(42);
     });
@@ -304,38 +303,24 @@ describe('embedded PostgreSQL', function () {
       const { uid, gid } = statSync(join(varDir, 'postgres', 'data'));
       const other = spawn('sleep', ['60'], { stdio: 'ignore', ...(isRoot ? { uid, gid } : {}) });
       children.push(other);
-      const file = join(varDir, 'postgres', 'data', 'postmaster.pid');
-      const socketFolder = join(varDir, 'postgres', 'run');
-      writeFileSync(
-        file,
-        `${other.pid}\n${dirname(file)}\n1700000000\n5432\n${socketFolder}\n\n  12345 67890\nready   \n`,
-      );
-      if (isRoot) chownSync(file, uid, gid);
+      putPidFile(varDir, pidFileOf(other.pid ?? 0, varDir));
       expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
       expect(other.exitCode).to.equal(null);
     });
 
     it('starts over one that a crash left empty', async () => {
       const varDir = await clusterFolder();
-      const data = join(varDir, 'postgres', 'data');
-      const file = join(data, 'postmaster.pid');
-      const { uid, gid } = statSync(data);
-      writeFileSync(file, '');
-      if (isRoot) chownSync(file, uid, gid);
-      utimesSync(file, 1_700_000_000, 1_700_000_000);
+      utimesSync(putPidFile(varDir, ''), 1_700_000_000, 1_700_000_000);
       expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
     });
 
     it('waits for the server that has just made one, and has not written to it yet', async () => {
       const varDir = await clusterFolder();
-      const data = join(varDir, 'postgres', 'data');
-      const { uid, gid } = statSync(data);
-      writeFileSync(join(data, 'postmaster.pid'), '');
-      if (isRoot) chownSync(join(data, 'postmaster.pid'), uid, gid);
+      const file = putPidFile(varDir, '');
       const starting = start(varDir);
       const log = (): string => readFileSync(join(varDir, 'postgres', 'postgres.log'), 'utf8');
-      await until(() => log().includes('"postmaster.pid" is empty'), 5000);
-      unlinkSync(join(data, 'postmaster.pid'));
+      await until(() => log().includes('"postmaster.pid" is empty'), 'a server has found it');
+      unlinkSync(file);
       expect(await query(await starting, 'select 1 as value')).to.equal(1);
     });
 
@@ -348,16 +333,14 @@ describe('embedded PostgreSQL', function () {
         ...(isRoot ? { uid, gid } : {}),
       });
       children.push(parent);
-      await sleep(300);
-      const dead = Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim());
-      expect(readFileSync(`/proc/${dead}/stat`, 'utf8')).to.contain(') Z');
-      const file = join(varDir, 'postgres', 'data', 'postmaster.pid');
-      const socketFolder = join(varDir, 'postgres', 'run');
-      writeFileSync(
-        file,
-        `${dead}\n${dirname(file)}\n1700000000\n5432\n${socketFolder}\n\n  12345 67890\nready   \n`,
+      const childrenOf = (): string =>
+        readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8');
+      const dead = (): number => Number(childrenOf().trim());
+      await until(
+        () => dead() > 0 && readFileSync(`/proc/${dead()}/stat`, 'utf8').includes(') Z'),
+        'the child has ended',
       );
-      if (isRoot) chownSync(file, uid, gid);
+      putPidFile(varDir, pidFileOf(dead(), varDir));
       expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
     });
 
@@ -365,7 +348,7 @@ describe('embedded PostgreSQL', function () {
       const server = await start(await clusterFolder());
       const before = server.pid;
       process.kill(before, 'SIGKILL');
-      await until(() => !isAlive(before), 5000);
+      await untilEnded(before);
       await server.ensure();
       expect(server.pid).to.not.equal(before);
       expect(await query(server, 'select 1 as value')).to.equal(1);
@@ -387,7 +370,7 @@ describe('embedded PostgreSQL', function () {
           // Ended by itself.
         }
       }
-      await until(() => !pids.some(isAlive), 5000);
+      await until(() => !pids.some(isAlive), 'the watchers have ended');
     }
 
     it('is replaced by one that is watched when it lost its watch and its user', async () => {
@@ -396,50 +379,34 @@ describe('embedded PostgreSQL', function () {
       child.kill('SIGSTOP');
       await killWatchers(varDir);
       child.kill('SIGKILL');
-      await until(() => child.signalCode !== null, 5000);
+      await untilExit(child);
       expect(isAlive(serverPid)).to.equal(true);
       const server = await start(varDir);
       expect(isAlive(serverPid)).to.equal(false);
       await server.stop();
-      expect(await until(() => !isAlive(server.pid), 9000)).to.be.below(8000);
-      await untilGone(varDir, 3000);
+      await untilGone(varDir);
       expect(readdirSync(join(varDir, 'postgres', 'run'))).to.deep.equal([]);
-    });
-
-    it('is replaced by one that is watched for those who use it', async () => {
-      const varDir = await clusterFolder();
-      const [first, second] = [await start(varDir), await start(varDir)];
-      await killWatchers(varDir);
-      await until(() => watchersOf(varDir).length > 0, 5000);
-      await second.ensure();
-      await first.stop();
-      await sleep(500);
-      expect(isAlive(second.pid)).to.equal(true);
-      await second.stop();
-      expect(await until(() => !isAlive(second.pid), 9000)).to.be.below(8000);
     });
 
     it('is one server for all, when many find out at once that it lost its watch', async () => {
       const varDir = await clusterFolder();
-      const users = [await start(varDir)];
-      for (let n = 0; n < 5; n++) users.push(await start(varDir));
-      const servers = (): number => new Set(users.map(({ pid }) => pid)).size;
-      for (let round = 0; round < 3; round++) {
+      const users: EmbeddedServer[] = [];
+      for (let n = 0; n < 4; n++) users.push(await start(varDir));
+      for (let round = 0; round < 2; round++) {
         await killWatchers(varDir);
         // Who looked just before another replaced the server finds out with a later connection.
-        const took = await until(async () => {
+        await until(async () => {
           await Promise.all(users.map((user) => user.ensure()));
-          return servers() === 1;
-        }, 30_000);
-        expect(took).to.be.below(30_000);
+          return new Set(users.map(({ pid }) => pid)).size === 1;
+        }, 'all have the same server');
       }
       const last = users.pop()!;
       for (const user of users) await user.stop();
       await sleep(1500);
       expect(isAlive(last.pid)).to.equal(true);
       await last.stop();
-      expect(await until(() => !isAlive(last.pid), 9000)).to.be.below(8000);
-      expect(await until(() => watchersOf(varDir).length === 0, 3000)).to.be.below(2500);
+      await untilEnded(last.pid);
+      await until(() => watchersOf(varDir).length === 0, 'its watch has ended');
     });
 
     it('makes a whole cluster after one that was killed in the making', async () => {
@@ -449,24 +416,23 @@ describe('embedded PostgreSQL', function () {
         () =>
           existsSync(join(varDir, 'postgres')) &&
           readdirSync(join(varDir, 'postgres')).some((name) => name.startsWith('init-')),
-        5000,
+        'a cluster is made',
       );
       await sleep(60);
       child.kill('SIGKILL');
-      await until(() => child.signalCode !== null, 2000);
+      await untilExit(child);
       expect(existsSync(join(varDir, 'postgres', 'data'))).to.equal(false);
-      await untilGone(varDir, 12_000);
-      expect(processesOf(varDir)).to.deep.equal([]);
+      await untilGone(varDir);
       expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
       expect(readdirSync(join(varDir, 'postgres')).sort()).to.deep.equal(['data', 'postgres.log', 'run']);
     });
 
-    it('ends within 10 s also where its folder was deleted under it', async () => {
+    it('ends also where its folder was deleted under it', async () => {
       const varDir = await clusterFolder();
       const { child, serverPid } = await startUser(varDir);
       rmSync(varDir, { recursive: true, force: true });
       child.kill('SIGKILL');
-      expect(await untilGone(varDir, 12_000)).to.be.below(10_000);
+      await untilGone(varDir);
       expect(isAlive(serverPid)).to.equal(false);
     });
 
@@ -478,8 +444,7 @@ describe('embedded PostgreSQL', function () {
       await server.ensure();
       expect(server.pid).to.not.equal(before);
       expect(await query(server, 'select 1 as value')).to.equal(1);
-      await until(() => !isAlive(before), 9000);
-      expect(isAlive(before)).to.equal(false);
+      await untilEnded(before);
     });
 
     it('leaves the next one of its folder alone when the folder was deleted before it ended', async () => {
@@ -491,7 +456,7 @@ describe('embedded PostgreSQL', function () {
       const second = await start(varDir);
       expect(second.pid).to.not.equal(before);
       await first.stop();
-      expect(await until(() => !isAlive(before), 9000)).to.be.below(8000);
+      await untilEnded(before);
       expect(await query(second, 'select 1 as value')).to.equal(1);
       await endEmbedded(second);
     });
@@ -499,24 +464,22 @@ describe('embedded PostgreSQL', function () {
     it('says so, and changes nothing, where the cluster is damaged', async () => {
       const varDir = await clusterFolder();
       const control = join(varDir, 'postgres', 'data', 'global', 'pg_control');
-      const bytes = readFileSync(control);
-      writeFileSync(control, Buffer.alloc(bytes.length, 7));
+      const damaged = Buffer.alloc(statSync(control).size, 7);
+      writeFileSync(control, damaged);
       const error = await failure(start(varDir));
       expect(error.message).to.match(/does not start on .*data: .+\. Nothing was deleted; .*move it away/);
-      expect(readFileSync(control).equals(Buffer.alloc(bytes.length, 7))).to.equal(true);
+      expect(readFileSync(control).equals(damaged)).to.equal(true);
     });
 
-    it('says so where the folder holds something else', async () => {
+    it('says so where the folder holds something else, or a cluster of another version', async () => {
       const varDir = await clusterFolder();
-      unlinkSync(join(varDir, 'postgres', 'data', 'PG_VERSION'));
+      const version = join(varDir, 'postgres', 'data', 'PG_VERSION');
+      writeFileSync(version, '17\n');
+      expect((await failure(start(varDir))).message).to.match(
+        /made by PostgreSQL 17, the embedded one is 18\. Nothing was changed/,
+      );
+      unlinkSync(version);
       expect((await failure(start(varDir))).message).to.match(/no PostgreSQL cluster .* Nothing was changed/);
-    });
-
-    it('says so where the folder is of another major version', async () => {
-      const varDir = await clusterFolder();
-      writeFileSync(join(varDir, 'postgres', 'data', 'PG_VERSION'), '17\n');
-      const error = await failure(start(varDir));
-      expect(error.message).to.match(/made by PostgreSQL 17, the embedded one is 18\. Nothing was changed/);
     });
   });
 
@@ -533,13 +496,7 @@ describe('embedded PostgreSQL', function () {
       expect((await start(varDir)).pid).to.equal(server.pid);
       for (const each of servers.splice(0)) await each.stop();
       await endEmbedded(server);
-      await until(() => !existsSync(server.connection.host), 3000);
-      expect(existsSync(server.connection.host)).to.equal(false);
-    });
-
-    it('copes with quotes, spaces and other letters in the path', async () => {
-      const varDir = join(freshFolder(), `it's "a" $HOME é`);
-      expect(await query(await start(varDir), 'select 1 as value')).to.equal(1);
+      await until(() => !existsSync(server.connection.host), 'its folder is gone');
     });
 
     it('says so where the folder can not be written to', async () => {
@@ -547,22 +504,6 @@ describe('embedded PostgreSQL', function () {
       writeFileSync(file, '');
       const error = await failure(start(join(file, 'var')));
       expect(error.message).to.match(/can't be written to \(ENOTDIR\).*VAR_DIR/);
-    });
-
-    it('says so on a read-only file system', async function () {
-      const folder = freshFolder();
-      try {
-        execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'none', folder], { stdio: 'ignore' });
-      } catch {
-        this.skip();
-      }
-      try {
-        expect((await failure(start(join(folder, 'var')))).message).to.match(
-          /can't be written to \(EROFS\).*VAR_DIR/,
-        );
-      } finally {
-        execFileSync('umount', [folder]);
-      }
     });
 
     it('says so where the folder became read-only', async function () {
