@@ -103,7 +103,11 @@ export function createHostPanels({
       maps,
       ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
     }),
-    database: { excerptAt: createPlaceExcerpts({ root, files, maps }), watched: databases },
+    database: {
+      excerptAt: createPlaceExcerpts({ root, files, maps }),
+      sourceAbove: createPlaceExcerpts({ root, files, maps, before: 40, after: 0 }),
+      watched: databases,
+    },
     configuration: {
       settings,
       shown: SHOWN_SETTINGS,

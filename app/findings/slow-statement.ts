@@ -1,4 +1,5 @@
 /** A slow statement; if its plan is known, how many rows it read for those it returned. */
+import { isLoop } from '../panels/database/data.ts';
 import { timesOf } from '../panels/shared/query-groups.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
@@ -15,7 +16,7 @@ const SLOW_MS = 100;
 /** A finding about the loop says it, unless each of its statements is slow by itself. */
 function isTold({ groups }: Kept['database'], { group }: { group: number | null }): boolean {
   const loop = group === null ? undefined : groups[group];
-  return loop !== undefined && loop.kind !== 'duplicate' && loop.durationMs / timesOf(loop) < SLOW_MS;
+  return loop !== undefined && isLoop(loop) && loop.durationMs / timesOf(loop) < SLOW_MS;
 }
 
 /** The same statement from the same line is one finding, however often it is slow. */

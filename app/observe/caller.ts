@@ -20,7 +20,11 @@ export interface CallerOptions {
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
-export type FindCaller = (options?: CallerOptions) => string | null;
+export interface FindCaller {
+  (options?: CallerOptions): string | null;
+  /** All lines of own code that led here, also those that await, the nearest first. */
+  path?(from: Pick<CallerOptions, 'stack'>): readonly string[];
+}
 
 /** The place in a stack of `registrationSites`; a framework's name if there is no own code in it. */
 export type FindRegistration = (sites: readonly Site[]) => string | null;
@@ -49,6 +53,8 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 const FRAMES = 50;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
+/** A path has more lines above the first own one. */
+const PATH_FRAMES = 80;
 /** Positions cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
 
@@ -298,6 +304,19 @@ export function createCallerFinder(
     return (isExpress ? null : searchOwn(sites)) ?? searchPackage(sites);
   };
 
+  const path: FindCaller['path'] = ({ stack }) => {
+    try {
+      const sites = stack === undefined ? takeSites(PATH_FRAMES) : sitesOf(stack);
+      const lines = sites.flatMap((site) => {
+        const file = fileOf(site);
+        return file.kind === 'own' ? (placeOf(file, site) ?? []) : [];
+      });
+      return lines.filter((line, index) => line !== lines[index - 1]);
+    } catch {
+      return [];
+    }
+  };
+
   const sender: FindSender = () => find({ isOwn: true });
 
   const next: FindNextCaller = () => {
@@ -314,5 +333,5 @@ export function createCallerFinder(
     return undefined;
   };
 
-  return Object.assign(find, { registration, sender, next });
+  return Object.assign(find, { path, registration, sender, next });
 }

@@ -6,6 +6,7 @@
 import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { callPath } from './call-path.ts';
 import type { FindCaller } from './caller.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
@@ -161,6 +162,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): Observatio
       caller,
       instance,
     };
+    const path = callPath(context, caller, { findCaller });
+    if (path !== undefined) fact.path = path;
     if (system !== undefined) fact.system = system;
     if (types !== null) fact.types = types;
     if (wait?.opened === true) fact.opened = true;

@@ -2,6 +2,7 @@
  * Statements that are sent below a method of an ORM carry its name, and the line that called it: by the time they are sent, the stack
  * has often lost it. Of nested methods the outermost counts: the application called it.
  */
+import { callPath } from './call-path.ts';
 import { type OrmCall, ormCalls } from './channels/labels.ts';
 import { awaitedQueries } from './channels/lazy-query.ts';
 import { publishPrisma } from './channels/prisma.ts';
@@ -24,8 +25,10 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
   ormCalls.bindStore(calls, (call): Origin => {
     const outer = calls.getStore();
     if (outer !== undefined) return outer;
-    const { label } = call as OrmCall;
-    return { label, caller: callerOf(call as OrmCall) };
+    const { label, stack } = call as OrmCall;
+    const caller = callerOf(call as OrmCall);
+    const from = stack === undefined ? {} : { stack: stack() };
+    return { label, caller, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
   });
   const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
     if (tracker.observed() === undefined || calls.getStore() !== undefined) return;

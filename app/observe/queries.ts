@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
+import { callPath } from './call-path.ts';
 import type { FindCaller } from './caller.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
@@ -17,6 +18,8 @@ export interface Origin {
   caller: string | null;
   /** Model and method of an ORM. */
   label: string | null;
+  /** Of a line that sends again and again: the lines that led to it. */
+  path?: readonly string[] | undefined;
 }
 
 export interface QueryStart {
@@ -180,12 +183,14 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   const calledFrom = (stack: QueryStart['stack']): string | null =>
     stack === undefined ? null : (findCaller?.({ stack: stack() }) ?? null);
 
-  function originOf(library: string, stack?: QueryStart['stack']): Origin {
+  function originOf(context: Context, library: string, stack?: QueryStart['stack']): Origin {
     const call = calls.getStore();
-    return {
-      caller: call?.caller ?? callerOf(library, call) ?? calledFrom(stack),
-      label: call?.label ?? null,
-    };
+    const label = call?.label ?? null;
+    if (call !== undefined && call.caller !== null) return { caller: call.caller, label, path: call.path };
+    const here = callerOf(library, call);
+    const caller = here ?? calledFrom(stack);
+    const from = here === null && stack !== undefined ? { stack: stack() } : {};
+    return { caller, label, path: callPath(context, caller, { findCaller, ...from }) };
   }
 
   function factOf(context: Context, query: QueryStart): QueryFact {
@@ -193,7 +198,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
     const isFirst = connection !== null && !connections.has(connection);
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
-    const { caller, label } = query.origin ?? originOf(library, query.stack);
+    const { caller, label, path } = query.origin ?? originOf(context, library, query.stack);
     const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,
@@ -215,6 +220,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
     if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, sql, bindings);
     if (label !== null) fact.label = label;
+    if (path !== undefined) fact.path = path;
     return fact;
   }
 
@@ -247,7 +253,10 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
       }
       onEnd?.(context, fact);
     },
-    originOf: (library) => (contextOf() === null ? null : originOf(library)),
+    originOf(library) {
+      const context = contextOf();
+      return context === null ? null : originOf(context, library);
+    },
     waited(context, { connection, system }, { ms, held }) {
       const opened = !connections.has(connection);
       const known = connectionOf(connection, system);

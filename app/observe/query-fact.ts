@@ -63,6 +63,8 @@ export interface QueryFact {
   error: string | null;
   /** `file:line` in own code. */
   caller: string | null;
+  /** The lines of own code that led to `caller`, the nearest first; absent unless that line runs again and again. */
+  path?: readonly string[];
   /** Which Knex instance, if a host has several; else the system. */
   instance: string;
 }

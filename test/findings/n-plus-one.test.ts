@@ -1,7 +1,5 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import type { Kept } from '../../app/findings/shared/kept.ts';
-import { loopCode } from '../../app/findings/shared/loop-code.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
@@ -37,6 +35,49 @@ describe('finding n-plus-one', () => {
         for (const order of orders) {
           found.push(await knex('products').where({ id: order.product_id }).first());
         }
+        res.json(found);
+      });
+      const productOf = async (id: number): Promise<unknown> => {
+        const product: unknown = await knex('products').where({ id }).first();
+        return product;
+      };
+      app.get('/helper', async (_req, res) => {
+        const orders = await knex('orders').select<{ product_id: number }[]>('*');
+        const found: unknown[] = [];
+        for (const order of orders) {
+          found.push(await productOf(order.product_id));
+        }
+        res.json(found);
+      });
+      app.get('/together-helper', async (_req, res) => {
+        const orders = await knex('orders').select<{ product_id: number }[]>('*');
+        res.json(await Promise.all(orders.map((order) => productOf(order.product_id))));
+      });
+      app.get('/three-places', async (_req, res) => {
+        const first = await productOf(1);
+        const second = await productOf(2);
+        const third = await productOf(3);
+        res.json([first, second, third]);
+      });
+      app.get('/pages', async (_req, res) => {
+        let read: unknown[] = [];
+        for (let offset = 0, rows = 9; rows === 9; offset += 9) {
+          const page: unknown[] = await knex('products').orderBy('id').limit(9).offset(offset);
+          rows = page.length;
+          read = [...read, ...page];
+        }
+        res.json(read);
+      });
+      app.get('/pages-by-key', async (_req, res) => {
+        let after = 0;
+        for (let rows = 9; rows === 9; after += 9)
+          rows = (await knex('products').where('id', '>', after).orderBy('id').limit(9)).length;
+        res.json(after);
+      });
+      app.get('/top-of-each', async (_req, res) => {
+        const found: unknown[] = [];
+        for (const price of [50, 300, 390, 400])
+          found.push(await knex('products').where('price', '>', price).orderBy('id').limit(5));
         res.json(found);
       });
       app.get('/apart', async (_req, res) => {
@@ -77,105 +118,55 @@ describe('finding n-plus-one', () => {
     }
   });
 
-  it('offers the one query in Knex, with the column that joins it, on the page and in Markdown', async () => {
+  it('names the loop where another function runs the statement, with the lines from there to it', async () => {
+    for (const [path, line] of [
+      ['/helper', 'for (const order of orders)'],
+      ['/together-helper', 'orders.map((order) => productOf(order.product_id))'],
+    ] as const) {
+      const { of, profile } = await ask(path);
+      const [finding, ...others] = of('n-plus-one');
+      expect(others, path).to.deep.equal([]);
+      const { groups, excerpts } = profile.panels.database?.data as DatabaseData;
+      const [loop = '', statement = '', ...rest] = groups[0]?.path ?? [];
+      expect(rest, path).to.deep.equal([]);
+      expect(finding?.place, path).to.equal(loop);
+      expect(finding?.sentence, path).to.contain(`in a loop (${loop} → ${statement}): `);
+      expect(statement, path).to.equal(groups[0]?.caller);
+      expect(excerpts?.find(({ place }) => place === loop)?.excerpt.lines.join('\n'), path).to.contain(line);
+      const page = load(await ask.page(`/_profiler/${profile.token}?panel=database`));
+      expect(page('#g1 .where').first().text(), path).to.contain(statement);
+    }
+  });
+
+  it('takes a helper that several lines call for no loop, nor a loop that reads page by page', async () => {
+    for (const path of ['/three-places', '/pages', '/pages-by-key']) {
+      const { of, profile } = await ask(path);
+      expect((profile.panels.database?.data as DatabaseData).queries.length, path).to.be.above(2);
+      expect(of('n-plus-one'), path).to.deep.equal([]);
+    }
+  });
+
+  it('takes a loop with a limit whose pages are not full for a loop', async () => {
+    expect((await ask('/top-of-each')).of('n-plus-one')).to.have.length(1);
+  });
+
+  it('offers the one query as SQL, on the page and in Markdown', async () => {
     const { profile, of } = await ask('/orders');
     expect(of('n-plus-one')).to.have.length(1);
     const code = [
-      "const rows = await knex('products').whereIn('id', [...new Set(orders.map((order) => order.product_id))]);",
-      'const byKey = new Map(rows.map((row) => [row.id, row]));',
-      '// in the loop: byKey.get(order.product_id)',
-      "// or both in one query: knex('orders').join('products', 'products.id', 'orders.product_id')",
+      'select * from "products" where "id" = any($1)',
+      '-- the list: all values of id that the loop asked for',
     ].join('\n');
     const assumes =
-      'Assumes that orders is complete before the loop, and id is unique in products, and orders has the column product_id.';
+      'Assumes that the values are known before the loop, and that id is unique: each read asked for one row. Find the rows of each value by id.';
     const $ = load(await ask.page(`/_profiler/${profile.token}?panel=overview`));
     const lines = $('pre[aria-label="Finding 1: the fix as code"] > span').map((_at, line) => $(line).text());
     expect(lines.get().join('\n')).to.equal(code);
     expect($('.fix .note').text()).to.equal(assumes);
     for (const length of ['', '?length=short']) {
       const markdown = await ask.page(`/_profiler/${profile.token}.md${length}`);
-      expect(markdown).to.contain(`\`\`\`ts\n${code}\n\`\`\``);
+      expect(markdown).to.contain(`\`\`\`sql\n${code}\n\`\`\``);
       expect(markdown.replaceAll('\\', '')).to.contain(assumes);
     }
-  });
-
-  describe('the one query instead', () => {
-    /** Twelve customers, one by one, by these lines of `a.ts`; the fourth is the one that reads. */
-    function codeOf(lines: string[], sql: string, connection: string, rows = 1) {
-      const read = { statement: 1, rows, connection, durationMs: 1, caller: 'a.ts:4', group: 0 };
-      const queries = Array.from({ length: 12 }, (_of, id) => ({
-        ...read,
-        bindings: [
-          { name: 'id', value: id },
-          { name: 'limit', value: 1 },
-        ],
-      }));
-      const parent = { ...read, statement: 0, rows: 12, bindings: [], caller: 'a.ts:1', group: null };
-      const database = {
-        statements: [
-          { sql: 'select * from orders', label: 'select … from orders' },
-          { sql, label: 'select … from customers' },
-        ],
-        queries: [parent, ...queries],
-        groups: [{ kind: 'n+1', statement: 1, caller: 'a.ts:4', members: queries.map((_of, at) => at + 1) }],
-        excerpts: [{ place: 'a.ts:4', excerpt: { from: 1, lines } }],
-      } as unknown as Kept['database'];
-      return loopCode(database, database.groups[0]!);
-    }
-    const above = ['', '', 'const all = await Promise.all(page.orders.map(async (order) => {'];
-
-    it('is written for Prisma where the caller uses it', () => {
-      const sql = 'SELECT "id", "name" FROM "public"."customers" WHERE "id" = $1 LIMIT $2';
-      const line =
-        '  const one = await this.prisma.customer.findUnique({ where: { id: order.customerId } });';
-      expect(codeOf([...above, line], sql, 'postgresql1')).to.deep.equal({
-        language: 'ts',
-        text: [
-          'const rows = await this.prisma.customer.findMany({ where: { id: { in: page.orders.map((order) => order.customerId) } } });',
-          'const byKey = new Map(rows.map((row) => [row.id, row]));',
-          '// in the loop: byKey.get(order.customerId)',
-        ].join('\n'),
-        assumes: 'Assumes that page.orders is complete before the loop, and id is unique in customers.',
-      });
-    });
-
-    it('is SQL where the caller writes SQL, for one row each or for several', () => {
-      const sql = 'select * from customers where id = $1';
-      const line =
-        "  const { rows } = await pool.query('select * from customers where id = $1', [order.customer_id]);";
-      const text = [
-        'select * from customers where id = any($1)',
-        '-- the list: page.orders.map((order) => order.customer_id)',
-        '-- or both in one query: from orders join customers on customers.id = orders.customer_id',
-      ].join('\n');
-      expect(codeOf([...above, line], sql, 'postgresql1')).to.include({ language: 'sql', text });
-      expect(codeOf([...above, line], sql, 'postgresql1', 4)?.assumes).not.to.contain('unique');
-    });
-
-    it('finds the value where a helper sends the query, if the call uses one property of the item', () => {
-      const sql = 'select * from lines where order_id = ?';
-      const loop = ['', 'for (const page of pages) {', 'for (const order of page.orders) {'];
-      const by = (call: string) => codeOf([...loop, call], sql, '__knexUid1', 4)?.text.split('\n')[0];
-      expect(by('    lines.push(await linesOf(db, order.id, { limit: 3 }));')).to.equal(
-        "const rows = await knex('customers').whereIn('id', [...new Set(page.orders.map((order) => order.id))]);",
-      );
-      expect(by('    lines.push(await linesOf(order.id, order.shop));')).to.contain(', values)');
-    });
-
-    it('names no column that the source does not show, and is left out where a read is not simple', () => {
-      const simple = codeOf(
-        [...above, '  await load(order);'],
-        'select * from customers where id = ?',
-        'x',
-        4,
-      );
-      expect(simple?.text).to.equal(
-        'select * from customers where id in (?)\n-- the list: all values of the loop',
-      );
-      expect(simple?.assumes).to.equal(
-        'Assumes that the values of the loop are known before it (id differed between the reads).',
-      );
-      expect(codeOf(above, 'select * from customers where lower(id) > $1', 'x')).to.equal(null);
-    });
   });
 });

@@ -1,4 +1,5 @@
 /** Helpers of rules that read the database panel. */
+import { loopPlace } from '../../panels/database/data.ts';
 import { timesOf } from '../../panels/shared/query-groups.ts';
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
@@ -30,9 +31,15 @@ export function loopsOf(
   wholeMs: number | null,
 ) {
   return database.groups.flatMap((group, at) => {
-    const { durationMs: costMs, caller: place } = group;
+    const { durationMs: costMs, path } = group;
     if (group.kind !== kind) return [];
-    const how = place === null ? 'that differ only in values' : 'in a loop';
+    const place = loopPlace(group);
+    const how =
+      path !== undefined
+        ? `in a loop (${path.join(' → ')})`
+        : place === null
+          ? 'that differ only in values'
+          : 'in a loop';
     const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}: ${shareOf(costMs, wholeMs)}`;
     return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
   });

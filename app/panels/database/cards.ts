@@ -1,6 +1,12 @@
 /** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type DatabaseData, type DatabaseGroup, GROUP_LABELS } from './data.ts';
+import {
+  type DatabaseData,
+  type DatabaseGroup,
+  type DatabaseQuery,
+  GROUP_LABELS,
+  loopPlace,
+} from './data.ts';
 import { inOneQuery } from '../shared/one-query.ts';
 import { timesOf } from '../shared/query-groups.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
@@ -15,8 +21,12 @@ export interface ListedGroup {
 const BARS_SHOWN = 60;
 
 /** null for anything less simple than a comparison with one value. */
-function readInstead(sql: string, column: string, count: number): { tokens: SqlToken[] }[] | null {
-  const changed = inOneQuery(sql, column);
+function readInstead(
+  sql: string,
+  column: string,
+  { count, ran }: { count: number; ran: DatabaseQuery },
+): { tokens: SqlToken[] }[] | null {
+  const changed = inOneQuery(sql, column, ran);
   if (changed === null) return null;
   const lines = sqlLines(plainNames(sqlTokens(changed))).map((tokens) => ({ tokens }));
   lines.at(-1)?.tokens.push(['c', `  -- ${numberHelpers.count(count)} values`]);
@@ -36,6 +46,7 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
   const differs = shared.differingIn(at);
   const sql = data.statements[group.statement]?.sql ?? '';
   const [only] = differs;
+  const ran = data.queries[group.members[0] ?? -1];
   return {
     id: `g${at + 1}`,
     label: GROUP_LABELS[group.kind],
@@ -44,8 +55,10 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
     /** Columns whose values differ. */
     differs,
     tokens: joinTokens(shared.lineOf(group.statement)),
-    caller: group.caller,
-    excerpt: shared.excerptOf(group.caller),
+    caller: loopPlace(group),
+    /** The lines from there to the statement. */
+    through: group.path?.slice(1) ?? [],
+    excerpt: shared.excerptOf(loopPlace(group)),
     durationMs: group.durationMs,
     /** In order of execution, each the slowest of `perBar` queries. */
     bars: barsOf(durations, perBar),
@@ -56,8 +69,8 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
     medianMs: sorted[Math.floor(sorted.length / 2)] ?? 0,
     /** One query instead of all; null if the statement does not suggest one. */
     instead:
-      group.kind === 'n+1' && differs.length === 1 && only !== undefined
-        ? readInstead(sql, only, timesOf(group))
+      group.kind === 'n+1' && differs.length === 1 && only !== undefined && ran !== undefined
+        ? readInstead(sql, only, { count: timesOf(group), ran })
         : null,
   };
 }

@@ -6,13 +6,21 @@ import type { Counted } from '../../profiler/beyond-limit.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
+import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, round, roundOrNull, pick } from '../shared/rows.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
-import type { DatabaseData, DatabaseGroup, DatabaseQuery, KeptDatabase, KeptExcerpt } from './data.ts';
+import {
+  type DatabaseData,
+  type DatabaseGroup,
+  type DatabaseQuery,
+  isLoop,
+  type KeptDatabase,
+  type KeptExcerpt,
+} from './data.ts';
 
 /** Bindings stored per statement (app/observe/knex.ts). */
 const MOST_BINDINGS = 100;
@@ -25,6 +33,7 @@ export interface Collecting {
   book: StatementBook;
   slowMs: number;
   excerptAt: (place: string) => SourceExcerpt | null;
+  sourceAbove: SourceAbove;
 }
 
 function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (string | null)[]): Binding[] {
@@ -71,7 +80,7 @@ function unkeptQueries(context: Context): Unkept | null {
 function groupOf(
   { kind, members }: QueryGroup,
   queries: readonly DatabaseQuery[],
-  beyond: Counted | undefined,
+  { beyond, path }: { beyond: Counted | undefined; path: readonly string[] | null },
 ): DatabaseGroup {
   const first = queries[members[0] ?? 0];
   const keptMs = coveredMs(pick(queries, members));
@@ -80,6 +89,7 @@ function groupOf(
     kind,
     statement: first?.statement ?? 0,
     caller: first?.caller ?? null,
+    ...(path === null ? {} : { path }),
     members,
     ...(beyond === undefined ? {} : { more: beyond.count, moreSlowestMs: round(beyond.slowestMs) }),
     durationMs: round(durationMs),
@@ -91,11 +101,14 @@ function takeExcerpts(
   { queries, groups }: Pick<DatabaseData, 'queries' | 'groups'>,
   { slowMs, excerptAt }: Collecting,
 ): KeptExcerpt[] {
-  const loops = groups.filter(({ kind }) => kind !== 'duplicate').sort((a, b) => b.durationMs - a.durationMs);
+  const loops = groups.filter(isLoop).sort((a, b) => b.durationMs - a.durationMs);
   const slowOrFailed = queries.filter(
     ({ durationMs, error }) => error !== null || (durationMs !== null && durationMs >= slowMs),
   );
-  const places = new Set([...loops, ...slowOrFailed].flatMap(({ caller }) => caller ?? []));
+  const places = new Set([
+    ...loops.flatMap(({ caller, path = [] }) => path[0] ?? caller ?? []),
+    ...slowOrFailed.flatMap(({ caller }) => caller ?? []),
+  ]);
   return [...places].slice(0, MOST_EXCERPTS).flatMap((place) => {
     const excerpt = excerptAt(place);
     return excerpt === null ? [] : { place, excerpt };
@@ -103,7 +116,7 @@ function takeExcerpts(
 }
 
 export function collectQueries(context: Context, collecting: Collecting): KeptDatabase | null {
-  const { book } = collecting;
+  const { book, sourceAbove } = collecting;
   const facts = context.all('query');
   const unrun = context
     .all('built')
@@ -166,7 +179,10 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
   const unkept = unkeptQueries(context);
   const groups = grouped.map((group) => {
     const [first = 0] = group.members;
-    return groupOf(group, queries, beyond.get(repeatKey(facts[first]?.caller ?? null, shapeAt(first))));
+    const caller = facts[first]?.caller ?? null;
+    const above = usualPath(group.members.map((index) => facts[index]?.path));
+    const path = caller === null || above === undefined ? null : loopPath(caller, above, sourceAbove);
+    return groupOf(group, queries, { beyond: beyond.get(repeatKey(caller, shapeAt(first))), path });
   });
   const excerpts = takeExcerpts({ queries, groups }, collecting);
   return {

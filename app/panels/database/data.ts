@@ -8,7 +8,7 @@ type QueryFact = Facts['query'];
 
 export interface DatabaseQuery extends Omit<
   QueryFact,
-  'system' | 'label' | 'sql' | 'bindings' | 'types' | 'method'
+  'system' | 'label' | 'sql' | 'bindings' | 'types' | 'method' | 'path'
 > {
   /** Index in `statements`. */
   statement: number;
@@ -20,7 +20,10 @@ export interface DatabaseQuery extends Omit<
 export interface DatabaseGroup {
   kind: GroupKind;
   statement: number;
+  /** The line of the statement. */
   caller: string | null;
+  /** If another line loops: the lines from there to `caller`. */
+  path?: readonly string[];
   /** Indexes in `queries`. */
   members: number[];
   /** Runs of the same statement from the same line that are only counted, and the slowest of them; absent if all are kept. */
@@ -86,5 +89,20 @@ export interface DatabaseData {
 /** What each profile stores. */
 export type KeptDatabase = Omit<DatabaseData, 'statements'> & { statements: KeptStatement[] };
 
-export const GROUP_LABELS = { 'n+1': 'N+1', loop: 'writes in a loop', duplicate: 'duplicate' } as const;
-export const GROUP_TONES = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain' } as const;
+export const GROUP_LABELS = {
+  'n+1': 'N+1',
+  loop: 'writes in a loop',
+  duplicate: 'duplicate',
+  pages: 'pages',
+} as const;
+export const GROUP_TONES = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain', pages: 'plain' } as const;
+
+/** One statement could replace it. */
+export function isLoop({ kind }: Pick<DatabaseGroup, 'kind'>): boolean {
+  return kind === 'n+1' || kind === 'loop';
+}
+
+/** The line that loops. */
+export function loopPlace({ path, caller }: Pick<DatabaseGroup, 'path' | 'caller'>): string | null {
+  return path?.[0] ?? caller;
+}

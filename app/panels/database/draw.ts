@@ -2,7 +2,7 @@
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, firstRows } from '../../render/rows-page.ts';
 import { cardOf } from './cards.ts';
-import type { DatabaseData } from './data.ts';
+import { type DatabaseData, isLoop } from './data.ts';
 import { asRun, byStatement, byTime, failedOnly, matches } from './list-items.ts';
 import { type Building, buildRow, sharedParts } from './list-rows.ts';
 import { shownPlans } from './plans.ts';
@@ -31,7 +31,7 @@ export function drawQueries(data: DatabaseData, { query, amendments }: PanelPage
   const found = find === '' ? items : items.filter((item) => matches(data, item, find.toLowerCase()));
   const cards = data.groups
     .map((group, at) => ({ group, at }))
-    .filter(({ group }) => group.kind !== 'duplicate')
+    .filter(({ group }) => isLoop(group))
     .sort((a, b) => b.group.durationMs - a.group.durationMs);
   const shared = sharedParts(data);
   const shownCards = cards.slice(0, CARDS_SHOWN).map((loop) => cardOf(data, loop, shared));

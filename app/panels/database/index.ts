@@ -17,6 +17,7 @@ export interface DatabasePanelOptions {
   watched?: () => readonly { name: string; version: string | null }[];
   /** Source around a place in own code, `src/a.ts:41`; null if it may not or can't be read. */
   excerptAt?: Collecting['excerptAt'];
+  sourceAbove?: Collecting['sourceAbove'];
 }
 
 const SLOW_MS = 100;
@@ -43,6 +44,7 @@ function summary({ totals, groups, queries, statements, unkept }: KeptDatabase):
 export function createDatabasePanel({
   slowMs = SLOW_MS,
   excerptAt = () => null,
+  sourceAbove = () => null,
   watched = () => [],
 }: DatabasePanelOptions = {}): Panel<DatabaseData, KeptDatabase> {
   const book = createStatementBook();
@@ -60,7 +62,7 @@ export function createDatabasePanel({
         todo: HAND_OVER,
       }),
     },
-    collect: (context) => collectQueries(context, { book, slowMs, excerptAt }),
+    collect: (context) => collectQueries(context, { book, slowMs, excerptAt, sourceAbove }),
     data: ({ collected: kept }) =>
       kept === null
         ? null

@@ -15,6 +15,7 @@ import {
   type DatabaseQuery,
   GROUP_LABELS,
   GROUP_TONES,
+  loopPlace,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
 import { transactionMarks } from './transactions.ts';
@@ -29,7 +30,7 @@ interface Presenting {
 }
 
 function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, index: number): Row {
-  const { kind, statement, caller, members, more = 0, durationMs } = group;
+  const { kind, statement, path, members, more = 0, durationMs } = group;
   const failed = members.filter((member) => (queries[member]?.error ?? null) !== null).length;
   return {
     id: `g${index + 1}`,
@@ -38,8 +39,12 @@ function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, i
     number: durationMs,
     tone: failed > 0 ? 'bad' : GROUP_TONES[kind],
     badges: [GROUP_LABELS[kind], ...(failed > 0 ? [`${count(failed)} failed`] : [])],
-    ...(more > 0 ? { note: `${count(members.length)} kept` } : {}),
-    place: caller,
+    note:
+      [
+        ...(path === undefined ? [] : [`through ${path.slice(1).join(' → ')}`]),
+        ...(more > 0 ? [`${count(members.length)} kept`] : []),
+      ].join(', ') || null,
+    place: loopPlace(group),
   };
 }
 

@@ -1,4 +1,4 @@
-/** One statement instead of a loop of reads that differ in a single value. */
+/** One statement instead of a loop of reads that differ in a single value: it returns what the loop read, with the column that tells the rows apart. */
 
 interface Bound {
   bindings: readonly { name: string; value: unknown }[];
@@ -15,13 +15,83 @@ export function differingNames(queries: readonly Bound[]): string[] {
   return [...new Set(names)].slice(0, 5);
 }
 
-/** `where id = $1 limit $2` -> `where id = any($1)`, `where id = ?` -> `where id in (?)`; null for anything less simple. */
-export function inOneQuery(sql: string, column: string): string | null {
-  const pattern = new RegExp(`(["\`]?${column.replace(/\W/g, '\\$&')}["\`]?\\s*)=(\\s*)(\\$\\d+|\\?)`);
-  if (sql.length > 1000 || !pattern.test(sql)) return null;
-  return sql
-    .replace(pattern, (_all, name: string, space: string, value: string) =>
-      value === '?' ? `${name.trimEnd()} in (?)` : `${name}=${space}any(${value})`,
-    )
-    .replace(/\s+limit\s+(?:\$\d+|\?|1)\s*;?$/i, '');
+const LONGEST = 1000;
+const SELECT = /^\s*select\s+([^]+?)\s+from\s+([^]+?)\s*;?\s*$/i;
+/** With one of these, rows of several values are not simply those of each value together. */
+const NOT_SIMPLE =
+  /\b(?:or|union|intersect|except|having|over|with|distinct\s+on|for\s+(?:update|share|no\s+key))\b|\(\s*select\b/i;
+const LIMIT = /\s+limit\s+(\$\d+|\?|\d+)(?:\s+offset\s+(\$\d+|\?|\d+))?$/i;
+const ORDER = /\border\s+by\b/i;
+const GROUP = /\bgroup\s+by\s+/i;
+const AGGREGATE = /\b(?:count|sum|avg|min|max|every|bool_and|bool_or|group_concat|\w+_agg)\s*\(/i;
+
+/** A number in the text, or the value bound by the name. */
+function numberOf(text: string | undefined, name: string, { bindings }: Bound): number {
+  if (text === undefined) return 0;
+  const bound = bindings.find((one) => one.name.toLowerCase() === name)?.value;
+  return Number(/^\d/.test(text) ? text : (bound ?? Number.NaN));
+}
+
+/** Without `limit 1`, which asked for one row of each value; null for any other limit. */
+function withoutLimit(rest: string, ran: Bound): string | null {
+  const [text, limit, offset] = LIMIT.exec(rest) ?? [];
+  if (text === undefined) return /\b(?:limit|offset|fetch)\b/i.test(rest) ? null : rest;
+  const isOne = numberOf(limit, 'limit', ran) === 1 && numberOf(offset, 'offset', ran) === 0;
+  return isOne && !ORDER.test(rest) ? rest.slice(0, -text.length) : null;
+}
+
+function bareName(name: string): string {
+  return name.replace(/["`]/g, '').toLowerCase();
+}
+
+function hasColumn(columns: string, column: string): boolean {
+  const [name = '', ...prefix] = column.split('.').reverse();
+  return columns.split(',').some((part) => {
+    const [own = '', ...ownPrefix] = part.trim().split('.').reverse();
+    const isSame = bareName(own) === bareName(name) || own === '*';
+    return (
+      isSame &&
+      (prefix.length === 0 ||
+        ownPrefix.length === 0 ||
+        bareName(ownPrefix.join()) === bareName(prefix.join()))
+    );
+  });
+}
+
+/** The select list with the column; a sum or count is made for each of its values. */
+function selected(columns: string, rest: string, column: string): string | null {
+  if (AGGREGATE.test(columns) || GROUP.test(rest)) {
+    if (ORDER.test(rest)) return null;
+    const grouped = GROUP.test(rest)
+      ? rest.replace(GROUP, (text) => `${text}${column}, `)
+      : `${rest} group by ${column}`;
+    return `select ${column}, ${columns} from ${grouped}`;
+  }
+  if (hasColumn(columns, column)) return `select ${columns} from ${rest}`;
+  const [, distinct = '', list = ''] = /^(distinct\s+)?([^]*)$/i.exec(columns) ?? [];
+  return `select ${distinct}${column}, ${list} from ${rest}`;
+}
+
+/**
+ * `select name from users where id = $1 limit $2` -> `select id, name from users where id = any($1)`; null for anything less simple.
+ * `ran`: one of the queries.
+ */
+export function inOneQuery(sql: string, column: string, ran: Bound): string | null {
+  const [, columns, all] = SELECT.exec(sql.slice(0, LONGEST + 1)) ?? [];
+  if (sql.length > LONGEST || columns === undefined || all === undefined || NOT_SIMPLE.test(sql)) return null;
+  const rest = withoutLimit(all, ran);
+  const name = column.replace(/\W/g, '\\$&');
+  const compared = [
+    ...(rest ?? '').matchAll(
+      new RegExp(`((?:["\`\\w]+\\.)*["\`]?\\b${name}\\b["\`]?)\\s*=\\s*(\\$\\d+|\\?)`, 'gi'),
+    ),
+  ];
+  const [[text = '', qualified = '', value] = []] = compared;
+  if (rest === null || compared.length !== 1) return null;
+  const list = value === '?' ? `${qualified} in (?)` : `${qualified} = any(${value})`;
+  return selected(
+    columns,
+    rest.replace(text, () => list),
+    qualified,
+  );
 }

@@ -1,13 +1,15 @@
 /** Groups of statements: one that a loop repeats, and one that runs twice with the same values. */
 import type { Facts } from '../../profiler/facts.ts';
+import { areApart } from './loop-path.ts';
+import { pick } from './rows.ts';
 import type { StatementBook } from './statement-book.ts';
 import { isControl, isRead } from './statements.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 type Query = Facts['query'];
 
-/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: the values are the same, too. */
-export type GroupKind = 'n+1' | 'loop' | 'duplicate';
+/** `n+1`: reads in a loop. `loop`: writes in a loop. `duplicate`: the values are the same, too. `pages`: a loop that reads page by page. */
+export type GroupKind = 'n+1' | 'loop' | 'duplicate' | 'pages';
 
 export interface QueryGroup {
   kind: GroupKind;
@@ -28,6 +30,35 @@ export function repeatKey(caller: string | null, shape: string): string {
 /** From this many runs on, the same statement from the same line is a loop. */
 const LOOP_FROM = 3;
 
+const ADVANCES = /[<>]=?\s*\(?\s*(?:\$\d+|\?)/;
+const LIMIT = /\blimit\s+(\$\d+|\?|\d+)/i;
+
+/** The number after `limit`; null if there is none. */
+function limitOf({ sql, bindings }: Query, columns: readonly (string | null)[]): number | null {
+  const [, text = ''] = LIMIT.exec(sql) ?? [];
+  const bound = /^\d/.test(text)
+    ? text
+    : bindings[columns.findIndex((name) => name?.toLowerCase() === 'limit')];
+  const limit = Number(bound ?? Number.NaN);
+  return Number.isFinite(limit) ? limit : null;
+}
+
+/** Each read is a full page, after the one before it, from an offset or key that advances. */
+function arePages(reads: readonly Query[], book: StatementBook): boolean {
+  const [first] = reads;
+  if (first === undefined) return false;
+  const { columns } = book.about(first.sql);
+  const size = limitOf(first, columns);
+  if (size === null || size < 2) return false;
+  const advances = ADVANCES.test(first.sql) || /\boffset\b/i.test(first.sql);
+  return reads.every((read, index) => {
+    const before = reads[index - 1];
+    const isLater = before === undefined || read.startMs >= before.startMs + (before.durationMs ?? Infinity);
+    const isFull = index === reads.length - 1 ? (read.rows ?? 0) <= size : read.rows === size;
+    return advances && isLater && isFull && limitOf(read, columns) === size;
+  });
+}
+
 export function groupQueries(queries: readonly Query[], book: StatementBook): QueryGroup[] {
   const byShape = new Map<string, number[]>();
   queries.forEach(({ sql, caller }, index) => {
@@ -43,7 +74,11 @@ export function groupQueries(queries: readonly Query[], book: StatementBook): Qu
     const [first = 0] = members;
     const sql = queries[first]?.sql ?? '';
     if (same.size === 1 && isRead(sql)) groups.push({ kind: 'duplicate', members });
-    else if (members.length >= LOOP_FROM) groups.push({ kind: isRead(sql) ? 'n+1' : 'loop', members });
+    else if (members.length >= LOOP_FROM) {
+      const ran = pick(queries, members);
+      if (areApart(ran.map(({ path }) => path))) continue;
+      groups.push({ kind: !isRead(sql) ? 'loop' : arePages(ran, book) ? 'pages' : 'n+1', members });
+    }
   }
   return groups;
 }

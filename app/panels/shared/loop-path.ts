@@ -1,0 +1,58 @@
+/** Which of the lines that led to a statement loops, as far as the source shows it. */
+import type { SourceExcerpt } from '../../profiler/thrown.ts';
+
+/** Lines of source up to a place, the place last; null if it can't be read. */
+export type SourceAbove = (place: string) => SourceExcerpt | null;
+
+const LOOP =
+  /\b(?:for|while)\s*(?:await\s*)?\(|\bdo\s*\{|\b(?:map|flatMap|forEach|reduce|each|eachSeries|mapSeries|mapLimit|pMap|Array\.from)\s*\(/;
+const BRANCH = /^\s*(?:\}\s*)?(?:if|else|switch|try|catch|finally|case|default|with)\b/;
+const FUNCTION = /\bfunction\b|=>\s*[{(]?\s*$|^\s*(?:[\w$]+\s+)*[\w$#]+\s*\([^;]*\)[^;=]*\{\s*$/;
+const COMMENT = /^\s*(?:\/\/|\*|\/\*)/;
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
+}
+
+/** Its own line loops, or a line that encloses it within the same function does. */
+function isInLoop({ lines }: SourceExcerpt): boolean {
+  const own = lines.at(-1) ?? '';
+  if (LOOP.test(own)) return true;
+  let indent = indentOf(own);
+  for (const line of lines.slice(0, -1).reverse()) {
+    if (line.trim() === '' || COMMENT.test(line) || indentOf(line) >= indent) continue;
+    if (LOOP.test(line)) return true;
+    indent = indentOf(line);
+    if (!BRANCH.test(line) && FUNCTION.test(line)) return false;
+  }
+  return false;
+}
+
+/** From the line that loops to that of the statement; null if that is the same line, or the source shows no loop. */
+export function loopPath(caller: string, above: readonly string[], source: SourceAbove): string[] | null {
+  const lines = [caller, ...above];
+  const at = lines.findIndex((place) => {
+    const excerpt = source(place);
+    return excerpt !== null && isInLoop(excerpt);
+  });
+  return at < 1 ? null : lines.slice(0, at + 1).reverse();
+}
+
+/** The path that most of the runs have. */
+export function usualPath(paths: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
+  const times = new Map<string, number>();
+  let usual: readonly string[] | undefined;
+  for (const path of paths) {
+    if (path === undefined) continue;
+    const key = path.join('\n');
+    times.set(key, (times.get(key) ?? 0) + 1);
+    if (usual === undefined || (times.get(key) ?? 0) > (times.get(usual.join('\n')) ?? 0)) usual = path;
+  }
+  return usual;
+}
+
+/** Each run came another way: a helper that several places call, and no loop. */
+export function areApart(paths: readonly (readonly string[] | undefined)[]): boolean {
+  const known = paths.flatMap((path) => path?.join('\n') ?? []);
+  return known.length > 1 && known.length >= paths.length - 1 && new Set(known).size === known.length;
+}
