@@ -144,7 +144,7 @@ export class Context {
   add<N extends FactName>(name: N, fact: Facts[N], bytes = 0, repeating?: Repeating<Facts[N]>): boolean {
     let list = this.#facts.get(name);
     if (list === undefined) this.#facts.set(name, (list = new FactList(this.#room)));
-    const isFirst = list.add(fact, bytes + FACT_BYTES, repeating as Repeating<unknown> | undefined);
+    const isFirst = list.add(fact, bytes + FACT_BYTES, repeating);
     if (this.#endedMark !== null) this.onLateFact?.(this);
     return isFirst;
   }
