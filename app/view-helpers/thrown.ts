@@ -66,10 +66,11 @@ function isAt(frame: ThrownFrame, shown: ThrownFrame | null): boolean {
   return shown !== null && shown.file === frame.file && shown.line === frame.line;
 }
 
-function noteOf(index: number, { chain, chainEnd }: Thrown): string {
+function noteOf({ chain, chainEnd }: Thrown, index: number): string {
   if (chain.length === 1) return '';
-  if (index === chain.length - 1 && chainEnd === 'root') return 'origin';
-  return index === 0 ? 'wrapped again and thrown' : 'wrapped it';
+  const cause = chain[index + 1];
+  if (cause !== undefined) return `wraps ${cause.class}`;
+  return chainEnd === 'root' ? 'origin' : '';
 }
 
 export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | null) {
@@ -164,7 +165,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       .map(([link, index]) =>
         linkOf(link, chain[index + 1] ?? null, {
           id: linkId(index),
-          note: noteOf(index, thrown),
+          note: noteOf(thrown, index),
           level: level + 1,
           shown,
         }),
@@ -180,7 +181,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       said: ORIGINS[origin] ?? (late ? 'after the response' : ''),
       root: isMiss(top) ? null : rootOf(thrown, linkId),
       layers: [
-        ...(entry.from === undefined ? [] : [{ say: 'Came from', ...entry.from }]),
+        ...(entry.from === undefined ? [] : [{ say: 'Failed in', ...entry.from }]),
         ...(entry.handler === undefined ? [] : [{ say: 'Handled by', ...entry.handler }]),
       ],
       id: (name: string): string => (isFirst ? name : `${name}-${number}`),

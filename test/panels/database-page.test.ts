@@ -302,6 +302,17 @@ describe('the page of the database panel', () => {
       .and.contain('be run as is');
   });
 
+  it('names the instance of Knex, and none for another library', () => {
+    const noteOf = (given: Parameters<typeof query>[0]): string => {
+      const { $ } = show(record((context) => context.add('query', query(given))));
+      return $('.queries .body').text().replace(/\s+/g, ' ');
+    };
+    expect(noteOf({ instance: 'reports' })).to.include('Knex “reports”');
+    expect(noteOf({})).to.not.include('Knex');
+    const driver = { system: 'postgresql', instance: 'postgresql', connection: 'postgresql2' };
+    expect(noteOf(driver)).to.include('Connection postgresql2').and.not.include('Knex');
+  });
+
   it('finds by value, error and place', () => {
     const profile = record((context) => {
       context.add('query', query({ bindings: ['needle'] }));

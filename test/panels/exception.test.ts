@@ -136,6 +136,11 @@ describe('the view of the exception panel', () => {
     expect($('.chain .root b').text()).to.equal('Error');
     expect($('.frames').length).to.equal(2);
     expect($('#trace pre').text()).to.include('[cause]: Error: inner');
+    expect(
+      $('#frames .head .n')
+        .toArray()
+        .map((note) => $(note).text()),
+    ).to.deep.equal(['origin', 'wraps Error']);
   });
 
   it('links each error of the chain to its frames', () => {

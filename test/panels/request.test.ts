@@ -92,6 +92,19 @@ describe('panel request: what is kept', () => {
     expect($('#route-parameters tr').text()).to.equal('id12');
   });
 
+  it('shows the address of a client that is connected directly', async () => {
+    for (const chain of [[], ['203.0.113.24']]) {
+      const { html } = await record({
+        request: { origin: { scheme: 'http', host: 'a', port: 80, origin: 'http://a', clientAddress: '203.0.113.24', chain, trusted: false, hostError: null } },
+      }); // prettier-ignore
+      const $ = load(html);
+      expect($('#client .head').text().replace(/\s+/g, ' ')).to.include('1 address');
+      expect($('#client tbody').first().text().replace(/\s+/g, ' ')).to.include(
+        'client203.0.113.24 port 51234connected directly',
+      );
+    }
+  });
+
   it('keeps no value of a cookie, and masks headers by their name', async () => {
     const { data, profile, html } = await record({
       headers: ['Cookie', 'sid=abc; theme=dark', 'Authorization', 'Bearer 0123456789abcdef'],

@@ -8,6 +8,7 @@ import { packageVersion } from '../../paths.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { cpuProfileFile } from '../../render/cpuprofile.ts';
 import { profileHar } from '../../render/har.ts';
+import { attachment } from './file-name.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, JSON_TYPE } from './respond.ts';
@@ -21,7 +22,7 @@ export function createExportController(
   function download(ending: string, contentOf: (profile: Profile) => object): PageAction {
     return async (page) => {
       const { profile } = await requireProfile(services, page);
-      const headers = { 'content-disposition': `attachment; filename="${profile.token}.${ending}"` };
+      const headers = attachment(profile, ending);
       respond(page, { type: JSON_TYPE, body: JSON.stringify(contentOf(profile)), headers });
     };
   }

@@ -5,6 +5,7 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';
+import { attachment } from './file-name.ts';
 import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -62,10 +63,9 @@ export function createFileController(services: PageServices): Record<'file', Pag
         title: `${profile.method} ${profile.url}: ${profile.status ?? 'no response'} · Hindsight`,
         body: renderBody(profile, amendments, { children, beside }),
         css: assets.plain('hindsight.css').body.toString(),
-        origin: page.origin(),
       });
       const headers = {
-        'content-disposition': `attachment; filename="${token}.html"`,
+        ...attachment(profile, 'html'),
         'content-security-policy': `${policy}; frame-ancestors 'none'; sandbox`,
       };
       respond(page, { type: HTML, body: html, headers });

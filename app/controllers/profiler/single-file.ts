@@ -1,6 +1,5 @@
-/** A profile as one HTML file that opens without a server: all panels, the stylesheet, no script. */
+/** A profile as one HTML file that opens without a server: all panels, the stylesheet, no script, no link to anything outside. */
 import { createHash } from 'node:crypto';
-import { urls } from '../../urls.ts';
 import { escapeHtml } from '../../view-helpers/safe-html.ts';
 
 /** Marks of views/profiler/file.ejs; recorded text has no `<`. */
@@ -15,7 +14,8 @@ const SHARED_IDS = new Set(['hatch']);
 const OURS = /^(?:\/_profiler\/([0-9a-f]{6}))?(?:\?([^#]*))?(?:#(.*))?$/;
 const PANEL_PARAMETER = /(?:^|;)panel=([a-z_]+)(?:&amp;|$)/;
 /** Nothing to send to, and nothing to copy with. */
-const WITHOUT_SERVER = 'form, .actions, .ibtn, .tools, .find {display: none !important}\n';
+const WITHOUT_SERVER =
+  'form, .actions, .ibtn, .tools, .find {display: none !important} a:not([href]) {color: inherit; text-decoration: none}\n';
 
 export interface SingleFile {
   token: string;
@@ -25,29 +25,23 @@ export interface SingleFile {
   body: string;
   /** The stylesheet. */
   css: string;
-  /** Of the service, for links to other profiles; null: they are no links. */
-  origin: string | null;
 }
 
 function idIn(panel: string | null, id: string): string {
   return panel === null || SHARED_IDS.has(id) ? id : `${panel}-${id}`;
 }
 
-/** Where a link leads inside the file; null: nowhere. All of it stays as escaped as it was. */
-function targetOf(href: string, panel: string | null, { token, origin }: SingleFile): string | null {
-  if (/^https?:\/\//.test(href)) return href;
-  // Icons stand on buttons that need a server.
-  if (href.startsWith(urls.asset(''))) return null;
+/** Where a link leads inside the file; null: outside of it, which is text for a reader who has no server. It stays as escaped as it was. */
+function targetOf(href: string, panel: string | null, token: string): string | null {
   const [all, of, query, fragment] = OURS.exec(href) ?? [];
-  if (all === undefined || (of !== undefined && of !== token))
-    return origin !== null && href.startsWith('/_profiler/') ? `${escapeHtml(origin)}${href}` : null;
+  if (all === undefined || (of !== undefined && of !== token)) return null;
   const shown = PANEL_PARAMETER.exec(query ?? '')?.[1] ?? panel;
   if (fragment !== undefined && fragment !== '') return `#${idIn(shown, fragment)}`;
   return shown === panel ? null : `#${shown ?? ''}`;
 }
 
 /** Makes ids of several panels unique, and links lead into the file. */
-function inFile(html: string, panel: string | null, file: SingleFile): string {
+function inFile(html: string, panel: string | null, token: string): string {
   return html
     .replace(EDITOR, '')
     .replace(IDS, (_all, name: string, ids: string) => {
@@ -55,7 +49,7 @@ function inFile(html: string, panel: string | null, file: SingleFile): string {
       return ` ${name}="${given.join(' ')}"`;
     })
     .replace(HREF, (_all, href: string) => {
-      const target = targetOf(href, panel, file);
+      const target = targetOf(href, panel, token);
       return target === null ? '' : ` href="${target}"`;
     });
 }
@@ -66,11 +60,11 @@ export function singleFile(file: SingleFile): { html: string; policy: string } {
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
   const panels: string[] = [];
   const around = file.body.replace(PANEL, (_all, name: string, html: string) => {
-    panels.push(inFile(html, name, file));
+    panels.push(inFile(html, name, file.token));
     return '<!--panel-->';
   });
   let next = 0;
-  const body = inFile(around, null, file).replace(/<!--panel-->/g, () => panels[next++] ?? '');
+  const body = inFile(around, null, file.token).replace(/<!--panel-->/g, () => panels[next++] ?? '');
   const html =
     `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">\n` +
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n' +

@@ -165,7 +165,7 @@ export function presentRequest(
         rows: [
           { label: 'Address', text: client.address },
           { label: 'Peer', text: client.peer },
-          ...(client.chain.length > 0 ? [{ label: 'Forwarded for', text: client.chain.join(', ') }] : []),
+          ...(client.chain.length > 1 ? [{ label: 'Forwarded for', text: client.chain.join(', ') }] : []),
           { label: 'Origin', text: client.origin },
         ],
       },

@@ -241,6 +241,11 @@ const OTHERS: Readonly<Record<string, string>> = {
   'x-debug-token-link': 'Hindsight',
 };
 
+function otherOf(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  return Object.hasOwn(OTHERS, lower) ? OTHERS[lower] : undefined;
+}
+
 export function layerName({ name, kind, method, pattern }: RanLayer): string {
   if (name !== '' && name !== '<anonymous>') return name;
   return kind === 'handler'
@@ -248,11 +253,11 @@ export function layerName({ name, kind, method, pattern }: RanLayer): string {
     : `${kind === 'error' ? 'an error handler' : `a ${kind}`} without a name`;
 }
 
-function nameStep({ verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
+function nameStep(name: string, { verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
   const found = layer === null ? undefined : ran[layer];
   return {
     verb,
-    by: found === undefined ? 'code outside all middleware' : layerName(found),
+    by: found === undefined ? (otherOf(name) ?? 'code outside all middleware') : layerName(found),
     place: found?.source ?? null,
     hooked,
   };
@@ -269,11 +274,14 @@ export function nameAuthors(
   return {
     sent: names.map((name, index) => {
       const steps = sent[index] ?? [];
-      const other = OTHERS[name.toLowerCase()];
-      if (steps.length > 0) return steps.map((step) => nameStep(step, ran));
+      const other = otherOf(name);
+      if (steps.length > 0) return steps.map((step) => nameStep(name, step, ran));
       return other === undefined ? [] : [{ verb: 'set', by: other, place: null, hooked: false }];
     }),
-    removed: removed.map(({ name, steps }) => ({ name, steps: steps.map((step) => nameStep(step, ran)) })),
+    removed: removed.map(({ name, steps }) => ({
+      name,
+      steps: steps.map((step) => nameStep(name, step, ran)),
+    })),
   };
 }
 

@@ -31,7 +31,9 @@ describe('a profile as one file', () => {
     const host = await start();
     const token = await host.send('/broken?q=1', { headers: { authorization: 'Bearer abcdefghijklmnop' } });
     const response = await fetch(`${host.url}/_profiler/${token}.html`);
-    expect(response.headers.get('content-disposition')).to.equal(`attachment; filename="${token}.html"`);
+    expect(response.headers.get('content-disposition')).to.equal(
+      `attachment; filename="GET-broken-${token}.html"`,
+    );
     const html = await response.text();
     const $ = load(html);
     expect(panelsIn($)).to.include.members(['overview', 'exception', 'request', 'timeline', 'configuration']);
@@ -41,13 +43,12 @@ describe('a profile as one file', () => {
     );
     expect($('link, img, iframe, script')).to.have.length(0);
     expect(html).to.not.include('abcdefghijklmnop');
-    // Links lead into the file, to the server that recorded it, or nowhere.
     const ids = new Set($('[id]').map((_i, one) => $(one).attr('id')).toArray()); // prettier-ignore
     expect(ids.size).to.equal($('[id]').length);
     for (const link of $('[href]').toArray()) {
       const href = $(link).attr('href')!;
-      if (href.startsWith('#')) expect(ids.has(href.slice(1)), href).to.equal(true);
-      else expect(href).to.match(new RegExp(`^(?:${host.url}/_profiler/|https://)`));
+      expect(href).to.match(/^#/);
+      expect(ids.has(href.slice(1)), href).to.equal(true);
     }
     expect($('.panels a[href="#request"]')).to.have.length(1);
   });

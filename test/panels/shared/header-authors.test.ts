@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createAuthorsWriter } from '../../../app/panels/shared/header-authors.ts';
+import { authorsText, createAuthorsWriter, nameAuthors } from '../../../app/panels/shared/header-authors.ts';
 import type { ToldWrites } from '../../../app/panels/shared/header-authors.ts';
 
 const [policies, handler] = [{ name: 'policies' }, { name: 'handler' }];
@@ -15,6 +15,20 @@ function told(sent: string[], writes: Write[], layers = [policies, handler]): To
 }
 
 describe('the text that tells who set which header', () => {
+  it('names Express for what Express sets outside of all layers', () => {
+    const text = createAuthorsWriter()(
+      told(
+        ['X-Powered-By', 'X-A'],
+        [
+          ['X-Powered-By', 'Express', null],
+          ['X-A', '1', null],
+        ],
+      ),
+    );
+    const by = nameAuthors(text, ['X-Powered-By', 'X-A'], [])?.sent.map((steps) => authorsText(steps));
+    expect(by).to.deep.equal(['Express', 'code outside all middleware']);
+  });
+
   it('is that of this answer, whatever the answer before it told', () => {
     const plain: Write[] = [
       ['X-A', '1', policies],
