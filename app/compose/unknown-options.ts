@@ -1,6 +1,6 @@
 /** Finds unknown options of a profiler, each with the closest known one: typing errors, or options of another version. */
 import { profilerSettings, hostSettings } from '../config/settings.ts';
-import { editDistance } from '../middleware/nearest-routes.ts';
+import { editDistance } from '../profiler/edit-distance.ts';
 import type { ServiceOptions } from './profiler-options.ts';
 
 type Setting = keyof typeof profilerSettings | keyof typeof hostSettings;

@@ -3,9 +3,8 @@ import { isRelease } from './release.ts';
 import type { ProfileQuery } from './storage.ts';
 import type { Row } from './store.ts';
 
-function matchesStatus(status: number | null, wanted: NonNullable<ProfileQuery['status']>): boolean {
-  if (status === null) return false;
-  return typeof wanted === 'number' ? status === wanted : Math.floor(status / 100) === wanted.class;
+function matchesStatus(status: number | null, ranges: NonNullable<ProfileQuery['status']>): boolean {
+  return status !== null && ranges.some(({ from, to }) => status >= from && status <= to);
 }
 
 /** Something was thrown, or the status is 5xx. */
@@ -36,13 +35,15 @@ const FILTERS: Filters = {
   token: (row, token) => row.token === token,
   parent: (row, parent) => row.parent === parent,
   clientAddress: (row, address) => row.clientAddress === address,
-  method: (row, method) => row.method.toLowerCase() === method.toLowerCase(),
+  method: (row, methods) => methods.toLowerCase().split(',').includes(row.method.toLowerCase()),
   status: (row, status) => matchesStatus(row.status, status),
   url: (row, part) => row.url.toLowerCase().includes(part.toLowerCase()),
   from: (row, from) => row.startedAt >= from,
   until: (row, until) => row.startedAt < until,
   overMs: (row, overMs) => (row.durationMs ?? 0) > overMs,
+  underMs: (row, underMs) => row.durationMs !== null && row.durationMs < underMs,
   minQueries: (row, least) => row.queries >= least,
+  fewerQueries: (row, count) => row.queries < count,
   hasError: (row, wanted) => failed(row) === wanted,
   isFull: (row, wanted) => (row.summary === null) === wanted,
   hasFinding: ({ findings }, wanted) => findings !== null && findings > 0 === wanted,
@@ -52,18 +53,24 @@ const FILTERS: Filters = {
   release: (row, release) => isRelease(row.release, release),
   route: (row, route) => row.route === route,
   traceId: (row, traceId) => row.traceId === traceId,
+  not: (row, queries) => !queries.some((query) => matchesAll(query)(row)),
 };
 
 const FILTER_ENTRIES = Object.entries(FILTERS) as [keyof Filters, (row: Row, wanted: unknown) => boolean][];
 
-/** A test for rows: all filters must match; an absent filter always does. */
-export function matcherOf(query: ProfileQuery): (row: Row) => boolean {
-  const kinds = query.kinds ?? ['request'];
+function matchesAll(query: Partial<ProfileQuery>): (row: Row) => boolean {
   const wanted = FILTER_ENTRIES.flatMap(([name, matches]) => {
     const value = query[name];
     return value === undefined ? [] : [{ matches, value }];
   });
-  return (row) => kinds.includes(row.kind) && wanted.every(({ matches, value }) => matches(row, value));
+  return (row) => wanted.every(({ matches, value }) => matches(row, value));
+}
+
+/** A test for rows: all filters must match; an absent filter always does. */
+export function matcherOf(query: ProfileQuery): (row: Row) => boolean {
+  const kinds = query.kinds ?? ['request'];
+  const matches = matchesAll(query);
+  return (row) => kinds.includes(row.kind) && matches(row);
 }
 
 export function compareNewest(a: Row, b: Row): number {

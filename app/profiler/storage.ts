@@ -16,6 +16,12 @@ export interface SharedPart {
   text: string;
 }
 
+/** Statuses from the one to the other, both included. */
+export interface StatusRange {
+  from: number;
+  to: number;
+}
+
 export interface ProfileQuery {
   /** Default: `request` only, without error pages and the profiler's own pages. */
   kinds?: readonly ProfileKind[];
@@ -23,10 +29,10 @@ export interface ProfileQuery {
   /** Children of this profile. */
   parent?: string;
   clientAddress?: string;
-  /** Case-insensitive. */
+  /** Case-insensitive; several, separated by commas, mean any of them. */
   method?: string;
-  /** An exact status, or a class given by its first digit: `{ class: 4 }`. */
-  status?: number | { class: number };
+  /** In any of these ranges. */
+  status?: readonly StatusRange[];
   /** Substring of the URL, case-insensitive; no wildcards. */
   url?: string;
   /** Milliseconds since 1970, inclusive. */
@@ -34,8 +40,12 @@ export interface ProfileQuery {
   /** Exclusive. */
   until?: number;
   overMs?: number;
+  /** Took less than this; unfinished requests are left out. */
+  underMs?: number;
   /** At least so many queries. */
   minQueries?: number;
+  /** Fewer queries than this. */
+  fewerQueries?: number;
   /** True: something was thrown or the status is 5xx; false: neither. */
   hasError?: boolean;
   /** True: recorded in full; false: only a summary was recorded. */
@@ -60,6 +70,8 @@ export interface ProfileQuery {
   route?: string;
   /** 32 hexadecimal digits. */
   traceId?: string;
+  /** None of these matches. */
+  not?: readonly Partial<ProfileQuery>[];
   sort?: SortColumn;
   descending?: boolean;
   /** False: `total` and pins are not needed; `total` is then the number of rows found. */

@@ -15,7 +15,7 @@ function searches({ newest, profiles }: FilledStore): [what: string, query: Part
   return [
     ['newest', {}],
     ['token', { token: tokenOf(4711) }],
-    ['status 4xx', { status: { class: 4 } }],
+    ['status 4xx', { status: [{ from: 400, to: 499 }] }],
     ['recent hour', { from: newest - HOUR_MS }],
     ['url part, absent', { url: 'xyzzy' }],
     ['route', { route: '/shop/orders/:id' }],

@@ -8,8 +8,11 @@ export const FILTERS = {
   'method:': ['get', 'post', 'put', 'patch', 'delete'],
   'route:': [],
   'url:': [],
+  'status>=': ['400', '500'],
   'time>': ['100', '500', '1000'],
+  'time<': ['10', '50'],
   'queries>=': ['10', '50', '100'],
+  'queries<': ['10'],
   'has:': ['error', 'finding', 'n+1', 'slow-query', 'slow-call', 'pin'],
   'finding:': [],
   'kind:': ['request', 'error_page', 'job', 'command', 'all'],
@@ -39,8 +42,9 @@ export function completions(typed) {
   const word = /\S*$/.exec(typed)[0].toLowerCase();
   if (word === '') return [];
   const before = typed.slice(0, typed.length - word.length);
+  const minus = word.startsWith('-') ? '-' : '';
   const words = Object.entries(FILTERS).flatMap(([name, values]) =>
-    word.startsWith(name) ? values.map((value) => name + value) : [name],
+    word.startsWith(minus + name) ? values.map((value) => minus + name + value) : [minus + name],
   );
   return words
     .filter((text) => text.startsWith(word) && text !== word)

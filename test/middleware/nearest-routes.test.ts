@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { editDistance, nearestRoutes } from '../../app/middleware/nearest-routes.ts';
+import { nearestRoutes } from '../../app/middleware/nearest-routes.ts';
+import { editDistance } from '../../app/profiler/edit-distance.ts';
 import { cpuMsOf } from '../support/waiting.ts';
 
 const entry = (method: string, pattern: string) => ({ method, pattern, handler: null, source: null });

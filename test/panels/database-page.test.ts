@@ -309,7 +309,7 @@ describe('the page of the database panel', () => {
     };
     expect(noteOf({ instance: 'reports' })).to.include('Knex “reports”');
     expect(noteOf({})).to.not.include('Knex');
-    const driver = { system: 'postgresql', instance: 'postgresql', connection: 'postgresql2' };
+    const driver = { system: 'postgresql' as const, instance: 'postgresql', connection: 'postgresql2' };
     expect(noteOf(driver)).to.include('Connection postgresql2').and.not.include('Knex');
   });
 

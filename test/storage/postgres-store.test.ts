@@ -117,7 +117,7 @@ describe('the store in PostgreSQL', () => {
     const rare = await store.find({ url: '/items/17', limit: 2, offset: 1 });
     expect(rare.rows.map(({ url }) => url)).to.deep.equal(['/items/1798', '/items/1797']);
     expect(rare).to.include({ total: 111, totalIsExact: true });
-    const many = await store.find({ status: 200, limit: 2, offset: 0 });
+    const many = await store.find({ status: [{ from: 200, to: 200 }], limit: 2, offset: 0 });
     expect(many.totalIsExact).to.equal(false);
     expect(many.total).to.be.within(3900, 4100);
     const all = await store.find({ limit: 2, offset: 4999 });

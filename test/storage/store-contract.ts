@@ -336,8 +336,26 @@ export function describeStoreContract(subject: StoreSubject): void {
       ['by parent', { parent: '000002', kinds: ['error_page'] }, ['000005']],
       ['by client address', { clientAddress: '10.0.0.1' }, ['000001']],
       ['by method in any case', { method: 'Post' }, ['000001']],
-      ['by status', { status: 503 }, ['000002']],
-      ['by class of status', { status: { class: 4 } }, ['000006', '000001']],
+      ['by status', { status: [{ from: 503, to: 503 }] }, ['000002']],
+      ['by class of status', { status: [{ from: 400, to: 499 }] }, ['000006', '000001']],
+      [
+        'by several statuses',
+        {
+          status: [
+            { from: 404, to: 404 },
+            { from: 500, to: 599 },
+          ],
+        },
+        ['000006', '000002', '000001'],
+      ],
+      ['by several methods', { method: 'post,Put' }, ['000003', '000001']],
+      ['shorter than', { underMs: 3.5 }, ['000001']],
+      ['with fewer queries', { fewerQueries: 3 }, ['000002', '000001']],
+      [
+        'with neither of two',
+        { not: [{ status: [{ from: 404, to: 404 }] }, { process: 'web.2 12' }] },
+        ['000002'],
+      ],
       ['by part of the URL in any case', { url: 'SHOP/1' }, ['000002', '000001']],
       ['with % meaning itself', { url: '0%' }, ['000001']],
       ['with _ meaning itself', { url: '%_' }, ['000001']],
@@ -355,8 +373,12 @@ export function describeStoreContract(subject: StoreSubject): void {
       ['by process', { process: 'web.2 12' }, ['000003']],
       ['by trace', { traceId: TRACE }, ['000006']],
       ['by another trace', { traceId: TRACE.replace('0', '1') }, []],
-      ['by route', { route: '/items/:id', status: 404 }, ['000006', '000001']],
-      ['by several', { status: { class: 4 }, url: 'shop', hasError: false, until: START + 5 }, ['000001']],
+      ['by route', { route: '/items/:id', status: [{ from: 404, to: 404 }] }, ['000006', '000001']],
+      [
+        'by several',
+        { status: [{ from: 400, to: 499 }], url: 'shop', hasError: false, until: START + 5 },
+        ['000001'],
+      ],
       [
         'by duration, empty ones last',
         { sort: 'durationMs', descending: false },
@@ -438,7 +460,7 @@ export function describeStoreContract(subject: StoreSubject): void {
       });
 
     it('looks only among what matches all else', async () => {
-      const found = await find({ text: 'cart', status: 500, limit: 10, offset: 0 });
+      const found = await find({ text: 'cart', status: [{ from: 500, to: 500 }], limit: 10, offset: 0 });
       expect(found.rows.map(({ token }) => token)).to.deep.equal(['000004']);
       expect(found.looked).to.deep.include({ count: 1, all: true });
     });

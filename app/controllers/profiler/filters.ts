@@ -6,7 +6,7 @@ import { createError } from '../../errors.ts';
 import { PROFILE_KINDS, type ProfileKind } from '../../profiler/context.ts';
 import { storedRelease } from '../../profiler/release.ts';
 import { SORTS } from '../../profiler/profile-index.ts';
-import type { ProfileQuery } from '../../profiler/storage.ts';
+import type { ProfileQuery, StatusRange } from '../../profiler/storage.ts';
 import { FILTER_NAMES, type FilterName, type FilterValues } from './filter-names.ts';
 import { readTypedFilters } from './typed-filters.ts';
 
@@ -113,17 +113,56 @@ function withTyped({ q, ...given }: FilterValues): FilterValues {
   const { filters, rest } = readTypedFilters(q);
   const values: FilterValues = rest === '' ? given : { q: rest, ...given };
   for (const [name, value] of filters) {
-    if (values[name] !== undefined) throw badFilter(name, 'is given more than once');
-    values[name] = value;
+    const before = values[name];
+    if (before !== undefined && name !== 'not') throw badFilter(name, 'is given more than once');
+    values[name] = before === undefined ? value : `${before} ${value}`;
   }
   return values;
 }
 
-function readStatus(text: string): NonNullable<ProfileQuery['status']> {
-  const byClass = /^([1-5])(xx)?$/i.exec(text);
-  if (byClass !== null) return { class: Number(byClass[1]) };
-  if (/^[1-5]\d\d$/.test(text)) return Number(text);
-  throw badFilter('status', `is "${text}"; give a status such as 404, or a class such as 4xx`);
+/** `404`, `4xx`, `>=400`; null if it is none of them. */
+function readRange(text: string): StatusRange | null {
+  const [, operator, number] = /^([<>]=?|)([1-5]\d\d|[1-5](?:xx)?)$/i.exec(text) ?? [];
+  if (number === undefined) return null;
+  const first = Number(number.replace(/xx/i, ''));
+  const [from, to] = first < 10 ? [first * 100, first * 100 + 99] : [first, first];
+  switch (operator) {
+    case '>':
+      return { from: to + 1, to: 599 };
+    case '>=':
+      return { from, to: 599 };
+    case '<':
+      return { from: 100, to: from - 1 };
+    case '<=':
+      return { from: 100, to };
+    default:
+      return { from, to };
+  }
+}
+
+function readStatus(text: string): readonly StatusRange[] {
+  return text.split(',').map((part) => {
+    const range = readRange(part.trim());
+    if (range !== null) return range;
+    const ways = 'give a status such as 404, a class such as 4xx, a list such as 404,500, or >=400';
+    throw badFilter('status', `is "${text}"; ${ways}`);
+  });
+}
+
+/** Filters that a row alone decides. */
+const NEGATED = new Set<FilterName>([
+  'method', 'status', 'route', 'url', 'mark', 'has', 'process', 'release', 'ip', 'over', 'under', 'queries', 'fewer',
+]); // prettier-ignore
+
+/** `status:200 route:/health`: what none of the requests may match. */
+function readNegated(text: string, now: number): Partial<ProfileQuery>[] {
+  const { filters, rest } = readTypedFilters(text);
+  if (rest !== '') throw badFilter('not', `is "${text}"; give filters such as status:200`);
+  return filters.map(([name, value]) => {
+    if (!NEGATED.has(name) || (name === 'has' && value.toLowerCase() === 'pin'))
+      throw badFilter('not', `is "${text}"; "${name}" can’t be negated`);
+    return readNarrowing({ [name]: value }, now);
+  });
 }
 
 /** `2026-11-20`, `2026-11-20 14:32`, `2026-11-20T14:32:07Z`: the moment, and the length of its day, minute or second. */
@@ -213,12 +252,15 @@ function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery>
     narrowing.until = at + width;
   }
   if (values.over !== undefined) narrowing.overMs = readNumber('over', values.over, 1e9);
+  if (values.under !== undefined) narrowing.underMs = readNumber('under', values.under, 1e9);
   if (values.queries !== undefined) narrowing.minQueries = readNumber('queries', values.queries, 1e9);
+  if (values.fewer !== undefined) narrowing.fewerQueries = readNumber('fewer', values.fewer, 1e9);
   if (values.kind !== undefined) narrowing.kinds = readChoice('kind', values.kind, KINDS);
   if (values.process !== undefined) narrowing.process = values.process;
   if (values.release !== undefined) narrowing.release = storedRelease(values.release);
   if (values.route !== undefined) narrowing.route = values.route;
   if (values.trace !== undefined) narrowing.traceId = values.trace.toLowerCase();
+  if (values.not !== undefined) narrowing.not = readNegated(values.not, now);
   return narrowing;
 }
 

@@ -6,7 +6,7 @@ import { urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Filters, isNewestFirst, isPresentation, type WrongFilter, withFilters } from './filters.ts';
 import type { FilterName, FilterValues } from './filter-names.ts';
-import { writeTypedFilters } from './typed-filters.ts';
+import { explainWords, writeTypedFilters } from './typed-filters.ts';
 import { createViews } from './list-views.ts';
 import type { createHistogram } from './request-histogram.ts';
 import { MOST_ALIKE, MOST_CALLS, type Visit } from './visits.ts';
@@ -174,6 +174,8 @@ export function createListModel(options: ListModelOptions) {
     /** What the form shows: the filters, and what was typed wrong. */
     shown,
     wrong,
+    /** Words that look like filters and are none, a sentence each; for a list without rows. */
+    misread: found.rows.length === 0 ? explainWords(values.q ?? '') : [],
     /** The filters as the search box takes them. */
     typed: writeTypedFilters(shown),
     entries: entriesOf(options, slowestMs),

@@ -80,7 +80,10 @@ const ROUTE = { ...TEXT, description: 'Pattern of the route, exactly: /orders/:i
 const FILTERS = {
   url: { ...TEXT, description: 'Part of the URL.' },
   method: TEXT,
-  status: { ...TEXT, description: 'A status such as 404, or a class such as 5xx.' },
+  status: {
+    ...TEXT,
+    description: 'A status such as 404, a class such as 5xx, a list such as 404,500, or >=400.',
+  },
   route: ROUTE,
   text: {
     ...TEXT,

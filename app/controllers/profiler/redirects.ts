@@ -42,7 +42,7 @@ export async function findCameFrom(
     limit: MOST_ROWS,
     offset: 0,
     counted: false,
-    status: { class: 3 },
+    status: [{ from: 300, to: 399 }],
     from: startedAt - FOLLOWED_WITHIN - LONGEST,
     until: startedAt + 1,
   });

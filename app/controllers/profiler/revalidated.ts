@@ -24,7 +24,7 @@ export async function findRevalidated(
   const { rows } = await profiles.find({
     clientAddress,
     method: 'GET',
-    status: 304,
+    status: [{ from: 304, to: 304 }],
     url: path,
     from: at - WITHIN,
     until: at + WITHIN,

@@ -40,8 +40,8 @@ export function createRoutesController(
     { route, method, status }: RouteGroup,
     query: Pick<ProfileQuery, 'from' | 'until' | 'sort'>,
   ): Promise<ProfileIndex[]> {
-    const filter =
-      route === null ? (status === null ? {} : { status }) : { route, ...(method === '' ? {} : { method }) };
+    const exact = status === null ? {} : { status: [{ from: status, to: status }] };
+    const filter = route === null ? exact : { route, ...(method === '' ? {} : { method }) };
     const limit = route === null ? CANDIDATES : SHOWN;
     const { rows } = await profiles.find({ ...query, ...filter, descending: true, limit, offset: 0 });
     return rows

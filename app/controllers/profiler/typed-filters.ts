@@ -1,7 +1,9 @@
 /**
- * What is typed into the search box <-> filters of the list: `status:5xx route:/orders time>500 has:n+1 since:10m timeout`. Words that
- * name no filter are searched for as they stand. Quotes hold a value with spaces together, and keep a word from being a filter.
+ * What is typed into the search box <-> filters of the list: `status>=400 -route:/health time>500 has:n+1 since:10m timeout`. Words that
+ * name no filter are searched for as they stand. Quotes hold a value with spaces together, and keep a word from being a filter; a minus
+ * in front of a filter leaves out what it finds.
  */
+import { editDistance } from '../../profiler/edit-distance.ts';
 import type { FilterName, FilterValues } from './filter-names.ts';
 
 /** What a filter is called in the box, in the order in which filters are written. */
@@ -11,7 +13,9 @@ const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [
   ['route:', 'route'],
   ['url:', 'url'],
   ['time>', 'over'],
+  ['time<', 'under'],
   ['queries>=', 'queries'],
+  ['queries<', 'fewer'],
   ['has:', 'has'],
   ['finding:', 'mark'],
   ['kind:', 'kind'],
@@ -26,16 +30,33 @@ const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [
   ['text:', 'text'],
 ];
 
-/** What else is understood. */
-const ALSO: typeof WRITTEN = [
+/** What else is understood: other names, and operators that the value takes in. */
+const ALSO: readonly (readonly [word: string, name: FilterName, read?: (value: string) => string])[] = [
   ['slow>', 'over'],
   ['over>', 'over'],
   ['mark:', 'mark'],
+  ['time>=', 'over'],
+  ['time<=', 'under'],
+  ['queries>', 'queries', oneMore],
+  ['queries<=', 'fewer', oneMore],
+  ['queries:', 'queries'],
+  ['status>', 'status', (value) => `>${value}`],
+  ['status>=', 'status', (value) => `>=${value}`],
+  ['status<', 'status', (value) => `<${value}`],
+  ['status<=', 'status', (value) => `<=${value}`],
 ];
-const FILTERS: ReadonlyMap<string, FilterName> = new Map([...WRITTEN, ...ALSO]);
+const FILTERS = new Map([...WRITTEN, ...ALSO].map(([word, name, read]) => [word, { name, read }]));
 
 /** A name with a value, quoted text, or another word. */
-const WORD = /([a-z]+(?:>=|:|>))("[^"]*"|[^\s"]+)(?!\S)|"[^"]*"|\S+/gi;
+const WORD = /(-?)([a-z]+(?:[<>]=?|:))("[^"]*"|[^\s"]+)(?!\S)|"[^"]*"|\S+/gi;
+/** A word that looks like a filter: a name and an operator. An address or a time is none. */
+const LIKE_FILTER = /^-?([a-z]{2,}(?:[<>]=?|:))(?!\/\/)/i;
+/** Letters in which a name may differ from the one that was meant. */
+const DIFFERENT = 2;
+
+function oneMore(value: string): string {
+  return /^\d+$/.test(value) ? String(Number(value) + 1) : value;
+}
 
 export interface TypedFilters {
   /** In the order in which they were typed; a name may occur twice. */
@@ -46,13 +67,31 @@ export interface TypedFilters {
 
 export function readTypedFilters(typed: string): TypedFilters {
   const filters: [FilterName, string][] = [];
-  const rest = typed.replace(WORD, (word: string, name?: string, value?: string) => {
+  const rest = typed.replace(WORD, (word: string, minus?: string, name?: string, given?: string) => {
     const filter = FILTERS.get(name?.toLowerCase() ?? '');
-    if (filter === undefined || value === undefined) return word;
-    filters.push([filter, value.replaceAll('"', '')]);
+    if (filter === undefined || given === undefined) return word;
+    const plain = given.replaceAll('"', '');
+    if (minus === '') filters.push([filter.name, filter.read?.(plain) ?? plain]);
+    else filters.push(['not', `${name?.toLowerCase() ?? ''}${given}`]);
     return '';
   });
   return { filters, rest: filters.length === 0 ? typed : rest.trim().replace(/\s{2,}/g, ' ') };
+}
+
+/** What is wrong with words that look like filters and were searched for as text: one sentence each. */
+export function explainWords(typed: string): string[] {
+  return typed.split(/\s+/).flatMap((word) => {
+    const name = LIKE_FILTER.exec(word)?.[1]?.toLowerCase();
+    if (name === undefined) return [];
+    if (FILTERS.has(name)) return [`“${name}” needs a value; it was searched for as text.`];
+    const bare = name.replace(/\W+$/, '');
+    const near = [...FILTERS.keys()].find(
+      (known) =>
+        editDistance(bare, known.replace(/\W+$/, ''), DIFFERENT) <= (bare.length > 3 ? DIFFERENT : 1),
+    );
+    const advice = near === undefined ? '' : ` Did you mean “${near}”?`;
+    return [`“${name}” is no filter, so “${word.slice(0, 60)}” was searched for as text.${advice}`];
+  });
 }
 
 /** Which of the filters needs no name: it is read from the other words. */
@@ -64,14 +103,21 @@ function plainName({ q, text, url }: FilterValues): FilterName | null {
   return null;
 }
 
+/** `-status:200 -route:"/a b"` for `status:200 route:"/a b"`. */
+function negated(text: string): string {
+  return text.replace(WORD, (word) => `-${word}`);
+}
+
 /** The search box for a list: reading it gives the same filters, but for quotation marks in a value, order and paging. */
 export function writeTypedFilters(values: FilterValues): string {
   const plain = plainName(values);
   const words = WRITTEN.flatMap(([word, name]) => {
     const value = values[name]?.replaceAll('"', ' ');
     if (value === undefined || name === plain) return [];
-    return [`${word}${/\s/.test(value) ? `"${value}"` : value}`];
+    const named = name === 'status' && /^[<>]/.test(value) ? word.slice(0, -1) : word;
+    return [`${named}${/\s/.test(value) ? `"${value}"` : value}`];
   });
+  if (values.not !== undefined) words.push(negated(values.not));
   if (plain !== null) words.push(values[plain] ?? '');
   return words.join(' ');
 }

@@ -25,7 +25,7 @@ const SEARCH_MS = 1000;
 
 type Filter = Exclude<
   keyof ProfileQuery,
-  'kinds' | 'pinned' | 'text' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset'
+  'kinds' | 'pinned' | 'text' | 'not' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset'
 >;
 
 /** The members of a row that a filter reads. null: the database filters by it. */
@@ -40,7 +40,9 @@ const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
   status: ['status'],
   url: ['url'],
   overMs: ['durationMs'],
+  underMs: ['durationMs'],
   minQueries: ['queries'],
+  fewerQueries: ['queries'],
   hasError: ['error', 'status'],
   hasFinding: ['findings'],
   isLabelled: ['findings', 'state'],
@@ -51,6 +53,12 @@ const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
   route: ['route'],
 };
 const FILTERS = Object.keys(READ_BY) as Filter[];
+
+/** The members of a row that a query's filters read. */
+function readBy(query: Partial<ProfileQuery>): (keyof Row)[] {
+  const names = FILTERS.flatMap((name) => (query[name] === undefined ? [] : (READ_BY[name] ?? [])));
+  return [...names, ...(query.not ?? []).flatMap(readBy)];
+}
 
 interface Condition {
   sql: string;
@@ -84,13 +92,13 @@ function matcherOfRest(query: ProfileQuery): (row: Row) => boolean {
 }
 
 /** Texts as they are stored. */
-function storableQuery(query: ProfileQuery): ProfileQuery {
-  return Object.fromEntries(
-    Object.entries(query).map(([name, value]: [string, unknown]) => [
-      name,
-      typeof value === 'string' && name !== 'text' ? storable(value) : value,
-    ]),
-  ) as unknown as ProfileQuery;
+function storableQuery<Query extends Partial<ProfileQuery>>(query: Query): Query {
+  const texts = Object.entries(query).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'string' && name !== 'text' ? storable(value) : value,
+  ]);
+  const stored = Object.fromEntries(texts) as Query;
+  return query.not === undefined ? stored : { ...stored, not: query.not.map(storableQuery) };
 }
 
 /** Escapes `%`, `_` and the escape character for LIKE. */
@@ -304,7 +312,7 @@ export function createFinder(
     async find(given, findText) {
       const query = storableQuery(given);
       const condition = conditionOf(query);
-      const read = FILTERS.flatMap((name) => (query[name] === undefined ? [] : (READ_BY[name] ?? [])));
+      const read = readBy(query);
       const names = new Set<keyof Row>(read);
       const { text, sort = 'startedAt' } = query;
       if (text !== undefined && findText !== undefined)

@@ -35,7 +35,7 @@ describe('filters of the list', () => {
     ).to.deep.equal({
       clientAddress: '1.2.3.4',
       method: 'post',
-      status: 404,
+      status: [{ from: 404, to: 404 }],
       url: '/a%b',
       token: 'abcdef',
       overMs: 1.5,
@@ -49,9 +49,28 @@ describe('filters of the list', () => {
     });
   });
 
-  it('take a class of statuses in any spelling', () => {
+  it('take a class of statuses in any spelling, lists and comparisons', () => {
     for (const text of ['4xx', '4XX', '4'])
-      expect(queryOf(`status=${text}`).status, text).to.deep.equal({ class: 4 });
+      expect(queryOf(`status=${text}`).status, text).to.deep.equal([{ from: 400, to: 499 }]);
+    const both = [{ from: 404, to: 404 }, { from: 500, to: 599 }]; // prettier-ignore
+    expect(queryOf('status=404, 5xx').status).to.deep.equal(both);
+    for (const [text, from, to] of [
+      ['>=400', 400, 599],
+      ['>4xx', 500, 599],
+      ['<400', 100, 399],
+      ['<=404', 100, 404],
+    ])
+      // prettier-ignore
+      expect(queryOf(`status=${text}`).status, String(text)).to.deep.equal([{ from, to }]);
+  });
+
+  it('leave out what negated filters find', () => {
+    expect(queryOf('not=status:200 route:"/a b"').not).to.deep.equal([
+      { status: [{ from: 200, to: 200 }] },
+      { route: '/a b' },
+    ]);
+    for (const text of ['since:1h', 'has:pin', 'kind:job', 'status:teapot', 'words'])
+      expect(() => queryOf(`not=${text}`), text).to.throw('The filter "');
   });
 
   it('include the day that "until" names, and the minute', () => {
@@ -69,7 +88,7 @@ describe('filters of the list', () => {
 
   it('understand the names of Symfony', () => {
     expect(queryOf('status_code=404&start=2026-11-20&end=2026-11-20')).to.deep.include({
-      status: 404,
+      status: [{ from: 404, to: 404 }],
       from: at('2026-11-20T00:00Z'),
       until: at('2026-11-21T00:00Z'),
     });

@@ -83,7 +83,7 @@ describe('the list', () => {
       expect($('[name=status]').attr()).to.include({ value: '99999', 'aria-invalid': 'true' });
       expect($('[aria-invalid]').length).to.equal(1);
       expect($('#wrong li').text()).to.equal(
-        '“Status” is "99999"; give a status such as 404, or a class such as 4xx. The list ignores it.',
+        '“Status” is "99999"; give a status such as 404, a class such as 4xx, a list such as 404,500, or >=400. The list ignores it.',
       );
       expect($('[data-live]').length).to.equal(0);
     }

@@ -3,7 +3,7 @@ import type { FilterValues } from '../../../app/controllers/profiler/filter-name
 import { readFilters } from '../../../app/controllers/profiler/filters.ts';
 // @ts-expect-error A script of the pages has no types.
 import { FILTERS as COMPLETED } from '../../../public/profiler/find.js';
-import { writeTypedFilters } from '../../../app/controllers/profiler/typed-filters.ts';
+import { explainWords, writeTypedFilters } from '../../../app/controllers/profiler/typed-filters.ts';
 
 const valuesOf = (q: string): FilterValues => readFilters(new URLSearchParams({ q })).values;
 
@@ -22,7 +22,11 @@ describe('filters typed into the search box', () => {
       'from:2026-11-20T14:32 until:"2026-11-20 15:00"',
       { from: '2026-11-20T14:32', until: '2026-11-20 15:00' },
     ],
+    ['status>=400 time<50 queries<5', { status: '>=400', under: '50', fewer: '5' }],
+    ['status:404,500 queries>4 queries<=9', { status: '404,500', queries: '5', fewer: '10' }],
+    ['-status:200 slow -route:"/a b"', { not: 'status:200 route:"/a b"', q: 'slow' }],
     // What only looks like a filter.
+    ['-nothing --status', { q: '-nothing --status' }],
     ['Error: could not connect', { q: 'Error: could not connect' }],
     ['http://localhost:3000/orders', { q: 'http://localhost:3000/orders' }],
     ['status: 5xx', { q: 'status: 5xx' }],
@@ -41,6 +45,7 @@ describe('filters typed into the search box', () => {
     'url=orders&text=could not connect&mark=slow call',
     'text=status:5xx&has=n%2B1',
     'text=/etc&queries=3',
+    'status=>=400&under=50&fewer=5&not=status:404 route:"/a b"',
     'q=two words&kind=all&process=web.1&ip=::1&token=abcdef&from=2026-11-20&until=2026-11-21',
   ]) {
     it(`are written so that they read the same: ${query}`, () => {
@@ -63,6 +68,19 @@ describe('filters typed into the search box', () => {
     expect(problemOf('q=status:5xx status:404')).to.include('"status" is given more than once');
     expect(problemOf('q=status:5xx&status=404')).to.include('"status" is given more than once');
     expect(problemOf(`q=since:${'9'.repeat(9)}d`)).to.include('give a span such as');
+  });
+
+  it('are explained where a word looks like one', () => {
+    expect(explainWords('stauts:500 slow')).to.deep.equal([
+      '“stauts:” is no filter, so “stauts:500” was searched for as text. Did you mean “status:”?',
+    ]);
+    expect(explainWords('foo:bar')).to.deep.equal([
+      '“foo:” is no filter, so “foo:bar” was searched for as text.',
+    ]);
+    expect(explainWords('status: 5xx')).to.deep.equal([
+      '“status:” needs a value; it was searched for as text.',
+    ]);
+    expect(explainWords('http://localhost/ could not 12:30 /orders?a:b')).to.deep.equal([]);
   });
 
   it('are those that the page completes', () => {
