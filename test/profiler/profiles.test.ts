@@ -147,7 +147,12 @@ describe('profiles', () => {
   it('are filtered by everything that a query names, also while they run', async () => {
     store.resolve(createMemoryStore());
     open('/a');
-    const none = [{ release: 'other' }, { clientAddress: '203.0.113.10' }, { status: [{ from: 304, to: 304 }] }, { until: 1 }];
+    const none = [
+      { release: 'other' },
+      { clientAddress: '203.0.113.10' },
+      { status: [{ from: 304, to: 304 }] },
+      { until: 1 },
+    ];
     for (const query of none) expect((await profiles.find({ ...everything, ...query })).total).to.equal(0);
     const { total } = await profiles.find({ ...everything, clientAddress: '203.0.113.9', url: '/A' });
     expect(total).to.equal(1);
