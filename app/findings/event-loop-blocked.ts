@@ -154,10 +154,13 @@ export const eventLoopBlocked: FindingRule<Given> = {
   labels: ['loop blocked'],
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
-  find(kept, head) {
+  find(kept, head, from) {
     const { blocks } = kept.runtime;
     if (blocks === undefined) return [];
-    const costMs = blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    const allMs = blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    if (allMs < BLOCKED_MS) return [];
+    // A garbage collection has a finding of its own.
+    const costMs = blocks.reduce((sum, block) => sum - from.time.ownedMs(block, ['collection']), allMs);
     if (costMs < BLOCKED_MS || costMs < (head.durationMs ?? 0) * LEAST_SHARE) return [];
     const at = blocks.reduce(
       (worst, { durationMs }, index) => (durationMs > (blocks[worst]?.durationMs ?? 0) ? index : worst),

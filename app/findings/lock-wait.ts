@@ -27,7 +27,9 @@ export const lockWait: FindingRule<Pick<Kept, 'database'>> = {
           : `a transaction of ${excerpt(what, LONGEST_NAME)}`;
       const where = place === null ? '' : ` (${place})`;
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)} and may have waited ${duration(waitedMs)} of it for a lock on rows of ${table} that ${who} held${where}`;
-      return [{ severity: 'warn', sentence, anchor: rowOf(database, index), costMs: ms, place: caller }];
+      return [
+        { severity: 'warn', sentence, anchor: rowOf(database, index), costMs: waitedMs, place: caller },
+      ];
     });
   },
 };

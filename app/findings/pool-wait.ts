@@ -1,6 +1,7 @@
 /** Time that statements waited because no pool connection was free. */
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { endOf, type Kept, type Query } from './shared/kept.ts';
+import { shareOfKind } from './shared/long.ts';
 import { rowOf, sqlOf, transactionsOf } from './shared/queries.ts';
 import { brokeBy, count, duration, excerpt, shareOf } from './shared/wording.ts';
 
@@ -95,10 +96,12 @@ export const poolWait: FindingRule<Given> = {
   labels: ['pool wait'],
   why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one.',
   fix: 'Hold connections for less time: no calls or rendering inside a transaction, fewer statements at once, faster ones. Enlarge the pool last.',
-  find(kept, { durationMs: wholeMs, status, token }) {
+  find(kept, { durationMs: wholeMs, status, token }, from) {
     const { database } = kept;
-    const { totals, queries } = database;
-    if (totals.waitMs < LONG_MS || (wholeMs !== null && totals.waitMs < wholeMs * LARGE_SHARE)) return [];
+    const { queries } = database;
+    if (!queries.some(({ waitMs }) => waitMs >= 1)) return [];
+    const { allMs: costMs } = shareOfKind(from.time, 'connection');
+    if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
     const waiting = queries.filter(({ waitMs }) => waitMs >= 1);
     const longest = waiting.reduce<Query | undefined>(
       (worst, query) => (query.waitMs > (worst?.waitMs ?? 0) ? query : worst),
@@ -111,13 +114,13 @@ export const poolWait: FindingRule<Given> = {
     const who = holder ?? 'a new connection was opened meanwhile';
     const sentence = isRefused
       ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
-      : `Waited ${shareOf(totals.waitMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}; ${who}`;
+      : `Waited ${shareOf(costMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}; ${who}`;
     return [
       {
         ...(isRefused ? { broke: brokeBy(status), severity: 'bad' } : { severity: 'warn' }),
         sentence,
         anchor: rowOf(database, queries.indexOf(longest)),
-        costMs: totals.waitMs,
+        costMs,
         place: longest.caller,
       },
     ];

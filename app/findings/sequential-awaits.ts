@@ -105,7 +105,6 @@ export const sequentialAwaits: FindingRule<Given> = {
     const { database } = kept;
     if (database.queries.length < 2) return [];
     const wholeMs = head.durationMs ?? Infinity;
-    if (database.totals.busyMs < SAVED_MS || database.totals.busyMs < wholeMs * SAVED_SHARE) return [];
     return chainsIn(kept, head).flatMap((chain) => {
       const reads = pick(database.queries, chain);
       const [first] = reads;

@@ -3,8 +3,8 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { callName } from './shared/calls.ts';
 import type { Call, Kept } from './shared/kept.ts';
-import { lengthOf, usualText } from './shared/long.ts';
-import { isMostlyBlocked, waitsOf } from './shared/slow-work.ts';
+import { isMostlyHeld, lengthOf, usualText } from './shared/long.ts';
+import { waitsOf } from './shared/slow-work.ts';
 import { count, duration, shareOf } from './shared/wording.ts';
 
 /** A call is slow above both. */
@@ -52,13 +52,14 @@ function besideText(others: number): string {
   return others === 0 ? '' : ` while ${count(others, 'other slow call')} ran`;
 }
 
-export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept, 'runtime'>>> = {
+export const slowCall: FindingRule<Pick<Kept, 'http_client'>> = {
   name: 'slow-call',
   needs: ['http_client'],
   labels: ['slow call'],
   why: 'The call took at least 100 ms and 30 % of the request, or half of one that took three times as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
   fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
-  find({ http_client: { calls }, runtime }, { durationMs: wholeMs }, { usualMs }) {
+  find({ http_client: { calls } }, { durationMs: wholeMs }, from) {
+    const { usualMs } = from;
     if (wholeMs === null) return [];
     const slow = calls
       .map((call, index) => ({ ...call, index, ms: call.durationMs ?? 0 }))
@@ -67,7 +68,7 @@ export const slowCall: FindingRule<Pick<Kept, 'http_client'> & Partial<Pick<Kept
           ms >= wholeMs * SLOW_SHARE && lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null,
       )
       .filter((call) => !hasFailed(call))
-      .filter((call) => !isMostlyBlocked(call, runtime));
+      .filter((call) => !isMostlyHeld(call, from.time));
     return waitsOf(slow).map(({ longest: call, beside }) => {
       const { index, ms } = call;
       const part = slowPart(call);

@@ -5,10 +5,10 @@ import type { Finding } from '../profiler/finding.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Profile } from '../profiler/profile.ts';
 import type { Kept } from './shared/kept.ts';
-import { lengthOf, usualText } from './shared/long.ts';
+import { isMostlyHeld, lengthOf, usualText } from './shared/long.ts';
 import { describePlan, indexCode } from './shared/plans.ts';
 import { isLarge, labelOf, rowOf, sqlOf } from './shared/queries.ts';
-import { isMostlyBlocked, type Wait, waitsOf } from './shared/slow-work.ts';
+import { type Wait, waitsOf } from './shared/slow-work.ts';
 import { count, shareOf } from './shared/wording.ts';
 
 const SLOW_MS = 100;
@@ -36,13 +36,14 @@ function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) =
   return (index) => rowOf(data, index) === anchor;
 }
 
-export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Kept, 'runtime'>>> = {
+export const slowStatement: FindingRule<Pick<Kept, 'database'>> = {
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
   why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
   fix: 'Check its plan: it may need an index on what it filters or joins by, fewer rows or columns, or to run once instead of repeatedly.',
-  find({ database, runtime }, { durationMs: wholeMs }, { usualMs }) {
+  find({ database }, { durationMs: wholeMs }, from) {
+    const { usualMs } = from;
     const slow = database.queries
       .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
       .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null)
@@ -56,7 +57,7 @@ export const slowStatement: FindingRule<Pick<Kept, 'database'> & Partial<Pick<Ke
           !isTold(database, query),
       )
       .filter(({ lockedBy }) => lockedBy === undefined)
-      .filter((query) => !isMostlyBlocked(query, runtime));
+      .filter((query) => !isMostlyHeld(query, from.time));
     return firstOfGroups(waitsOf(slow)).map(({ longest: query, beside }) => {
       const { index, ms } = query;
       const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;

@@ -30,10 +30,13 @@ export const slowView: FindingRule<Pick<Kept, 'views'>> = {
   labels: ['slow view'],
   why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS, Handlebars and Eta each partial is timed too.',
   fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
-  find({ views: { views } }, { durationMs: wholeMs }, { usualMs }) {
-    return views.flatMap(({ name, depth, durationMs, caller }, index) => {
+  find({ views: { views } }, { durationMs: wholeMs }, from) {
+    const { usualMs } = from;
+    return views.flatMap(({ name, depth, startMs, durationMs, caller }, index) => {
       if (depth !== 0 || durationMs === null) return [];
       if (lengthOf(durationMs, wholeMs, { longMs: SLOW_MS, usualMs }) === null) return [];
+      // What else owned its time has findings of its own.
+      if (from.time.ownedMs({ startMs, durationMs }, ['view']) < durationMs / 2) return [];
       const isUnusual = durationMs < SLOW_MS;
       const part = heaviest(views, index, durationMs);
       const most =

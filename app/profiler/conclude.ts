@@ -15,7 +15,10 @@ import {
 import { type FactReader, readFacts } from './recorded-facts.ts';
 import type { MaskedValue } from './redact.ts';
 import { createFindingRunner, type Findings, type SeenPanels } from './run-findings.ts';
+import type { KeptCpu } from './cpu-samples.ts';
+import { callTree, isSampled } from './cpu-tree.ts';
 import type { SpanDraft } from './span.ts';
+import { createTimeLedger, type TimeLedger } from './time-ledger.ts';
 import { describeError } from './thrown-value.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
@@ -44,6 +47,13 @@ export interface Conclude {
   needsEarlier(document: ProfileDocument): boolean;
   /** A document of an earlier request, for rules that compare. */
   earlierRequest(document: ProfileDocument): EarlierRequest;
+}
+
+/** What the panel of the process keeps, as far as the ledger of time needs it. */
+interface KeptProcess {
+  durationMs?: number;
+  loopUtilization?: number;
+  concurrent?: number;
 }
 
 const LOST = 'The part that this panel shares with other profiles is no longer stored.';
@@ -103,6 +113,7 @@ class Reading {
   readonly #facts: FactReader;
   readonly #shared = new Map<string, SharedValue | undefined>();
   readonly #made = new Map<string, PanelRecord>();
+  #time: TimeLedger | null = null;
 
   constructor(document: ProfileDocument, panels: readonly Panel[], sharedOf: ConcludeFrom['sharedOf']) {
     this.#document = document;
@@ -143,7 +154,29 @@ class Reading {
     return { kept, shared: Object.fromEntries([...this.#shared].map(([name, part]) => [name, part?.value])) };
   }
 
-  spans(endMs: number): SpanDraft[] {
+  /** Made when something first asks: most rules need no times. */
+  get time(): TimeLedger {
+    return (this.#time ??= this.#makeTime());
+  }
+
+  #makeTime(): TimeLedger {
+    const { runtime, request, cpu } = this.#document.panels as Record<string, { data?: unknown } | undefined>;
+    const process = (runtime?.data ?? {}) as KeptProcess;
+    const { response } = (request?.data ?? {}) as { response?: { headersAtMs?: number | null } };
+    // A request that still runs ends with its last recorded work.
+    const totalMs = this.profile.durationMs ?? process.durationMs ?? response?.headersAtMs ?? 0;
+    const samples = cpu?.data as KeptCpu | undefined;
+    return createTimeLedger(this.#spans(totalMs), {
+      totalMs,
+      loopIdleMs: process.loopUtilization === undefined ? null : (1 - process.loopUtilization) * totalMs,
+      isAlone: process.concurrent === 1,
+      ...(isSampled(samples)
+        ? { sampledMs: (from: number, to: number) => callTree(samples, [from, to]).totalUs / 1000 }
+        : {}),
+    });
+  }
+
+  #spans(endMs: number): SpanDraft[] {
     return this.#panels.flatMap((panel) => {
       try {
         const kept = panel.recorded?.spans === undefined ? null : this.kept(panel);
@@ -170,11 +203,19 @@ class Reading {
       return { data: null, summary: null, error: LOST };
     try {
       const { profile } = this;
-      const spans = (endMs: number): SpanDraft[] => this.spans(endMs);
+      const time = (): TimeLedger => this.time;
       const data =
         panel.data === undefined
           ? joined(collected, shared)
-          : panel.data({ ...this.#facts, collected, shared, profile, spans });
+          : panel.data({
+              ...this.#facts,
+              collected,
+              shared,
+              profile,
+              get time() {
+                return time();
+              },
+            });
       return {
         data,
         summary: data === null ? null : (panel.menu?.summary?.(data, profile) ?? null),
@@ -202,7 +243,15 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
   function find(reading: Reading, earlier: readonly EarlierRequest[]): Findings {
     const { profile } = reading;
     if (!isExamined(profile)) return NOTHING_FOUND;
-    return runner.find(reading.seen(), profile, { usualMs: profile.usualMs ?? null, earlier });
+    const { kept, shared } = reading.seen();
+    return runner.find(kept, profile, {
+      shared,
+      usualMs: profile.usualMs ?? null,
+      earlier,
+      get time() {
+        return reading.time;
+      },
+    });
   }
 
   function conclude(document: ProfileDocument, { sharedOf, shown, earlier = [] }: ConcludeFrom): Profile {

@@ -1,6 +1,7 @@
 /** The contract of a rule that makes findings. How to add one: docs/findings/README.md. */
 import type { Finding, FixCode } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
+import type { TimeLedger } from './time-ledger.ts';
 
 /** An earlier request of the same route: its head and the stored data of its panels. */
 export interface EarlierRequest {
@@ -16,6 +17,8 @@ export interface RuleBeside {
   usualMs: number | null;
   /** Up to 20 requests of its route before this one that were recorded in full, the newest first; empty unless `compares` asked for them. */
   earlier: readonly EarlierRequest[];
+  /** Who owned each millisecond: take times from here. Made when a rule first asks for it, so ask late. */
+  readonly time: TimeLedger;
 }
 
 /** What a rule finds. Absent, `label` is the first of the rule's labels and `panel` the first that it needs. */

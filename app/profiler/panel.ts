@@ -11,6 +11,7 @@ import type { FactReader } from './recorded-facts.ts';
 import type { RoutePercentiles } from './route-summary.ts';
 import type { Presentation } from './rows.ts';
 import type { SpanDraft, SpanKind } from './span.ts';
+import type { TimeLedger } from './time-ledger.ts';
 
 /** Shown if a panel recorded nothing. */
 export interface EmptyState {
@@ -106,8 +107,8 @@ export interface RecordReader<Kept = unknown> extends FactReader {
   readonly profile: Profile;
   /** What `shared` returned, masked; null if there is none. */
   readonly shared: unknown;
-  /** The spans of all panels. */
-  spans(endMs: number): SpanDraft[];
+  /** Who owned each millisecond, from the spans of all panels. */
+  readonly time: TimeLedger;
 }
 
 export interface PresentFrom {

@@ -45,7 +45,7 @@ const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes'
 function findingOf(
   { place, costMs, ...draft }: FindingDraft,
   rule: FindingRule,
-  { kept }: SeenPanels,
+  kept: SeenPanels['kept'],
 ): Finding {
   const [label = ''] = rule.labels;
   const [panel = ''] = rule.needs;
@@ -59,7 +59,7 @@ function findingOf(
 
 interface Finder {
   needs: readonly string[];
-  find: (seen: SeenPanels, head: ProfileHead, beside: RuleBeside) => readonly Finding[];
+  find: (kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside) => readonly Finding[];
   compares?: FindingRule['compares'];
 }
 
@@ -68,9 +68,9 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
   const groups = new Map<string, Finder[]>();
   const add = (finder: Finder): void => addTo(groups, finder.needs[0] ?? '', finder);
   for (const rule of rules) {
-    const find: Finder['find'] = (seen, head, beside) => {
-      const found = rule.find(seen.kept, head, beside);
-      return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, seen));
+    const find: Finder['find'] = (kept, head, beside) => {
+      const found = rule.find(kept, head, beside);
+      return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, kept));
     };
     add({ needs: rule.needs, find, compares: rule.compares?.bind(rule) });
   }
@@ -78,7 +78,7 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
 }
 
 export interface FindingRunner {
-  find(seen: SeenPanels, head: ProfileHead, beside: Omit<RuleBeside, 'shared'>): Findings;
+  find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Findings;
   /** Whether a rule needs earlier requests of the route. */
   compares(kept: SeenPanels['kept'], head: ProfileHead): boolean;
 }
@@ -94,12 +94,12 @@ export function createFindingRunner(rules: readonly FindingRule[]): FindingRunne
 
   function findBy(
     { find }: Finder,
-    seen: SeenPanels,
+    kept: SeenPanels['kept'],
     head: ProfileHead,
     beside: RuleBeside,
   ): readonly Finding[] {
     try {
-      return find(seen, head, beside);
+      return find(kept, head, beside);
     } catch {
       // A rule that throws finds nothing; the panels still show the facts.
       return NONE;
@@ -107,11 +107,11 @@ export function createFindingRunner(rules: readonly FindingRule[]): FindingRunne
   }
 
   return {
-    find(seen, head, { usualMs, earlier }) {
+    find(kept, head, beside) {
       const all: Finding[] = [];
       let left = 0;
-      for (const finder of findersFor(seen.kept)) {
-        const found = findBy(finder, seen, head, { shared: seen.shared, usualMs, earlier });
+      for (const finder of findersFor(kept)) {
+        const found = findBy(finder, kept, head, beside);
         all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
       }

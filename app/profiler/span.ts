@@ -1,14 +1,41 @@
-/** Spans of the timeline: panels make them from their stored data, the timeline joins them. */
+/** Spans: panels make them from their stored data, the ledger of time (time-ledger.ts) gives each millisecond to one of them. */
 
-/** Kinds, in the order of the timeline's filters, with a name and a colour each. `work`: any other. */
+interface KindWords {
+  /** Name of its share of the time. */
+  label: string;
+  /** Filter of the timeline that it belongs to. */
+  filter: 'Middleware' | 'Queries' | 'Calls' | 'Views' | 'Other work' | 'Waits';
+  one: string;
+  many: string;
+}
+
+/** One kind of wait. */
+function wait(label: string): KindWords {
+  return { label, filter: 'Waits', one: 'wait', many: 'waits' };
+}
+
+/**
+ * Who can own a millisecond: each has a name and a colour. `app`: handlers, and code outside of any layer. `work`: any other work.
+ * `blocked`: by other requests; blocked by its own code is `app`. The last two are outside of the request's time, and in no total.
+ */
 export const SPAN_KINDS = {
-  app: { filter: 'Middleware', one: 'middleware', many: 'middleware' },
-  db: { filter: 'Queries', one: 'query', many: 'queries' },
-  out: { filter: 'Calls', one: 'outgoing call', many: 'outgoing calls' },
-  view: { filter: 'Views', one: 'view', many: 'views' },
-  work: { filter: 'Other work', one: 'operation', many: 'operations' },
-  wait: { filter: 'Waits', one: 'wait', many: 'waits' },
-} as const;
+  app: { label: 'Own code', filter: 'Middleware', one: 'handler', many: 'handlers' },
+  middleware: { label: 'Middleware', filter: 'Middleware', one: 'middleware', many: 'middleware' },
+  db: { label: 'Database', filter: 'Queries', one: 'query', many: 'queries' },
+  out: { label: 'Outgoing calls', filter: 'Calls', one: 'outgoing call', many: 'outgoing calls' },
+  view: { label: 'Views', filter: 'Views', one: 'view', many: 'views' },
+  work: { label: 'Other work', filter: 'Other work', one: 'operation', many: 'operations' },
+  connection: wait('Waiting for a connection'),
+  socket: wait('Waiting for a socket'),
+  lock: wait('Waiting for a lock'),
+  collection: wait('Garbage collection'),
+  blocked: wait('Event loop blocked by others'),
+  body: wait('Receiving the body'),
+  sending: wait('Sending the response'),
+  idle: wait('Unaccounted'),
+  before: wait('Before the request was read'),
+  hindsight: wait('Hindsight'),
+} as const satisfies Record<string, KindWords>;
 
 export type SpanKind = keyof typeof SPAN_KINDS;
 
@@ -19,9 +46,6 @@ export interface SpanPart {
   durationMs: number;
 }
 
-/** Kinds of waits that are counted separately. */
-export type WaitReason = 'blocked' | 'pool' | 'collection' | 'idle';
-
 export interface SpanDraft extends SpanPart {
   label: string;
   /** The panel that shows the details, and the id of its row there. */
@@ -31,19 +55,28 @@ export interface SpanDraft extends SpanPart {
   parts?: SpanPart[];
   /** When it ran, if not all the time from its start to its end. */
   pieces?: readonly { startMs: number; durationMs: number }[];
+  /** Milliseconds from its start in which its code ran without a break, so that nothing else could; default: unknown. */
+  ranMs?: number;
   /** How many it stands for; default 1. */
   count?: number;
   /** Another request that it is about: the one that blocked the event loop. */
   token?: string;
-  reason?: WaitReason;
   /** What it ran inside of, if known; default: the middleware that ran when it started. */
   inside?: SpanDraft | null;
+  /** A call of a layer of the router. */
+  isLayer?: true;
   /** Of the process, not of a middleware: its parent is the request. */
   global?: true;
+  /** How it failed, in a word: `threw`, `failed`, `404`. */
+  failed?: string;
 }
 
 /** Shorter waits are not shown apart from what they wait for. */
 export const SHORTEST_WAIT_MS = 1;
+
+export function endOf({ startMs, durationMs }: { startMs: number; durationMs: number }): number {
+  return startMs + durationMs;
+}
 
 export function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;

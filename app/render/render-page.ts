@@ -33,7 +33,7 @@
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   findings  history(label, history): in how many requests to its route it was seen; historyText: as plain text
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
- *   drawing   at(part, whole) `36.80%` for SVG attributes; stripBars(spans, totalMs): bars of the strip, touching ones merged
+ *   drawing   at(part, whole) `36.80%` for SVG attributes; barsOf(slices, totalMs): who owned the time, touching bars joined
  *   masks     maskRule(profile, 'panels.request.data.headers[2]') -> `masked: name`, or null
  *   tags      markup`…` escapes what stands in ${}; join(items, separator)
  *

@@ -10,7 +10,7 @@ import { historyHelpers } from './history.ts';
 import { createMarkHelpers } from './marks.ts';
 import { numberHelpers } from './numbers.ts';
 import { sourceHelpers } from './source.ts';
-import { stripBars } from './strip.ts';
+import { barsOf } from './time-bars.ts';
 import { textHelpers } from './text.ts';
 import { createThrownHelpers } from './thrown.ts';
 import { tree } from './tree.ts';
@@ -45,7 +45,7 @@ export function createViewHelpers({ assetUrl, editor, tokenOf }: ViewHelperOptio
     ...editors,
     ...createThrownHelpers(editors.editorUrl),
     ...createMarkHelpers(assetUrl),
-    stripBars,
+    barsOf,
     tree,
     asset: assetUrl,
     url: urls,

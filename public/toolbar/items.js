@@ -15,7 +15,6 @@ import {
   wholeOf,
 } from './format.js';
 
-const PART_NAMES = { app: 'own code', db: 'database', out: 'outgoing calls', view: 'views', wait: 'waiting' };
 /** Panels of a lower rank stand before the calls of the page, the others behind them. */
 const RANK_OF_CALLS = 60;
 /** In the bar. */
@@ -79,7 +78,7 @@ function partsRows(parts) {
     element(
       'tr',
       {},
-      element('th', { scope: 'row' }, span(`dot k-${kind}`), label ?? PART_NAMES[kind] ?? kind),
+      element('th', { scope: 'row' }, span(`dot k-${kind}`), label),
       element('td', { class: 'num' }, durationText(ms)),
       element('td', { class: 'num lab' }, percentText(ms, whole)),
     ),

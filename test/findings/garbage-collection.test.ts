@@ -3,7 +3,7 @@ import { garbageCollection } from '../../app/findings/garbage-collection.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { besideOf } from '../support/beside.ts';
 
 /** How long a collection takes is the machine's business: the times are made, the rest is real. */
 describe('finding garbage-collection', () => {
@@ -20,7 +20,16 @@ describe('finding garbage-collection', () => {
     cpuUserMs = 200,
   ) {
     const runtime = { collections, concurrent, cpuUserMs, cpuSystemMs: 10 } as Kept['runtime'];
-    return garbageCollection.find({ runtime }, { durationMs } as ProfileHead, NOTHING_BESIDE);
+    const spans = (collections ?? []).map((one) => ({
+      ...one,
+      kind: 'collection' as const,
+      global: true as const,
+    }));
+    return garbageCollection.find(
+      { runtime },
+      { durationMs } as ProfileHead,
+      besideOf(spans, { totalMs: durationMs }),
+    );
   }
 
   it('says how long collections took, and how many requests were running', () => {

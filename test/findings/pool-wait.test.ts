@@ -6,7 +6,10 @@ import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { besideOf } from '../support/beside.ts';
+import { timeOf } from '../support/time-of.ts';
+
+const WAITED = { kind: 'connection', startMs: 0, durationMs: 60 } as const;
 
 describe('finding pool-wait', () => {
   let pool: { numUsed(): number };
@@ -56,10 +59,12 @@ describe('finding pool-wait', () => {
     expect(data.queries.map(({ opened }) => opened)).to.deep.equal([true, true]);
     const wait = { ...data.queries[0]!, startMs: 200, waitMs: 120 };
     const find = (queries: DatabaseQuery[], concurrent: number) => {
-      const database = { ...data, queries, totals: { ...data.totals, waitMs: 120 } };
-      const kept = { database, runtime: { concurrent } as Kept['runtime'] };
-      return poolWait.find(kept, { durationMs: 200, status: 200 } as ProfileHead, NOTHING_BESIDE)[0]
-        ?.sentence;
+      const kept = { database: { ...data, queries }, runtime: { concurrent } as Kept['runtime'] };
+      return poolWait.find(
+        kept,
+        { durationMs: 200, status: 200 } as ProfileHead,
+        besideOf([WAITED], { totalMs: 200 }),
+      )[0]?.sentence;
     };
     expect(find([wait], 2)).to.match(/; a new connection was opened meanwhile$/);
     expect(find([{ ...wait, waitMs: 60 }], 2), 'opened as fast as usual').to.equal(undefined);
@@ -112,10 +117,9 @@ describe('finding pool-wait', () => {
     const { opened: _new, ...query } = data.queries[0]!;
     const find = (heldBy: NonNullable<DatabaseQuery['heldBy']>) => {
       const queries = [{ ...query, waitMs: 60, heldBy }];
-      const database = { ...data, queries, totals: { ...data.totals, waitMs: 60 } };
-      const kept = { database, runtime: { concurrent: 2 } as Kept['runtime'] };
+      const kept = { database: { ...data, queries }, runtime: { concurrent: 2 } as Kept['runtime'] };
       const head = { durationMs: 100, status: 200, token: 'aaaaaa' } as ProfileHead;
-      return poolWait.find(kept, head, NOTHING_BESIDE)[0]?.sentence;
+      return poolWait.find(kept, head, besideOf([WAITED], { totalMs: 100 }))[0]?.sentence;
     };
     const held = ['a', 'b', 'b', 'c', 'd'].map((name) => holder(`GET /${name}`));
     expect(find(held)).to.match(
@@ -129,10 +133,7 @@ describe('finding pool-wait', () => {
   });
 
   it('reports nothing if connections were free', async () => {
-    const free = await ask.when(
-      '/in-turn',
-      ({ profile }) => (profile.panels.database?.data as DatabaseData).totals.waitMs < 20,
-    );
+    const free = await ask.when('/in-turn', ({ profile }) => timeOf(profile, 'connection') < 20);
     expect(free.of('pool-wait')).to.deep.equal([]);
   });
 });

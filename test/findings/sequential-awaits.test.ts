@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import { timeOf } from '../support/time-of.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 
 const databaseOf = ({ profile }: Asked): DatabaseData => profile.panels.database?.data as DatabaseData;
@@ -80,7 +81,7 @@ describe('finding sequential-awaits', () => {
     ['/together/1', 'ran together', (asked: Asked) => !followAtOnce(asked)],
     ['/depends/1', 'need a value of the one before', followAtOnce],
     ['/transaction/1', 'share the connection of a transaction', anyhow],
-    ['/quick/1', 'are too quick to matter', (asked: Asked) => databaseOf(asked).totals.busyMs < 10],
+    ['/quick/1', 'are too quick to matter', ({ profile }: Asked) => timeOf(profile, 'db') < 10],
   ] as const)
     it(`ignores reads that ${what}`, async () => {
       expect((await ask.when(path, ran)).of('sequential-awaits')).to.deep.equal([]);

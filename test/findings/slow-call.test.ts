@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { slowCall } from '../../app/findings/slow-call.ts';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
-import type { RuntimeData } from '../../app/panels/runtime/data.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { besideOf, NOTHING_BESIDE } from '../support/beside.ts';
 
 const CALL = {
   method: 'GET',
@@ -63,20 +62,20 @@ describe('finding slow-call', () => {
     expect(found[0]?.sentence).to.match(/ while 2 other slow calls ran$/);
   });
 
-  it('does not accuse the other service where the event loop was blocked throughout', () => {
+  it('does not accuse the other service if another request blocked the event loop for most of it', () => {
     const call = { ...CALL, durationMs: 200, headersMs: 199 };
     const severities = (blockedMs: number): string[] => {
-      const blocks = [{ startMs: 0, durationMs: blockedMs }];
-      const kept = {
-        http_client: { calls: [call] } as unknown as HttpClientData,
-        runtime: { blocks } as unknown as RuntimeData,
-      };
+      const kept = { http_client: { calls: [call] } as unknown as HttpClientData };
+      const owners = [
+        { ...call, kind: 'out' as const },
+        { kind: 'blocked' as const, global: true as const, startMs: 0, durationMs: blockedMs },
+      ];
       return slowCall
-        .find(kept, { durationMs: 250 } as ProfileHead, NOTHING_BESIDE)
+        .find(kept, { durationMs: 250 } as ProfileHead, besideOf(owners, { totalMs: 250 }))
         .map(({ severity }) => severity);
     };
     expect(severities(180)).to.deep.equal([]);
-    expect(severities(120)).to.deep.equal(['warn']);
+    expect(severities(80)).to.deep.equal(['warn']);
   });
 
   it('names the step that opening the connection took', () => {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unrecordedWait } from '../../app/findings/unrecorded-wait.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
-import { NOTHING_BESIDE } from '../support/beside.ts';
+import { besideOf } from '../support/beside.ts';
 
 describe('finding unrecorded-wait', () => {
   const ask = withFindingsApp((app) => {
@@ -32,41 +32,36 @@ describe('finding unrecorded-wait', () => {
       routing: { layers: [['slow', 1, '/', 'GET', 'a.ts:1', 0, 2, 1000, null, null, null]] },
     };
     const head = { durationMs: 510, outcome: 'finished' } as ProfileHead;
-    const found = (more: object) =>
-      unrecordedWait.find({ ...kept, ...more } as unknown as Kept, head, NOTHING_BESIDE);
+    const found = (spans: Parameters<typeof besideOf>[0], options: object = {}, more: object = {}) =>
+      unrecordedWait.find(
+        { ...kept, ...more } as unknown as Kept,
+        head,
+        besideOf([{ kind: 'app', isLayer: true, startMs: 1, durationMs: 509 }, ...spans], {
+          totalMs: 510,
+          ...options,
+        }),
+      );
 
     it('counts no wait for a call, a query that waited for the pool, or a blocked event loop', () => {
-      expect(found({})).to.have.length(1);
-      expect(found({ http_client: { calls: [{ startMs: 150, durationMs: 200 }] } })).to.deep.equal([]);
-      expect(found({ database: { queries: [{ startMs: 400, waitMs: 240, durationMs: 9 }] } })).to.deep.equal(
-        [],
-      );
-      expect(
-        found({ runtime: { blocks: [{ startMs: 100, durationMs: 300 }], loopUtilization: 0 } }),
-      ).to.deep.equal([]);
-      expect(found({ http_client: { calls: [{ startMs: 150, durationMs: null }] } })).to.deep.equal([]);
+      expect(found([])[0]?.sentence).to.match(/^slow waited 509\.0 ms \(/);
+      for (const kind of ['out', 'connection', 'blocked'] as const)
+        expect(found([{ kind, startMs: 100, durationMs: 300 }]), kind).to.deep.equal([]);
     });
 
     it('counts no wait while the event loop had work', () => {
-      expect(found({ runtime: { blocks: [], loopUtilization: 0.9 } })).to.deep.equal([]);
-      expect(found({ runtime: { blocks: [], loopUtilization: 0.1 } })).to.have.length(1);
+      expect(found([], { loopIdleMs: 51 })).to.deep.equal([]);
+      expect(found([], { loopIdleMs: 459 })).to.have.length(1);
     });
 
-    it('counts a log line in the middle as work', () => {
-      expect(found({ logs: { lines: [{ atMs: 250 }] } })).to.have.length(0);
-      expect(found({ logs: { lines: [{ atMs: 20 }] } })).to.have.length(1);
-    });
-
-    it('counts work past the recording limit', () => {
-      const unkept = { count: 3000, stretches: [{ startMs: 30, durationMs: 460 }] };
-      expect(found({ database: { queries: [], unkept } })).to.deep.equal([]);
+    it('adds up several waits', () => {
+      expect(found([{ kind: 'db', startMs: 200, durationMs: 50 }])[0]?.sentence).to.contain('459.0 ms');
     });
 
     it('ignores a large upload and an event stream', () => {
       const request = (more: object) => ({ request: { ...kept.request, ...more } });
-      expect(found(request({ body: { bytes: 1e6 } }))).to.deep.equal([]);
+      expect(found([], {}, request({ body: { bytes: 1e6 } }))).to.deep.equal([]);
       const stream = { response: { headersAtMs: 500, contentType: 'text/event-stream' } };
-      expect(found(request(stream))).to.deep.equal([]);
+      expect(found([], {}, request(stream))).to.deep.equal([]);
     });
   });
 });

@@ -328,21 +328,6 @@ describe('the page of the database panel', () => {
     expect(found('b.ts:9')).to.deep.equal(['q2']);
   });
 
-  it('says beside the sum of queries that ran concurrently how much of the request it was', () => {
-    const timeOf = (starts: readonly number[]): string => {
-      const profile = record((context) => {
-        for (const startMs of starts) context.add('query', query({ startMs, durationMs: 10, waitMs: 0 }));
-      });
-      return show(profile).$('.metrics div').filter((_i, item) => cheerio.load(item).text().includes('Query time')).text(); // prettier-ignore
-    };
-    expect(timeOf([0, 5]))
-      .to.contain('20.0 ms')
-      .and.contain('(15.0 ms of the request)');
-    expect(timeOf([0, 20]))
-      .to.contain('20.0 ms')
-      .and.not.contain('of the request');
-  });
-
   it('names the regions of each loop, so that two of them can be told apart', () => {
     const profile = record((context) => {
       for (const table of ['lines', 'customers'])

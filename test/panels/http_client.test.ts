@@ -255,7 +255,7 @@ describe('the panel of outgoing calls', () => {
   });
 
   it('presents every call with its status, parts and place, and the headers of those that failed', () => {
-    const profile = { origin: null, durationMs: 300 } as Profile;
+    const profile = { origin: null, durationMs: 300, panels: {} } as unknown as Profile;
     const { figures, sections } = panel.rows?.(
       calls(
         { url: 'https://a.example/one?page=2', caller: 'src/a.ts:1', durationMs: 60 },

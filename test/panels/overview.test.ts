@@ -68,7 +68,7 @@ describe('the overview panel', () => {
       .to.deep.equal([...found].sort((a, b) => a - b))
       .and.have.length.above(2);
     // Middleware of which nobody asks is one row; log lines stand among the work, inside of what wrote them.
-    const rest = (work?.rest ?? []).filter(({ share }) => share !== 'idle');
+    const rest = (work?.rest ?? []).filter(({ kind }) => kind !== 'idle');
     expect(labels(rest).slice(0, 4)).to.deep.equal([
       'helmet, session',
       'GET /orders/:id show',
@@ -197,8 +197,9 @@ describe('the overview panel', () => {
     const parts = $('#time .split rect')
       .toArray()
       .map((part) => $(part).attr('class'));
-    expect(parts).to.include.members(['x-db', 'x-out', 'x-blocked']);
-    for (const part of parts) expect($(`#time .legend .l-${part?.slice(2) ?? ''} a`)).to.have.length(1);
+    expect(parts).to.include.members(['k-db', 'k-out', 'k-app']);
+    for (const part of new Set(parts))
+      expect($(`#time .legend .l-${part?.slice(2) ?? ''} a`)).to.have.length(1);
     expect($('#time .legend .l-log').text()).to.contain('Log lines').and.contain('2');
     expect($('#time .l-db a').attr('href')).to.equal('?panel=timeline&shown=1&queries=1');
     expect($('#time tr.r-log').text()).to.contain('mail <b>not</b> sent');

@@ -22,6 +22,11 @@ const data: TimelineData = {
     { kind: 'app', label: 'GET /', startMs: 0, durationMs: 40, depth: 0, parent: null },
     { kind: 'db', label: 'select … from orders', startMs: 5, durationMs: 10, depth: 1, parent: 0 },
   ],
+  slices: [
+    { kind: 'app', startMs: 0, durationMs: 5 },
+    { kind: 'db', startMs: 5, durationMs: 10 },
+    { kind: 'app', startMs: 15, durationMs: 25 },
+  ],
   shares: [],
 };
 const TIMING = {
@@ -54,8 +59,9 @@ describe('the browser’s timing on the timeline', () => {
     const server = rowOf(TIMING, 'b-server');
     expect(server).to.include({ startMs: 70, durationMs: 40, depth: 1 });
     expect(server?.bars).to.deep.equal([
-      { kind: 'app', startMs: 70, durationMs: 40 },
+      { kind: 'app', startMs: 70, durationMs: 5 },
       { kind: 'db', startMs: 75, durationMs: 10 },
+      { kind: 'app', startMs: 85, durationMs: 25 },
     ]);
   });
 

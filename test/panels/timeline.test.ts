@@ -10,6 +10,7 @@ import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import { SPAN_KINDS, type SpanKind } from '../../app/profiler/span.ts';
 import { addBusyPage, call, lasting, layer, query, reading, view } from '../support/observed-samples.ts';
 import { requestFact, responseFact } from '../support/page-fixture.ts';
 import { dataOf } from '../support/panel-data.ts';
@@ -72,6 +73,10 @@ function queryOf(href: string | null | undefined): Record<string, string> {
   return Object.fromEntries(new URLSearchParams((href ?? '').replace(/#.*/, '')));
 }
 
+function isWait(kind: SpanKind): boolean {
+  return SPAN_KINDS[kind].filter === 'Waits';
+}
+
 describe('the timeline panel', () => {
   it('puts every kind of work on one axis, nested by the layer that ran', () => {
     const { spans, totalMs } = collect(addBusyPage);
@@ -79,13 +84,13 @@ describe('the timeline panel', () => {
     const shown = spans.map(({ kind, label, depth }) => `${'  '.repeat(depth)}${kind} ${label}`);
     expect(shown.slice(0, 12)).to.deep.equal([
       'app request',
-      '  app requestId',
-      '  app helmet',
-      '  app session',
+      '  middleware requestId',
+      '  middleware helmet',
+      '  middleware session',
       '    db select … from sessions',
-      '    wait unaccounted: code or waiting',
-      '  app router /orders',
-      '    app requireUser',
+      '    idle unaccounted: code or waiting',
+      '  middleware router /orders',
+      '    middleware requireUser',
       '      db select … from users',
       '    app GET /orders/:id showOrder',
       '      db select … from orders',
@@ -115,22 +120,24 @@ describe('the timeline panel', () => {
     const { shares } = collect((context) => {
       context.add('query', query({ startMs: 10, durationMs: 20, waitMs: 5 }));
       context.add('query', query({ startMs: 20, durationMs: 20, bindings: [2], waitMs: 0 }));
-      context.add('call', call({ startMs: 30, durationMs: 20 }));
+      context.add('call', call({ startMs: 30, durationMs: 20, connection: null }));
       context.add('view', view({ startMs: 60, durationMs: 10 }));
       context.add('runtime', { read: () => reading({ blocks: [{ startMs: 12, durationMs: 8 }] }) });
     });
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
-      'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Event loop blocked': 8, 'Connection pool wait': 5,
+      'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Event loop blocked by others': 8, 'Waiting for a connection': 5,
     }); // prettier-ignore
     expect(shares.reduce((sum, { ms }) => sum + ms, 0)).to.equal(100);
     // What the panels of these kinds show, and where the difference went.
-    const overlaps = shares.flatMap(({ name, overlap }) => (overlap === undefined ? [] : [[name, overlap]]));
+    const overlaps = shares.flatMap(({ kind, allMs, lostTo }) =>
+      lostTo === null ? [] : [[kind, [allMs, lostTo]]],
+    );
     expect(Object.fromEntries(overlaps)).to.deep.equal({
-      db: { allMs: 30, label: 'Event loop blocked', ms: 8 },
-      out: { allMs: 20, label: 'Database', ms: 10 },
+      db: [30, 'blocked'],
+      out: [20, 'db'],
     });
     expect(shares.map(overlapText).filter((text) => text !== null)).to.include(
-      '30.0 ms in all, 8.0 ms of it counted as Event loop blocked',
+      '8.0 ms of 30.0 ms counted elsewhere, most as Event loop blocked by others',
     );
   });
 
@@ -146,7 +153,7 @@ describe('the timeline panel', () => {
         layer({ name: 'last', startMs: 8, durationMs: 1, nextMs: null, outcome: 'running' }),
       );
     });
-    const layers = spans.slice(1).filter(({ kind }) => kind === 'app');
+    const layers = spans.filter(({ label }) => ['first', 'failing', 'last'].includes(label));
     expect(layers.map(({ label, durationMs }) => [label, durationMs])).to.deep.equal([
       ['first', 4],
       ['failing', 2],
@@ -171,7 +178,7 @@ describe('the timeline panel', () => {
     const shown = present(cheap, { shown: '1', middleware: '1', queries: '1' }).rows;
     expect(shown.map(({ count }) => count)).to.deep.equal([1, 5]);
     expect(present(cheap, { over: '0' }).short).to.equal(0);
-    const off = data.spans.filter(({ kind }) => kind !== 'app').length;
+    const off = data.spans.filter(({ kind }) => SPAN_KINDS[kind].filter !== 'Middleware').length;
     expect(present(data, { shown: '1', middleware: '1' }).filtered).to.equal(off);
     expect(present(data, { over: 'nonsense' }).short).to.equal(0);
   });
@@ -192,7 +199,7 @@ describe('the timeline panel', () => {
       context.add('query', query({ startMs: 11, durationMs: 5 }));
       context.add('view', view({ name: 'part', startMs: 20, durationMs: 5, depth: 1, parent: 0 }));
     });
-    const names = spans.filter(({ kind }) => kind !== 'wait').map(({ label, depth }) => `${depth} ${label}`);
+    const names = spans.filter(({ kind }) => !isWait(kind)).map(({ label, depth }) => `${depth} ${label}`);
     expect(names).to.deep.equal(['0 request', '1 ALL / show', '2 page', '3 part', '2 select … from users']);
   });
 
@@ -218,15 +225,14 @@ describe('the timeline panel', () => {
       context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 20, durationMs: 5, outcome: 'running', nextMs: null })); // prettier-ignore
       context.add('query', query({ startMs: 25, durationMs: 15, waitMs: 0 }));
     });
-    const waits = spans.filter(({ kind }) => kind === 'wait');
+    const waits = spans.filter(({ kind }) => isWait(kind));
     expect(waits.map(({ label, startMs, durationMs }) => [label, startMs, durationMs])).to.deep.equal([
-      ['before the first middleware', 0, 2],
       ['receiving the body', 3, 17],
       ['unaccounted: code or waiting', 40, 40],
-      ['sending response', 80, 20],
+      ['sending the response', 80, 20],
     ]);
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
-      Unaccounted: 79, Database: 15, 'Own code': 6,
+      Unaccounted: 40, 'Sending the response': 20, 'Receiving the body': 17, Database: 15, 'Own code': 5, Middleware: 3,
     }); // prettier-ignore
   });
 
@@ -234,7 +240,7 @@ describe('the timeline panel', () => {
     const { spans } = collect((context) => {
       context.add('layer', layer({ name: 'busy', startMs: 0, durationMs: 99.5, nextMs: null, outcome: 'running' })); // prettier-ignore
     });
-    expect(spans.filter(({ kind }) => kind === 'wait')).to.deep.equal([]);
+    expect(spans.filter(({ kind }) => isWait(kind))).to.deep.equal([]);
   });
 
   it('draws collections, and says which request blocked the loop where that is known', () => {
@@ -275,7 +281,7 @@ describe('the timeline panel', () => {
       context.add('call', call({ startMs: 10, durationMs: 80, connection: { lookupMs: 5, connectMs: 10, tlsMs: null } })); // prettier-ignore
     });
     expect(spans.find(({ kind }) => kind === 'out')?.parts).to.deep.equal([
-      { kind: 'wait', startMs: 10, durationMs: 15 },
+      { kind: 'socket', startMs: 10, durationMs: 15 },
       { kind: 'out', startMs: 25, durationMs: 65 },
     ]);
   });

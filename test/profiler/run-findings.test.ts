@@ -3,6 +3,7 @@ import type { Finding, Severity } from '../../app/profiler/finding.ts';
 import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { createFindingRunner } from '../../app/profiler/run-findings.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 
 const head = { durationMs: 10 } as ProfileHead;
 
@@ -23,7 +24,7 @@ function rule(given: Partial<FindingRule>): FindingRule {
 }
 
 function run(rules: readonly FindingRule[], kept: Record<string, unknown> = { request: {} }) {
-  return createFindingRunner(rules).find({ kept, shared: {} }, head, { usualMs: null, earlier: [] });
+  return createFindingRunner(rules).find(kept, head, NOTHING_BESIDE);
 }
 
 describe('findings of a profile', () => {
@@ -58,7 +59,7 @@ describe('findings of a profile', () => {
     });
     const runner = createFindingRunner([compared]);
     const kept = { request: {} };
-    runner.find({ kept, shared: {} }, head, { usualMs: 7, earlier: [{ head, kept }] });
+    runner.find(kept, head, { ...NOTHING_BESIDE, usualMs: 7, earlier: [{ head, kept }] });
     expect(seen).to.deep.equal([7, 1]);
     expect(runner.compares(kept, head)).to.equal(false);
     expect(runner.compares({ request: { tag: 'a' } }, head)).to.equal(true);

@@ -1,5 +1,6 @@
 /** A comparison -> the view model of its page. */
 import type { Profile } from '../../profiler/profile.ts';
+import { SPAN_KINDS } from '../../profiler/span.ts';
 import { urls } from '../../urls.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { Comparison, FigureRow, WorkSection } from './compare-profiles.ts';
@@ -72,6 +73,7 @@ export function createCompareModel(options: {
     timelineBox: TIMELINE_BOX,
     /** Kinds of work in the drawing. */
     kinds: [...kinds],
+    names: Object.fromEntries(Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label])),
     figures: comparison.figures.map(figureBar),
     work: shownSections(comparison.work, all),
     values: shown,

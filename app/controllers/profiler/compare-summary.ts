@@ -1,5 +1,6 @@
 /** A comparison in a sentence or two: how much longer B took, and where that time went. */
 import type { Profile } from '../../profiler/profile.ts';
+import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type FigureRow, NOTABLE } from './compare-profiles.ts';
 
@@ -10,57 +11,42 @@ const LEAST_SHARE = 0.1;
 const LEAST_MS = 0.5;
 
 interface Share {
-  label: string;
+  kind: SpanKind;
   ms: number;
 }
 
-/** Words for each share of the timeline; `figure` is the figure that counts it. */
-const WORDS: Readonly<Record<string, { figure?: string; one: string; many: string; plain: string }>> = {
-  Database: { figure: 'Queries', one: 'query', many: 'queries', plain: 'in queries' },
-  'Outgoing calls': {
-    figure: 'Outgoing calls',
-    one: 'outgoing call',
-    many: 'outgoing calls',
-    plain: 'in outgoing calls',
-  },
-  Views: { one: '', many: '', plain: 'in views' },
-  'Event loop blocked': { one: '', many: '', plain: 'blocked time' },
-  'Garbage collection': { one: '', many: '', plain: 'garbage collection' },
-  'Connection pool wait': { one: '', many: '', plain: 'waiting for a connection' },
-  Unaccounted: { one: '', many: '', plain: 'unaccounted time' },
-  'Own code': { one: '', many: '', plain: 'in own code' },
-};
+/** The figure that counts the work of a kind. */
+const FIGURES: Partial<Record<SpanKind, string>> = { db: 'Queries', out: 'Outgoing calls' };
+/** Kinds of work: what they took is spent in them. */
+const SPENT_IN: readonly SpanKind[] = ['app', 'middleware', 'db', 'out', 'view', 'work'];
 
 const { durationText } = numberHelpers;
 
 /** Where the time of a request went, each millisecond once; empty without a timeline. */
-function sharesOf({ panels }: Profile): Share[] {
-  const shares = (panels.timeline?.data as { shares?: unknown } | null | undefined)?.shares;
-  if (!Array.isArray(shares)) return [];
-  return shares.filter(
-    (share): share is Share => typeof share?.label === 'string' && typeof share?.ms === 'number', // oxlint-disable-line typescript/no-unsafe-member-access -- stored JSON
-  );
+function sharesOf({ panels }: Profile): readonly Share[] {
+  return (panels.timeline?.data as { shares?: readonly Share[] } | null | undefined)?.shares ?? [];
 }
 
 function changesOf(a: Profile, b: Profile): Share[] {
-  const changes = new Map<string, number>();
-  for (const { label, ms } of sharesOf(a)) changes.set(label, (changes.get(label) ?? 0) - ms);
-  for (const { label, ms } of sharesOf(b)) changes.set(label, (changes.get(label) ?? 0) + ms);
-  return Array.from(changes, ([label, ms]) => ({ label, ms }));
+  const changes = new Map<SpanKind, number>();
+  for (const { kind, ms } of sharesOf(a)) changes.set(kind, (changes.get(kind) ?? 0) - ms);
+  for (const { kind, ms } of sharesOf(b)) changes.set(kind, (changes.get(kind) ?? 0) + ms);
+  return Array.from(changes, ([kind, ms]) => ({ kind, ms }));
 }
 
 /** `18 more queries`; null if both have as many, or nothing counts them. */
-function countChange(label: string, figures: readonly FigureRow[]): string | null {
-  const words = WORDS[label];
-  const more = figures.find((figure) => figure.label === words?.figure)?.change ?? 0;
-  if (words === undefined || more === 0) return null;
+function countChange(kind: SpanKind, figures: readonly FigureRow[]): string | null {
+  const more = figures.find(({ label }) => label === FIGURES[kind])?.change ?? 0;
+  if (more === 0) return null;
+  const { one, many } = SPAN_KINDS[kind];
   const count = Math.abs(more);
-  return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? words.one : words.many}`;
+  return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? one : many}`;
 }
 
-/** `in queries`, `garbage collection`. */
-function plainOf(label: string): string {
-  return WORDS[label]?.plain ?? `in “${label.toLowerCase()}”`;
+/** `in the database`, `garbage collection`. */
+function plainOf(kind: SpanKind): string {
+  const label = SPAN_KINDS[kind].label.toLowerCase();
+  return `${SPENT_IN.includes(kind) ? 'in ' : ''}${kind === 'db' ? 'the ' : ''}${label}`;
 }
 
 /** Changes that are a notable share of the whole change, in one direction; largest first. */
@@ -75,14 +61,14 @@ function reasonsOf(a: Profile, b: Profile, figures: readonly FigureRow[], change
   const changes = changesOf(a, b);
   const reasons = notable(changes, change, Math.sign(change))
     .slice(0, MOST_REASONS)
-    .map(({ label, ms }) => {
-      const counted = countChange(label, figures);
-      return `${durationText(Math.abs(ms))} ${counted === null ? plainOf(label) : `in ${counted}`}`;
+    .map(({ kind, ms }) => {
+      const counted = countChange(kind, figures);
+      return `${durationText(Math.abs(ms))} ${counted === null ? plainOf(kind) : `in ${counted}`}`;
     });
   if (reasons.length === 0) return '';
   // If some of it changed the other way, the reasons add up to more than the whole.
   const [against] = notable(changes, change, -Math.sign(change)).map(
-    ({ label, ms }) => `${durationText(Math.abs(ms))} ${change > 0 ? 'less' : 'more'} ${plainOf(label)}`,
+    ({ kind, ms }) => `${durationText(Math.abs(ms))} ${change > 0 ? 'less' : 'more'} ${plainOf(kind)}`,
   );
   return `: ${reasons.join(', ')}${against === undefined ? '' : `, but ${against}`}`;
 }
@@ -99,7 +85,7 @@ function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): st
       : numberHelpers.percentText(Math.abs(change), a.durationMs);
   const size = durationText(Math.abs(change));
   if (Math.abs(change) < LEAST_MS || Math.abs(change) < NOTABLE * a.durationMs) {
-    const counted = countChange('Database', figures);
+    const counted = countChange('db', figures);
     const ran = counted === null ? '' : `; it ran ${counted}`;
     return `B took about as long as A (${size} ${than})${ran}.`;
   }

@@ -1,6 +1,6 @@
 /** A request's timeline as SVG paths, one per kind of work, so that two requests can be drawn on one scale. */
 import type { Profile } from '../../profiler/profile.ts';
-import { type StripBar, stripBars } from '../../view-helpers/strip.ts';
+import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
 
 /** The drawing's coordinates; the page stretches it. */
 const WIDTH = 1000;
@@ -10,13 +10,13 @@ const LEAST = 0.8;
 
 interface Timeline {
   totalMs: number;
-  spans: StripBar[];
+  slices: TimeBar[];
 }
 
 function timelineOf({ panels }: Profile): Timeline | null {
   const data = panels.timeline?.data as Partial<Timeline> | null | undefined;
-  return typeof data?.totalMs === 'number' && Array.isArray(data.spans)
-    ? { totalMs: data.totalMs, spans: data.spans }
+  return typeof data?.totalMs === 'number' && Array.isArray(data.slices)
+    ? { totalMs: data.totalMs, slices: data.slices }
     : null;
 }
 
@@ -31,7 +31,7 @@ export function timelineDrawing(profile: Profile, scaleMs: number) {
   if (totalMs === null || scaleMs <= 0) return null;
   const at = (ms: number): number => round((Math.max(0, ms) / scaleMs) * WIDTH);
   const paths = new Map<string, string>();
-  for (const { kind, startMs, durationMs } of stripBars(timeline?.spans ?? [], totalMs)) {
+  for (const { kind, startMs, durationMs } of barsOf(timeline?.slices ?? [], totalMs)) {
     if (startMs >= totalMs) continue;
     const width = Math.max(LEAST, at(Math.min(durationMs, totalMs - startMs)));
     paths.set(kind, `${paths.get(kind) ?? ''}M${at(startMs)} 1h${width}v8h-${width}z`);

@@ -9,8 +9,6 @@ const HREF = / href="([^"]*)"/g;
 /** The editor of the machine that the file was made on, with the folder of the application there. */
 const EDITOR = / data-editor="[^"]*"/g;
 const IDS = / (id|for|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"/g;
-/** The stylesheet names it. */
-const SHARED_IDS = new Set(['hatch']);
 const OURS = /^(?:\/_profiler\/([0-9a-f]{6}))?(?:\?([^#]*))?(?:#(.*))?$/;
 const PANEL_PARAMETER = /(?:^|;)panel=([a-z_]+)(?:&amp;|$)/;
 /** Nothing to send to, and nothing to copy with. */
@@ -28,7 +26,7 @@ export interface SingleFile {
 }
 
 function idIn(panel: string | null, id: string): string {
-  return panel === null || SHARED_IDS.has(id) ? id : `${panel}-${id}`;
+  return panel === null ? id : `${panel}-${id}`;
 }
 
 /** Where a link leads inside the file; null: outside of it, which is text for a reader who has no server. It stays as escaped as it was. */

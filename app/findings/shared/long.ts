@@ -1,4 +1,7 @@
 /** When work is long: by itself, or as a share of a request that took longer than its route usually does. */
+import type { SpanKind } from '../../profiler/span.ts';
+import { HELD, type TimeLedger, type TimeShare } from '../../profiler/time-ledger.ts';
+import type { Interval } from './kept.ts';
 import { duration } from './wording.ts';
 
 /** Shorter work is not worth a finding, whatever its share. */
@@ -19,7 +22,20 @@ export function lengthOf(
   return usualMs !== null && wholeMs >= usualMs * TIMES_USUAL ? 'unusual' : null;
 }
 
+/**
+ * For most of this time the process collected garbage or ran code: the result of a statement or call may have been there long before it
+ * was read, so the time has another owner.
+ */
+export function isMostlyHeld({ startMs, durationMs }: Interval, time: TimeLedger): boolean {
+  return durationMs !== null && time.ownedMs({ startMs, durationMs }, HELD) > durationMs / 2;
+}
+
 /** `; requests to this route usually take 12.0 ms` */
 export function usualText(usualMs: number | null): string {
   return usualMs === null ? '' : `; requests to this route usually take ${duration(usualMs)}`;
+}
+
+/** The time of one kind, as every page has it. */
+export function shareOfKind({ shares }: TimeLedger, kind: SpanKind): Pick<TimeShare, 'ms' | 'allMs'> {
+  return shares.find((share) => share.kind === kind) ?? { ms: 0, allMs: 0 };
 }

@@ -1,6 +1,5 @@
-/** Helpers of rules about slow statements and calls: one wait is one finding, and a blocked event loop is nobody else's fault. */
-import { coveredMs } from '../../panels/shared/rows.ts';
-import { endOf, type Interval, type Kept } from './kept.ts';
+/** Slow work that ran side by side is one wait: a finding about each would count its time twice. */
+import { endOf, type Interval } from './kept.ts';
 
 /** Share of a statement or call that has to lie within another for the two to be one wait. */
 const MOST = 0.8;
@@ -15,7 +14,7 @@ export interface Wait<T> {
   beside: T[];
 }
 
-/** Slow work that ran side by side is one wait: that of the longest. Longest first. */
+/** That of the longest. Longest first. */
 export function waitsOf<T extends Interval>(slow: readonly T[]): Wait<T>[] {
   const waits: Wait<T>[] = [];
   for (const work of [...slow].sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))) {
@@ -24,13 +23,4 @@ export function waitsOf<T extends Interval>(slow: readonly T[]): Wait<T>[] {
     else wait.beside.push(work);
   }
   return waits;
-}
-
-/** The event loop was blocked for most of this work: its result may have been there long before it was read. */
-export function isMostlyBlocked(work: Interval, runtime: Kept['runtime'] | undefined): boolean {
-  const within = (runtime?.blocks ?? []).flatMap((block) => {
-    const ms = overlapMs(block, work);
-    return ms > 0 ? [{ startMs: Math.max(block.startMs, work.startMs), durationMs: ms }] : [];
-  });
-  return work.durationMs !== null && coveredMs(within) >= work.durationMs * MOST;
 }

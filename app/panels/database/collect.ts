@@ -195,9 +195,6 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
     totals: {
       queries: queries.length + (unkept?.count ?? 0),
       statements: shapes.size,
-      durationMs: round(sum(({ durationMs }) => durationMs) + (unkept?.durationMs ?? 0)),
-      busyMs: round(coveredMs([...facts, ...(unkept?.stretches ?? [])])),
-      waitMs: sum(({ waitMs }) => waitMs),
       rows: sum(({ rows }) => rows) + (unkept?.rows ?? 0),
       connections: new Set(queries.map(({ connection }) => connection).filter((name) => name !== null)).size,
       failed: queries.filter(({ error }) => error !== null).length + (unkept?.failed ?? 0),

@@ -75,11 +75,6 @@ export interface DatabaseData {
     queries: number;
     /** Different ones, values aside. */
     statements: number;
-    /** Sum over all queries. */
-    durationMs: number;
-    /** Time in which at least one ran. */
-    busyMs: number;
-    waitMs: number;
     rows: number;
     connections: number;
     failed: number;

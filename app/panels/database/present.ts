@@ -3,7 +3,8 @@ import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import { timesOf } from '../shared/query-groups.ts';
-import { concurrentNote, totalMs } from '../shared/rows.ts';
+import { totalMs } from '../shared/rows.ts';
+import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
@@ -146,7 +147,7 @@ function planRow([index, plan]: [number, ShownPlan]): Row {
 
 export function presentQueries(
   data: DatabaseData,
-  { profile: { durationMs }, amendments }: PresentFrom,
+  { profile, amendments }: PresentFrom,
   { book, slowMs }: Presenting,
 ): Presentation {
   const { statements, queries, groups, excerpts = [], unkept, totals } = data;
@@ -221,15 +222,9 @@ export function presentQueries(
         label: 'Different statements',
         value: unkept === undefined ? asked.filter(Boolean).length : totals.statements,
       },
-      {
-        label: 'Query time',
-        value: totals.durationMs,
-        unit: 'ms',
-        note: concurrentNote(totals),
-        compare: 'cost',
-      },
-      { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
-      { label: 'Waiting for a connection', value: totals.waitMs, unit: 'ms', compare: 'cost' },
+      timeFigure(profile, 'db', 'Query time'),
+      shareFigure(profile, 'db'),
+      timeFigure(profile, 'connection'),
       { label: 'Rows', value: totals.rows },
       { label: 'Connections', value: totals.connections },
       { label: 'Failed', value: totals.failed > 0 ? totals.failed : null, tone: 'bad' },

@@ -34,9 +34,5 @@ export interface HttpClientData {
     calls: number;
     hosts: number;
     failed: number;
-    /** Sum over all calls. */
-    durationMs: number;
-    /** Time in which at least one call was open. */
-    busyMs: number;
   };
 }

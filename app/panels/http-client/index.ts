@@ -4,7 +4,7 @@ import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { pairHeaders } from '../../profiler/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { coveredMs, round, roundOrNull, totalMs } from '../shared/rows.ts';
+import { round, roundOrNull } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import { bodyOf } from './body.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
@@ -64,8 +64,6 @@ function collect(context: Context): HttpClientData | null {
       calls: calls.length + (unkept?.count ?? 0),
       hosts: new Set(calls.map(({ url }) => hostOf(url))).size,
       failed: calls.filter(hasFailed).length + (unkept?.failed ?? 0),
-      durationMs: round(totalMs(calls) + (unkept?.durationMs ?? 0)),
-      busyMs: round(coveredMs([...facts, ...(unkept?.stretches ?? [])])),
     },
   };
 }

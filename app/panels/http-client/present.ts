@@ -2,7 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { concurrentNote } from '../shared/rows.ts';
+import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
@@ -57,7 +57,7 @@ function rowOf(call: CallEntry, index: number): Row {
 
 export function presentCalls(
   { calls, unkept, totals }: HttpClientData,
-  { profile: { durationMs } }: PresentFrom,
+  { profile }: PresentFrom,
 ): Presentation {
   return {
     figures: [
@@ -69,14 +69,9 @@ export function presentCalls(
       },
       { label: 'Hosts', value: totals.hosts },
       { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
-      {
-        label: 'Time in outgoing calls',
-        value: totals.durationMs,
-        unit: 'ms',
-        note: concurrentNote(totals),
-        compare: 'cost',
-      },
-      { label: 'Share of request', value: durationMs ? totals.busyMs / durationMs : null, unit: 'share' },
+      timeFigure(profile, 'out', 'Time in outgoing calls'),
+      shareFigure(profile, 'out'),
+      timeFigure(profile, 'socket'),
     ],
     sections: [
       {

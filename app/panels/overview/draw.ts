@@ -5,9 +5,8 @@ import type { Profile } from '../../profiler/profile.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
-import { legendOf, type TimelineData } from '../shared/timeline-data.ts';
+import { legendOf, type TimelineData, timelineOf } from '../shared/timeline-data.ts';
 import { receivedOf, sentOf } from './exchange.ts';
-import { timelineOf } from './recorded.ts';
 import { usualOf } from './usual.ts';
 import { workOf } from './work.ts';
 
@@ -28,8 +27,8 @@ export function findingsOf({
 function recordedTexts({ panels }: Profile, timeline: TimelineData | null): string[] {
   const { count } = numberHelpers;
   const lines = panels.logs?.summary?.count ?? 0;
-  const kinds = (['app', 'db', 'out', 'view', 'work'] as const).map((kind) => {
-    const ran = (timeline?.spans ?? []).filter((span, index) => index > 0 && span.kind === kind).length;
+  const kinds = (['app', 'middleware', 'db', 'out', 'view', 'work'] as const).map((kind) => {
+    const ran = (timeline?.spans ?? []).filter((span, index) => index > 0 && span.kind === kind && span.panel !== 'runtime').length; // prettier-ignore
     const { one, many } = SPAN_KINDS[kind];
     return { ran: kind === 'db' ? (panels.database?.summary?.count ?? ran) : ran, one, many };
   });
@@ -61,6 +60,7 @@ export function drawOverview(page: PanelPage) {
     folded: findings.slice(shown.length),
     findingsLeft: profile.findingsLeft ?? 0,
     noneFound: noneFound(page),
+    timeline,
     shares: timeline === null ? [] : legendOf(timeline),
     totalMs: timeline?.totalMs ?? 0,
     work: workOf(profile, findings, isAsRan),

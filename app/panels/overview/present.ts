@@ -6,24 +6,23 @@ import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { findingsOf, noneFound } from './draw.ts';
 import { receivedOf, sentOf } from './exchange.ts';
-import { timelineOf } from './recorded.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
 import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import { type SummaryFacts, summarySections } from './summary.ts';
 import { type Work, type WorkRow, workOf } from './work.ts';
 import type { Json } from '../../profiler/json.ts';
-import { overlapText } from '../shared/timeline-data.ts';
+import { shareRow, timelineOf } from '../shared/timeline-data.ts';
 
 const { historyText } = historyHelpers;
 
 function workRow(row: WorkRow): Row {
-  const { level, label, durationMs, startMs, badges, depth, after } = row;
+  const { level, label, durationMs, startMs, badges, depth, after, outside } = row;
   return {
     text: level === null ? label : `${level}: ${label}`,
     number: durationMs,
     depth,
     badges: badges.map((badge) => badge.label),
-    note: after ? 'after the response' : null,
+    note: after ? 'after the response' : outside ? 'outside of the request’s time' : null,
     fields: [{ label: 'Start', value: startMs, unit: 'at' }],
   };
 }
@@ -79,6 +78,7 @@ export function presentOverview(from: PresentFrom, summary?: SummaryFacts): Pres
   if (summary !== undefined && profile.summary !== null)
     return { lead: [WHY_SUMMARY[profile.summary]], sections: summarySections(profile, summary) };
   const findings = findingsOf(from);
+  const timeline = timelineOf(profile);
   const received = receivedOf(profile);
   const sent = sentOf(profile);
   const preview = sent?.preview ?? null;
@@ -104,18 +104,7 @@ export function presentOverview(from: PresentFrom, summary?: SummaryFacts): Pres
         id: 'shares',
         title: 'What took the time',
         columns: { text: 'What' },
-        rows: (timelineOf(profile)?.shares ?? []).map((share): Row => ({
-          text: share.label,
-          number: share.ms,
-          note: overlapText(share),
-          fields: [
-            {
-              label: 'Share',
-              value: profile.durationMs ? share.ms / profile.durationMs : undefined,
-              unit: 'share',
-            },
-          ],
-        })),
+        rows: timeline === null ? [] : timeline.shares.map((share) => shareRow(share, timeline.totalMs)),
       },
       ...workSections(workOf(profile, findings, false)),
       ...usualSections(usualOf(profile, beside)),

@@ -1,6 +1,5 @@
 /** What the overview reads of other panels: the parts that it shows, perhaps stored by another release. */
 import type { Profile } from '../../profiler/profile.ts';
-import type { TimelineData } from '../shared/timeline-data.ts';
 
 interface Pair {
   name: string;
@@ -42,10 +41,6 @@ function dataOf({ panels }: Profile, name: string): unknown {
 
 export function requestOf(profile: Profile): RecordedRequest | null {
   return dataOf(profile, 'request') as RecordedRequest | null;
-}
-
-export function timelineOf(profile: Profile): TimelineData | null {
-  return dataOf(profile, 'timeline') as TimelineData | null;
 }
 
 export function linesOf(profile: Profile): readonly RecordedLine[] {

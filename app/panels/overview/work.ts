@@ -4,26 +4,18 @@
  */
 import type { Finding } from '../../profiler/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { SpanPart } from '../../profiler/span.ts';
+import { endOf, type SpanKind, type SpanPart } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import { loopRows, type TimelineRow } from '../shared/span-rows.ts';
 import { axisOf, type Axis } from '../shared/time-axis.ts';
-import {
-  endOf,
-  type ShareName,
-  shareOf,
-  type Span,
-  spanHref,
-  type TimelineData,
-} from '../shared/timeline-data.ts';
-import { linesOf, type RecordedLine, timelineOf } from './recorded.ts';
+import { isOfLayer, type Span, spanHref, type TimelineData, timelineOf } from '../shared/timeline-data.ts';
+import { linesOf, type RecordedLine } from './recorded.ts';
 
 export interface WorkRow {
   id: string;
   label: string;
-  /** What its time is counted as. */
-  share: ShareName | 'log';
+  kind: SpanKind | 'log';
   depth: number;
   startMs: number;
   /** null: a moment. */
@@ -39,6 +31,8 @@ export interface WorkRow {
   token: string | null;
   /** It began after the response finished. */
   after: boolean;
+  /** It is outside of the request's time. */
+  outside: boolean;
 }
 
 export interface Work {
@@ -107,25 +101,31 @@ function itemOf(
   const found = members.flatMap(
     ({ span: { panel, anchor } }) => marks.get(`${panel ?? ''}#${anchor ?? ''}`) ?? [],
   );
-  const badges = [...new Set(found.flatMap((mark) => mark.badges))];
+  const failures = [...new Set(members.flatMap((member) => member.span.failed ?? []))];
+  const badges = [
+    ...failures.map((label) => ({ label, tone: 'bad' as const })),
+    ...new Set(found.flatMap((mark) => mark.badges)),
+  ];
   const isLeaf = members.every(({ index }) => !parents.has(index));
   return {
     id: row.id,
     label: count > 1 ? `${numberHelpers.count(count)} × ${span.label}` : span.label,
-    share: shareOf(span),
+    kind: span.kind,
     depth: Math.min(DEEPEST, Math.max(0, span.depth - 1)),
     startMs: span.startMs,
     durationMs: busyMs,
     bars,
-    outer: span.kind === 'app' && !isLeaf,
+    outer: isOfLayer(span) && !isLeaf,
     href: spanHref(span),
     badges: badges.filter(({ label }, at) => badges.findIndex((other) => other.label === label) === at),
     level: null,
     token: span.token ?? null,
     after: span.after === true,
-    rank: Math.min(Infinity, ...found.map(({ rank }) => rank)),
+    outside: span.outside === true,
+    // What threw is the first of what failed.
+    rank: failures.includes('threw') ? -1 : Math.min(Infinity, ...found.map(({ rank }) => rank)),
     isLeaf,
-    isApp: span.kind === 'app',
+    isApp: isOfLayer(span),
     parents: ancestorsOf(spans, members[0]?.index ?? 0),
     index: members[0]?.index ?? 0,
   };
@@ -135,13 +135,13 @@ function itemOf(
 function lineItem(line: RecordedLine, at: number, spans: readonly Span[], marks: Marks): Item {
   const anchor = `l${at + 1}`;
   const ran = spans.findLastIndex(
-    (span) => span.kind === 'app' && span.startMs <= line.atMs && endOf(span) >= line.atMs,
+    (span) => isOfLayer(span) && span.startMs <= line.atMs && endOf(span) >= line.atMs,
   );
   const { rank = Infinity, badges = [] } = marks.get(`logs#${anchor}`) ?? {};
   return {
     id: anchor,
     label: line.message.slice(0, 200),
-    share: 'log',
+    kind: 'log',
     depth: Math.min(DEEPEST, spans[ran]?.depth ?? 0),
     startMs: line.atMs,
     durationMs: null,
@@ -152,6 +152,7 @@ function lineItem(line: RecordedLine, at: number, spans: readonly Span[], marks:
     level: line.level,
     token: null,
     after: line.after === true,
+    outside: false,
     rank,
     isLeaf: true,
     isApp: false,
@@ -236,13 +237,13 @@ function rowOf({
   return row;
 }
 
-function isLong({ isLeaf, share, durationMs }: Item, totalMs: number): boolean {
-  return isLeaf && share !== 'log' && (durationMs ?? 0) >= Math.max(LONG_MS, totalMs * LONG_SHARE);
+function isLong({ isLeaf, kind, outside, durationMs }: Item, totalMs: number): boolean {
+  return isLeaf && !outside && kind !== 'log' && (durationMs ?? 0) >= Math.max(LONG_MS, totalMs * LONG_SHARE);
 }
 
 function bandsOf({ spans }: TimelineData): Work['bands'] {
   return spans
-    .filter((span) => shareOf(span) === 'blocked')
+    .filter(({ panel, anchor }) => panel === 'runtime' && anchor?.startsWith('h') === true)
     .map(({ startMs, durationMs }) => ({ startMs, durationMs }));
 }
 

@@ -162,7 +162,16 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     name: 'request',
     title: 'Request',
     menu: { key: 'r', rank: false },
-    recorded: { nothing: noRequest },
+    recorded: {
+      nothing: noRequest,
+      /** From when the headers were sent. */
+      spans({ response }, { endMs }) {
+        const startMs = response?.headersAtMs ?? null;
+        if (startMs === null) return [];
+        const durationMs = Math.max(0, endMs - startMs);
+        return [{ kind: 'sending', label: 'sending the response', startMs, durationMs }];
+      },
+    },
     collect(context) {
       const request = context.first('request');
       if (request === undefined) return null;

@@ -20,6 +20,7 @@ import type {
 import { drawRouting } from './draw.ts';
 import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
+import { layerSpans } from './spans.ts';
 import { buildTrace } from './trace.ts';
 import { headersByLayer } from '../shared/kept-panels.ts';
 import { fromLayerRow, type RanLayer, toLayerRow } from '../shared/layer-rows.ts';
@@ -221,6 +222,7 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
         what: 'No middleware or route ran for this request.',
         why: 'The response was sent, or the request was refused, before Express began to route it.',
       },
+      spans: ({ layers }, { endMs }) => layerSpans(layers.map(fromLayerRow), endMs),
       shared(context) {
         const table = context.last('routing')?.table ?? null;
         return table === null ? null : sharedOf(table);

@@ -7,7 +7,7 @@ export type BlockedTime = RuntimeReading['blocks'][number];
 
 export interface RuntimeData extends RuntimeReading {
   durationMs: number;
-  totals: { blockedMs: number; collectionMs: number };
+  totals: { blockedMs: number };
 }
 
 /** What each profile stores: without empty lists; sums are derived. */

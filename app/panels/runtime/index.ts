@@ -31,7 +31,7 @@ function sum(intervals: readonly { startMs: number; durationMs: number }[]): num
 function dataOf({ collected: kept }: RecordReader<KeptRuntime>): RuntimeData | null {
   if (kept === null) return null;
   const { blocks = [], collections = [] } = kept;
-  return { ...kept, blocks, collections, totals: { blockedMs: sum(blocks), collectionMs: sum(collections) } };
+  return { ...kept, blocks, collections, totals: { blockedMs: sum(blocks) } };
 }
 
 function collect(context: Context): KeptRuntime | null {

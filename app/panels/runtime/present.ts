@@ -1,6 +1,7 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { timeFigure } from '../shared/timeline-data.ts';
 import type { RuntimeData } from './data.ts';
 import { blockedLabel } from './spans.ts';
 
@@ -26,7 +27,7 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
       { label: 'Share of one core', value: durationMs > 0 ? cpuMs / durationMs : null, unit: 'share' },
       { label: 'Event loop utilization', value: loopUtilization, unit: 'share' },
       { label: 'Event loop blocked', value: totals.blockedMs, unit: 'ms', compare: 'cost' },
-      { label: 'Garbage collection', value: totals.collectionMs, unit: 'ms', compare: 'cost' },
+      timeFigure(profile, 'collection'),
       { label: 'Heap used', value: memory.heapUsed, unit: 'bytes', compare: 'neutral' },
     ],
     sections: [

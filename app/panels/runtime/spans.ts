@@ -10,25 +10,32 @@ export function blockedLabel({ by }: Pick<BlockedTime, 'by'>, token: string): st
 }
 
 /** Both are of the process, whatever middleware ran. */
-export function processSpans({ blocks = [], collections = [] }: KeptRuntime, token: string): SpanDraft[] {
-  const common = { kind: 'wait', panel: 'runtime', global: true } as const;
+export function processSpans(
+  { blocks = [], collections = [], concurrent }: KeptRuntime,
+  token: string,
+): SpanDraft[] {
+  const common = { panel: 'runtime', global: true } as const;
   return [
-    ...blocks.map(({ startMs, durationMs, by }, index): SpanDraft => ({
-      ...common,
-      label: blockedLabel({ by }, token),
-      startMs,
-      durationMs,
-      anchor: `h${index + 1}`,
-      reason: 'blocked',
-      ...(by !== undefined && by.profile !== token ? { token: by.profile } : {}),
-    })),
+    ...blocks.map(({ startMs, durationMs, by }, index): SpanDraft => {
+      // While no other request ran, it was code that this one waited for.
+      const isOwn = by === undefined ? concurrent === 1 : by.profile === token;
+      return {
+        ...common,
+        kind: isOwn ? 'app' : 'blocked',
+        label: blockedLabel({ by }, token),
+        startMs,
+        durationMs,
+        anchor: `h${index + 1}`,
+        ...(by !== undefined && !isOwn ? { token: by.profile } : {}),
+      };
+    }),
     ...collections.map(({ startMs, durationMs, kind }, index): SpanDraft => ({
       ...common,
+      kind: 'collection',
       label: `garbage collection, ${shorten(kind, 40)}`,
       startMs,
       durationMs,
       anchor: `gc${index + 1}`,
-      reason: 'collection',
     })),
   ];
 }

@@ -54,6 +54,8 @@ interface Work {
   caller?: string | null;
   /** Index of the item around it. */
   inside?: number | null;
+  /** The event loop waited for it. */
+  isSync?: boolean;
 }
 
 function isWork(item: object): item is Work {
@@ -145,11 +147,14 @@ export function listPanel<Name extends FactName, More extends object = object>(
           if (list.span === undefined || !isWork(item as object)) continue;
           const work = item as Work;
           const around = typeof work.inside === 'number' ? drafts[work.inside] : undefined;
+          const span = workSpan(work, endMs);
           drafts.push({
-            ...workSpan(work, endMs),
+            ...span,
             label: shorten(list.span(item), 100),
             panel: name,
             anchor: `${letter}${index + 1}`,
+            ...(work.isSync === true ? { ranMs: span.durationMs } : {}),
+            ...(typeof work.error === 'string' ? { failed: 'failed' } : {}),
             ...(around === undefined ? {} : { inside: around }),
           });
         }

@@ -1,5 +1,4 @@
 /** Rows and times that several panels need. */
-import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 /** To the microsecond: pages round once, when they show it. */
 export function round(ms: number): number {
@@ -25,12 +24,6 @@ export function pick<Item extends object>(list: readonly Item[], indexes: readon
 /** Sum of the durations; concurrent work counts twice. */
 export function totalMs(all: readonly Pick<Timed, 'durationMs'>[]): number {
   return all.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
-}
-
-/** `15.0 ms of the request`, beside a sum of durations that ran concurrently in part; undefined if none did. */
-export function concurrentNote(totals: { durationMs: number; busyMs: number }): string | undefined {
-  const { durationMs, busyMs } = totals;
-  return durationMs - busyMs < 0.05 ? undefined : `${numberHelpers.durationText(busyMs)} of the request`;
 }
 
 /** Milliseconds covered by any of the intervals: concurrent work counts once. */

@@ -1,6 +1,6 @@
 /** Spans -> rows of the waterfall: a loop is one row; if a page has too many, the children of one parent fold by kind. */
-import type { SpanPart } from '../../profiler/span.ts';
-import { endOf, type Span } from './timeline-data.ts';
+import { endOf, type SpanPart } from '../../profiler/span.ts';
+import type { Span } from './timeline-data.ts';
 import { coveredMs } from './rows.ts';
 import { addTo, groupBy } from '../../profiler/group-by.ts';
 

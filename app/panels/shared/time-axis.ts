@@ -1,5 +1,6 @@
 /** The axis of the drawing: the part of the request that it shows, and its round steps. */
-import { type TimelineData, endOf } from './timeline-data.ts';
+import { endOf } from '../../profiler/span.ts';
+import type { TimelineData } from './timeline-data.ts';
 import { type Tick, ticksOf } from './ticks.ts';
 
 export interface Axis {

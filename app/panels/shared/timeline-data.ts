@@ -1,5 +1,8 @@
-/** What the timeline is derived to, and what its page and that of the overview read of a span. */
-import type { SpanKind, SpanPart } from '../../profiler/span.ts';
+/** What the timeline is derived to, and what pages read of it: rows, and who owned the time. */
+import type { Profile } from '../../profiler/profile.ts';
+import type { Figure, Row } from '../../profiler/rows.ts';
+import { SPAN_KINDS, type SpanKind, type SpanPart } from '../../profiler/span.ts';
+import type { TimeShare } from '../../profiler/time-ledger.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
 
@@ -13,7 +16,7 @@ export interface Span {
   depth: number;
   /** Index of its parent; null for the request itself. */
   parent: number | null;
-  /** Self time: without its children; absent if it has none. */
+  /** What the ledger counts for it and not for what ran inside of it; absent if nothing did. */
   selfMs?: number;
   /** The parts of its time: work and waiting. Absent if it is one piece. */
   parts?: SpanPart[];
@@ -26,21 +29,14 @@ export interface Span {
   inProfile?: string;
   /** It began after the response finished; absent otherwise. */
   after?: true;
+  /** It is outside of the request's time, and in no total; absent otherwise. */
+  outside?: true;
+  /** How it failed, in a word; absent: it did not. */
+  failed?: string;
 }
 
-/** What time is counted as. */
-export type ShareName = 'blocked' | 'collection' | 'db' | 'out' | 'view' | 'work' | 'pool' | 'idle' | 'app';
-
-export interface Share {
-  name: ShareName;
-  kind: SpanKind;
+export interface Share extends TimeShare {
   label: string;
-  /** Each millisecond of the request is counted in one share. */
-  ms: number;
-  /** Spans of this kind; absent for own code. */
-  count?: number;
-  /** All of its time, if part of it is counted in other shares: most in `label`. */
-  overlap?: { allMs: number; label: string; ms: number };
 }
 
 export interface TimelineData {
@@ -49,18 +45,19 @@ export interface TimelineData {
   headersMs: number | null;
   /** The request itself, then its descendants; parents come before their children. */
   spans: Span[];
+  /** Who owned each millisecond, from 0 to `totalMs`. */
+  slices: SpanPart[];
+  /** The largest first. */
   shares: Share[];
 }
 
-export function endOf({ startMs, durationMs }: { startMs: number; durationMs: number }): number {
-  return startMs + durationMs;
+export function timelineOf({ panels }: Pick<Profile, 'panels'>): TimelineData | null {
+  return (panels.timeline?.data ?? null) as TimelineData | null;
 }
 
-/** The share that a span's time is counted in, unless another one takes precedence. */
-export function shareOf({ kind, panel, anchor }: Pick<Span, 'kind' | 'panel' | 'anchor'>): ShareName {
-  if (kind !== 'wait') return kind;
-  if (panel === 'runtime') return anchor?.startsWith('gc') === true ? 'collection' : 'blocked';
-  return panel === 'database' ? 'pool' : 'idle';
+/** Of a layer of the router, or the request itself. */
+export function isOfLayer({ kind, panel }: Pick<Span, 'kind' | 'panel'>): boolean {
+  return (kind === 'app' || kind === 'middleware') && panel !== 'runtime';
 }
 
 /** The row of another panel that proves a span; middleware is shown by the routing panel. */
@@ -71,18 +68,54 @@ export function spanHref({
   inProfile = '',
 }: Pick<Span, 'kind' | 'panel' | 'anchor' | 'inProfile'>): string | null {
   // Relative to the page of a profile.
-  if (panel === undefined) return kind === 'app' ? inProfile + addressOf('routing', {}) : null;
+  if (panel === undefined)
+    return kind === 'app' || kind === 'middleware' ? inProfile + addressOf('routing', {}) : null;
   if (anchor === undefined) return inProfile + addressOf(panel, {});
   // Where rows are folded or lie on a later page, `open` brings them up.
   const open = panel === 'runtime' || anchor.startsWith('g') ? null : anchor;
   return `${inProfile}${addressOf(panel, { open })}#${anchor}`;
 }
 
-/** `141.2 ms in all, 140.4 ms of it counted as Event loop blocked`; null if all of its time is counted in this share. */
-export function overlapText({ overlap }: Share): string | null {
-  if (overlap === undefined) return null;
+/** `46.8 of the 141.2 ms are counted as Garbage collection`; null if all of its time is counted in this share. */
+export function overlapText({ allMs, ms, lostTo }: TimeShare): string | null {
+  if (lostTo === null) return null;
   const { durationText } = numberHelpers;
-  return `${durationText(overlap.allMs)} in all, ${durationText(overlap.ms)} of it counted as ${overlap.label}`;
+  const lostMs = allMs - ms;
+  return `${durationText(lostMs)} of ${durationText(allMs)} counted elsewhere, most as ${SPAN_KINDS[lostTo].label}`;
+}
+
+/** A share as a row of Markdown, wherever it is listed. */
+export function shareRow(share: Share, totalMs: number): Row {
+  const { label, ms, count } = share;
+  return {
+    text: label,
+    number: ms,
+    note: overlapText(share),
+    fields: [
+      { label: 'Share', value: totalMs > 0 ? ms / totalMs : undefined, unit: 'share' },
+      { label: 'Spans', value: count, unit: 'count' },
+    ],
+  };
+}
+
+/** The time of one kind as a figure of its panel: the ledger's, as everywhere else. */
+export function timeFigure(profile: Profile, kind: SpanKind, label: string = SPAN_KINDS[kind].label): Figure {
+  const timeline = timelineOf(profile);
+  const share = timeline?.shares.find((one) => one.kind === kind);
+  return {
+    label,
+    value: timeline === null ? null : (share?.ms ?? 0),
+    unit: 'ms',
+    note: share === undefined ? undefined : (overlapText(share) ?? undefined),
+    compare: 'cost',
+  };
+}
+
+/** Its part of the request's time. */
+export function shareFigure(profile: Profile, kind: SpanKind): Figure {
+  const { shares = [], totalMs = 0 } = timelineOf(profile) ?? {};
+  const { ms = 0 } = shares.find((one) => one.kind === kind) ?? {};
+  return { label: 'Share of request', value: totalMs > 0 ? ms / totalMs : null, unit: 'share' };
 }
 
 export interface LegendEntry extends Share {
@@ -91,23 +124,15 @@ export interface LegendEntry extends Share {
   says: string | null;
 }
 
-/** Parameter by which the timeline shows one kind alone. */
-const ALONE: Readonly<Record<ShareName, string>> = {
-  app: 'middleware',
-  db: 'queries',
-  out: 'calls',
-  view: 'views',
-  work: 'other-work',
-  blocked: 'waits',
-  collection: 'waits',
-  pool: 'waits',
-  idle: 'waits',
-};
-
 export function legendOf({ shares }: Pick<TimelineData, 'shares'>): LegendEntry[] {
   return shares.map((share) => ({
     ...share,
-    href: addressOf('timeline', { shown: '1', [ALONE[share.name]]: '1' }),
+    href: addressOf('timeline', { shown: '1', [filterName(share.kind)]: '1' }),
     says: overlapText(share),
   }));
+}
+
+/** Parameter by which the timeline shows kinds of spans. */
+export function filterName(kind: SpanKind): string {
+  return SPAN_KINDS[kind].filter.toLowerCase().replace(' ', '-');
 }

@@ -6,7 +6,7 @@ import type { SpanKind } from '../../profiler/span.ts';
 import type { TimelineData } from '../shared/timeline-data.ts';
 import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { stripBars, type StripBar } from '../../view-helpers/strip.ts';
+import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { round } from '../shared/rows.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
@@ -40,7 +40,7 @@ export interface BrowserRow {
   /** null: a moment. */
   durationMs: number | null;
   note: string | null;
-  bars: StripBar[];
+  bars: TimeBar[];
 }
 
 export interface BrowserView {
@@ -112,10 +112,9 @@ function clockSentence(joined: Joined, { ttfb }: Measured, { headersMs }: Timeli
   return `${where} Of the wait ${durationText(joined.slackMs)} passed on the way there and back; by as much at most the server’s part may lie earlier than it is drawn.`;
 }
 
-/** Bars of the request's strip, in the browser's time. */
-function serverBars({ spans, totalMs }: TimelineData, startMs: number): StripBar[] {
-  const ground: StripBar = { kind: 'app', startMs, durationMs: totalMs };
-  return [ground, ...stripBars(spans, totalMs).map((bar) => ({ ...bar, startMs: startMs + bar.startMs }))];
+/** Who owned the request's time, in the browser's time. */
+function serverBars({ slices, totalMs }: TimelineData, startMs: number): TimeBar[] {
+  return barsOf(slices, totalMs).map((bar) => ({ ...bar, startMs: startMs + bar.startMs }));
 }
 
 function stretch(
@@ -180,8 +179,8 @@ function rowsOf(
           },
         ];
   return [
-    ...stretch('b-before', before, 'wait', [0, requestStart]),
-    ...stretch('b-wait', 'waiting for the first byte', 'wait', [requestStart ?? 0, ttfb]),
+    ...stretch('b-before', before, 'before', [0, requestStart]),
+    ...stretch('b-wait', 'waiting for the first byte', 'before', [requestStart ?? 0, ttfb]),
     ...server,
     ...stretch('b-receive', 'receiving the response', 'app', [ttfb, responseEnd]),
     ...stretch('b-parse', 'reading it, until the DOM is interactive', 'app', [ttfb, domInteractive]),

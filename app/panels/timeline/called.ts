@@ -1,6 +1,7 @@
 /** The work of requests that this one made, below the calls that made them. */
 import type { Profile } from '../../profiler/profile.ts';
-import { endOf, type Span, type TimelineData } from '../shared/timeline-data.ts';
+import { endOf } from '../../profiler/span.ts';
+import type { Span, TimelineData } from '../shared/timeline-data.ts';
 
 /**
  * Where the called request began, on the axis of this one: as the clocks say, which may differ, but within its call. That is in the

@@ -1,6 +1,13 @@
 /** The timeline page: a part of the axis, and spans filtered by duration, kind and text; the rest is counted. */
-import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
-import { type TimelineData, endOf, legendOf, type Span, spanHref } from '../shared/timeline-data.ts';
+import { endOf, SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
+import {
+  filterName,
+  isOfLayer,
+  legendOf,
+  type Span,
+  spanHref,
+  type TimelineData,
+} from '../shared/timeline-data.ts';
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, findOf, firstRows } from '../../render/rows-page.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -9,12 +16,10 @@ import { withCalled } from './called.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
 import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from '../shared/span-rows.ts';
 
-/** Kinds that the form can hide. */
-const FILTERS = (Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => ({
-  name: SPAN_KINDS[kind].filter.toLowerCase().replace(' ', '-'),
-  label: SPAN_KINDS[kind].filter,
-  kind,
-}));
+/** What the form can hide: kinds by the name of their filter. */
+const FILTERS = [
+  ...new Map((Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => [filterName(kind), kind])),
+].map(([name, kind]) => ({ name, label: SPAN_KINDS[kind].filter }));
 
 /** Shorter rows are hidden at first: mostly middleware that does little. */
 const SHORTEST_SHOWN = 0.1;
@@ -60,16 +65,16 @@ function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
     over: Number.isFinite(given) && given >= 0 ? given : SHORTEST_SHOWN,
     find: findOf(query),
     sent,
-    filters: FILTERS.filter(({ kind }) => kind !== 'work' || spans.some((span) => span.kind === 'work')).map(
-      (filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined }),
-    ),
+    filters: FILTERS.filter(
+      ({ name }) => name !== filterName('work') || spans.some(({ kind }) => kind === 'work'),
+    ).map((filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined })),
     open: open !== undefined && Number(open) > 0 && Number(open) < spans.length ? Number(open) : null,
   };
 }
 
 /** Spans that match the form, and how many are hidden for which reason. */
 function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { fromMs, toMs }: Axis) {
-  const off = new Set(filters.filter(({ on }) => !on).map(({ kind }) => kind));
+  const off = new Set(filters.filter(({ on }) => !on).map(({ name }) => name));
   const text = find.toLowerCase();
   let outside = 0;
   let filtered = 0;
@@ -77,7 +82,8 @@ function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { from
   spans.forEach((span, index) => {
     const mine = open === null || isInside(spans, index, open);
     if (index > 0 && (!mine || span.startMs > toMs || endOf(span) < fromMs)) outside++;
-    else if (index > 0 && (off.has(span.kind) || !span.label.toLowerCase().includes(text))) filtered++;
+    else if (index > 0 && (off.has(filterName(span.kind)) || !span.label.toLowerCase().includes(text)))
+      filtered++;
     else if (index > 0 || text === '' || span.label.toLowerCase().includes(text)) kept.add(index);
   });
   const shown = withAncestors(spans, kept);
@@ -163,10 +169,12 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
       ...row,
       bars: clip(row, axis),
       noun: one,
+      isWait: SPAN_KINDS[span.kind]?.filter === 'Waits',
+      failed: row.members.find((member) => member.span.failed !== undefined)?.span.failed ?? null,
       label: grouped === 'kind' ? `${times} ${many}` : count > 1 ? `${times} × ${span.label}` : span.label,
       href: grouped === 'kind' ? null : spanHref(span),
       /** Drawn thin: most of its time is in rows below it. */
-      outer: span.kind === 'app' && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),
+      outer: isOfLayer(span) && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),
       lines: grouped === 'kind' ? linesOf(row, LINES_SHOWN) : [],
       openHref: grouped === 'kind' && span.parent !== null ? link({ open: `s${span.parent}` }) : null,
       zoomHref:

@@ -2,7 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Figure, Presentation, Section } from '../../profiler/rows.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { type BrowserView, browserView } from './browser.ts';
-import type { TimelineData } from '../shared/timeline-data.ts';
+import { shareRow, type TimelineData } from '../shared/timeline-data.ts';
 
 const DEEPEST = 12;
 
@@ -55,25 +55,20 @@ export function presentTimeline(
         id: 'shares',
         title: 'Where the time went',
         columns: { text: 'What' },
-        rows: shares.map(({ label, ms, count }) => ({
-          text: label,
-          number: ms,
-          fields: [
-            { label: 'Share', value: totalMs > 0 ? ms / totalMs : undefined, unit: 'share' },
-            { label: 'Spans', value: count, unit: 'count' },
-          ],
-        })),
+        rows: shares.map((share) => shareRow(share, totalMs)),
       },
       ...(browser === null ? [] : [browserSection(browser)]),
       {
         id: 'spans',
         title: 'Spans',
         columns: { text: 'Span' },
-        rows: spans.map(({ kind, label, startMs, durationMs, selfMs, depth }, index) => ({
+        rows: spans.map(({ kind, label, startMs, durationMs, selfMs, depth, failed, outside }, index) => ({
           id: `s${index}`,
           text: label,
           depth: Math.min(DEEPEST, depth),
           number: durationMs,
+          badges: failed === undefined ? [] : [failed],
+          note: outside === true ? 'outside of the request’s time' : null,
           fields: [
             { label: 'Kind', value: (SPAN_KINDS[kind] ?? SPAN_KINDS.work).one },
             { label: 'Start', value: startMs, unit: 'at' },

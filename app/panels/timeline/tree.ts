@@ -1,73 +1,60 @@
-/** Drafts -> spans in reading order: children follow their parent, in the order of their start. */
+/** Spans of the ledger in reading order: children follow their parent, in the order of their start. */
 import type { SpanDraft } from '../../profiler/span.ts';
-import { endOf, type Span } from '../shared/timeline-data.ts';
+import { layerAt, OUTSIDE, type TimeLedger } from '../../profiler/time-ledger.ts';
+import type { Span } from '../shared/timeline-data.ts';
 import { round } from '../shared/rows.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 export interface TreeOptions {
   root: SpanDraft;
-  /** In the order of their start. */
-  layers: readonly SpanDraft[];
-  others: readonly SpanDraft[];
+  time: TimeLedger;
   /** When the response finished; null while it runs. */
   answeredMs: number | null;
 }
 
-/** The innermost layer that ran at a moment: of those that began by then, the last that had not ended. */
-function layerAt(layers: readonly SpanDraft[], ms: number): SpanDraft | null {
-  for (let index = layers.length - 1; index >= 0; index--) {
-    const layer = layers[index];
-    if (layer !== undefined && layer.startMs <= ms && endOf(layer) >= ms) return layer;
-  }
-  return null;
-}
-
-function childrenOf({ root, layers, others }: TreeOptions): Map<SpanDraft, SpanDraft[]> {
+function childrenOf({ root, time }: TreeOptions): Map<SpanDraft, SpanDraft[]> {
+  const layers = time.spans.filter(({ isLayer }) => isLayer === true);
   const children = new Map<SpanDraft, SpanDraft[]>();
-  const add = (above: SpanDraft, draft: SpanDraft): void => {
-    addTo(children, above, draft);
-  };
-  for (const layer of layers) add(layer.inside ?? root, layer);
-  for (const draft of others) {
-    const above = draft.global === true ? root : (draft.inside ?? layerAt(layers, draft.startMs) ?? root);
-    add(above, draft);
+  for (const span of time.spans) {
+    const { isLayer, global, kind, inside } = span;
+    const isTop = global === true || OUTSIDE.includes(kind);
+    const around = isLayer === true || inside ? inside : layerAt(layers, span.startMs);
+    addTo(children, isTop ? root : (around ?? root), span);
   }
   for (const list of children.values()) list.sort((a, b) => a.startMs - b.startMs);
   return children;
 }
 
-/** Milliseconds of a span in which none of its children, in the order of their start, ran. */
-function selfTimeOf(draft: SpanDraft, inside: readonly SpanDraft[]): number {
-  const end = endOf(draft);
-  let covered = 0;
-  let until = -Infinity;
-  for (const child of inside) {
-    const from = Math.max(draft.startMs, child.startMs);
-    const to = from + Math.max(0, Math.min(end, endOf(child)) - from);
-    covered += Math.max(0, to - Math.max(from, until));
-    until = Math.max(until, to);
+/** What the ledger counts for each span: its own time, without what ran inside of it. */
+function ownTimes({ root, time }: TreeOptions): Map<SpanDraft, number> {
+  const own = new Map<SpanDraft, number>();
+  for (const { owner, durationMs } of time.slices) {
+    const span = owner ?? root;
+    own.set(span, (own.get(span) ?? 0) + durationMs);
   }
-  return Math.max(0, draft.durationMs - covered);
+  return own;
 }
 
 export function spansOf(options: TreeOptions): Span[] {
   const { root, answeredMs } = options;
   const children = childrenOf(options);
+  const own = ownTimes(options);
   const spans: Span[] = [];
 
   /** One assignment per field: a profile has hundreds of spans, and spreads cost several times as much. */
   function spanOf(draft: SpanDraft, depth: number, parent: number | null): Span {
-    const { kind, label, startMs, parts, pieces, panel, anchor, token } = draft;
-    const inside = children.get(draft);
+    const { kind, label, startMs, parts, pieces, panel, anchor, token, failed } = draft;
     const durationMs = round(draft.durationMs);
     const span: Span = { kind, label, startMs: round(startMs), durationMs, depth, parent };
-    if (inside !== undefined) span.selfMs = round(selfTimeOf(draft, inside));
+    if (children.has(draft)) span.selfMs = round(own.get(draft) ?? 0);
     if (parts !== undefined) span.parts = parts;
     else if (pieces !== undefined) span.parts = pieces.map((piece) => ({ kind, ...piece }));
     if (panel !== undefined) span.panel = panel;
     if (anchor !== undefined) span.anchor = anchor;
     if (token !== undefined) span.token = token;
-    if (answeredMs !== null && startMs > answeredMs) span.after = true;
+    if (failed !== undefined) span.failed = failed;
+    if (OUTSIDE.includes(kind)) span.outside = true;
+    else if (answeredMs !== null && startMs > answeredMs) span.after = true;
     return span;
   }
 

@@ -14,5 +14,5 @@ export interface ViewsData {
   views: ViewEntry[];
   unkept?: Unkept;
   /** With what is not kept. */
-  totals: { views: number; templates: number; durationMs: number; engines: string[] };
+  totals: { views: number; templates: number; engines: string[] };
 }

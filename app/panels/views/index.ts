@@ -4,7 +4,7 @@ import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { lasting, shorten, type SpanDraft } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { coveredMs, round } from '../shared/rows.ts';
+import { round } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
 import { drawViews } from './draw.ts';
@@ -33,7 +33,6 @@ function dataOf(record: FactReader): ViewsData | null {
     totals: {
       views: views.length + (unkept?.count ?? 0),
       templates: new Set(views.map(({ file, name }) => file ?? name)).size,
-      durationMs: round(coveredMs([...views, ...(unkept?.stretches ?? [])])),
       engines: [...new Set(views.flatMap(({ engine }) => (engine === null ? [] : [engine])))],
     },
   };
@@ -51,6 +50,7 @@ function viewSpans({ views, unkept }: ViewsData, endMs: number): SpanDraft[] {
       panel: 'views',
       anchor: `v${index + 1}`,
       ...(above === undefined ? {} : { inside: above }),
+      ...(view.error === null ? {} : { failed: 'failed' }),
     });
   }
   drafts.push(...unkeptSpans(unkept, { kind: 'view', noun: 'renders', panel: 'views' }));

@@ -1,16 +1,16 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation } from '../../profiler/rows.ts';
+import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { ViewsData } from './data.ts';
 
 export function presentViews({ views, unkept, totals }: ViewsData, { profile }: Pick<PresentFrom, 'profile'>): Presentation {
-  const { durationMs } = profile;
   return {
     figures: [
       { label: 'Renders', value: totals.views, note: keptNote(views.length, unkept) },
       { label: 'Templates', value: totals.templates },
-      { label: 'Time in views', value: totals.durationMs, unit: 'ms', compare: 'cost' },
-      { label: 'Share of request', value: durationMs ? totals.durationMs / durationMs : null, unit: 'share' },
+      timeFigure(profile, 'view', 'Time in views'),
+      shareFigure(profile, 'view'),
       {
         label: totals.engines.length > 1 ? 'Engines' : 'Engine',
         value: totals.engines.join(', ').slice(0, 80) || null,

@@ -15,30 +15,35 @@ function labelOf({ name, kind, pattern, method }: RanLayer): string {
   return kind === 'middleware' || pattern === '/' ? name : `${name} ${pattern}`;
 }
 
-/** Drafts in the order of the layers, each inside its router. */
-export function layerDrafts(layers: readonly RanLayer[], totalMs: number): SpanDraft[] {
-  const ends = layers.map((layer) => lastsUntil(layer, totalMs));
-  const open: (SpanDraft | null)[] = [];
-  return layers.map((layer, index): SpanDraft => {
-    let end = ends[index] ?? layer.startMs;
-    if (layer.kind === 'router') {
-      for (let inner = index + 1; (layers[inner]?.depth ?? -1) > layer.depth; inner++)
-        end = Math.max(end, ends[inner] ?? 0);
-    }
-    const draft: SpanDraft = {
-      kind: 'app',
-      label: shorten(labelOf(layer), 200),
-      startMs: layer.startMs,
-      durationMs: end - layer.startMs,
-      inside: layer.depth === 0 ? null : (open[layer.depth - 1] ?? null),
-    };
-    open.length = layer.depth;
-    open[layer.depth] = draft;
-    return draft;
-  });
+/** Error handlers pass on what was thrown: the first one threw it. */
+function throwerOf(layers: readonly RanLayer[]): RanLayer | undefined {
+  return layers.find(({ kind, outcome }) => kind !== 'router' && outcome === 'threw');
 }
 
-/** Times when a layer's function ran synchronously: CPU work, not waiting. */
-export function busyTimes(layers: readonly RanLayer[]): { startMs: number; durationMs: number }[] {
-  return layers.map(({ startMs, durationMs }) => ({ startMs, durationMs: durationMs ?? 0 }));
+/** In the order of the layers, each inside its router. */
+export function layerSpans(layers: readonly RanLayer[], totalMs: number): SpanDraft[] {
+  const ends = layers.map((layer) => lastsUntil(layer, totalMs));
+  const open: (SpanDraft | null)[] = [];
+  const thrower = throwerOf(layers);
+  return layers.map((layer, index): SpanDraft => {
+    const { kind, startMs, durationMs, depth } = layer;
+    let end = ends[index] ?? startMs;
+    if (kind === 'router') {
+      for (let inner = index + 1; (layers[inner]?.depth ?? -1) > depth; inner++)
+        end = Math.max(end, ends[inner] ?? 0);
+    }
+    const span: SpanDraft = {
+      kind: kind === 'handler' || kind === 'error' ? 'app' : 'middleware',
+      label: shorten(labelOf(layer), 200),
+      startMs,
+      durationMs: end - startMs,
+      isLayer: true,
+      inside: depth === 0 ? null : (open[depth - 1] ?? null),
+      ...(durationMs === null ? {} : { ranMs: durationMs }),
+      ...(layer === thrower ? { failed: 'threw' } : {}),
+    };
+    open.length = depth;
+    open[depth] = span;
+    return span;
+  });
 }
