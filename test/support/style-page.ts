@@ -5,6 +5,7 @@ import { panelShown } from '../../app/controllers/profiler/panel-shown.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
+import { SPAN_KINDS } from '../../app/profiler/span.ts';
 import { createPageRenderer } from '../../app/render/render-page.ts';
 import { snapshotOf } from './error-page.ts';
 import { HOSTILE } from './page-samples.ts';
@@ -74,7 +75,7 @@ export function renderStylePage(): string {
       more: [menuItem('runtime', '12 ms')],
       empty: [menuItem('views', null)],
     },
-    kinds: [['app', 'own code'], ['db', 'database'], ['out', 'calls'], ['view', 'views'], ['wait', 'waits']], // prettier-ignore
+    kinds: Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label]),
     metrics: [
       { label: 'in all', ms: 313.6 },
       { label: 'database', ms: 89 },
@@ -82,13 +83,15 @@ export function renderStylePage(): string {
     ],
     timeline: {
       totalMs: 313.6,
-      spans: [
-        { kind: 'app', startMs: 0, durationMs: 313.6, label: 'GET /orders' },
-        { kind: 'db', startMs: 15, durationMs: 89, label: 'select' },
-        { kind: 'out', startMs: 142, durationMs: 140, label: 'POST' },
-        { kind: 'wait', startMs: 284, durationMs: 7, label: 'event loop blocked' },
-        { kind: 'view', startMs: 293, durationMs: 18, label: 'orders/show' },
+      slices: [
+        { kind: 'app', startMs: 0, durationMs: 15 },
+        { kind: 'db', startMs: 15, durationMs: 89 },
+        { kind: 'connection', startMs: 104, durationMs: 38 },
+        { kind: 'out', startMs: 142, durationMs: 140 },
+        { kind: 'blocked', startMs: 284, durationMs: 7 },
+        { kind: 'view', startMs: 293, durationMs: 18 },
       ],
+      shares: [{ kind: 'out', label: 'Outgoing calls', ms: 140, allMs: 140, lostTo: null, count: 1 }],
     },
     trend: { box: '0 0 30 10', plain: 'M0 10v-6h9v6z', failed: 'M10 10v-3h9v3z' },
     values: [

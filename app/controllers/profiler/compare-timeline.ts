@@ -5,6 +5,8 @@ import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
 /** The drawing's coordinates; the page stretches it. */
 const WIDTH = 1000;
 export const TIMELINE_BOX = `0 0 ${WIDTH} 10`;
+/** Drawn as the ground. */
+const OWN_CODE = new Set(['app', 'middleware']);
 /** Even the shortest span stays visible. */
 const LEAST = 0.8;
 
@@ -32,7 +34,7 @@ export function timelineDrawing(profile: Profile, scaleMs: number) {
   const at = (ms: number): number => round((Math.max(0, ms) / scaleMs) * WIDTH);
   const paths = new Map<string, string>();
   for (const { kind, startMs, durationMs } of barsOf(timeline?.slices ?? [], totalMs)) {
-    if (startMs >= totalMs) continue;
+    if (startMs >= totalMs || OWN_CODE.has(kind)) continue;
     const width = Math.max(LEAST, at(Math.min(durationMs, totalMs - startMs)));
     paths.set(kind, `${paths.get(kind) ?? ''}M${at(startMs)} 1h${width}v8h-${width}z`);
   }

@@ -116,7 +116,7 @@ describe('the comparison of two profiles', () => {
   it('says what took less in return', async () => {
     const calling = (context: Context): void => {
       reading(1, 100)(context);
-      context.add('call', call({ startMs: 20, durationMs: 60 }));
+      context.add('call', call({ startMs: 20, durationMs: 60, connection: null }));
     };
     const $ = await compared(calling, reading(16, 160));
     expect($('#summary').text()).to.equal(
@@ -144,7 +144,7 @@ describe('the comparison of two profiles', () => {
         .find('.change > span')
         .attr('class');
     expect(tones('Time')).to.equal('good');
-    const other = await compared(reading(20, 100), reading(19, 105));
+    const other = await compared(reading(20, 200), reading(19, 205));
     expect(other('#figures .good, #figures .bad')).to.have.length(0);
   });
 
