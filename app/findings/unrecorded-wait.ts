@@ -8,7 +8,10 @@ import type { Kept } from './shared/kept.ts';
 import { shareOfKind } from './shared/long.ts';
 import { shareOf } from './shared/wording.ts';
 
-type Given = { request: KeptRequest; routing: Kept['routing'] };
+interface Given {
+  request: KeptRequest;
+  routing: Kept['routing'];
+}
 
 /** A wait is reported above both. */
 const LONG_MS = 200;
