@@ -8,10 +8,7 @@ import type { Kept } from './shared/kept.ts';
 import { shareOfKind } from './shared/long.ts';
 import { shareOf } from './shared/wording.ts';
 
-interface Given {
-  request: KeptRequest;
-  routing: Kept['routing'];
-}
+type Given = { request: KeptRequest } & Pick<Kept, 'routing'>;
 
 /** A wait is reported above both. */
 const LONG_MS = 200;
