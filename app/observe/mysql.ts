@@ -1,5 +1,9 @@
 /** `mysql2` and `mysql` -> facts `query`, by the channels of channels/mysql.ts. */
 import { type MysqlQuery, mysqlChannels } from './channels/mysql.ts';
+import { types } from 'node:util';
+import { toPlain } from '../profiler/plain.ts';
+import { isObject } from '../profiler/safe-read.ts';
+import { dateParts } from './date-parts.ts';
 import { type DriverObserverOptions, observePooled } from './pooled.ts';
 
 /** A list of rows, or what a change reports. */
@@ -23,16 +27,53 @@ function inUse(pool: Pool | undefined): readonly object[] {
   return all.toArray?.() ?? [...all];
 }
 
+/** `SET ?` takes an object; a single value needs no list; an object by name (`:id`) only where no `?` is. */
+function bindingsOf({ sql, values, isPrepared }: MysqlQuery): unknown {
+  if (values === undefined || values === null) return [];
+  const isNamed = isObject(values) && isPlain(values) && !sql.includes('?');
+  if (isNamed) return values;
+  const list: unknown[] = Array.isArray(values) ? values : [values];
+  return isPrepared
+    ? list.map((value) => (isObject(value) && isContainer(value) ? textOf(value) : value))
+    : list;
+}
+
+function isPlain(value: object): boolean {
+  return !types.isProxy(value) && !types.isDate(value) && !ArrayBuffer.isView(value);
+}
+
+function isContainer(value: object): boolean {
+  return isPlain(value) && typeof value !== 'function';
+}
+
+/** As mysql2 sends a list or an object to a prepared statement. */
+function textOf(value: object): string {
+  return JSON.stringify(toPlain(value, { depth: 3, width: 100, length: 500, total: 300 }));
+}
+
+/** The zone that a connection is set up for: `local`, `Z` or an offset. */
+function dateWriterOf(connection: object): (date: Date) => string {
+  const { config } = connection as { config?: { timezone?: unknown } };
+  const zone = typeof config?.timezone === 'string' ? config.timezone : 'local';
+  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d\d):?(\d\d)?$/.exec(zone) ?? [];
+  const ahead = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1);
+  return (date) => {
+    const { day, time } = dateParts(date, zone === 'local' ? -date.getTimezoneOffset() : ahead);
+    return `${day} ${time}`;
+  };
+}
+
 export function observeMysql(options: DriverObserverOptions): { close(): void } {
   return observePooled<MysqlQuery>({
     ...options,
     ...mysqlChannels,
     system: 'mysql',
     library: 'mysql2',
-    describe: ({ connection, sql, values }) => ({
-      connection,
-      sql,
-      bindings: values === undefined || typeof values === 'object' ? values : [values],
+    describe: (message) => ({
+      connection: message.connection,
+      sql: message.sql,
+      bindings: bindingsOf(message),
+      writeDate: dateWriterOf(message.connection),
     }),
     outcomeOf: ({ result, error }) => ({ rows: rowsOf(result), error }),
     inUse: ({ pool }) => inUse(pool),

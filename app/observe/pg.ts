@@ -5,6 +5,7 @@ import type { ExplainClient, Explainer } from './explain.ts';
 import { type DriverObserverOptions, observePooled } from './pooled.ts';
 import type { RunningQuery } from './queries.ts';
 import { rowsOf } from './statement.ts';
+import { dateParts } from './date-parts.ts';
 import { subscribeTo } from './subscribe.ts';
 
 export interface PgObserverOptions extends DriverObserverOptions {
@@ -38,6 +39,16 @@ function inUse(pool: object | undefined): readonly object[] {
   return isExhausted ? (_clients ?? []) : [];
 }
 
+/** As pg sends it: a column without a time zone keeps the local time. */
+function writeLocalDate(date: Date): string {
+  const { day, time } = dateParts(date, -date.getTimezoneOffset());
+  const offset = Math.abs(date.getTimezoneOffset());
+  const [hours, minutes] = [Math.floor(offset / 60), offset % 60].map((part) =>
+    String(part).padStart(2, '0'),
+  );
+  return `${day}T${time}${date.getTimezoneOffset() > 0 ? '-' : '+'}${hours ?? ''}:${minutes ?? ''}`;
+}
+
 export function observePg({ explainer, ...options }: PgObserverOptions): { close(): void } {
   const pools = new WeakMap<object, ExplainClient>();
   /** By connection. A client that no pool of `pg` gave out can't be replaced by an idle one: its statements are not planned. */
@@ -64,7 +75,12 @@ export function observePg({ explainer, ...options }: PgObserverOptions): { close
     ...pgChannels,
     system: 'postgresql',
     library: 'pg',
-    describe: ({ client, text, values }) => ({ sql: text, bindings: values, connection: client }),
+    describe: ({ client, text, values }) => ({
+      sql: text,
+      bindings: values,
+      connection: client,
+      writeDate: writeLocalDate,
+    }),
     outcomeOf: ({ result, error }) => ({ rows: rowsOf(result), error }),
     inUse: ({ pool }) => inUse(pool),
     onEnd: explain,

@@ -18,7 +18,7 @@ export interface PooledDriver<Q extends Traced> extends DriverObserverOptions {
   library: string;
   query: TracingChannel;
   connect: TracingChannel;
-  describe: (message: Q) => Pick<QueryStart, 'sql' | 'bindings' | 'connection'>;
+  describe: (message: Q) => Pick<QueryStart, 'sql' | 'bindings' | 'connection' | 'writeDate'>;
   outcomeOf: (message: Q) => QueryOutcome;
   /** The connections of the pool, if all are in use and none can be opened; else none. */
   inUse?: (message: Connect) => readonly object[];

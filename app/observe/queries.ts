@@ -28,6 +28,8 @@ export interface QueryStart {
   sql: string;
   /** A list by placeholder, or an object by name. */
   bindings?: unknown;
+  /** As the driver sends a date. */
+  writeDate?: ((date: Date) => string) | undefined;
   /** The object that identifies the connection: it gets a name, and its transactions are followed. */
   connection?: object | null;
   /** Package whose frames are skipped for the caller. */
@@ -165,9 +167,12 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
     return asked.filter((name) => named.has(name)).map((name) => named.get(name));
   }
 
-  function bind(fact: QueryFact, sql: string, bindings: unknown): void {
+  function bind(
+    fact: QueryFact,
+    { sql, bindings, writeDate }: Pick<QueryStart, 'sql' | 'bindings' | 'writeDate'>,
+  ): void {
     const values = valuesOf(sql, bindings);
-    const plain = toPlain(values, BINDINGS);
+    const plain = toPlain(values, { ...BINDINGS, writeDate });
     const types = bindingTypes(values);
     fact.sql = truncateText(sql, SQL_LENGTH);
     fact.bindings = Array.isArray(plain) ? plain : [];
@@ -194,7 +199,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   }
 
   function factOf(context: Context, query: QueryStart): QueryFact {
-    const { system, sql, bindings, connection = null, library, instance = system } = query;
+    const { system, sql, connection = null, library, instance = system } = query;
     const isFirst = connection !== null && !connections.has(connection);
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
@@ -218,7 +223,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
     if (wait?.opened === true) fact.opened = true;
     if (isFirst) fact.first = true;
     if (wait !== null) noteHolders(fact, wait.held);
-    bind(fact, sql, bindings);
+    bind(fact, query);
     if (label !== null) fact.label = label;
     if (path !== undefined) fact.path = path;
     return fact;
@@ -245,7 +250,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (error !== undefined) fact.error = messageOf(error);
-      if (sql !== undefined) bind(fact, sql, bindings);
+      if (sql !== undefined) bind(fact, { sql, bindings });
       if (connection !== undefined && connection !== null) {
         const known = connectionOf(connection, fact.system ?? 'other');
         fact.connection = known.name;

@@ -1,4 +1,5 @@
 /** `better-sqlite3`, `node:sqlite` and `sqlite3` -> facts `query`, by the channel of channels/sqlite.ts. */
+import { types } from 'node:util';
 import { type SqliteQuery, sqliteChannels } from './channels/sqlite.ts';
 import type { DriverObserverOptions } from './pooled.ts';
 import type { RunningQuery } from './queries.ts';
@@ -6,10 +7,14 @@ import { closing, subscribeToCalls } from './subscribe.ts';
 import { isRecord } from '../profiler/json.ts';
 
 /** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
-function bindingsOf(args: readonly unknown[]): unknown {
+function bindingsOf(args: readonly unknown[], library: string): unknown {
   const [first] = args;
   const isNamed = isRecord(first) && !ArrayBuffer.isView(first);
-  return isNamed && args.length === 1 ? first : args.flat();
+  if (isNamed && args.length === 1) return first;
+  // `sqlite3` sends a date as a number; the others refuse one.
+  return library === 'sqlite3'
+    ? args.flat().map((value) => (types.isDate(value) ? value.getTime() : value))
+    : args.flat();
 }
 
 /** For other statements, `sqlite3` still has the number of the last change. */
@@ -33,7 +38,7 @@ export function observeSqlite({ tracker, queries }: DriverObserverOptions): { cl
       const query = queries.start({
         system: 'sqlite',
         sql,
-        bindings: bindingsOf(args),
+        bindings: bindingsOf(args, library),
         connection: database,
         library,
       });

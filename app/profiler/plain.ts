@@ -18,6 +18,8 @@ export interface PlainLimits {
   total: number;
   /** Lines of an error's stack; without it, errors have no stack. */
   stackOf?: (error: object) => string[];
+  /** As it is sent, if that is another text than its JSON. */
+  writeDate?: ((date: Date) => string) | undefined;
 }
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
@@ -75,11 +77,13 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
 }
 
 /** Containers with a short notation. */
-function shorthand(value: object): string | undefined {
+function shorthand(value: object, { writeDate }: PlainLimits): string | undefined {
   try {
     if (types.isDate(value)) {
       const time = Date.prototype.getTime.call(value);
-      return Number.isNaN(time) ? '[invalid Date]' : new Date(time).toISOString();
+      if (Number.isNaN(time)) return '[invalid Date]';
+      const date = new Date(time);
+      return writeDate === undefined ? date.toISOString() : writeDate(date);
     }
     if (types.isRegExp(value)) return RegExp.prototype.toString.call(value);
     if (ArrayBuffer.isView(value))
@@ -203,7 +207,7 @@ class Walk {
     if (types.isProxy(value)) return PROXY;
     const isList = Array.isArray(value);
     const isPlain = !isList && isPlainObject(value);
-    const special = isPlain || isList ? undefined : (shorthand(value) ?? readWebObject(value));
+    const special = isPlain || isList ? undefined : (shorthand(value, this.#limits) ?? readWebObject(value));
     if (typeof special === 'string') return truncateText(special, this.#limits.length);
     if (isAbove(pending)) return '[circular]';
     if (depth >= this.#limits.depth || this.#total > this.#limits.total)

@@ -1,3 +1,4 @@
+import { valuesInPlace } from '../../app/panels/shared/sql-values.ts';
 import { expect } from 'chai';
 import knexLibrary from 'knex';
 import pg from 'pg';
@@ -64,6 +65,43 @@ describe('pg as it is observed', () => {
       expect(query.caller).to.match(HERE);
     }
     expect(new Set(queries.map(({ caller }) => caller)).size).to.equal(6);
+  });
+
+  it('knows a prepared statement that is sent by its name alone', async () => {
+    const client = await pool.connect();
+    const queries = await requests.observed(async () => {
+      await client.query({ name: 'by-id', text: 'select name from things where id = $1', values: [1] });
+      await client.query({ name: 'by-id', values: [2] } as never);
+    });
+    client.release();
+    expect(queries.map(({ sql, bindings }) => [sql, bindings])).to.deep.equal([
+      ['select name from things where id = $1', [1]],
+      ['select name from things where id = $1', [2]],
+    ]);
+  });
+
+  it('writes a date as pg sends it, so that the copied statement compares the same in columns of both kinds', async () => {
+    const { TZ } = process.env;
+    process.env.TZ = 'Asia/Tokyo';
+    const moment = new Date('2026-01-02T12:00:00.000Z');
+    const local = '2026-01-02T21:00:00.000+09:00';
+    const asked = 'select $1::timestamp::text as local, $2::timestamptz = $3 as same';
+    try {
+      let rows: unknown;
+      const [query] = await requests.observed(async () => {
+        ({ rows } = await pool.query(asked, [moment, moment, '2026-01-02T12:00:00Z']));
+      });
+      expect(query).to.deep.include({
+        bindings: [local, local, '2026-01-02T12:00:00Z'],
+        types: ['date', 'date', null],
+      });
+      const bindings = (query?.bindings ?? []).map((value) => ({ name: '', value }));
+      const { tokens } = valuesInPlace(asked, bindings);
+      expect((await pool.query(tokens.map(([, text]) => text).join(''))).rows).to.deep.equal(rows);
+    } finally {
+      if (TZ === undefined) delete process.env.TZ;
+      else process.env.TZ = TZ;
+    }
   });
 
   it('follows a cursor to its end, and one that fails', async () => {

@@ -12,6 +12,8 @@ export interface MysqlQuery extends Traced {
   connection: object;
   sql: string;
   values: unknown;
+  /** `execute`: the values are sent apart, and none becomes a list or assignments. */
+  isPrepared: boolean;
 }
 
 interface MysqlConnect extends Traced {
@@ -55,7 +57,7 @@ function watchEvents(message: MysqlQuery, command: Command): void {
   command.emit = tracedEmit;
 }
 
-function tracedQuery(connection: object, args: unknown[], original: Callback): unknown {
+function tracedQuery(connection: object, args: unknown[], original: Callback, isPrepared: boolean): unknown {
   const [first, second] = args;
   const command = (typeof first === 'object' && first !== null ? first : {}) as Command;
   const sql = typeof first === 'string' ? first : command.sql;
@@ -63,6 +65,7 @@ function tracedQuery(connection: object, args: unknown[], original: Callback): u
     connection,
     sql: typeof sql === 'string' ? sql : '',
     values: typeof second === 'function' || second === undefined ? command.values : second,
+    isPrepared,
   };
   const call = (): unknown => Reflect.apply(original, connection, args);
   const at = args.findIndex((one) => typeof one === 'function');
@@ -93,7 +96,7 @@ function patchConnection(Connection: unknown, names: readonly string[]): (() => 
         (original) =>
           function (this: unknown, ...args) {
             return query.start.hasSubscribers
-              ? tracedQuery(this as object, args, original)
+              ? tracedQuery(this as object, args, original, name === 'execute')
               : Reflect.apply(original, this, args);
           },
       ),

@@ -76,6 +76,13 @@ function textOf(config: unknown): string {
   return typeof text === 'string' ? text : '';
 }
 
+/** A prepared statement that is sent by its name alone; pg keeps the texts. */
+function preparedText(client: object, name: unknown): string {
+  const { connection } = client as { connection?: { parsedStatements?: Record<string, unknown> } };
+  const text = typeof name === 'string' ? connection?.parsedStatements?.[name] : undefined;
+  return typeof text === 'string' ? text : '';
+}
+
 /** `query(text, values?, callback?)`, `query({ text, values, callback? }, values?, callback?)`, `query(submittable, callback?)`. */
 function tracedQuery(client: object, args: unknown[], original: Callback): unknown {
   const [config, values, callback] = args;
@@ -83,7 +90,7 @@ function tracedQuery(client: object, args: unknown[], original: Callback): unkno
   const object = isObject(config) ? config : {};
   const message: PgQuery = {
     client,
-    text: textOf(object.cursor ?? config),
+    text: textOf(object.cursor ?? config) || preparedText(client, object.name),
     values: Array.isArray(values) ? values : (object.values ?? object._values),
   };
   if (typeof object.submit === 'function') {

@@ -46,11 +46,15 @@ function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (stri
 }
 
 /** Statements that are only counted, by line and shape. */
-function beyondByShape(context: Context, book: StatementBook): Map<string, Counted> {
+function beyondByShape(
+  context: Context,
+  book: StatementBook,
+  system: string | undefined,
+): Map<string, Counted> {
   const byShape = new Map<string, Counted>();
   for (const [key, counted] of context.beyond('query')?.byKey ?? []) {
     const [caller, sql] = readKey(key);
-    const shape = repeatKey(caller, book.about(sql).shape);
+    const shape = repeatKey(caller, book.about(sql, system).shape);
     const known = byShape.get(shape) ?? { count: 0, durationMs: 0, slowestMs: 0, failed: 0, rows: 0 };
     known.count += counted.count;
     known.durationMs += counted.durationMs;
@@ -146,10 +150,10 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
     return number;
   }
 
-  const shapeAt = (index: number): string => book.about(facts[index]?.sql ?? '').shape;
+  const shapeAt = (index: number): string => book.about(facts[index]?.sql ?? '', facts[index]?.system).shape;
 
   const queries = facts.map((fact, index): DatabaseQuery => {
-    const { columns, shape } = book.about(fact.sql);
+    const { columns, shape } = book.about(fact.sql, fact.system);
     shapes.add(shape);
     return {
       statement: statementOf(fact),
@@ -174,7 +178,7 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
   });
   const sum = (of: (query: DatabaseQuery) => number | null): number =>
     round(queries.reduce((total, query) => total + (of(query) ?? 0), 0));
-  const beyond = beyondByShape(context, book);
+  const beyond = beyondByShape(context, book, facts[0]?.system);
   for (const key of beyond.keys()) shapes.add(readKey(key)[1]);
   const unkept = unkeptQueries(context);
   const groups = grouped.map((group) => {

@@ -70,7 +70,7 @@ export function createDatabasePanel({
             ...kept,
             statements: kept.statements.map((statement) => ({
               ...statement,
-              label: labelOfStatement(statement, (sql) => book.about(sql).label),
+              label: labelOfStatement(statement, (sql, system) => book.about(sql, system).label),
             })),
           },
     rows: (data, from) => presentQueries(data, from, { book, slowMs }),

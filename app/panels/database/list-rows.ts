@@ -24,10 +24,10 @@ const WAIT_SHOWN_MS = 1;
 const LONG_WAIT_MS = 20;
 
 /** The statement in a line, without comments and the quotes that Knex puts around every name. */
-function oneLine(sql: string): SqlToken[] {
+function oneLine(sql: string, system: string | undefined): SqlToken[] {
   const tokens: SqlToken[] = [];
   let length = 0;
-  for (const [kind, part] of sqlTokens(sql.slice(0, LINE_LENGTH * 4))) {
+  for (const [kind, part] of sqlTokens(sql.slice(0, LINE_LENGTH * 4), system)) {
     if (kind === 'c') continue;
     const isSpace = part.trim() === '';
     if (isSpace && (tokens.length === 0 || tokens.at(-1)?.[1] === ' ')) continue;
@@ -69,7 +69,10 @@ function remembered<T>(work: (index: number) => T): (index: number) => T {
 export function sharedParts(data: DatabaseData): SharedParts {
   const excerpts = new Map((data.excerpts ?? []).map(({ place, excerpt }) => [place, excerpt]));
   return {
-    lineOf: remembered((statement) => oneLine(data.statements[statement]?.sql ?? '')),
+    lineOf: remembered((statement) => {
+      const { sql = '', system } = data.statements[statement] ?? {};
+      return oneLine(sql, system);
+    }),
     differingIn: remembered((group) => {
       const found = data.groups[group];
       return found === undefined ? [] : differingNames(membersOf(data, found));
@@ -126,9 +129,9 @@ function plannedFor({ data, plans }: Building, statement: number): number | null
 }
 
 function bodyOf(building: Building, index: number, query: DatabaseQuery, open: boolean): Body {
-  const sql = building.data.statements[query.statement]?.sql ?? '';
+  const { sql = '', system } = building.data.statements[query.statement] ?? {};
   const shown = sql.slice(0, open ? WHOLE_LENGTH : STATEMENT_LENGTH);
-  const { tokens, isWhole } = valuesInPlace(shown, query.bindings);
+  const { tokens, isWhole } = valuesInPlace(sqlTokens(shown, system), query.bindings, { system });
   return {
     lines: sqlLines(tokens).map((line) => ({ tokens: line })),
     isWhole: isWhole && shown.length === sql.length,
@@ -149,11 +152,14 @@ function queryRow(building: Building, index: number) {
   if (query === undefined) throw new RangeError(`There is no query ${index}.`);
   const id = `q${index + 1}`;
   const open = building.query.open === id;
+  const system = data.statements[query.statement]?.system;
   return {
     id,
     /** Its place in the order of execution: `5`, or `5–22` for a group. */
     number: String(index + 1),
-    tokens: joinTokens(valuesInPlace(lineOf(query.statement), query.bindings, VALUE_LENGTH).tokens),
+    tokens: joinTokens(
+      valuesInPlace(lineOf(query.statement), query.bindings, { system, longest: VALUE_LENGTH }).tokens,
+    ),
     query,
     badges: badgesOf(building, index, query),
     ...bodyOf(building, index, query, open),

@@ -142,7 +142,7 @@ function rowOf({ node, depth, own }: Visit, whole: number, query: DatabaseQuery,
     share: whole > 0 ? Math.min(1, own / whole) : 0,
     terms: Object.entries(node.terms ?? {}).map(([name, text]) => ({
       name,
-      tokens: joinTokens(valuesInPlace(text, query.bindings, LONGEST_VALUE).tokens),
+      tokens: joinTokens(valuesInPlace(text, query.bindings, { longest: LONGEST_VALUE }).tokens),
     })),
     marked,
   };

@@ -100,10 +100,10 @@ function queryRows(
 function statementRows({ statements, queries, groups }: DatabaseData, book: StatementBook): Row[] {
   const ran = statements.map((): DatabaseQuery[] => []);
   for (const query of queries) ran[query.statement]?.push(query);
-  return statements.map(({ sql, label }, index): Row => {
+  return statements.map(({ sql, system, label }, index): Row => {
     const members = ran[index] ?? [];
     const isLoop = members.some(({ group }) => group !== null && groups[group]?.kind === 'n+1');
-    const key = sql === '' || isControl(sql) ? undefined : book.about(sql).shape;
+    const key = sql === '' || isControl(sql) ? undefined : book.about(sql, system).shape;
     return {
       label: `S${index + 1}`,
       text: label,
@@ -113,11 +113,11 @@ function statementRows({ statements, queries, groups }: DatabaseData, book: Stat
       ...(key === undefined ? {} : { key }),
       // Made for the writers that show them: with a thousand statements they cost more than all else.
       get block(): Block {
-        const lines = sqlLines(sql).map((line) => line.map(([, text]) => text).join(''));
+        const lines = sqlLines(sqlTokens(sql, system)).map((line) => line.map(([, text]) => text).join(''));
         return { text: lines.join('\n'), language: 'sql' };
       },
       get tokens() {
-        return key === undefined ? undefined : sqlTokens(key.slice(0, COLOURED));
+        return key === undefined ? undefined : sqlTokens(key.slice(0, COLOURED), system);
       },
     };
   });

@@ -61,9 +61,9 @@ function arePages(reads: readonly Query[], book: StatementBook): boolean {
 
 export function groupQueries(queries: readonly Query[], book: StatementBook): QueryGroup[] {
   const byShape = new Map<string, number[]>();
-  queries.forEach(({ sql, caller }, index) => {
+  queries.forEach(({ sql, system, caller }, index) => {
     if (sql === '' || isControl(sql)) return;
-    addTo(byShape, repeatKey(caller, book.about(sql).shape), index);
+    addTo(byShape, repeatKey(caller, book.about(sql, system).shape), index);
   });
   const groups: QueryGroup[] = [];
   for (const members of byShape.values()) {

@@ -22,31 +22,44 @@ const KEYWORDS = new Set(
 );
 
 /** Alternatives by first character; each is linear, and an unclosed one extends to the end. */
-const TOKEN = new RegExp(
-  [
-    String.raw`--[^\n]*`,
-    String.raw`/\*`,
-    String.raw`[eE]'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)`,
-    String.raw`(?:[bBnNxX]|[uU]&)?'(?:[^']|'')*(?:'|$)`,
-    String.raw`(?:[uU]&)?"(?:[^"]|"")*(?:"|$)`,
-    '`[^`]*(?:`|$)',
-    String.raw`\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$`,
-    String.raw`\$\d+|[:@$][A-Za-z_]\w*(?!:)`,
-    String.raw`0[xX][\da-fA-F_]+\b|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b`,
-    String.raw`[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*`,
-    String.raw`\s+`,
-    String.raw`::|->>|->|#>>|#>|@>|<@|\|\||\?\||\?&|@\?|@@|&&|!~\*|!~|~\*|=>|:=|<=|>=|<>|!=|\?\d*|[\s\S]`,
-  ].join('|'),
-  'g',
-);
+const COMMENTS = [String.raw`--[^\n]*`, String.raw`/\*`];
+const QUOTED = [
+  String.raw`[eE]'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)`,
+  String.raw`(?:[bBnNxX]|[uU]&)?'(?:[^']|'')*(?:'|$)`,
+  String.raw`(?:[uU]&)?"(?:[^"]|"")*(?:"|$)`,
+];
+/** Of MySQL, whose `"…"` is a text, too, unless `ANSI_QUOTES` is set; `??` stands for a name. */
+const QUOTED_BY_MYSQL = [
+  String.raw`#[^\n]*`,
+  String.raw`(?:[bBnNxX]|_\w+ ?)?'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)`,
+  String.raw`"(?:[^"\\]|\\[\s\S]|"")*(?:"|$)`,
+  String.raw`\?\?`,
+];
+const REST = [
+  '`[^`]*(?:`|$)',
+  String.raw`\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$`,
+  String.raw`\$\d+|[:@$][A-Za-z_]\w*(?!:)`,
+  String.raw`0[xX][\da-fA-F_]+\b|\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?\b`,
+  String.raw`[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*`,
+  String.raw`\s+`,
+  String.raw`::|->>|->|#>>|#>|@>|<@|\|\||\?\||\?&|@\?|@@|&&|!~\*|!~|~\*|=>|:=|<=|>=|<>|!=|\?\d*|[\s\S]`,
+];
+const TOKEN = new RegExp([...COMMENTS, ...QUOTED, ...REST].join('|'), 'g');
+const MYSQL_TOKEN = new RegExp([...COMMENTS, ...QUOTED_BY_MYSQL, ...REST].join('|'), 'g');
 const COMMENT_EDGE = /\/\*|\*\//g;
 const LONGEST = 20_000;
 
-function kindOf(text: string): SqlToken[0] {
+function kindOf(text: string, isMysql: boolean): SqlToken[0] {
   const first = text[0] ?? '';
   if (text.startsWith('--') || text.startsWith('/*')) return 'c';
-  if (first === "'" || /^(?:[eEbBnNxX]|[uU]&)'/.test(text)) return 's';
-  if (/^(?:\$\d|\?\d*$|[:@$][A-Za-z_]|\d)/.test(text)) return 'd';
+  if (isMysql && first === '#') return 'c';
+  if (
+    first === "'" ||
+    (isMysql && (first === '"' || /^_\w+ ?'/.test(text))) ||
+    /^(?:[eEbBnNxX]|[uU]&)'/.test(text)
+  )
+    return 's';
+  if (/^(?:\$\d|\?\??\d*$|[:@$][A-Za-z_]|\d)/.test(text)) return 'd';
   return /^[A-Za-z_]/.test(first) && KEYWORDS.has(text.toLowerCase()) ? 'k' : '';
 }
 
@@ -67,23 +80,29 @@ function quoteEnd(text: string, from: number, tag: string): number {
   return close === -1 ? text.length : close + tag.length;
 }
 
-export function sqlTokens(sql: string): SqlToken[] {
+/** `system`: the database, whose quoting differs in MySQL. */
+export function sqlTokens(sql: string, system?: string): SqlToken[] {
+  const isMysql = system === 'mysql';
+  const token = isMysql ? MYSQL_TOKEN : TOKEN;
   const text = sql.slice(0, LONGEST);
   const tokens: SqlToken[] = [];
-  TOKEN.lastIndex = 0;
-  for (let match = TOKEN.exec(text); match !== null; match = TOKEN.exec(text)) {
+  token.lastIndex = 0;
+  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
     const [word] = match;
-    let end = TOKEN.lastIndex;
+    let end = token.lastIndex;
     if (word === '/*') end = commentEnd(text, match.index);
     else if (word.length > 1 && word.startsWith('$') && word.endsWith('$'))
       end = quoteEnd(text, match.index, word);
-    const isLonger = end !== TOKEN.lastIndex;
+    const isLonger = end !== token.lastIndex;
     const whole = isLonger ? text.slice(match.index, end) : word;
-    tokens.push([word.startsWith('$') && word.endsWith('$') && word !== '$' ? 's' : kindOf(whole), whole]);
-    TOKEN.lastIndex = end;
+    tokens.push([
+      word.startsWith('$') && word.endsWith('$') && word !== '$' ? 's' : kindOf(whole, isMysql),
+      whole,
+    ]);
+    token.lastIndex = end;
     if (end >= text.length) break;
   }
-  TOKEN.lastIndex = 0;
+  token.lastIndex = 0;
   return tokens;
 }
 

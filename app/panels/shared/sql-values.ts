@@ -1,10 +1,11 @@
 /**
- * A statement with values in place of placeholders, to read and to run again by hand. PostgreSQL interprets them like the parameters: texts,
- * dates, arrays and JSON are quoted literals without a type (`E'…'` for a backslash or a control character), numbers are not quoted. `isWhole`
- * is false if a value was masked, truncated or not recorded; then the statement can't be run.
+ * A statement with values in place of placeholders, to read and to run again by hand in the database that it came from. PostgreSQL interprets
+ * them like the parameters: texts, dates, arrays and JSON are quoted literals without a type (`E'…'` for a backslash or a control character),
+ * numbers are not quoted. For MySQL they are written as its drivers write them: lists without brackets, objects as assignments, names for `??`.
+ * `isWhole` is false if a value was masked, truncated or not recorded; then the statement can't be run.
  */
 import type { Facts } from '../../profiler/facts.ts';
-import type { Json } from '../../profiler/json.ts';
+import { isRecord, type Json } from '../../profiler/json.ts';
 import { isMasked } from '../../profiler/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { namedPlaceholders } from './statements.ts';
@@ -55,14 +56,75 @@ function sentText({ value, type }: Binding): string | null {
   return type === 'bigint' ? text.replace(/n$/, '') : text;
 }
 
-function literal(binding: Binding): string {
+const MYSQL_ESCAPES: Readonly<Record<string, string>> = {
+  '\0': '\\0',
+  '\b': '\\b',
+  '\t': '\\t',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\x1a': '\\Z',
+  "'": "\\'",
+  '\\': '\\\\',
+};
+
+function mysqlName(name: Json): string {
+  if (Array.isArray(name)) return name.map(mysqlName).join(', ');
+  const text = typeof name === 'string' ? name : JSON.stringify(name);
+  return text
+    .split('.')
+    .map((part) => `\`${part.replaceAll('`', '``')}\``)
+    .join('.');
+}
+
+/** As both drivers write a value in place of `?`. */
+function mysqlValue(value: Json, type?: BindingType): string {
+  if (value === null || type === 'undefined' || value === '[undefined]') return 'null';
+  if (Array.isArray(value)) {
+    const item = (one: Json): string =>
+      Array.isArray(one)
+        ? `(${mysqlValue(one)})`
+        : mysqlValue(one, type === 'bigints' ? 'bigint' : undefined);
+    return value.map(item).join(', ');
+  }
+  if (typeof value === 'object')
+    return Object.entries(value)
+      .map(([name, held]) => `${mysqlName(name)} = ${mysqlValue(held)}`)
+      .join(', ');
+  if (typeof value !== 'string') return String(value);
+  if (type === 'bigint') return value.replace(/n$/, '');
+  return `'${value.replace(/[\0\b\t\n\r\x1a'\\]/g, (found) => MYSQL_ESCAPES[found] ?? found)}'`;
+}
+
+/** A backslash means nothing here, and there is no literal for true. */
+function standardValue(binding: Binding): string {
   const { value, type } = binding;
-  if (type === 'bytes')
-    return `'\\x' /* ${typeof value === 'string' ? value.replace(/^\[|\]$/g, '').replaceAll('*/', '* /') : 'bytes'}: not recorded */`;
+  const text = sentText(binding);
+  if (text === null) return 'null';
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  const isPlain = typeof value === 'number' || type === 'bigint';
+  return isPlain ? text : `'${text.replaceAll("'", "''")}'`;
+}
+
+function postgresValue(binding: Binding): string {
+  const { value, type } = binding;
   const text = sentText(binding);
   if (text === null) return 'null';
   const isPlain = typeof value === 'number' || typeof value === 'boolean' || type === 'bigint';
   return isPlain && /^(?:-?\d[\d.e+-]*|true|false)$/.test(text) ? text : quote(text);
+}
+
+/** Where both drivers write an object as assignments; elsewhere they differ. */
+const ASSIGNED = /^(?:set|update|,)$/i;
+const STANDARD = new Set(['sqlite', 'mssql', 'oracle']);
+
+function literal(binding: Binding, placeholder: string, system: string | undefined): string {
+  const { value, type } = binding;
+  if (type === 'bytes') {
+    const what = typeof value === 'string' ? value.replace(/^\[|\]$/g, '').replaceAll('*/', '* /') : 'bytes';
+    return `${system === undefined || system === 'postgresql' ? "'\\x'" : "x''"} /* ${what}: not recorded */`;
+  }
+  if (system === 'mysql') return placeholder === '??' ? mysqlName(value) : mysqlValue(value, type);
+  return system !== undefined && STANDARD.has(system) ? standardValue(binding) : postgresValue(binding);
 }
 
 function isWhole({ value, type }: Binding): boolean {
@@ -79,14 +141,16 @@ function indexesOf(tokens: readonly SqlToken[], count: number): (number | null)[
   let next = 0;
   return tokens.map(([kind, text]) => {
     if (kind !== 'd') return null;
-    const at =
-      text === '?' && !numbered
-        ? next++
-        : /^\$\d+$/.test(text)
-          ? Number(text.slice(1)) - 1
-          : named.indexOf(text.slice(1));
+    let at = named.indexOf(text.slice(1));
+    if (/^[?$]\d+$/.test(text)) at = Number(text.slice(1)) - 1;
+    else if ((text === '?' || text === '??') && !numbered) at = next++;
     return at >= 0 && at < count ? at : null;
   });
+}
+
+/** In PostgreSQL, `?` is an operator. */
+function isPlaceholder([kind, text]: SqlToken, isPostgres: boolean): boolean {
+  return kind === 'd' && (/^\$\d+$/.test(text) || (!isPostgres && text.startsWith('?')));
 }
 
 /** `a - -5` would begin a comment without its space, and `-5::text` negates a text. */
@@ -101,18 +165,28 @@ export interface InPlace {
   isWhole: boolean;
 }
 
-/** `longest`: maximum characters of a value, for a line that is read and not run. */
+export interface InPlaceOptions {
+  /** The database (`db.system.name`). */
+  system?: string | undefined;
+  /** Maximum characters of a value, for a line that is read and not run. */
+  longest?: number;
+}
+
 export function valuesInPlace(
   sql: string | readonly SqlToken[],
   bindings: readonly Binding[],
-  longest = Infinity,
+  { system, longest = Infinity }: InPlaceOptions = {},
 ): InPlace {
-  const tokens = typeof sql === 'string' ? sqlTokens(sql) : sql;
+  const tokens = typeof sql === 'string' ? sqlTokens(sql, system) : sql;
   const indexes = indexesOf(tokens, bindings.length);
+  const isPostgres = system === undefined || system === 'postgresql';
   let whole = true;
   const placed = tokens.map((token, at): SqlToken => {
     const binding = bindings[indexes[at] ?? -1];
-    if (binding === undefined) return token;
+    if (binding === undefined) {
+      whole &&= !isPlaceholder(token, isPostgres);
+      return token;
+    }
     if (binding.name === '…') {
       whole = false;
       return token;
@@ -120,8 +194,9 @@ export function valuesInPlace(
     whole &&= isWhole(binding);
     const before = tokens[at - 1]?.[1] ?? '';
     const operator = before.trim() === '' ? (tokens[at - 2]?.[1] ?? '') : before;
-    let text = literal(binding);
-    if (JSON_OPERATORS.has(operator) && /^\d/.test(text)) text = `'${text}'`;
+    if (system === 'mysql' && isRecord(binding.value)) whole &&= ASSIGNED.test(operator);
+    let text = literal(binding, token[1], system);
+    if (isPostgres && JSON_OPERATORS.has(operator) && /^\d/.test(text)) text = `'${text}'`;
     if (needsBrackets(text, before, tokens[at + 1]?.[1] ?? '')) text = `(${text})`;
     return ['v', text.length > longest ? `${text.slice(0, longest)}…${text.endsWith("'") ? "'" : ''}` : text];
   });

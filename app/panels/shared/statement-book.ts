@@ -10,7 +10,7 @@ export interface StatementFacts {
 }
 
 export interface StatementBook {
-  about(sql: string): StatementFacts;
+  about(sql: string, system?: string): StatementFacts;
 }
 
 /** Maximum texts cached; statements with values in their text are unlimited. */
@@ -19,12 +19,17 @@ const REMEMBERED = 1000;
 export function createStatementBook(): StatementBook {
   const known = new Map<string, StatementFacts>();
   return {
-    about(sql) {
-      const before = known.get(sql);
+    about(sql, system) {
+      const key = `${system ?? ''}\n${sql}`;
+      const before = known.get(key);
       if (before !== undefined) return before;
-      const facts = { shape: shapeOf(sql), label: labelOf(sql), columns: bindingColumns(sql) };
+      const facts = {
+        shape: shapeOf(sql, system),
+        label: labelOf(sql, system),
+        columns: bindingColumns(sql, system),
+      };
       if (known.size >= REMEMBERED) known.clear();
-      known.set(sql, facts);
+      known.set(key, facts);
       return facts;
     },
   };

@@ -1,8 +1,8 @@
 /** A statement's shape, short label and columns of its bindings, without parsing it. */
 import { significant as withoutSpace, type SqlToken, sqlTokens } from './sql-tokens.ts';
 
-function significant(sql: string): SqlToken[] {
-  return withoutSpace(sqlTokens(sql));
+function significant(sql: string, system?: string): SqlToken[] {
+  return withoutSpace(sqlTokens(sql, system));
 }
 
 const NO_SPACE_BEFORE = new Set([',', ')', '.', ';', '::']);
@@ -19,9 +19,9 @@ function write(parts: readonly string[]): string {
 }
 
 /** Statements that differ only in values, or in how many are listed, get the same text. */
-export function shapeOf(sql: string): string {
+export function shapeOf(sql: string, system?: string): string {
   const parts: string[] = [];
-  for (const [kind, text] of significant(sql)) {
+  for (const [kind, text] of significant(sql, system)) {
     const part = kind === 's' || kind === 'd' ? '?' : kind === 'k' ? text.toLowerCase() : text;
     // `?, ?, ?` and `(?), (?)` count as one.
     if (part === '?' && parts.at(-1) === ',' && parts.at(-2) === '?') parts.pop();
@@ -60,10 +60,10 @@ export function isRead(sql: string): boolean {
 }
 
 /** `select … from products`, `insert into users`, `commit`: short enough for a row of the timeline. */
-export function labelOf(sql: string): string {
+export function labelOf(sql: string, system?: string): string {
   const [, collection, command] = COMMAND.exec(sql) ?? [];
   if (command !== undefined) return collection === '' ? command : `${collection}.${command}`;
-  const tokens = significant(sql);
+  const tokens = significant(sql, system);
   const verb = (tokens.find(([kind]) => kind === 'k')?.[1] ?? tokens[0]?.[1] ?? '').toLowerCase();
   const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
   switch (verb) {
@@ -87,10 +87,10 @@ export function labelOf(sql: string): string {
 
 /** The label of a stored statement: `select … from users`, `User.findMany: select … from users`. */
 export function labelOfStatement(
-  { sql, above, label }: { sql: string; above?: string; label?: string },
+  { sql, system, above, label }: { sql: string; system?: string; above?: string; label?: string },
   labelled = labelOf,
 ): string {
-  return label ?? (above === undefined ? labelled(sql) : `${above}: ${labelled(sql)}`);
+  return label ?? (above === undefined ? labelled(sql, system) : `${above}: ${labelled(sql, system)}`);
 }
 
 /** Begin, commit, a setting of the connection (`set time zone`), a question about the schema that an ORM repeats (`pragma`) and the like, which do no work. */
@@ -172,8 +172,8 @@ function commandKeys(tokens: readonly SqlToken[]): (string | null)[] {
 }
 
 /** For each placeholder of a statement, in the order of its bindings, its column; null if that is unclear. */
-export function bindingColumns(sql: string): (string | null)[] {
-  const tokens = significant(sql);
+export function bindingColumns(sql: string, system?: string): (string | null)[] {
+  const tokens = significant(sql, system);
   if (COMMAND.test(sql)) return commandKeys(tokens);
   const names: (string | null)[] = [];
   const insert = insertColumns(tokens);
@@ -189,8 +189,8 @@ export function bindingColumns(sql: string): (string | null)[] {
       if (text === ')') depth--;
       if (text === ',' && depth === 1) column++;
     }
-    if (!(isNumbered ? /^\$\d+$/ : /^\?$/).test(text)) continue;
-    const at = text === '?' ? names.length : Number(text.slice(1)) - 1;
+    if (!(isNumbered ? /^\$\d+$/ : /^\?\??$/).test(text)) continue;
+    const at = text.startsWith('?') ? names.length : Number(text.slice(1)) - 1;
     if (at < 0 || at >= NAMED) continue;
     names[at] ??= (depth > 0 ? insert?.columns[column] : undefined) ?? comparedColumn(tokens, index);
   }

@@ -7,7 +7,7 @@ import { Context, ContextTracker } from '../../../app/profiler/context.ts';
 import { openKnex, withPostgres } from '../../support/postgres.ts';
 
 function write(sql: string, bindings: readonly Binding[], longest?: number): string {
-  return valuesInPlace(sql, bindings, longest)
+  return valuesInPlace(sql, bindings, longest === undefined ? {} : { longest })
     .tokens.map(([, text]) => text)
     .join('');
 }
@@ -15,6 +15,41 @@ function write(sql: string, bindings: readonly Binding[], longest?: number): str
 function of(...values: Binding['value'][]): Binding[] {
   return values.map((value, at) => ({ name: `$${at + 1}`, value }));
 }
+
+describe('a statement of another database', () => {
+  const write = (system: string, sql: string, ...bindings: Binding[]): string =>
+    valuesInPlace(sql, bindings, { system })
+      .tokens.map(([, text]) => text)
+      .join('');
+
+  it('writes a backslash and truth as SQLite does, by position, number and name', () => {
+    const [path, yes] = [
+      { name: '', value: "C:\\it's" },
+      { name: '', value: true },
+    ];
+    expect(write('sqlite', 'select ? , ?', path, yes)).to.equal("select 'C:\\it''s' , 1");
+    expect(write('sqlite', 'select ?2 , ?1', path, yes)).to.equal("select 1 , 'C:\\it''s'");
+    expect(write('sqlite', 'select @a', path)).to.equal("select 'C:\\it''s'");
+  });
+
+  it('writes an object as MySQL’s drivers do, after SET', () => {
+    const posts = { name: '', value: { title: "it's", 'a.b': [1, 2], at: null } };
+    expect(write('mysql', 'insert into posts set ?', posts)).to.equal(
+      "insert into posts set `title` = 'it\\'s', `a`.`b` = 1, 2, `at` = null",
+    );
+    const isWhole = (sql: string): boolean => valuesInPlace(sql, [posts], { system: 'mysql' }).isWhole;
+    expect([isWhole('update posts SET ?'), isWhole('select * from posts where ?')]).to.deep.equal([
+      true,
+      false,
+    ]);
+  });
+
+  it('says that it can’t be run if a value is missing', () => {
+    expect(valuesInPlace('select ?, ?', of(1), { system: 'mysql' }).isWhole).to.equal(false);
+    expect(valuesInPlace('select $1, $2', of(1)).isWhole).to.equal(false);
+    expect(valuesInPlace(`select '{}'::jsonb ? 'a' and $1`, of(1)).isWhole).to.equal(true);
+  });
+});
 
 describe('a statement with its values in place', () => {
   it('puts each where its placeholder stands, and nowhere else', () => {

@@ -14,6 +14,28 @@ function kinds(sql: string): string[] {
   return joinTokens(sqlTokens(sql)).map(([kind, text]) => `${kind}:${text.trim()}`);
 }
 
+describe('statements of MySQL', () => {
+  it('have values in single and double quotes, with backslashes', () => {
+    const shapes = [
+      `name = "Ann"`,
+      `name = 'Bob'`,
+      String.raw`name = 'O\'Hara'`,
+      String.raw`name = "\""`,
+    ].map((test) => shapeOf(`select * from users where ${test} # ${test}`, 'mysql'));
+    expect(new Set(shapes)).to.deep.equal(new Set(['select * from users where name = ?']));
+    expect(labelOf(String.raw`SELECT 'x\'; delete from users; -- ' as t`, 'mysql')).to.equal('select');
+    expect(shapeOf('select * from "Users" where id = 1')).to.equal('select * from "Users" where id = ?');
+  });
+
+  it('name the values beside `??`', () => {
+    expect(bindingColumns('select ?? from ?? where password = ?', 'mysql')).to.deep.equal([
+      null,
+      null,
+      'password',
+    ]);
+  });
+});
+
 describe('SQL, told without a parser', () => {
   it('tells keywords, texts, numbers, placeholders and comments apart', () => {
     expect(kinds(`select "from" from t where a = 'it''s' and b > 1.5 and c = $1 -- done`)).to.deep.equal([
