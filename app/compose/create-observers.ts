@@ -17,6 +17,7 @@ import { mongodbPatch } from '../observe/channels/mongodb.ts';
 import { mysqlPatches } from '../observe/channels/mysql.ts';
 import { nestPatches } from '../observe/channels/nestjs.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
+import { pinoPatch } from '../observe/channels/pino.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
 import { postgresPatch } from '../observe/channels/postgres.ts';
 import { redisPatches } from '../observe/channels/redis.ts';
@@ -211,7 +212,7 @@ export function createObservers(options: ObserverOptions): Observers {
     .filter(isWanted)
     .map((name): LibraryPatch => ({ name, patch: (exports) => views.watchLibrary(exports) }));
   const patches = observed.flatMap((one) => one.patches);
-  const libraries = watchLibraries([...express, ...engines, ...patches]);
+  const libraries = watchLibraries([...express, ...engines, pinoPatch, ...patches]);
   const unobserved = patches.some(({ module }) => module !== undefined) ? unobservedModules() : null;
   if (unobserved !== null) warn(unobserved);
   endEarlyRegistrations();

@@ -3,9 +3,11 @@
  * streams' `write` is wrapped and passes everything on unchanged; lines that another observer has recorded (console, pino, winston)
  * are skipped by a shared gate.
  */
+import { isUtf8 } from 'node:buffer';
+import { types } from 'node:util';
 import type { Context } from '../profiler/context.ts';
 import { takeSites } from './caller.ts';
-import { readLine } from './log-lines.ts';
+import { readJsonLine, readLine } from './log-lines.ts';
 import { type LogObserverParts, plainText, recordLog } from './logs.ts';
 import { packageOf } from './own-code.ts';
 
@@ -22,10 +24,28 @@ export interface ObserveOutputOptions extends LogObserverParts {
   stderr?: OutputStream;
 }
 
-/** Characters of one write that are read. */
+/** Characters of a line that are searched for a level, and of a write that are read as JSON. */
 const LONGEST = 16_384;
+const LONGEST_JSON = 1_048_576;
+/** Lines of one write that are told apart. */
+const MOST_LINES = 100;
+const textDecoder = new TextDecoder();
 /** Start of the profiler's own warnings, which are not the application's. */
 const OUR_MARK = 'hindsight: ';
+
+/** Its text, also if it comes as bytes. */
+function textOf(chunk: unknown): string | null {
+  if (typeof chunk === 'string') return chunk;
+  const isText = types.isUint8Array(chunk) && chunk.byteLength <= LONGEST_JSON && isUtf8(chunk);
+  return isText ? textDecoder.decode(chunk) : null;
+}
+
+/** One line, or several of JSON in one write: loggers collect them. */
+function linesOf(text: string): readonly string[] {
+  if (!text.startsWith('{') || !text.includes('\n') || text.length > LONGEST_JSON) return [text];
+  const lines = text.split('\n', MOST_LINES + 1);
+  return lines.length <= MOST_LINES && lines.every((line) => readJsonLine(line) !== null) ? lines : [text];
+}
 
 /** Whether the stack shows morgan, which writes a line for each response. */
 function isMorgan(): boolean {
@@ -49,10 +69,16 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
     }
 
     function note(context: Context, chunk: unknown): void {
-      if (typeof chunk !== 'string' || chunk === gate.last || chunk.startsWith(OUR_MARK)) return;
-      const text = plainText(chunk.slice(0, LONGEST)).trimEnd();
-      if (text === '') return;
-      const line = readLine(text, name);
+      const written = chunk === gate.last ? null : textOf(chunk);
+      if (written === null || written === gate.last || written.startsWith(OUR_MARK)) return;
+      for (const text of linesOf(plainText(written).trimEnd())) if (text !== '') noteLine(context, text);
+    }
+
+    function noteLine(context: Context, text: string): void {
+      const isJson = text.startsWith('{') && text.length <= LONGEST_JSON;
+      const line = readLine(isJson ? text : text.slice(0, LONGEST), name);
+      // The rest is counted as cut off.
+      if (!isJson) line.message += text.slice(LONGEST);
       const isOver = context.ended || context.first('response')?.isSent === true;
       recordLog(context, {
         level: line.level,

@@ -1,5 +1,5 @@
 /**
- * pino -> facts `log`, by its tracing channel `pino_asJson` (pino 9.8 and later); nothing is patched. We read the finished line, to
+ * pino -> facts `log`, by its tracing channel `pino_asJson` (channels/pino.ts). We read the finished line, to
  * which pino's own `redact` and serializers have been applied.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';

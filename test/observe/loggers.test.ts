@@ -107,6 +107,28 @@ describe('loggers as they are observed', () => {
     for (const { caller } of lines) expect(caller).to.match(HERE);
   });
 
+  it('a line of JSON that is long, of bytes, or one of several', () => {
+    const long = { level: 'error', message: 'payment failed', ctx: 'x'.repeat(200_000) };
+    const { lines } = observed(({ stdout }) => {
+      stdout.write(`${JSON.stringify(long)}\n`);
+      stdout.write('{"level":50,"msg":"a"}\n{"level":30,"msg":"b"}\n');
+      stdout.write(Buffer.from('{"level":50,"msg":"of bytes"}\n'));
+      stdout.write(new Uint8Array(Buffer.from('plain bytes\n')));
+      stdout.write(`${'y'.repeat(20_000)}\n`);
+      stdout.write('{ not: json\n}\n');
+    });
+    expect(lines.map(shortly).map((line) => line.slice(0, 40))).to.deep.equal([
+      'error stdout: payment failed',
+      'error stdout: a',
+      'info stdout: b',
+      'error stdout: of bytes',
+      'info stdout: plain bytes',
+      `info stdout: ${'y'.repeat(27)}`,
+      'info stdout: { not: json\n}',
+    ]);
+    expect(lines[5]?.message).to.match(/y… \(11808 more characters\)$/);
+  });
+
   it('winston, not handed over: by what its console transport writes', () => {
     const { lines } = observed(({ stdout }) => {
       for (const style of [winston.format.json(), winston.format.simple()]) {
@@ -205,12 +227,12 @@ describe('loggers as they are observed', () => {
     const context = new Context({ token: '000001', kind: 'request' });
     tracker.run(context, () => {
       stdout.write('hindsight: a profile was not written\n');
-      stdout.write(Buffer.from('bytes'));
+      stdout.write(Buffer.from([0xff, 0xfe]));
       stdout.write('\n');
     });
     stdout.write('outside of a request');
     expect(context.all('log')).to.have.length(0);
-    expect(stdout.text).to.equal('hindsight: a profile was not written\nbytes\noutside of a request');
+    expect(stdout.text).to.equal('hindsight: a profile was not written\n\ufffd\ufffd\noutside of a request');
     observer.close();
     expect(stdout.write).to.equal(write);
   });
