@@ -116,7 +116,6 @@ export function createWatch(options: WatchOptions): Watch {
       if (body !== undefined && !req.readableDidRead) body.unread = true;
       const request = context.first('request');
       if (request?.live === req) request.session = plainPropertyOf(req, 'session').value;
-      recorder.headersSent(context);
     },
     onClose: (context, req) => {
       tracker.forget(req);

@@ -4,11 +4,10 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Finding } from './finding.ts';
-import type { ProfileDocument } from './profile.ts';
 import { labelsOf } from './profile-index.ts';
 import { isUnlabelled } from './query-rows.ts';
 import type { ProfileQuery } from './storage.ts';
-import type { Row, Store } from './store.ts';
+import type { Row, Store, StoredRecord } from './store.ts';
 
 export interface Labels {
   /** Labels these rows, the first ones first; false if some are left. */
@@ -47,7 +46,7 @@ export function createLabels({
   findingsOf,
 }: {
   store: Pick<Store, 'read' | 'find' | 'label'>;
-  findingsOf: (document: ProfileDocument) => Promise<readonly Finding[]>;
+  findingsOf: (found: StoredRecord) => Promise<readonly Finding[]>;
 }): Labels {
   // Without a context: the store's work is no request's.
   const outside = AsyncLocalStorage.snapshot();
@@ -60,7 +59,7 @@ export function createLabels({
   async function labelOne(row: Row): Promise<void> {
     const found = await store.read(row.token);
     if (found === null || found.row.startedAt !== row.startedAt) return;
-    const labels = labelsOf(await findingsOf(JSON.parse(found.text) as ProfileDocument));
+    const labels = labelsOf(await findingsOf(found));
     Object.assign(row, labels);
     await store.label(row.token, labels);
   }

@@ -24,7 +24,7 @@ import {
   MOST_COUNTED,
   type ProfileQuery,
 } from './storage.ts';
-import type { Row, Store } from './store.ts';
+import type { Row, Store, StoredRecord } from './store.ts';
 import { histogramOf, percentilesAmong, summarizeRows } from './sum-rows.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -88,6 +88,13 @@ function unavailable(error: unknown): HindsightError {
   return isHindsightError(error)
     ? error
     : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
+}
+
+/** What still ran when its process ended was cut off. */
+function documentOf({ row, text }: StoredRecord): ProfileDocument {
+  const document = JSON.parse(text) as ProfileDocument;
+  const isCutOff = document.state === 'running' && row.state === 'final';
+  return isCutOff ? { ...document, state: 'final', outcome: 'cut off' } : document;
 }
 
 export function createProfiles(options: {
@@ -174,16 +181,20 @@ export function createProfiles(options: {
 
   const labels = createLabels({
     store,
-    findingsOf: async (document) => recorder.conclude.findings(document, await beside(document)),
+    async findingsOf(found) {
+      const document = documentOf(found);
+      return recorder.conclude.findings(document, await beside(document));
+    },
   });
 
   /** By token, with the text that it was concluded from. */
   const concluded = new Map<string, { text: string; profile: Profile }>();
 
-  async function conclude(token: string, text: string): Promise<Profile> {
+  async function conclude(found: StoredRecord): Promise<Profile> {
+    const { row: { token }, text } = found; // prettier-ignore
     const before = concluded.get(token);
     if (before?.text === text) return before.profile;
-    const document = JSON.parse(text) as ProfileDocument;
+    const document = documentOf(found);
     const { isWhole, ...from } = await beside(document);
     const profile = recorder.conclude(document, from);
     concluded.delete(token);
@@ -197,9 +208,8 @@ export function createProfiles(options: {
   async function readStored(token: string): Promise<FoundProfile | null> {
     const found = await store.read(token);
     if (found === null) return null;
-    const profile = await conclude(token, found.text);
     return {
-      profile: found.processEnded === true ? { ...profile, outcome: 'cut off' } : profile,
+      profile: await conclude(found),
       amendments: found.pinned ? { ...found.amendments, pin: true } : found.amendments,
       source: 'stored',
     };

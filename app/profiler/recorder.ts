@@ -25,8 +25,8 @@ const MOST_INTERNAL = 50;
 const LATE_QUIET = 200;
 /** Milliseconds after the response in which late facts are recorded. */
 const LATE_WINDOW = 10_000;
-/** Milliseconds after its headers were sent before an unfinished request is stored as running. */
-const RUNNING_AFTER = 400;
+/** Milliseconds before an unfinished request is stored as running: if its process is killed, this is what remains. */
+const RUNNING_AFTER = 500;
 /** Milliseconds between two searches for such requests. */
 const LOOK_EVERY = 100;
 /** Milliseconds for which profiles are built without a pause. */
@@ -81,8 +81,6 @@ export interface Recorder {
   readonly conclude: Conclude;
   /** A shared value of this process by its id. */
   sharedOf(id: string): SharedValue | undefined;
-  /** The headers were sent: if the request goes on for long, it is stored as running. */
-  headersSent(context: Context): void;
   /** The response finished. */
   finish(context: Context): void;
   /** Stores every open profile: as it is now if the requests may go on, else as cut off. */
@@ -109,8 +107,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   });
   /** A list: searches by token are so rare that a Map would cost more per request than the search. */
   const contexts = createOpenList<Context>();
-  /** Contexts whose headers were sent. */
-  const responding = createOpenList<Context>();
+  /** Contexts that are not stored yet, not even as running. */
+  const unfinished = createOpenList<Context>();
   const timers = new Map<Context, NodeJS.Timeout>();
   /** Finished toolbar requests, the newest last. */
   const internal = new Map<string, Context>();
@@ -173,13 +171,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   /** One timer for all requests: a timer per request costs more than most responses. */
   function lookForLong(): void {
-    for (const context of responding) {
-      const sinceMs = context.first('response')?.headersAtMs ?? 0;
-      if (context.elapsedMs() - sinceMs < RUNNING_AFTER) continue;
-      responding.delete(context);
+    for (const context of unfinished) {
+      if (context.elapsedMs() < RUNNING_AFTER) continue;
+      unfinished.delete(context);
       store(context, 'running');
     }
-    if (responding.size > 0 || look === null) return;
+    if (unfinished.size > 0 || look === null) return;
     clearInterval(look);
     look = null;
   }
@@ -246,13 +243,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const context = new RequestContext(given);
     context.fate = ledger.open(isOwn ? 'profiler' : 'application');
     contexts.add(context);
+    // A page of the profiler that goes on for long is an event stream.
+    if (given.kind !== 'profiler') {
+      unfinished.add(context);
+      look ??= setInterval(lookForLong, LOOK_EVERY).unref();
+    }
     return context;
-  }
-
-  /** Lets a request or work be stored as running if it goes on for long. */
-  function awaitEnd(context: Context): void {
-    responding.add(context);
-    look ??= setInterval(lookForLong, LOOK_EVERY).unref();
   }
 
   return {
@@ -270,7 +266,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
       const token = limit.isPaused() ? nextUnrecorded() : nextToken();
       const context = create({ token, kind, parent, summary });
       context.add('work', { label, name }, name.length);
-      awaitEnd(context);
       return context;
     },
     openSummary: (summary) =>
@@ -290,14 +285,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
     mask,
     conclude,
     sharedOf,
-    headersSent(context) {
-      // A page of the profiler that goes on is an event stream.
-      if (context.ended || context.kind === 'profiler') return;
-      awaitEnd(context);
-    },
     finish(context) {
       context.end();
-      responding.delete(context);
+      unfinished.delete(context);
       const expected = context.expected();
       if (expected === null) {
         // No profile is built, so there is nothing to wait for.

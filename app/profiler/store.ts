@@ -12,7 +12,10 @@ import type { TextPlace } from './find-text.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { FindResult, ProfileQuery } from './storage.ts';
 
-/** What lists show, filter and sort by. */
+/**
+ * What lists show, filter and sort by. A store that knows that the process of a `running` record has ended gives its row as `final`; its
+ * text stays as it was written.
+ */
 export type Row = ProfileIndex;
 
 /** What findings add to a row, when they are known. */
@@ -33,8 +36,6 @@ export interface StoredRecord {
   /** Late facts by name, parsed. */
   amendments: Record<string, unknown>;
   pinned: boolean;
-  /** It is `running`, but its process has ended. Only a store that knows says so. */
-  processEnded?: true;
 }
 
 /** Finds a text in the text of a record; null if it does not occur. */

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -114,6 +114,29 @@ describe('a host that ends without closing the profiler', () => {
         expect(ended).to.deep.equal({ code: null, signal, errors: '' });
         expect((await rows()).map(({ token }) => token)).to.include.members(tokens);
       });
+
+    it('shows what ran when it was killed as cut off, in the list and on its page', async () => {
+      const { child, origin } = await startHost(env);
+      const hanging = fetch(`${origin}/hangs`).catch(() => null);
+      const folder = env.PROFILER_DIR;
+      await until(
+        () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.rows')),
+        'it is stored while it runs',
+      );
+      const exit = once(child, 'exit');
+      child.kill('SIGKILL');
+      await Promise.all([exit, hanging]);
+      const longAgo = new Date(Date.now() - 60_000);
+      for (const name of readdirSync(folder)) utimesSync(join(folder, name), longAgo, longAgo);
+      const next = await startHost(env);
+      const list = await (await fetch(`${next.origin}/_profiler/search.json`)).json();
+      const [row] = (list as { profiles: ProfileIndex[] }).profiles;
+      expect(row).to.deep.include({ url: '/hangs', state: 'final', status: null });
+      expect(row?.marks).to.deep.equal([{ label: 'cut off', severity: 'warn' }]);
+      const page = await (await fetch(`${next.origin}/_profiler/${row?.token}?panel=overview`)).text();
+      next.child.kill('SIGKILL');
+      expect(page).to.include('cut off: the process ended while this ran');
+    });
 
     it('has the request that threw, with its stack and its log lines, and those that it cut off', async () => {
       const { child, origin } = await startHost({ ...env, ENDING: 'throw' });

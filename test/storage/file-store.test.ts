@@ -127,10 +127,16 @@ describe('store in files', () => {
   it('says that a request which was running belongs to a process that has ended', async () => {
     await stored(open(), [itemOf(1, { state: 'running' })]);
     const other = open();
-    expect(await other.read('000001')).to.not.have.property('processEnded');
+    const states = async (): Promise<unknown[]> => [
+      (await other.read('000001'))?.row.state,
+      (await other.find({ limit: 1, offset: 0 })).rows[0]?.state,
+    ];
+    expect(await states()).to.deep.equal(['running', 'running']);
     const old = new Date(Date.now() - 20_000);
     for (const name of files('.rows')) utimesSync(join(folder, name), old, old);
-    await until(async () => (await other.read('000001'))?.processEnded === true, 'its process has ended');
+    await until(async () => (await states())[0] === 'final', 'its process has ended');
+    expect(await states()).to.deep.equal(['final', 'final']);
+    expect((await other.find({ isLabelled: true, limit: 1, offset: 0 })).rows).to.have.length(1);
   });
 
   it('hides what a process with another password recorded', async () => {

@@ -11,7 +11,11 @@ const { count, durationText, timestampText } = numberHelpers;
 
 const COLUMNS: readonly Column<ProfileIndex>[] = [
   { title: 'Token', value: ({ token }) => token },
-  { title: 'Status', value: ({ status, state }) => String(status ?? state), plain: true },
+  {
+    title: 'Status',
+    value: ({ status, state }) => String(status ?? (state === 'running' ? state : 'no response')),
+    plain: true,
+  },
   { title: 'Request', value: ({ method, url }) => `${method} ${url}` },
   { title: 'Route', value: ({ route }) => route },
   {

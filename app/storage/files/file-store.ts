@@ -114,6 +114,12 @@ export function createFileStore(options: FileStoreOptions): Store {
     index.release();
   }
 
+  /** As it is given out: nothing runs in a process that has ended. */
+  function rowOf({ row, segment }: Found): Row {
+    const hasEnded = row.state === 'running' && !segment.own && !isAlive(segment);
+    return hasEnded ? { ...row, state: 'final' } : row;
+  }
+
   /** null: it was deleted, or is damaged. */
   async function textOf(text: Text): Promise<string | null> {
     if (typeof text === 'string') return text;
@@ -193,7 +199,9 @@ export function createFileStore(options: FileStoreOptions): Store {
     const matches = matcherOf(query);
     const one = query.token === undefined ? undefined : index.get(query.token);
     const among = query.token === undefined ? index.all() : one === undefined ? [] : [one];
-    return among.filter(({ token, row }) => matches(row) && (query.pinned !== true || index.isPinned(token)));
+    return among.filter(
+      (found) => matches(rowOf(found)) && (query.pinned !== true || index.isPinned(found.token)),
+    );
   }
 
   async function find(query: ProfileQuery, findText?: FindText): Promise<FindResult> {
@@ -208,7 +216,7 @@ export function createFileStore(options: FileStoreOptions): Store {
       const order = orderOf(query);
       page = firstOf(found, offset + limit, (a, b) => order(a.row, b.row));
     }
-    const rows = (page ?? found).slice(offset, offset + limit).map(({ row }) => ({ ...row }));
+    const rows = (page ?? found).slice(offset, offset + limit).map((one) => ({ ...rowOf(one) }));
     const pinned = rows.flatMap(({ token }) => (index.isPinned(token) ? [token] : []));
     return {
       rows,
@@ -256,14 +264,8 @@ export function createFileStore(options: FileStoreOptions): Store {
         const found = index.get(token);
         const text = found === undefined ? null : await textOf(found.text);
         if (found === undefined || text === null) return null;
-        const hasEnded = found.row.state === 'running' && !found.segment.own && !isAlive(found.segment);
-        return {
-          row: { ...found.row },
-          text,
-          amendments: await amendmentsOf(found),
-          pinned: index.isPinned(token),
-          ...(hasEnded ? { processEnded: true } : {}),
-        };
+        const amendments = await amendmentsOf(found);
+        return { row: { ...rowOf(found) }, text, amendments, pinned: index.isPinned(token) };
       } catch (error) {
         throw unavailable(error);
       }
@@ -281,8 +283,8 @@ export function createFileStore(options: FileStoreOptions): Store {
       let from = 0;
       while (from < all.length) {
         const batch: Row[] = [];
-        for (const { row } of all.slice(from, from + ROWS_AT_ONCE))
-          if (row.startedAt >= since) batch.push(row);
+        for (const found of all.slice(from, from + ROWS_AT_ONCE))
+          if (found.row.startedAt >= since) batch.push(rowOf(found));
         from += ROWS_AT_ONCE;
         if (batch.length === 0) return;
         yield batch;
