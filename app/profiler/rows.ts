@@ -3,6 +3,7 @@
  * comparison, so a panel formats nothing itself.
  */
 import type { Json } from './json.ts';
+import type { SpanKind } from './span.ts';
 
 /** `at`: milliseconds since the request started. `share`: 0 to 1. `time`: milliseconds since 1970. */
 export type Unit = 'ms' | 'at' | 'bytes' | 'count' | 'share' | 'time';
@@ -32,12 +33,40 @@ export interface Field {
   label: string;
   value: Json | undefined;
   unit?: Unit;
+  /** A remark of ours. */
+  note?: string;
 }
 
 /** A longer text below the row. */
 export interface Block {
   text: string;
   language?: 'sql' | 'json' | 'http' | 'sh' | 'ts';
+  /** Its lines as the page shows them, coloured or marked; default: the text as it is. */
+  lines?: readonly BlockLine[];
+}
+
+export interface BlockLine {
+  text?: string;
+  /** Class and text, as the code helpers make them. */
+  tokens?: readonly (readonly [kind: string, text: string])[];
+  number?: number;
+  mark?: 'hot' | 'loop' | 'gone' | 'come' | undefined;
+}
+
+/** A part of what a row shows when it is opened. */
+export interface Detail {
+  title?: string;
+  /** A sentence of ours. */
+  note?: string;
+  /** Names and values. */
+  fields?: readonly Field[];
+  /** Any JSON, as a tree. */
+  value?: Json;
+  block?: Block;
+  /** How its time divides: the name of a part (a class of the style sheet), its label, and milliseconds. */
+  parts?: readonly { name: string; label: string; ms: number }[];
+  /** A profile of this storage, or another address, which is checked already. */
+  link?: { label: string; token?: string; row?: string; href?: string };
 }
 
 export interface Row {
@@ -49,6 +78,8 @@ export interface Row {
   text?: Json;
   /** `key` for highlighting: class and text, as the code helpers make them. */
   tokens?: readonly (readonly [kind: string, text: string])[];
+  /** Its text on the page, coloured: class and text. */
+  line?: readonly (readonly [kind: string, text: string])[];
   /** Amount, in the unit of the section. */
   number?: number | null;
   /** Number of identical rows folded into this one; default 1. */
@@ -64,9 +95,11 @@ export interface Row {
   depth?: number;
   fields?: readonly Field[];
   block?: Block;
+  /** More, when it is opened on the page. */
+  detail?: readonly Detail[];
   /** Identifies the work in a comparison; without it the row is not compared. */
   key?: string;
-  /** Id of a row in another section that summarizes this one: the card shows that row instead. */
+  /** Id of a row in another section that summarizes this one: the card shows that row instead, the page folds this one below it. */
   within?: string;
   /** In a section of `values`: differs between any two requests, so it is not compared. */
   varies?: true;
@@ -87,6 +120,14 @@ export interface Section {
   left?: number;
   /** false: not in Markdown, because another section says the same. */
   inMarkdown?: false;
+  /** false: not on the page, because another section or the view says the same. */
+  inPage?: false;
+  /** The page draws the numbers as bars of this kind. */
+  bars?: SpanKind;
+  /** The page folds rows with the same key: all of them, or those that follow each other at one depth. */
+  folds?: 'similar' | 'adjacent';
+  /** Titles of columns with few different values; the page can filter by each. */
+  facets?: readonly string[];
   /** Shown if there are no rows; default: the section is left out. */
   none?: string;
   /** Makes the toolbar's card show its first rows: by tone, the worst first, then in order or by number, the largest first. */

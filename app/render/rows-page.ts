@@ -1,7 +1,8 @@
 /**
- * Rows -> what a page shows of them. This is the only place that orders, filters and cuts rows: a list shows its first rows, and the rest
- * on request.
+ * Rows -> what a page shows of them. This is the only place that orders, filters, folds and cuts rows: a list shows its first rows, and
+ * the rest on request.
  */
+import { addTo } from '../profiler/group-by.ts';
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
 import { NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 
@@ -11,6 +12,8 @@ const FIRST_ROWS = 500;
 const LONG = 11;
 /** Longer texts are not searched for, because each link of the page would contain them. */
 const LONGEST_FIND = 200;
+/** Values of a facet; the others are found by the filter. */
+const MOST_VALUES = 40;
 
 type Query = Readonly<Record<string, string>>;
 
@@ -33,24 +36,59 @@ export function addressOf(panel: string, query: Readonly<Record<string, string |
   return `?${search.toString()}`;
 }
 
-/** Everything of a row that its page shows, in lower case. */
-function wordsOf({ label, text, badges = [], note, place, fields = [], block }: Row): string {
-  const values = [text, ...fields.map(({ value }) => value)].map((value) =>
-    value === undefined ? '' : valueText(value),
-  );
-  return [label, note, place, block?.text, ...badges, ...values].join('\n').toLowerCase();
+function words(value: unknown): string {
+  return value === undefined || value === null ? '' : valueText(value);
 }
 
-export interface PageSection extends Omit<Section, 'rows'> {
-  rows: readonly Row[];
-  /** Rows that match the filter. */
+/** Everything of a row that its page shows, in lower case. */
+function wordsOf({ label, text, badges = [], note, place, fields = [], block, detail = [] }: Row): string {
+  const details = detail.flatMap((part) => [
+    part.block?.text,
+    words(part.value),
+    ...(part.fields ?? []).flatMap(({ label: name, value }) => [name, words(value)]),
+  ]);
+  const values = fields.map(({ value }) => words(value));
+  return [label, words(text), note, place, block?.text, ...badges, ...values, ...details]
+    .join('\n')
+    .toLowerCase();
+}
+
+/** A row, and the rows that are folded below it. */
+export interface PageItem {
+  row: Row;
+  members: readonly Row[];
+  /** Members that are not shown. */
+  more: number;
+  /** The address opens it, or one of its members. */
+  isOpen: boolean;
+}
+
+/** Values of a column that the page can be filtered by. */
+export interface Facet {
+  /** Title of the column. */
+  title: string;
+  /** Parameter of the address. */
+  name: string;
+  values: { value: string; count: number; isChosen: boolean }[];
+}
+
+export interface PageSection extends Omit<Section, 'rows' | 'facets'> {
+  items: readonly PageItem[];
+  /** Items that match the filter. */
   found: number;
-  /** All of them. */
+  /** Rows of all items. */
   total: number;
+  /** Rows that match the filter. */
+  matching: number;
   /** Long enough for a filter. */
   isLong: boolean;
   /** Its rows can be ordered by their number: they are no tree, and not in the order of time anyway. */
   isOrdered: boolean;
+  facets: Facet[];
+  /** Some are folded, or would be. */
+  isFolded: boolean;
+  /** The largest number, for bars. */
+  largest: number;
   /** Titles of the columns that some row fills, in their order; null if rows are names and values. */
   table:
     | { title: string; kind: 'number' | 'label' | 'text' | 'badges' | 'field' | 'note' | 'place' }[]
@@ -63,11 +101,12 @@ export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
   find: string;
   /** By number, the largest first, instead of in the order in which they were recorded. */
   isLargestFirst: boolean;
-  /** The same page in the other order. */
+  /** Nothing is folded. */
+  isSingle: boolean;
+  /** The same page in the other order, folded or not, without the filter, with all rows. */
   orderHref: string;
-  /** The same page without the filter. */
+  singleHref: string;
   clearHref: string;
-  /** The same page with all rows. */
   allHref: string;
 }
 
@@ -89,40 +128,168 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   return titles;
 }
 
+/** What a row has in the column with this title. */
+function cellOf({ columns }: Section, title: string, { label, fields = [] }: Row): string {
+  return title === columns?.label
+    ? (label ?? '')
+    : words(fields.find((field) => field.label === title)?.value);
+}
+
+/** `level=warn`, or one parameter for each chosen value: `level.warn=1`. */
+function facetOf(section: Section, title: string, query: Query): Facet {
+  const name = title.toLowerCase();
+  const counts = new Map<string, number>();
+  for (const row of section.rows) {
+    const value = cellOf(section, title, row);
+    if (value !== '') counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  const values = [...counts].sort(([, a], [, b]) => b - a).slice(0, MOST_VALUES);
+  return {
+    title,
+    name,
+    values: values.map(([value, count]) => ({
+      value,
+      count,
+      isChosen: query[name] === value || query[`${name}.${value}`] === '1',
+    })),
+  };
+}
+
+function chosenIn({ values }: Facet): Set<string> {
+  return new Set(values.flatMap(({ value, isChosen }) => (isChosen ? [value] : [])));
+}
+
+interface Reading {
+  query: Query;
+  isLargestFirst: boolean;
+  isSingle: boolean;
+  /** Rows that summarize others, by id. */
+  summaries: ReadonlyMap<string, Row>;
+}
+
+/** By row: what it is folded by; undefined: it is not. */
+function foldKeys(
+  { folds }: Section,
+  rows: readonly Row[],
+  summaries: Reading['summaries'],
+): (string | undefined)[] {
+  let runs = 0;
+  return rows.map(({ within, key, depth }, index) => {
+    if (within !== undefined && summaries.has(within)) return within;
+    if (folds !== 'adjacent') return folds === 'similar' ? key : undefined;
+    const before = rows[index - 1];
+    if (before?.key !== key || before?.depth !== depth) runs++;
+    return String(runs);
+  });
+}
+
+/** Stands for rows that no other row summarizes. A list shows the first of them below it, too. */
+function sumOf({ unit, bars }: Section, rows: readonly Row[]): Row {
+  const { id, ...first } = rows[0] ?? {};
+  return {
+    ...first,
+    ...(bars === undefined && id !== undefined ? { id } : {}),
+    ...(unit === 'at' ? {} : { number: rows.reduce((sum, { number }) => sum + (number ?? 0), 0) }),
+    ...(bars === undefined ? {} : { times: rows.length, detail: undefined }),
+  };
+}
+
+/** Rows with the one that they are folded below; each takes the place of the first. */
+function foldRows(section: Section, rows: readonly Row[], { query, summaries }: Reading): PageItem[] {
+  const { open } = query;
+  const keys = foldKeys(section, rows, summaries);
+  const groups = new Map<string, Row[]>();
+  for (const [index, row] of rows.entries()) {
+    const key = keys[index];
+    if (key !== undefined) addTo(groups, key, row);
+  }
+  return rows.flatMap((row, index): PageItem[] => {
+    const key = keys[index];
+    const all = key === undefined ? [row] : (groups.get(key) ?? [row]);
+    const isOpenRow = ({ id }: Row): boolean => open !== undefined && id === open;
+    if (key === undefined || all.length === 1) return [{ row, members: [], more: 0, isOpen: isOpenRow(row) }];
+    if (all[0] !== row) return [];
+    const members = firstRows(all, query);
+    const summary = summaries.get(key);
+    const isOpen = all.some(isOpenRow) || (summary !== undefined && isOpenRow(summary));
+    return [{ row: summary ?? sumOf(section, all), members, more: all.length - members.length, isOpen }];
+  });
+}
+
+function sectionOf(section: Section, reading: Reading): PageSection {
+  const { query, isLargestFirst, isSingle } = reading;
+  const { rows, unit } = section;
+  const find = findOf(query).toLowerCase();
+  const isLong = rows.length >= LONG;
+  const isOrdered = isLong && unit !== 'at' && rows.every(({ depth = 0 }) => depth === 0);
+  const facets = isLong ? (section.facets ?? []).map((title) => facetOf(section, title, query)) : [];
+  const matching = rows.filter((row) => {
+    const fits = facets.every((facet) => {
+      const chosen = chosenIn(facet);
+      return chosen.size === 0 || chosen.has(cellOf(section, facet.title, row));
+    });
+    return fits && (find === '' || !isLong || wordsOf(row).includes(find));
+  });
+  const items =
+    isOrdered && isLargestFirst
+      ? matching
+          .toSorted((a, b) => (b.number ?? 0) - (a.number ?? 0))
+          .map((row): PageItem => ({ row, members: [], more: 0, isOpen: row.id === query.open }))
+      : isSingle
+        ? matching.map((row): PageItem => ({ row, members: [], more: 0, isOpen: row.id === query.open }))
+        : foldRows(section, matching, reading);
+  return {
+    ...section,
+    items: firstRows(items, query),
+    found: items.length,
+    total: rows.length,
+    matching: matching.length,
+    isLong,
+    isOrdered,
+    facets: facets.filter(({ values }) => values.length > 1),
+    isFolded: isSingle || items.some(({ members }) => members.length > 0),
+    largest: Math.max(0, ...rows.map(({ number }) => number ?? 0)),
+    table: tableOf(section),
+  };
+}
+
 export function rowsPage(
   { lead = [], figures = [], sections }: Presentation,
   { panel, query }: { panel: string; query: Query },
 ): RowsPage {
-  const find = findOf(query);
   const isLargestFirst = query.order === 'largest';
-  const order = isLargestFirst ? 'largest' : null;
-  const shown = sections.map((section): PageSection => {
-    const { rows, unit } = section;
-    const isLong = rows.length >= LONG;
-    const isOrdered = isLong && unit !== 'at' && rows.every(({ depth = 0 }) => depth === 0);
-    const found =
-      find === '' || !isLong ? rows : rows.filter((row) => wordsOf(row).includes(find.toLowerCase()));
-    const ordered =
-      isOrdered && isLargestFirst ? found.toSorted((a, b) => (b.number ?? 0) - (a.number ?? 0)) : found;
-    return {
-      ...section,
-      rows: firstRows(ordered, query),
-      found: found.length,
-      total: rows.length,
-      isLong,
-      isOrdered,
-      table: tableOf(section),
-    };
-  });
+  const isSingle = query.rows === 'single';
+  const referred = new Set(sections.flatMap(({ rows }) => rows.map(({ within }) => within)));
+  const summaries = new Map(
+    sections.flatMap(({ rows }) =>
+      rows.flatMap((row): [string, Row][] => (referred.has(row.id) && row.id ? [[row.id, row]] : [])),
+    ),
+  );
+  const shown = sections
+    .filter(({ inPage = true, rows, none }) => inPage && (rows.length > 0 || none !== undefined))
+    .map((section) => sectionOf(section, { query, isLargestFirst, isSingle, summaries }));
+  const chosen = shown.flatMap(({ facets }) =>
+    facets.flatMap((facet) => [...chosenIn(facet)].map((value) => [`${facet.name}.${value}`, 1] as const)),
+  );
+  const link = (changes: Record<string, string | number | null>): string =>
+    addressOf(panel, {
+      find: findOf(query),
+      ...Object.fromEntries(chosen),
+      order: isLargestFirst ? 'largest' : null,
+      rows: isSingle ? 'single' : null,
+      ...changes,
+    });
   return {
     panel,
     lead,
     figures,
-    sections: shown.filter(({ total, none }) => total > 0 || none !== undefined),
-    find,
+    sections: shown,
+    find: findOf(query),
     isLargestFirst,
-    orderHref: addressOf(panel, { find, order: isLargestFirst ? null : 'largest' }),
-    clearHref: addressOf(panel, { order }),
-    allHref: addressOf(panel, { find, order, all: 1 }),
+    isSingle,
+    orderHref: link({ order: isLargestFirst ? null : 'largest' }),
+    singleHref: link({ rows: isSingle ? null : 'single' }),
+    clearHref: addressOf(panel, {}),
+    allHref: link({ all: 1 }),
   };
 }

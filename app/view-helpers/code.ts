@@ -103,6 +103,8 @@ function jsonTokens(line: string): CodeToken[] {
 }
 
 export const codeHelpers = {
+  /** Coloured tokens inside a line of ours. */
+  tokens: (tokens: readonly CodeToken[]): SafeHtml => new SafeHtml(tokens.map(tokenHtml).join('')),
   codeLines,
   codeText,
   /** Indented JSON, coloured; it may be truncated anywhere. */

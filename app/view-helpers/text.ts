@@ -87,6 +87,8 @@ function reason({ status, error }: { status: number | null; error: string | null
 }
 
 export const textHelpers = {
+  /** The number in the id of a row: 7 of `q7`. */
+  rowNumber: ({ id }: { id?: string | undefined }): string => /\d+$/.exec(id ?? '')?.[0] ?? '',
   reason,
   /** The first characters on one line, with `…` if there are more. */
   beginning: (text: string, length: number): string =>

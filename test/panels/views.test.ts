@@ -1,8 +1,9 @@
 import { expect } from 'chai';
-import type { TemplateRow, ViewRow } from '../../app/panels/views/draw.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import type { Detail, Presentation, Row } from '../../app/profiler/rows.ts';
+import { rowsPage } from '../../app/render/rows-page.ts';
 import { addBusyPage, view } from '../support/observed-samples.ts';
 import { dataOf, summaryOf } from '../support/panel-data.ts';
 
@@ -12,6 +13,14 @@ function collect(fill: (context: Context) => void) {
   const context = new Context({ token: '000001', kind: 'request' });
   fill(context);
   return dataOf(panel, context);
+}
+
+function present(data: ReturnType<typeof collect>): Presentation {
+  return panel.rows?.(data!, { profile: {} as Profile, amendments: {} }) ?? { sections: [] };
+}
+
+function rowsOf(data: ReturnType<typeof collect>, id: string): readonly Row[] {
+  return present(data).sections.find((section) => section.id === id)?.rows ?? [];
 }
 
 describe('the panel of views', () => {
@@ -36,16 +45,12 @@ describe('the panel of views', () => {
       for (let i = 0; i < 40; i++)
         context.add('view', view({ name: 'row.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
     });
-    const model = panel.view?.model?.(data as never, {
-      profile: {} as Profile,
-      query: {},
-      amendments: {},
-    }) as {
-      rows: ViewRow[];
-    };
-    expect(model.rows.map(({ count, sumMs }) => [count, sumMs])).to.deep.equal([
-      [1, 18.2],
-      [40, 20],
+    const { sections } = rowsPage(present(data), { panel: 'views', query: {} });
+    expect(
+      sections[0]?.items.map(({ row, members }) => [row.times ?? 1, row.number, members.length]),
+    ).to.deep.equal([
+      [1, 0, 0],
+      [40, 20, 40],
     ]);
   });
 
@@ -56,14 +61,6 @@ describe('the panel of views', () => {
     expect(summaryOf(panel, data as never)?.tone).to.equal('bad');
   });
 
-  function present(data: ReturnType<typeof collect>, query: Record<string, string> = {}) {
-    return panel.view?.model?.(data!, { profile: {} as Profile, query, amendments: {} }) as {
-      rows: ViewRow[];
-      total: number;
-      templates: TemplateRow[];
-    };
-  }
-
   it('adds up the renders of each template, the costliest first', () => {
     const data = collect((context) => {
       context.add('view', view({ durationMs: 10 }));
@@ -72,15 +69,20 @@ describe('the panel of views', () => {
         context.add('view', view({ name: 'b.ejs', file: '/v/b.ejs', depth: 1, parent: 0, durationMs: 1 }));
       }
     });
-    expect(present(data).rows, 'they alternate').to.have.length(7);
+    const { sections } = rowsPage(present(data), { panel: 'views', query: {} });
+    expect(sections[0]?.items, 'they alternate').to.have.length(7);
     expect(
-      present(data).templates.map(({ name, count, sumMs, selfMs }) => [name, count, sumMs, selfMs]),
+      rowsOf(data, 'templates').map(({ text, number, fields = [] }) => [
+        text,
+        number,
+        ...fields.map(({ value }) => value),
+      ]),
     ).to.deep.equal([
-      ['orders/show', 1, 10, 5.5],
-      ['b.ejs', 3, 3, 3],
-      ['a.ejs', 3, 1.5, 1.5],
+      ['orders/show', 5.5, 1, 10, 10],
+      ['b.ejs', 3, 3, 3, 1],
+      ['a.ejs', 1.5, 3, 1.5, 0.5],
     ]);
-    expect(present(collect(addBusyPage)).templates, 'nothing to add up').to.deep.equal([]);
+    expect(rowsOf(collect(addBusyPage), 'templates'), 'nothing to add up').to.deep.equal([]);
   });
 
   it('ties an error of a template to its line', () => {
@@ -93,16 +95,19 @@ describe('the panel of views', () => {
       '',
       'missing is not defined',
     ].join('\n');
-    const [row] = present(collect((context) => void context.add('view', view({ error })))).rows;
-    expect(row?.failure?.place).to.equal('/app/views/orders/show.ejs:12');
-    expect(row?.failure?.message).to.equal('missing is not defined');
-    expect(row?.failure?.lines.filter(({ failed }) => failed)).to.deep.equal([
-      { number: 12, text: '  <li><%= missing.name %></li>', failed: true },
+    const detailOf = (text: string): readonly Detail[] | undefined =>
+      rowsOf(
+        collect((context) => void context.add('view', view({ error: text }))),
+        'views',
+      )[0]?.detail;
+    const [detail] = detailOf(error) ?? [];
+    expect(detail?.title).to.equal('/app/views/orders/show.ejs:12');
+    expect(detail?.note).to.equal('missing is not defined');
+    expect(detail?.block?.lines?.filter(({ mark }) => mark === 'hot')).to.deep.equal([
+      { number: 12, text: '  <li><%= missing.name %></li>', mark: 'hot' },
     ]);
-    for (const other of ['plain', '', 'a:1', 'a:1\n\nb', '\n >> x|', 'x'.repeat(5000)]) {
-      const [plain] = present(collect((context) => void context.add('view', view({ error: other })))).rows;
-      expect(plain?.failure).to.deep.equal({ message: other, place: null, lines: [] });
-    }
+    for (const other of ['plain', '', 'a:1', 'a:1\n\nb', '\n >> x|', 'x'.repeat(5000)])
+      expect(detailOf(other)).to.equal(undefined);
   });
 
   it('names the engine by the file, else as the application was told', () => {

@@ -7,7 +7,6 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { round } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
-import { drawViews } from './draw.ts';
 import { presentViews } from './present.ts';
 
 /** By the extension of the file or name, else the application's setting. */
@@ -79,5 +78,5 @@ export const viewsPanel: Panel<ViewsData> = {
   },
   data: dataOf,
   rows: presentViews,
-  view: { kind: 'view', model: drawViews },
+  view: { kind: 'view' },
 };

@@ -1,10 +1,92 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
-import type { Presentation } from '../../profiler/rows.ts';
+import type { Detail, Presentation, Row } from '../../profiler/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { round } from '../shared/rows.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
-import type { ViewsData } from './data.ts';
+import type { ViewEntry, ViewsData } from './data.ts';
+import { readTemplateError } from './template-error.ts';
 
-export function presentViews({ views, unkept, totals }: ViewsData, { profile }: Pick<PresentFrom, 'profile'>): Presentation {
+/** The lines of the template around the place where it failed. */
+function failureOf(error: string | null): Detail[] {
+  if (error === null) return [];
+  const { message, place, lines } = readTemplateError(error);
+  if (place === null) return [];
+  const text = lines.map((line) => line.text).join('\n');
+  return [
+    {
+      title: place,
+      note: message,
+      block: {
+        text,
+        lines: lines.map((line) => ({
+          text: line.text,
+          number: line.number,
+          mark: line.failed ? 'hot' : undefined,
+        })),
+      },
+    },
+  ];
+}
+
+function rowOf(view: ViewEntry, index: number): Row {
+  const { name, file, engine, startMs, durationMs, selfMs, depth, caller, error, locals, includes } = view;
+  const detail = failureOf(error);
+  return {
+    id: `v${index + 1}`,
+    text: name,
+    number: selfMs,
+    depth,
+    tone: error === null ? 'plain' : 'bad',
+    badges: error === null ? [] : ['failed'],
+    note: durationMs === selfMs ? null : `of ${numberHelpers.durationText(durationMs)}`,
+    place: caller,
+    key: name,
+    fields: [
+      { label: 'Start', value: startMs, unit: 'at' },
+      { label: 'Time', value: durationMs, unit: 'ms' },
+      { label: 'Engine', value: engine },
+      { label: 'File', value: file },
+      { label: 'Includes', value: includes?.join(', ') ?? null },
+      { label: 'Locals', value: locals },
+      { label: 'Error', value: error },
+    ],
+    ...(detail.length === 0 ? {} : { detail }),
+  };
+}
+
+/** All renders of each template, the costliest first; none if each was rendered once. */
+function templateRows({ views, totals }: ViewsData): Row[] {
+  if (totals.views === totals.templates) return [];
+  const byFile = new Map<string, ViewEntry[]>();
+  for (const view of views) {
+    const key = view.file ?? view.name;
+    byFile.set(key, [...(byFile.get(key) ?? []), view]);
+  }
+  const sumOf = (list: readonly ViewEntry[], name: 'selfMs' | 'durationMs'): number =>
+    round(list.reduce((sum, view) => sum + (view[name] ?? 0), 0));
+  return [...byFile.values()]
+    .map((list): Row => ({
+      text: list[0]?.name ?? '',
+      number: sumOf(list, 'selfMs'),
+      fields: [
+        { label: 'Renders', value: list.length, unit: 'count' },
+        { label: 'Time', value: sumOf(list, 'durationMs'), unit: 'ms' },
+        {
+          label: 'Longest',
+          value: Math.max(...list.map(({ durationMs }) => durationMs ?? 0)),
+          unit: 'ms',
+        },
+      ],
+    }))
+    .sort((a, b) => (b.number ?? 0) - (a.number ?? 0));
+}
+
+export function presentViews(
+  data: ViewsData,
+  { profile }: Pick<PresentFrom, 'profile'>,
+): Presentation {
+  const { views, unkept, totals } = data;
   return {
     figures: [
       { label: 'Renders', value: totals.views, note: keptNote(views.length, unkept) },
@@ -19,27 +101,20 @@ export function presentViews({ views, unkept, totals }: ViewsData, { profile }: 
     sections: [
       {
         id: 'views',
-        title: 'Views',
+        title: 'Call tree',
+        note: 'in the order they ran; values as they were when the template ran, cut',
         columns: { text: 'Template', number: 'Self time', place: 'Rendered from' },
         card: 'largest',
-        rows: views.map(({ name, file, startMs, durationMs: ms, selfMs, depth, caller, error, locals, includes }, index) => ({
-          id: `v${index + 1}`,
-          text: name,
-          number: selfMs,
-          depth,
-          tone: error === null ? 'plain' : 'bad',
-          badges: error === null ? [] : ['failed'],
-          place: caller,
-          key: name,
-          fields: [
-            { label: 'Start', value: startMs, unit: 'at' },
-            { label: 'Time', value: ms, unit: 'ms' },
-            { label: 'File', value: file },
-            { label: 'Includes', value: includes?.join(', ') ?? null },
-            { label: 'Locals', value: locals },
-            { label: 'Error', value: error },
-          ],
-        })),
+        bars: 'view',
+        folds: 'adjacent',
+        rows: views.map(rowOf),
+      },
+      {
+        id: 'templates',
+        title: 'By template',
+        note: 'all renders of each, the costliest first',
+        columns: { text: 'Template', number: 'Self time' },
+        rows: templateRows(data),
       },
     ],
   };
