@@ -16,7 +16,9 @@ function collect(fill: (context: Context) => void) {
 }
 
 function present(data: ReturnType<typeof collect>): Presentation {
-  return panel.rows?.(data!, { profile: {} as Profile, amendments: {} }) ?? { sections: [] };
+  return (
+    panel.rows?.(data!, { profile: { panels: {} } as unknown as Profile, amendments: {} }) ?? { sections: [] }
+  );
 }
 
 function rowsOf(data: ReturnType<typeof collect>, id: string): readonly Row[] {
