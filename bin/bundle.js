@@ -2,7 +2,15 @@
  * Bundles the built modules into a few files, because opening two hundred files takes longer than running them. The compiler's output
  * in subfolders stays beside them, for an owner's routes and tools.
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { bundleScript, minifyStyles } from './assets.cjs';
 
@@ -16,6 +24,7 @@ export async function bundle(app, root) {
   if (bundler === null) return;
   // First, because the other bundle overwrites the files that this one reads.
   await bundleCommonJs(bundler, app);
+  dropOtherTypes(app, ['index', 'testing', 'service']);
   await bundler.build({
     absWorkingDir: app,
     entryPoints: ENTRIES.map((name) => `${name}.js`),
@@ -91,21 +100,35 @@ async function bundleCommonJs(bundler, app) {
   copyTypes(app, folder, ['index', 'testing', 'register']);
 }
 
-/** Copies the types of the entry points, and the types that these import, to the folder of CommonJS modules. */
+/** The types of these entry points, and those that they import: paths below `app`, without their ending. */
+function typesOf(app, names) {
+  const found = new Set();
+  const follow = (path) => {
+    const file = join(app, `${path}.d.ts`);
+    if (found.has(path) || !existsSync(file)) return;
+    found.add(path);
+    for (const [, other] of readFileSync(file, 'utf8').matchAll(/['"](\.\.?\/[^'"]+)\.[jt]s['"]/g))
+      follow(posix.join(posix.dirname(path), other));
+  };
+  names.forEach(follow);
+  return found;
+}
+
 function copyTypes(app, folder, names) {
-  const seen = new Set();
-  const copy = (path) => {
-    const from = join(app, `${path}.d.ts`);
-    if (seen.has(path) || !existsSync(from)) return;
-    seen.add(path);
-    const text = readFileSync(from, 'utf8');
+  for (const path of typesOf(app, names)) {
     const to = join(folder, `${path}.d.ts`);
     mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, text);
-    for (const [, other] of text.matchAll(/['"](\.\.?\/[^'"]+)\.[jt]s['"]/g))
-      copy(posix.join(posix.dirname(path), other));
-  };
-  for (const name of names) copy(name);
+    copyFileSync(join(app, `${path}.d.ts`), to);
+  }
+}
+
+/** Deletes types that nobody can import: they are half of the files of the package. */
+function dropOtherTypes(app, names) {
+  const kept = typesOf(app, names);
+  for (const file of readdirSync(app, { recursive: true, encoding: 'utf8' })) {
+    const path = file.replaceAll('\\', '/');
+    if (path.endsWith('.d.ts') && !kept.has(path.slice(0, -'.d.ts'.length))) rmSync(join(app, file));
+  }
 }
 
 /** Writes what browsers load, beside `app`. */
