@@ -27,6 +27,7 @@ import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { sqlite3Patch } from '../observe/channels/sqlite3.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump } from '../observe/dump.ts';
+import { observeDriver } from '../observe/drivers.ts';
 import { createExplainer } from '../observe/explain.ts';
 import { observeViews } from '../observe/views.ts';
 import { observeGraphql } from '../observe/graphql.ts';
@@ -44,15 +45,15 @@ import { observeNest } from '../observe/nestjs.ts';
 import { observeOutput } from '../observe/output.ts';
 import { type FoundLibrary, type LibraryPatch, watchLibraries } from '../observe/libraries.ts';
 import { noteLockHolder } from '../observe/lock-holder.ts';
-import { observeMongodb } from '../observe/mongodb.ts';
-import { observeMysql } from '../observe/mysql.ts';
-import { observePg } from '../observe/pg.ts';
-import { observePostgres } from '../observe/postgres.ts';
-import { observeSqlite } from '../observe/sqlite.ts';
+import { mongodbDriver } from '../observe/mongodb.ts';
+import { mysqlDriver } from '../observe/mysql.ts';
+import { pgDriver } from '../observe/pg.ts';
+import { postgresDriver } from '../observe/postgres.ts';
+import { sqliteDriver } from '../observe/sqlite.ts';
 import { observePino } from '../observe/pino.ts';
 import { observeProcesses } from '../observe/processes.ts';
 import { observeProcessErrors } from '../observe/process-errors.ts';
-import { noteStillWaiting } from '../observe/pooled.ts';
+import { noteStillWaiting } from '../observe/pool-waits.ts';
 import { createQueryRecorder } from '../observe/queries.ts';
 import type { QueryFact } from '../observe/query-fact.ts';
 import { endEarlyRegistrations, observeRegistrations, type RouterLibrary } from '../observe/registrations.ts';
@@ -174,20 +175,21 @@ export function createObservers(options: ObserverOptions): Observers {
   const noteLock = (context: Context, fact: QueryFact): void => {
     noteLockHolder(recorder.runningContexts(), context, fact);
   };
-  const queries = createQueryRecorder({ tracker, findCaller, onEnd: noteLock });
+  const queries = createQueryRecorder({ tracker, findCaller, explainer, onEnd: noteLock });
+  const parts = { tracker, findCaller, queries, explainer };
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
   /** Libraries that are observed if they are found: how they publish, and which observer subscribes. */
   const observed: { patches: readonly LibraryPatch[]; listen: () => { close(): void } }[] = [
-    { patches: [pgPatch], listen: () => observePg({ tracker, queries, explainer }) },
-    { patches: [postgresPatch], listen: () => observePostgres({ queries }) },
-    { patches: [mongodbPatch], listen: () => observeMongodb({ tracker, queries }) },
-    { patches: mysqlPatches, listen: () => observeMysql({ tracker, queries }) },
+    { patches: [pgPatch], listen: () => observeDriver(pgDriver, parts) },
+    { patches: [postgresPatch], listen: () => observeDriver(postgresDriver, parts) },
+    { patches: [mongodbPatch], listen: () => observeDriver(mongodbDriver, parts) },
+    { patches: mysqlPatches, listen: () => observeDriver(mysqlDriver, parts) },
     {
       patches: [...labelPatches, ...drizzlePatches],
-      listen: () => observeLabels({ tracker, findCaller, queries }),
+      listen: () => observeLabels(parts),
     },
-    { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeSqlite({ tracker, queries }) },
+    { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeDriver(sqliteDriver, parts) },
     {
       patches: [ioredisPatch, ...redisPatches, ...redis4Patches],
       listen: () => observeCache({ tracker, findCaller }),
@@ -264,16 +266,7 @@ export function createObservers(options: ObserverOptions): Observers {
       libraries: () => libraries.found(),
       watchKnex(knex: Knex, instance) {
         knexes++;
-        closing.push(
-          observeKnex(knex, {
-            tracker,
-            queries,
-            findCaller,
-            explainer,
-            onEnd: noteLock,
-            ...(instance === undefined ? {} : { instance }),
-          }),
-        );
+        closing.push(observeKnex(knex, { ...parts, instance }));
       },
       watchApp(app) {
         views.watchApp(app);

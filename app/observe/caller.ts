@@ -11,12 +11,12 @@ import type { SourceMaps } from './source-maps.ts';
 import { filePathOf, parseStack } from './stack-frames.ts';
 
 export interface CallerOptions {
-  /** Folder of a library whose frames are skipped, such as `knex`. */
-  skip?: string | undefined;
+  /** Libraries whose frames are skipped, such as `knex`. */
+  skip?: string | readonly string[] | undefined;
   /** Searched instead of the current stack: the text of one that the library has taken. */
   stack?: string;
   /** null instead of a library's frame where there is no own one. */
-  isOwn?: true;
+  isOwn?: boolean;
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
@@ -86,11 +86,12 @@ function sitesOf(stack: string): Site[] {
   }));
 }
 
-function isIn(file: string, library: string | undefined): boolean {
-  if (library === undefined) return false;
+function isIn(file: string, libraries: readonly string[]): boolean {
   const path = file.replaceAll('\\', '/');
   // `pg-pool` sends the statements of `pg`.
-  return [library, `${library}-pool`].some((name) => path.includes(`/node_modules/${name}/`));
+  return libraries
+    .flatMap((library) => [library, `${library}-pool`])
+    .some((name) => path.includes(`/node_modules/${name}/`));
 }
 
 /** A file that appeared in a stack. */
@@ -270,7 +271,7 @@ export function createCallerFinder(
   }
 
   /** The first library frame that is not skipped. */
-  function searchLibrary(sites: readonly Site[], skip: string | undefined): string | null {
+  function searchLibrary(sites: readonly Site[], skip: readonly string[]): string | null {
     for (const site of sites) {
       const file = fileOf(site);
       if (file.kind === 'library' && !isIn(file.name, skip)) return placeOf(file, site);
@@ -284,7 +285,7 @@ export function createCallerFinder(
     return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
   }
 
-  const find: FindCaller = ({ skip, stack, isOwn: onlyOwn } = {}) => {
+  const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn } = {}) => {
     try {
       if (remembered > REMEMBERED) {
         files.clear();
@@ -292,7 +293,7 @@ export function createCallerFinder(
       }
       if (stack !== undefined) return searchOwn(sitesOf(stack));
       const sites = takeSites();
-      return searchOwn(sites) ?? (onlyOwn === true ? null : searchLibrary(sites, skip));
+      return searchOwn(sites) ?? (onlyOwn === true ? null : searchLibrary(sites, [skip].flat()));
     } catch {
       return null;
     }

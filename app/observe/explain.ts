@@ -7,8 +7,8 @@ import { describeError } from '../profiler/thrown-value.ts';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.ts';
 import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
-import { ENDS } from './queries.ts';
 import type { QueryFact } from './query-fact.ts';
+import { ENDS } from './statement.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
 /** What we use of a pool; named as in Knex's. */
@@ -37,20 +37,30 @@ interface Connection {
   __knex__disposed?: unknown;
 }
 
-export interface SlowStatement {
+interface SlowStatement {
   context: Context;
   fact: QueryFact;
-  /** That of the instance, not of a transaction. */
   client: ExplainClient;
   sql: string;
   /** As executed. */
   bindings: readonly unknown[];
 }
 
+/** A statement that has ended. */
+export interface ExecutedStatement {
+  context: Context;
+  fact: QueryFact;
+  connection: object | null;
+  /** As executed, unmasked and whole: they stay in memory until the statement is planned. */
+  sql: string;
+  bindings: unknown;
+}
+
 export interface Explainer {
-  readonly overMs: number;
-  /** A statement that took at least `overMs`. */
-  note(slow: SlowStatement): void;
+  /** A pool gave out this connection: one that no known pool gave out can't be replaced by an idle one, and its statements are not planned. */
+  lend(connection: object, client: ExplainClient): void;
+  /** Plans it later if it took at least `overMs`. */
+  note(statement: ExecutedStatement): void;
   close(): void;
 }
 
@@ -196,6 +206,8 @@ async function planOnPool(slow: SlowStatement): Promise<Outcome> {
 
 export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOptions): Explainer {
   const slow = createSlot<SlowStatement[]>('slow statements');
+  /** By connection. */
+  const clients = new WeakMap<object, ExplainClient>();
   /** By pool and text of the statement. */
   const remembered = new WeakMap<object, Map<string, Remembered>>();
   /** What was stored for each request: a late fact is replaced as a whole. */
@@ -280,11 +292,17 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
   }
 
   return {
-    overMs,
-    note(statement) {
-      const { context, client, sql, bindings, fact } = statement;
-      if (closed || !isPostgres(client) || context.kind === 'profiler' || !CAN_BE_PLANNED.test(sql)) return;
+    lend(connection, client) {
+      clients.set(connection, client);
+    },
+    note({ context, fact, connection, sql, bindings: given }) {
+      const client = connection === null ? undefined : clients.get(connection);
+      if (closed || (fact.durationMs ?? 0) < overMs || client === undefined || !isPostgres(client)) return;
+      if (context.kind === 'profiler' || !CAN_BE_PLANNED.test(sql)) return;
+      // A copy: the application may change its list later.
+      const bindings: readonly unknown[] = Array.isArray(given) ? [...(given as unknown[])] : [];
       if (sql.length > LONGEST_SQL || bindings.length > MOST_BINDINGS) return;
+      const statement: SlowStatement = { context, fact, client, sql, bindings };
       const known = slow.get(context) ?? [];
       const same = known.find((other) => other.sql === sql);
       if (same !== undefined && (same.fact.durationMs ?? 0) >= (fact.durationMs ?? 0)) return;

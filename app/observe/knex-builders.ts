@@ -4,6 +4,7 @@
  */
 import type { Context } from '../profiler/context.ts';
 import type { FindCaller } from './caller.ts';
+import { replaceMethod } from './channels/wrap-method.ts';
 
 /** Changed in place: whether it ran is known later. */
 export interface BuiltFact {
@@ -29,9 +30,8 @@ export interface Builder {
 }
 
 export interface BuilderWatchOptions {
-  /** Whose methods are wrapped; `replace` does so and returns what undoes it. */
+  /** Whose methods are wrapped. */
   prototype: Builder;
-  replace: (target: Builder, name: string, method: (...args: unknown[]) => unknown) => () => void;
   /** The context that a builder belongs to; null if it is not recorded. */
   contextOf: (client: unknown) => Context | null;
   findCaller?: FindCaller | undefined;
@@ -57,12 +57,7 @@ function tableOf({ _single: single }: Builder): string {
   return typeof single?.table === 'string' ? single.table.slice(0, LONGEST) : '…';
 }
 
-export function watchBuilders({
-  prototype,
-  replace,
-  contextOf,
-  findCaller,
-}: BuilderWatchOptions): BuilderWatch {
+export function watchBuilders({ prototype, contextOf, findCaller }: BuilderWatchOptions): BuilderWatch {
   const built = new WeakMap<object, BuiltFact>();
   const undo: (() => void)[] = [];
 
@@ -92,12 +87,12 @@ export function watchBuilders({
       }
       return result;
     };
-    undo.push(replace(prototype, name, method));
+    undo.push(replaceMethod(prototype, name, method));
   }
   const { clone } = prototype;
   if (typeof clone === 'function')
     undo.push(
-      replace(prototype, 'clone', function (this: unknown, ...args) {
+      replaceMethod(prototype, 'clone', function (this: unknown, ...args: unknown[]): unknown {
         // Whoever copies a query runs the copies.
         compiled(this);
         return Reflect.apply(clone, this, args) as unknown;

@@ -5,9 +5,9 @@
  */
 import type { Context } from '../profiler/context.ts';
 import { groupBy } from '../profiler/group-by.ts';
-import { ENDS } from './queries.ts';
 import type { LockHolder, QueryFact } from './query-fact.ts';
 import { requestName } from './request-name.ts';
+import { ENDS } from './statement.ts';
 
 /** Less is the usual time of a statement. */
 const WAIT_FROM_MS = 20;

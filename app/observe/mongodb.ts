@@ -1,9 +1,7 @@
-/** `mongodb` -> facts `query`, by the channel of channels/mongodb.ts. */
-import type { ContextTracker } from '../profiler/context.ts';
+/** `mongodb`, by the channel of channels/mongodb.ts. */
 import { type MongodbCommand, mongodbChannels } from './channels/mongodb.ts';
+import type { Driver } from './drivers.ts';
 import { commandText, isAsked } from './mongodb-text.ts';
-import type { QueryRecorder, RunningQuery } from './queries.ts';
-import { closing, subscribeToCalls } from './subscribe.ts';
 
 /** A response: of driver 6.8 and later without its document, which is read only where the application does. */
 interface Response {
@@ -26,38 +24,14 @@ function rowsOf(result: unknown): number | null {
   }
 }
 
-export function observeMongodb({ tracker, queries }: { tracker: ContextTracker; queries: QueryRecorder }): {
-  close(): void;
-} {
-  const running = new WeakMap<MongodbCommand, RunningQuery>();
-
-  function end(message: MongodbCommand): void {
-    const query = running.get(message);
-    if (query === undefined) return;
-    running.delete(message);
-    queries.end(query, { rows: rowsOf(message.result), error: message.error });
-  }
-
-  return closing([
-    subscribeToCalls<MongodbCommand>(mongodbChannels.command, {
-      start(message) {
-        const { command, connection } = message;
-        if (tracker.current() === undefined || !isAsked(command)) return;
-        const { text, values } = commandText(command);
-        const query = queries.start({
-          system: 'mongodb',
-          sql: text,
-          bindings: values,
-          connection,
-          library: 'mongodb',
-        });
-        if (query !== null) running.set(message, query);
-      },
-      asyncStart: end,
-    }),
-    tracker.follow(
-      mongodbChannels.command.asyncStart,
-      (message) => running.get(message as MongodbCommand)?.context,
-    ),
-  ]);
-}
+export const mongodbDriver: Driver<MongodbCommand> = {
+  system: 'mongodb',
+  library: 'mongodb',
+  query: mongodbChannels.command,
+  describe({ command, connection }) {
+    if (!isAsked(command)) return null;
+    const { text, values } = commandText(command);
+    return { sql: text, bindings: values, connection };
+  },
+  outcome: ({ result, error }) => ({ rows: rowsOf(result), error }),
+};

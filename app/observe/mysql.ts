@@ -1,10 +1,10 @@
-/** `mysql2` and `mysql` -> facts `query`, by the channels of channels/mysql.ts. */
+/** `mysql2` and `mysql`, by the channels of channels/mysql.ts. */
 import { type MysqlQuery, mysqlChannels } from './channels/mysql.ts';
 import { types } from 'node:util';
 import { toPlain } from '../profiler/plain.ts';
 import { isObject } from '../profiler/safe-read.ts';
 import { dateParts } from './date-parts.ts';
-import { type DriverObserverOptions, observePooled } from './pooled.ts';
+import type { Driver } from './drivers.ts';
 
 /** A list of rows, or what a change reports. */
 function rowsOf(result: unknown): number | null {
@@ -20,8 +20,8 @@ interface Pool {
   config?: { connectionLimit?: number };
 }
 
-function inUse(pool: Pool | undefined): readonly object[] {
-  const { _allConnections: all, _freeConnections: free, config } = pool ?? {};
+function inUse(pool: Pool): readonly object[] {
+  const { _allConnections: all, _freeConnections: free, config } = pool;
   if (all === undefined || free?.length !== 0 || all.length < (config?.connectionLimit ?? Infinity))
     return [];
   return all.toArray?.() ?? [...all];
@@ -63,19 +63,16 @@ function dateWriterOf(connection: object): (date: Date) => string {
   };
 }
 
-export function observeMysql(options: DriverObserverOptions): { close(): void } {
-  return observePooled<MysqlQuery>({
-    ...options,
-    ...mysqlChannels,
-    system: 'mysql',
-    library: 'mysql2',
-    describe: (message) => ({
-      connection: message.connection,
-      sql: message.sql,
-      bindings: bindingsOf(message),
-      writeDate: dateWriterOf(message.connection),
-    }),
-    outcomeOf: ({ result, error }) => ({ rows: rowsOf(result), error }),
-    inUse: ({ pool }) => inUse(pool),
-  });
-}
+export const mysqlDriver: Driver<MysqlQuery> = {
+  system: 'mysql',
+  library: 'mysql2',
+  query: mysqlChannels.query,
+  describe: (message) => ({
+    connection: message.connection,
+    sql: message.sql,
+    bindings: bindingsOf(message),
+    writeDate: dateWriterOf(message.connection),
+  }),
+  outcome: ({ result, error }) => ({ rows: rowsOf(result), error }),
+  pool: { connect: mysqlChannels.connect, inUse },
+};

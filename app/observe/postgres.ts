@@ -1,7 +1,6 @@
-/** `postgres` -> facts `query`, by the channel of channels/postgres.ts. */
+/** `postgres`, by the channel of channels/postgres.ts. */
 import { type PostgresQuery, type PostgresSent, postgresChannels } from './channels/postgres.ts';
-import type { QueryRecorder, RunningQuery } from './queries.ts';
-import { subscribeToCalls } from './subscribe.ts';
+import type { Driver } from './drivers.ts';
 
 /** Its own query for array types on each new connection. */
 const OF_THE_LIBRARY = /^\s*select b\.oid, b\.typarray\b/;
@@ -29,29 +28,16 @@ function rowsOf(result: unknown): number | null {
   return typeof count === 'number' ? count : Array.isArray(result) ? result.length : null;
 }
 
-export function observePostgres({ queries }: { queries: QueryRecorder }): { close(): void } {
-  const running = new WeakMap<PostgresQuery, RunningQuery>();
-  const undo = subscribeToCalls<PostgresQuery>(postgresChannels.query, {
-    start(message) {
-      if (OF_THE_LIBRARY.test(message.query.strings[0] ?? '')) return;
-      const query = queries.start({
-        system: 'postgresql',
-        sql: writtenText(message.query),
-        bindings: message.query.args,
-        library: 'postgres',
-        stack: () => message.query.origin,
-      });
-      if (query !== null) running.set(message, query);
-    },
-    asyncStart(message) {
-      const query = running.get(message);
-      if (query === undefined) return;
-      running.delete(message);
-      const { result, error } = message;
-      const { state } = message.query;
-      const connection = typeof state === 'object' ? state : null;
-      queries.end(query, { rows: rowsOf(result), error, connection, ...sentText(message.query) });
-    },
-  });
-  return { close: undo };
-}
+export const postgresDriver: Driver<PostgresQuery> = {
+  system: 'postgresql',
+  library: 'postgres',
+  query: postgresChannels.query,
+  describe: ({ query }) =>
+    OF_THE_LIBRARY.test(query.strings[0] ?? '')
+      ? null
+      : { sql: writtenText(query), bindings: query.args, stack: () => query.origin },
+  outcome({ query, result, error }) {
+    const connection = typeof query.state === 'object' ? query.state : null;
+    return { rows: rowsOf(result), error, connection, ...sentText(query) };
+  },
+};

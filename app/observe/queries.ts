@@ -1,7 +1,4 @@
-/**
- * Facts `query`, for every observer of a database: bounds, callers, names of connections and transactions, and that a statement is
- * recorded once where a query builder and its driver are both observed.
- */
+/** Facts `query`, for every observer of a database: bounds, callers, names of connections, and transactions. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
@@ -10,16 +7,24 @@ import { callPath } from './call-path.ts';
 import type { FindCaller } from './caller.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
-import { bindingTypes, bytesOf, messageOf } from './statement.ts';
+import type { Explainer } from './explain.ts';
+import { bindingTypes, bytesOf, ENDS, messageOf } from './statement.ts';
 
-/** Who sends a statement. */
+/** Who sends statements: the call of an ORM, or of a query builder. */
 export interface Origin {
-  /** `file:line`. */
+  /** `file:line`; null if it is to be found when a statement is sent. */
   caller: string | null;
+  /** The line if there is none then. */
+  otherwise?: string | null;
   /** Model and method of an ORM. */
   label: string | null;
+  /** A query builder whose frames are no callers. Absent for an ORM: no line of any library says more than its call. */
+  library?: string;
+  instance?: string | undefined;
   /** Of a line that sends again and again: the lines that led to it. */
   path?: readonly string[] | undefined;
+  /** A driver has recorded a statement of this call. */
+  isSent?: boolean;
 }
 
 export interface QueryStart {
@@ -37,14 +42,17 @@ export interface QueryStart {
   /** If that is known already. */
   origin?: Origin | null;
   /** A stack that the library took, used if the current one has no own code. */
-  stack?: () => string;
-  instance?: string;
+  stack?: (() => string) | undefined;
+  /** Default: the system. */
+  instance?: string | undefined;
 }
 
 /** A statement between its start and its end. */
 export interface RunningQuery {
   context: Context;
   fact: QueryFact;
+  /** As given, unmasked and whole. */
+  query: QueryStart;
 }
 
 export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings' | 'connection'>> {
@@ -53,34 +61,30 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   error?: unknown;
 }
 
-/** A request for a connection that failed, or without `error`: that waited until the end. */
-export interface Refusal {
+/** A request for a connection of a pool. */
+export interface Waiting extends Pick<QueryStart, 'system' | 'library' | 'instance'> {
+  context: Context;
   sinceMs: number;
-  error?: unknown;
+  origin: Origin;
+  /** Which requests held the connections then. */
   held: readonly HeldConnection[];
 }
 
 export interface QueryRecorder {
-  /** null if it is not recorded: outside a request, or recorded by a level above. */
+  /** null outside of a request. */
   start(query: QueryStart): RunningQuery | null;
   end(running: RunningQuery, outcome: QueryOutcome): void;
-  /** Who calls now; null without a request or where a level above records. */
-  originOf(library: string): Origin | null;
-  /** This request waited for a connection, which its next statement on it reports. */
-  waited(
-    context: Context,
-    on: { system: QuerySystem; connection: object },
-    wait: { ms: number; held: readonly HeldConnection[] },
-  ): void;
+  /** Who calls now. */
+  originOf(library: string): Origin;
+  /** It got this connection, whose next statement reports the wait. */
+  waited(waiting: Waiting, connection: object): void;
+  /** It got none, or without `failure`: it waited until the end. A statement without SQL. */
+  refused(waiting: Waiting, failure?: { error: unknown } & Pick<QueryStart, 'stack'>): void;
   /** Which requests hold these connections. */
   heldOf(connections: readonly object[]): readonly HeldConnection[];
   /** Something outside all requests got this connection: it is not new any more. */
-  used(on: { system: QuerySystem; connection: object }): void;
-  /** No connection was given: a statement without SQL. */
-  refused(context: Context, query: Omit<QueryStart, 'sql'>, wait: Refusal): void;
-  /** Runs the call of a driver whose statement is recorded already. Synchronous: drivers are called so. */
-  covered<T>(work: () => T): T;
-  /** The call of an ORM that statements are sent for, whenever they are. */
+  used(system: QuerySystem, connection: object): void;
+  /** The call that statements are sent for, whenever they are. */
   calls: AsyncLocalStorage<Origin>;
 }
 
@@ -88,6 +92,8 @@ export interface QueryRecorderOptions {
   tracker: ContextTracker;
   /** Omit to record no callers. */
   findCaller?: FindCaller | undefined;
+  /** Plans slow statements after the response; omit to plan none. */
+  explainer?: Explainer | undefined;
   /** Called when a statement has ended; must not throw. */
   onEnd?: (context: Context, fact: QueryFact) => void;
 }
@@ -106,23 +112,20 @@ interface Connection {
 const SQL_LENGTH = 20_000;
 const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
-/** A statement that ends a transaction, also as the last of several. */
-export const ENDS =
-  /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
 
 /** A statement repeats with its line. */
-export const REPEATED_QUERY: Repeating<QueryFact> = { key: ({ caller, sql }) => `${caller ?? ''}\n${sql}` };
+const REPEATED: Repeating<QueryFact> = { key: ({ caller, sql }) => `${caller ?? ''}\n${sql}` };
 
-export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorderOptions): QueryRecorder {
+export function createQueryRecorder({
+  tracker,
+  findCaller,
+  explainer,
+  onEnd,
+}: QueryRecorderOptions): QueryRecorder {
   const connections = new WeakMap<object, Connection>();
   const calls = new AsyncLocalStorage<Origin>();
   const counts = new Map<string, number>();
   let transactions = 0;
-  let isCovered = false;
-
-  function contextOf(): Context | null {
-    return (isCovered ? undefined : tracker.observed()) ?? null;
-  }
 
   function connectionOf(object: object, system: string): Connection {
     const known = connections.get(object);
@@ -179,37 +182,32 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
     if (types !== null) fact.types = types;
   }
 
-  /** Below the call of an ORM, a line of the ORM says nothing. */
-  const callerOf = (library: string, call: Origin | undefined): string | null => {
-    const isOwn = call === undefined ? {} : { isOwn: true as const };
-    return findCaller?.({ skip: library, ...isOwn }) ?? null;
-  };
-
-  const calledFrom = (stack: QueryStart['stack']): string | null =>
-    stack === undefined ? null : (findCaller?.({ stack: stack() }) ?? null);
-
-  function originOf(context: Context, library: string, stack?: QueryStart['stack']): Origin {
-    const call = calls.getStore();
-    const label = call?.label ?? null;
-    if (call !== undefined && call.caller !== null) return { caller: call.caller, label, path: call.path };
-    const here = callerOf(library, call);
+  function originOf(library: string, stack?: QueryStart['stack']): Origin {
+    const call = calls.getStore() ?? { caller: null, label: null, library };
+    if (call.caller !== null) return call;
+    const { otherwise = null } = call;
+    const isOwn = call.library === undefined || otherwise !== null;
+    const here = findCaller?.({ skip: [library, call.library ?? library], isOwn }) ?? otherwise;
     const caller = here ?? calledFrom(stack);
     const from = here === null && stack !== undefined ? { stack: stack() } : {};
-    return { caller, label, path: callPath(context, caller, { findCaller, ...from }) };
+    return { ...call, caller, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
+  }
+
+  function calledFrom(stack: QueryStart['stack']): string | null {
+    return stack === undefined ? null : (findCaller?.({ stack: stack() }) ?? null);
   }
 
   function factOf(context: Context, query: QueryStart): QueryFact {
-    const { system, sql, connection = null, library, instance = system } = query;
+    const { system, sql, connection = null, library } = query;
     const isFirst = connection !== null && !connections.has(connection);
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
-    const { caller, label, path } = query.origin ?? originOf(context, library, query.stack);
+    const { caller, label, instance = system, path } = query.origin ?? originOf(library, query.stack);
     const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,
       sql: '',
       bindings: [],
-      method: null,
       startMs: context.elapsedMs(),
       durationMs: null,
       rows: null,
@@ -218,7 +216,7 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
       waitMs: wait?.ms ?? 0,
       error: null,
       caller,
-      instance,
+      instance: query.instance ?? instance,
     };
     if (wait?.opened === true) fact.opened = true;
     if (isFirst) fact.first = true;
@@ -230,76 +228,61 @@ export function createQueryRecorder({ tracker, findCaller, onEnd }: QueryRecorde
   }
 
   function add(context: Context, fact: QueryFact): void {
-    context.add('query', fact, bytesOf(fact.sql, fact.bindings), REPEATED_QUERY);
+    context.add('query', fact, bytesOf(fact.sql, fact.bindings), REPEATED);
   }
 
   return {
     calls,
+    originOf,
     start(query) {
-      const context = contextOf();
-      if (context === null) {
-        const known = isCovered ? undefined : connections.get(query.connection ?? query);
-        transactionOf(known ?? null, query.sql);
+      const context = tracker.observed();
+      if (context === undefined) {
+        transactionOf(connections.get(query.connection ?? query) ?? null, query.sql);
         return null;
       }
+      const call = calls.getStore();
+      if (call !== undefined) call.isSent = true;
       const fact = factOf(context, query);
       add(context, fact);
-      return { context, fact };
+      return { context, fact, query };
     },
-    end({ context, fact }, { rows = null, error, sql, bindings, connection }) {
+    end({ context, fact, query }, { rows = null, error, ...sent }) {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (error !== undefined) fact.error = messageOf(error);
-      if (sql !== undefined) bind(fact, { sql, bindings });
-      if (connection !== undefined && connection !== null) {
-        const known = connectionOf(connection, fact.system ?? 'other');
+      if (sent.sql !== undefined) bind(fact, { sql: sent.sql, bindings: sent.bindings });
+      const { sql, bindings, connection } = { ...query, ...sent };
+      if (sent.connection !== undefined && sent.connection !== null) {
+        const known = connectionOf(sent.connection, query.system);
         fact.connection = known.name;
         fact.transaction = transactionOf(known, fact.sql);
       }
+      explainer?.note({ context, fact, connection: connection ?? null, sql, bindings });
       onEnd?.(context, fact);
     },
-    originOf(library) {
-      const context = contextOf();
-      return context === null ? null : originOf(context, library);
-    },
-    waited(context, { connection, system }, { ms, held }) {
+    waited({ context, system, sinceMs, held }, connection) {
       const opened = !connections.has(connection);
       const known = connectionOf(connection, system);
-      known.wait = { context, ms, opened, held };
       known.holder = context;
       known.sinceMs = context.elapsedMs();
+      known.wait = { context, ms: known.sinceMs - sinceMs, opened, held };
     },
     heldOf: (used) =>
       used.flatMap((one) => {
         const { holder: context = null, name = null, sinceMs = 0 } = connections.get(one) ?? {};
         return context === null ? [] : [{ context, connection: name, sinceMs }];
       }),
-    used({ connection, system }) {
+    used(system, connection) {
       connectionOf(connection, system).holder = null;
     },
-    refused(context, query, { sinceMs, error, held }) {
+    refused({ context, sinceMs, held, ...waiting }, failure) {
       const waitMs = context.elapsedMs() - sinceMs;
-      const fact = factOf(context, { ...query, sql: '' });
-      add(
-        context,
-        Object.assign(fact, {
-          method: 'connect',
-          startMs: sinceMs,
-          durationMs: waitMs,
-          waitMs,
-          error: error === undefined ? null : messageOf(error),
-        }),
-      );
+      const fact = factOf(context, { ...waiting, sql: '' });
+      fact.caller ??= calledFrom(failure?.stack);
+      const error = failure === undefined ? null : messageOf(failure.error);
+      Object.assign(fact, { startMs: sinceMs, durationMs: waitMs, waitMs, error });
+      add(context, fact);
       noteHolders(fact, held);
-    },
-    covered(work) {
-      const before = isCovered;
-      isCovered = true;
-      try {
-        return work();
-      } finally {
-        isCovered = before;
-      }
     },
   };
 }

@@ -40,8 +40,6 @@ export interface QueryFact {
   bindings: Json[];
   /** Types by binding, where JSON loses them; absent if it keeps all types. */
   types?: readonly (BindingType | null)[];
-  /** `select`, `insert`, `raw` …; null for BEGIN and other control statements. */
-  method: string | null;
   startMs: number;
   /** Until the driver's result; null while it runs. */
   durationMs: number | null;

@@ -1,9 +1,7 @@
-/** `better-sqlite3`, `node:sqlite` and `sqlite3` -> facts `query`, by the channel of channels/sqlite.ts. */
+/** `better-sqlite3`, `node:sqlite` and `sqlite3`, by the channel of channels/sqlite.ts. */
 import { types } from 'node:util';
 import { type SqliteQuery, sqliteChannels } from './channels/sqlite.ts';
-import type { DriverObserverOptions } from './pooled.ts';
-import type { RunningQuery } from './queries.ts';
-import { closing, subscribeToCalls } from './subscribe.ts';
+import type { Driver } from './drivers.ts';
 import { isRecord } from '../profiler/json.ts';
 
 /** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
@@ -30,31 +28,15 @@ function rowsOf({ method, result, error, sql, calledOn }: SqliteQuery): number |
   return typeof changes === 'number' || typeof changes === 'bigint' ? Number(changes) : null;
 }
 
-export function observeSqlite({ tracker, queries }: DriverObserverOptions): { close(): void } {
-  const running = new WeakMap<SqliteQuery, RunningQuery>();
-  const calls = subscribeToCalls<SqliteQuery>(sqliteChannels.query, {
-    start(message) {
-      const { library, database, sql, args } = message;
-      const query = queries.start({
-        system: 'sqlite',
-        sql,
-        bindings: bindingsOf(args, library),
-        connection: database,
-        library,
-      });
-      if (query !== null) running.set(message, query);
-    },
-    asyncStart(message) {
-      const query = running.get(message);
-      if (query === undefined) return;
-      running.delete(message);
-      queries.end(query, { rows: rowsOf(message), error: message.error });
-    },
-  });
-  // An addon calls back outside of every request.
-  const callbacks = tracker.follow(
-    sqliteChannels.query.asyncStart,
-    (message) => running.get(message as SqliteQuery)?.context,
-  );
-  return closing([calls, callbacks]);
-}
+export const sqliteDriver: Driver<SqliteQuery> = {
+  system: 'sqlite',
+  library: 'better-sqlite3',
+  query: sqliteChannels.query,
+  describe: ({ library, database, sql, args }) => ({
+    library,
+    sql,
+    bindings: bindingsOf(args, library),
+    connection: database,
+  }),
+  outcome: (message) => ({ rows: rowsOf(message), error: message.error }),
+};

@@ -1,10 +1,14 @@
-/** What can be read of a statement as Knex hands it to a driver, and of the driver's result. */
+/** What can be read of statements, of their values, and of what came of them. */
 import type { Json } from '../profiler/json.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import { truncateText } from '../profiler/plain.ts';
 
 /** Bytes of a fact beside its texts. */
 const FACT_BYTES = 250;
+
+/** A statement that ends a transaction, also as the last of several. */
+export const ENDS =
+  /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
 
 /** What the JSON of a recorded value loses. */
 export type BindingType = 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined';
@@ -59,10 +63,18 @@ export function messageOf(error: unknown): string {
   return truncateText(describeError(error).message, 2000);
 }
 
-export function statementOf(query: unknown): { sql: string; bindings: unknown; method: string | null } {
-  if (typeof query === 'string') return { sql: query, bindings: [], method: null };
-  const { sql, bindings, method } = query as { sql?: unknown; bindings?: unknown; method?: unknown };
-  return { sql: textOf(sql) ?? '', bindings, method: textOf(method) };
+/** The driver's own message: Knex prepends the statement with its values. */
+export function errorOfKnex(error: unknown): string {
+  const { message } = describeError(error);
+  const end = message.lastIndexOf(' - ');
+  return end === -1 ? message : message.slice(end + 3);
+}
+
+/** As Knex hands it to a driver. */
+export function statementOf(statement: unknown): { sql: string; bindings: unknown } {
+  if (typeof statement === 'string') return { sql: statement, bindings: [] };
+  const { sql, bindings } = statement as { sql?: unknown; bindings?: unknown };
+  return { sql: textOf(sql) ?? '', bindings };
 }
 
 export function bytesOf(sql: string, bindings: readonly Json[]): number {

@@ -109,7 +109,6 @@ describe('finding lock-wait', () => {
     const statement = (given: Partial<QueryFact>): QueryFact => ({
       sql: 'update orders set total = $1 where id = $2',
       bindings: [7, 3],
-      method: null,
       startMs: 0,
       durationMs: 200,
       rows: 1,

@@ -15,6 +15,7 @@ import { createDump } from '../../app/observe/dump.ts';
 import { observeViews } from '../../app/observe/views.ts';
 import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { observeKnex } from '../../app/observe/knex.ts';
+import { createQueryRecorder } from '../../app/observe/queries.ts';
 import { observeRuntime } from '../../app/observe/runtime.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { close, listen } from '../support/listen.ts';
@@ -48,7 +49,7 @@ describe('facts of fifty concurrent requests', () => {
     const runtime = observeRuntime();
     knex = openKnex(database().connection, { pool: { min: 0, max: 4 } });
     closing.push(
-      observeKnex(knex, { tracker, findCaller }),
+      observeKnex(knex, { tracker, queries: createQueryRecorder({ tracker, findCaller }), findCaller }),
       observeConsole({ tracker, findCaller, console: quiet }),
       observeHttpClient({ tracker, findCaller }),
       views,

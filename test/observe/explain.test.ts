@@ -5,7 +5,8 @@ import { createExplainer, type Explainer } from '../../app/observe/explain.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { observeKnex } from '../../app/observe/knex.ts';
 import { watchLibraries } from '../../app/observe/libraries.ts';
-import { observePg } from '../../app/observe/pg.ts';
+import { observeDriver } from '../../app/observe/drivers.ts';
+import { pgDriver } from '../../app/observe/pg.ts';
 import { createQueryRecorder } from '../../app/observe/queries.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import type { KeptPlans, MissingPlan, QueryPlan } from '../../app/profiler/query-plan.ts';
@@ -80,7 +81,11 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         store: kept.keep,
         unobserved: (work) => tracker.unobserved(work),
       });
-      observation = observeKnex(knex, { tracker, explainer });
+      observation = observeKnex(knex, {
+        tracker,
+        queries: createQueryRecorder({ tracker, explainer }),
+        explainer,
+      });
     });
     afterEach(() => {
       explainer.close();
@@ -274,7 +279,8 @@ describe('plans of slow statements that pg sent', () => {
       store: kept.keep,
       unobserved: (work) => tracker.unobserved(work),
     });
-    const observer = observePg({ tracker, queries: createQueryRecorder({ tracker }), explainer });
+    const queries = createQueryRecorder({ tracker, explainer });
+    const observer = observeDriver(pgDriver, { tracker, queries, explainer });
     closing = [watchLibraries([pgPatch]), observer, explainer];
   });
   after(() => {

@@ -12,11 +12,11 @@ import { wrapLazyQuery } from '../../app/observe/channels/lazy-query.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { postgresPatch } from '../../app/observe/channels/postgres.ts';
 import { observeLabels } from '../../app/observe/labels.ts';
-import { observePg } from '../../app/observe/pg.ts';
-import { observePostgres } from '../../app/observe/postgres.ts';
+import { pgDriver } from '../../app/observe/pg.ts';
+import { postgresDriver } from '../../app/observe/postgres.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { type LibraryCase, loadFrom } from '../libraries/cases.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
@@ -65,8 +65,8 @@ describe('queries that are sent when they are awaited', () => {
   });
   beforeEach(() => {
     requests = observeRequests(
-      { patches: [pgPatch], listen: observePg },
-      { patches: [postgresPatch], listen: observePostgres },
+      { patches: [pgPatch], listen: recording(pgDriver) },
+      { patches: [postgresPatch], listen: recording(postgresDriver) },
       { patches: [...labelPatches, ...drizzlePatches], listen: observeLabels },
     );
   });
@@ -199,7 +199,7 @@ describe('queries of Drizzle', () => {
       const things = pgTable('things', { id: integer() });
       const db = drizzle(pool, { schema: { things } });
       const requests = observeRequests(
-        { patches: [pgPatch], listen: observePg },
+        { patches: [pgPatch], listen: recording(pgDriver) },
         { patches: [...labelPatches, ...drizzlePatches], listen: observeLabels },
       );
       try {

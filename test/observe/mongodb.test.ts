@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { mongodbPatch } from '../../app/observe/channels/mongodb.ts';
-import { observeMongodb } from '../../app/observe/mongodb.ts';
+import { mongodbDriver } from '../../app/observe/mongodb.ts';
 import { createStatementBook } from '../../app/panels/shared/statement-book.ts';
 import { groupQueries } from '../../app/panels/shared/query-groups.ts';
 import { startMongod } from '../support/mongod.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/mongodb\.test\.ts:\d+$/;
 
@@ -23,7 +23,7 @@ describe('mongodb as it is observed', () => {
     await server.stop();
   });
   beforeEach(() => {
-    requests = observeRequests({ patches: [mongodbPatch], listen: observeMongodb });
+    requests = observeRequests({ patches: [mongodbPatch], listen: recording(mongodbDriver) });
   });
   afterEach(() => {
     requests.close();

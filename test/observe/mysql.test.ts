@@ -3,10 +3,15 @@ import knexLibrary from 'knex';
 import mysql from 'mysql';
 import mysql2 from 'mysql2';
 import { mysqlPatches } from '../../app/observe/channels/mysql.ts';
-import { observeMysql } from '../../app/observe/mysql.ts';
 import { type Binding, valuesInPlace } from '../../app/panels/shared/sql-values.ts';
+import { mysqlDriver } from '../../app/observe/mysql.ts';
 import { withMariadb } from '../support/mariadb.ts';
-import { expectOnceBelow, type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import {
+  expectOnceBelow,
+  type ObservedRequests,
+  observeRequests,
+  recording,
+} from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/mysql\.test\.ts:\d+$/;
 
@@ -53,7 +58,7 @@ describe('MySQL drivers as they are observed', () => {
     await first.end();
   });
   beforeEach(() => {
-    requests = observeRequests({ patches: mysqlPatches, listen: observeMysql });
+    requests = observeRequests({ patches: mysqlPatches, listen: recording(mysqlDriver) });
   });
   afterEach(() => {
     requests.close();

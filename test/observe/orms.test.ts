@@ -6,8 +6,8 @@ import { DataTypes, Sequelize } from 'sequelize';
 import { labelPatches } from '../../app/observe/channels/labels.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { observeLabels } from '../../app/observe/labels.ts';
-import { observePg } from '../../app/observe/pg.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { pgDriver } from '../../app/observe/pg.ts';
+import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 import { withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/orms\.test\.ts:\d+$/;
@@ -18,7 +18,7 @@ describe('what runs above a driver', () => {
 
   beforeEach(() => {
     requests = observeRequests(
-      { patches: [pgPatch], listen: observePg },
+      { patches: [pgPatch], listen: recording(pgDriver) },
       { patches: labelPatches, listen: observeLabels },
     );
   });

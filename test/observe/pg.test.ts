@@ -4,8 +4,13 @@ import knexLibrary from 'knex';
 import pg from 'pg';
 import Cursor from 'pg-cursor';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
-import { observePg } from '../../app/observe/pg.ts';
-import { expectOnceBelow, type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { pgDriver } from '../../app/observe/pg.ts';
+import {
+  expectOnceBelow,
+  type ObservedRequests,
+  observeRequests,
+  recording,
+} from '../support/observed-requests.ts';
 import { withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/pg\.test\.ts:\d+$/;
@@ -22,7 +27,7 @@ describe('pg as it is observed', () => {
   });
   after(() => pool?.end());
   beforeEach(() => {
-    requests = observeRequests({ patches: [pgPatch], listen: observePg });
+    requests = observeRequests({ patches: [pgPatch], listen: recording(pgDriver) });
   });
   afterEach(() => {
     requests.close();
@@ -143,7 +148,7 @@ describe('pg as it is observed', () => {
     const listeners = process.rawListeners('unhandledRejection') as NodeJS.UnhandledRejectionListener[];
     process.removeAllListeners('unhandledRejection');
     try {
-      requests = observeRequests({ patches: [pgPatch], listen: observePg });
+      requests = observeRequests({ patches: [pgPatch], listen: recording(pgDriver) });
       const unhandled = new Promise((resolve) => process.once('unhandledRejection', resolve));
       await requests.observed(() => {
         void client.query('select nobody');
@@ -212,7 +217,7 @@ describe('pg as it is observed', () => {
     expect((await alone)[0]?.waitMs).to.equal(0);
     await small.end();
     const [refused] = await requests.observed(() => small.query('select 1').catch(() => undefined));
-    expect(refused).to.include({ sql: '', method: 'connect' });
+    expect(refused).to.include({ sql: '' });
     expect(refused?.error).to.contain('calling end on the pool');
     expect(refused?.caller).to.match(HERE);
   });
@@ -236,7 +241,7 @@ describe('pg as it is observed', () => {
   });
 
   it('is shared by two observers and gone with the last', async () => {
-    const other = observeRequests({ patches: [pgPatch], listen: observePg });
+    const other = observeRequests({ patches: [pgPatch], listen: recording(pgDriver) });
     expect(await other.observed(() => pool.query('select 1'))).to.have.length(1);
     other.close();
     expect(await requests.observed(() => pool.query('select 1'))).to.have.length(1);

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import Module, { createRequire } from 'node:module';
 import type postgresLibrary from 'postgres';
 import { postgresPatch } from '../../app/observe/channels/postgres.ts';
-import { observePostgres } from '../../app/observe/postgres.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { postgresDriver } from '../../app/observe/postgres.ts';
+import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 import { withPostgres } from '../support/postgres.ts';
 
 const HERE = /^test\/observe\/postgres\.test\.ts:\d+$/;
-const library = { patches: [postgresPatch], listen: observePostgres };
+const library = { patches: [postgresPatch], listen: recording(postgresDriver) };
 const loadCommonJs = createRequire(import.meta.url);
 
 describe('postgres as it is observed', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createRequire } from 'node:module';
 import { sqlitePatches } from '../../app/observe/channels/sqlite.ts';
-import { observeSqlite } from '../../app/observe/sqlite.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { sqliteDriver } from '../../app/observe/sqlite.ts';
+import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/sqlite\.test\.ts:\d+$/;
 const load = createRequire(import.meta.url);
@@ -46,7 +46,7 @@ for (const [name, open] of Object.entries(LIBRARIES))
       (database as Database | undefined)?.close();
     });
     beforeEach(() => {
-      requests = observeRequests({ patches: sqlitePatches, listen: observeSqlite });
+      requests = observeRequests({ patches: sqlitePatches, listen: recording(sqliteDriver) });
     });
     afterEach(() => {
       requests.close();

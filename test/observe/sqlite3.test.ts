@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { createRequire } from 'node:module';
 import { AsyncResource } from 'node:async_hooks';
 import { sqlite3Patch } from '../../app/observe/channels/sqlite3.ts';
-import { observeSqlite } from '../../app/observe/sqlite.ts';
-import { type ObservedRequests, observeRequests } from '../support/observed-requests.ts';
+import { sqliteDriver } from '../../app/observe/sqlite.ts';
+import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/sqlite3\.test\.ts:\d+$/;
 
@@ -123,7 +123,7 @@ for (const [name, load] of Object.entries(LIBRARIES))
         process.stderr.write(`    skipped: ${name} is not on this machine\n`);
         this.skip();
       }
-      requests = observeRequests({ patches: [sqlite3Patch], listen: observeSqlite });
+      requests = observeRequests({ patches: [sqlite3Patch], listen: recording(sqliteDriver) });
       requests.libraries.observe('sqlite3', library);
       database = new library.Database(':memory:');
       await called((callback) => database.exec('create table things (id integer primary key)', callback));

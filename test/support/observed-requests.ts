@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { createCallerFinder, type FindCaller } from '../../app/observe/caller.ts';
+import type { Traced } from '../../app/observe/channels/trace.ts';
+import { type Driver, observeDriver } from '../../app/observe/drivers.ts';
 import { type Libraries, type LibraryPatch, watchLibraries } from '../../app/observe/libraries.ts';
 import { observeKnex } from '../../app/observe/knex.ts';
 import { createQueryRecorder, type QueryRecorder } from '../../app/observe/queries.ts';
@@ -22,6 +24,11 @@ export interface ObservedLibrary {
   listen: (options: { tracker: ContextTracker; queries: QueryRecorder; findCaller: FindCaller }) => {
     close(): void;
   };
+}
+
+/** Listens to a driver. */
+export function recording<Q extends Traced>(driver: Driver<Q>): ObservedLibrary['listen'] {
+  return (options) => observeDriver(driver, options);
 }
 
 export function observeRequests(...library: readonly ObservedLibrary[]): ObservedRequests {
@@ -52,10 +59,10 @@ export function observeRequests(...library: readonly ObservedLibrary[]): Observe
   };
 }
 
-/** Below a Knex that records, a driver is silent, so that each statement is recorded once; below one that does not, it records. */
+/** A driver records each statement once: for a Knex that is observed with the name of its instance, else too. */
 export async function expectOnceBelow(requests: ObservedRequests, knex: Knex, system: string): Promise<void> {
   const placeholder = system === 'postgresql' ? ['$1', '$2'] : ['?', '?'];
-  const observation = observeKnex(knex, requests);
+  const observation = observeKnex(knex, { ...requests, instance: 'main' });
   try {
     const seen = await requests.observed(async () => {
       await knex('things').where('id', 1).first();
@@ -70,7 +77,7 @@ export async function expectOnceBelow(requests: ObservedRequests, knex: Knex, sy
       'select 1',
     ]);
     expect(seen.map((fact) => `${fact.system ?? ''} ${fact.instance}`)).to.deep.equal(
-      seen.map(() => `${system} default`),
+      seen.map(() => `${system} main`),
     );
     observation.close();
     const below = await requests.observed(async () => {

@@ -42,7 +42,7 @@ export function layer(given: Partial<Layer>): Layer {
 
 export function query(given: Partial<Query>): Query {
   return {
-    sql: 'select "id", "name" from "users" where "id" = $1', bindings: [1907], method: 'select', startMs: 11, durationMs: 3.4,
+    sql: 'select "id", "name" from "users" where "id" = $1', bindings: [1907], startMs: 11, durationMs: 3.4,
     rows: 1, connection: '__knexUid7', transaction: null, waitMs: 0.2, error: null, caller: 'src/auth/require-user.ts:19',
     instance: 'default', ...given,
   }; // prettier-ignore
@@ -169,7 +169,7 @@ export function addBusyPage(context: Context): void {
     context.add('log', log({ level: 'debug', channel: 'knex', message: `product ${311 + i * 7} fetched`, atMs: 33.4 + i * 5.7, caller: 'src/orders/order-view.ts:42' })); // prettier-ignore
   context.add('log', log({ level: 'warn', channel: 'tax', message: 'rates.tax.example answered after 148 ms, budget is 80 ms', context: { attempt: 1, budgetMs: 80, tookMs: 148.6 }, atMs: 284.9, caller: 'src/tax/client.ts:27' })); // prettier-ignore
   context.add('log', log({ level: 'error', channel: 'console.error', message: 'TypeError: no such thing', context: { class: 'TypeError', stack: 'TypeError: no such thing\n    at a (src/a.ts:1:2)' }, atMs: 293.5 })); // prettier-ignore
-  context.add('query', query({ sql: 'update "orders" set "viewed_at" = now() where "id" = $1', bindings: [4712], method: 'update', startMs: 314, durationMs: 4.6, caller: 'src/orders/viewed.ts:12' })); // prettier-ignore
+  context.add('query', query({ sql: 'update "orders" set "viewed_at" = now() where "id" = $1', bindings: [4712], startMs: 314, durationMs: 4.6, caller: 'src/orders/viewed.ts:12' })); // prettier-ignore
   context.add('dump', { value: { id: 4712, lines: [{ sku: 'K-1', quantity: 2 }] }, label: 'order', type: 'object', caller: 'src/orders/order-view.ts:50', atMs: 200 }); // prettier-ignore
   context.add('dump', {
     value: 'plain text\nof two lines',

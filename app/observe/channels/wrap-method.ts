@@ -99,6 +99,21 @@ export function wrapMethod(
   };
 }
 
+/** Replaces a method until it is undone, unless somebody else has replaced it since; an inherited one is inherited again. */
+export function replaceMethod<T extends object, K extends keyof T>(
+  target: T,
+  name: K,
+  method: T[K],
+): () => void {
+  const own = Object.getOwnPropertyDescriptor(target, name);
+  Object.defineProperty(target, name, { value: method, writable: true, configurable: true });
+  return () => {
+    if (target[name] !== method) return;
+    if (own === undefined) Reflect.deleteProperty(target, name);
+    else Object.defineProperty(target, name, own);
+  };
+}
+
 /** Undoes all; null if one of them is missing, and nothing stays wrapped. */
 export function allOf(...undo: readonly ((() => void) | null)[]): (() => void) | null {
   const done = undo.filter((one) => one !== null);

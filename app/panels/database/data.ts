@@ -8,7 +8,7 @@ type QueryFact = Facts['query'];
 
 export interface DatabaseQuery extends Omit<
   QueryFact,
-  'system' | 'label' | 'sql' | 'bindings' | 'types' | 'method' | 'path'
+  'system' | 'label' | 'sql' | 'bindings' | 'types' | 'path'
 > {
   /** Index in `statements`. */
   statement: number;

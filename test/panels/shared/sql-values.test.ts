@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
 import { observeKnex } from '../../../app/observe/knex.ts';
+import { createQueryRecorder } from '../../../app/observe/queries.ts';
 import { sqlLines } from '../../../app/panels/shared/sql-lines.ts';
 import { type Binding, valuesInPlace } from '../../../app/panels/shared/sql-values.ts';
 import { Context, ContextTracker } from '../../../app/profiler/context.ts';
@@ -106,7 +107,7 @@ describe('a statement that is run again', () => {
     await knex.raw(
       'create table kinds (t text, n numeric, d timestamptz, j jsonb, a text[], i bigint, b boolean)',
     );
-    observation = observeKnex(knex, { tracker });
+    observation = observeKnex(knex, { tracker, queries: createQueryRecorder({ tracker }) });
   });
   after(async () => {
     observation?.close();
