@@ -29,6 +29,8 @@ const INNOCENT = new Set([
 const INNOCENT_BEFORE_KEY = new Set([
   'primary', 'foreign', 'public', 'sort', 'cache', 'partition', 'row', 'group', 'object', 'routing', 'idempotency', 'translation', 'message',
   'composite', 'unique', 'index', 'range', 'map', 'dedup', 'lookup', 'query', 'natural', 'surrogate', 'react', 'job', 'redis', 'i18n',
+  'order', 'filter', 'column', 'tab', 'label', 'issue', 'project', 'facet', 'field', 'menu', 'node', 'item', 'list', 'view', 'page', 'setting',
+  'config', 'feature', 'flag', 'event', 'metric', 'locale', 'slot', 'section', 'category', 'entity', 'record', 'document', 'template', 'theme',
   'websocket', 'duplicate', 'parent', 'meta', 'arrow', 'shift', 'ctrl', 'alt', 'storage', 'no', 'any', 'each', 'by', 'on', 'for',
 ]); // prettier-ignore
 /** `keyId`, `key_type`: a property of a key. */
@@ -37,6 +39,19 @@ const INNOCENT_AFTER_KEY = new Set([
   'values', 'index', 'algorithm', 'version', 'result', 'results', 'board', 'frame', 'word', 'words', 'column', 'columns', 'field', 'fields',
   'constraint', 'violation', 'ops', 'vault',
 ]); // prettier-ignore
+/** `promptTokens`: a count of what a language model read. */
+const INNOCENT_BEFORE_TOKENS = new Set([
+  'prompt',
+  'completion',
+  'input',
+  'output',
+  'total',
+  'max',
+  'min',
+  'num',
+  'cached',
+  'reasoning',
+]);
 /** Names of secrets as often as of harmless things: only a value that looks random is masked below a name that ends with one. */
 const AMBIGUOUS = new Set([
   'key', 'keys', 'code', 'session', 'ticket', 'private', 'license', 'licence', 'assertion', 'seed', 'webhook', 'invite', 'pat',
@@ -103,7 +118,7 @@ export function createNameRule(extra: readonly string[]): NameRule {
     if (PUBLIC_NAMES.has(joined)) return 'innocent';
     const isSecret = parts.some(
       (word, at) =>
-        secretWords.has(word) ||
+        (secretWords.has(word) && !(word === 'tokens' && INNOCENT_BEFORE_TOKENS.has(parts[at - 1] ?? ''))) ||
         (SECRET_BEGINNING.test(word) && !INNOCENT.has(word)) ||
         isSecretKey(parts, at),
     );

@@ -73,6 +73,11 @@ function isExcerpt(path: Pass['path']): boolean {
   return path[1] === 'exception' && path[at - 2] === 'frames';
 }
 
+/** Whether the pass is at the text of a statement. */
+export function isStatement({ path }: Pass): boolean {
+  return path.at(-1) === 'sql';
+}
+
 /** A list or an object with each member replaced; itself if none changes. `replace` is called at the member's place. */
 function mapMembers(
   value: Fields | unknown[],

@@ -13,7 +13,7 @@ import { createNameRule } from './redact-names.ts';
 import { learn, maskByName } from './redact-rules.ts';
 import { maskShapes } from './redact-shapes.ts';
 import { maskPairs } from './redact-text.ts';
-import { createTreeWalk, mapTexts, type MaskedValue, note, type Pass } from './redact-tree.ts';
+import { createTreeWalk, isStatement, mapTexts, type MaskedValue, note, type Pass } from './redact-tree.ts';
 import { createEndMask, createValueMask, type Spellings, spellingsOfAll } from './redact-values.ts';
 
 export { isMasked, MASK_PATTERN, MASKED, withoutNumbers } from './redact-marks.ts';
@@ -45,6 +45,8 @@ export interface RedactorOptions {
 
 /** Longest string of a profile; the rest is replaced by a note of its length. */
 const LONGEST_STRING = 65_536;
+const WORD = /^[A-Za-z_]+$/;
+const SQL_TEXT = /'(?:[^']|'')*(?:'|$)/g;
 /** No rule finds anything in a shorter text. */
 const SHORTEST_FIND = 5;
 /** Texts and keys that have nothing to mask: most repeat from request to request. */
@@ -143,12 +145,20 @@ export function createRedactor({
     const walked = walk(value, pass);
     // Nothing was masked, so no text has a mark to print, or a learned value to look for.
     if (pass.learned.size === 0 && !pass.marks.areUsed()) return walked as T;
-    const given = spellingsOfAll(pass.learned);
-    const maskGiven = createValueMask(presentIn(pass.texts, given));
-    const maskGivenEnd = createEndMask(given);
-    const mask = (text: string): string => maskGivenEnd(maskGiven(text, mark), mark);
+    const maskOf = (learned: Iterable<readonly [string, string]>): ((text: string) => string) => {
+      const given = spellingsOfAll(learned);
+      if (given.size === 0) return (text) => text;
+      const maskGiven = createValueMask(presentIn(pass.texts, given));
+      const maskGivenEnd = createEndMask(given);
+      return (text) => maskEverywhere(text, (plain) => maskGivenEnd(maskGiven(plain, mark), mark));
+    };
+    const mask = maskOf(pass.learned);
+    // Outside of quotes, a word in a statement is the name of something, whatever a parameter said (`?sortToken=created_at`).
+    const others = [...pass.learned].filter(([learned]) => !WORD.test(learned));
+    const maskNames = others.length === pass.learned.size ? mask : maskOf(others);
+    const maskStatement = (sql: string): string => maskNames(sql).replace(SQL_TEXT, mask);
     return mapTexts(walked, pass, (text) => {
-      const masked = given.size === 0 ? text : maskEverywhere(text, mask);
+      const masked = isStatement(pass) ? maskStatement(text) : mask(text);
       if (masked !== text) note(pass, 'given as secret');
       return print(masked);
     }) as T;

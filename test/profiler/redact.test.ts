@@ -72,6 +72,30 @@ describe('masking', () => {
     });
   }
 
+  for (const name of ['orderKey', 'filterKey', 'columnKey', 'tabKey', 'labelKey', 'issueKey', 'promptTokens'])
+    it(`takes ${name} for the name of something`, () => {
+      const url = `/?${name}=created_at`;
+      expect(redactor.tree({ url }).value).to.deep.equal({ url });
+    });
+
+  it('leaves names in a statement readable, though a parameter was named like a secret, and masks its texts', () => {
+    const sql = `select created_at from orders where a = 'created_at' and b = 'hunter2222' order by created_at`;
+    const query = { sortToken: 'created_at', password: 'hunter2222', nextToken: 'PLATFORM_1234' };
+    expect(redactor.tree({ query, facts: [{ sql }], message: 'by created_at' }).value).to.deep.equal({
+      query: {
+        sortToken: '[masked 1, string]',
+        password: '[masked 2, string]',
+        nextToken: '[masked 3, string]',
+      },
+      facts: [
+        {
+          sql: `select created_at from orders where a = '[masked 1, string]' and b = '[masked 2, string]' order by created_at`,
+        },
+      ],
+      message: 'by [masked 1, string]',
+    });
+  });
+
   const spellings: [string, string][] = [
     ['plain', SECRET],
     ['percent-encoded', encodeURIComponent(SECRET)],
