@@ -1,6 +1,7 @@
 /** Child processes -> facts `process`: those of Node's channel `child_process`, and the synchronous ones of channels/child-process.ts. */
 import type { ChildProcess } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
+import { commandSecrets } from '../profiler/redact-commands.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { type RanSync, syncProcessChannel } from './channels/child-process.ts';
 import { createCallRecorder } from './observe-calls.ts';
@@ -35,12 +36,23 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? truncateText(value, TEXT_LENGTH) : String(value).slice(0, TEXT_LENGTH);
 }
 
-function argsOf(values: unknown): ProcessFact['args'] {
+/** A password becomes an argument of its own, with a name to mask it by. */
+function argsOf(program: unknown, values: unknown): ProcessFact['args'] {
   if (!Array.isArray(values)) return [];
-  return values.slice(0, MOST_ARGS).map((value: unknown, index) => {
+  const texts = values.slice(0, MOST_ARGS).map(textOf);
+  const secrets = new Map(
+    commandSecrets(String(program), texts).map(({ index, from }) => [index, from] as const),
+  );
+  return texts.flatMap((value, index) => {
+    const from = secrets.get(index);
+    if (from !== undefined)
+      return [
+        ...(from === 0 ? [] : [{ name: null, value: value.slice(0, from) }]),
+        { name: 'password', value: value.slice(from) },
+      ];
     const before: unknown = values[index - 1];
     const isValue = typeof before === 'string' && /^--?[a-z][\w-]*$/i.test(before);
-    return { name: isValue ? before : null, value: textOf(value) };
+    return [{ name: isValue ? before : null, value }];
   });
 }
 
@@ -49,7 +61,7 @@ function commandOf(file: unknown, args: readonly unknown[]): Pick<ProcessFact, '
   const isShell = typeof file === 'string' && /(?:^|[\\/])(?:sh|bash|cmd\.exe)$/i.test(file);
   const at = args.findIndex((arg) => arg === '-c' || arg === '/c');
   if (isShell && at !== -1 && args.length === at + 2) return { command: textOf(args[at + 1]), args: [] };
-  return { command: textOf(file), args: argsOf(args) };
+  return { command: textOf(file), args: argsOf(file, args) };
 }
 
 /** execSync and execFileSync throw if the program fails, and return what it printed. */

@@ -4,6 +4,7 @@
  * time linear in the length of the text.
  */
 import { holdsMark } from './redact-marks.ts';
+import { maskCommands } from './redact-commands.ts';
 import { readQuoted, rewrite } from './redact-quoted.ts';
 import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
@@ -61,7 +62,7 @@ function maskRows(text: string, { isSecretName, hide }: TextMasking): string {
 }
 
 const NAME_BEFORE_BLANK =
-  /(?<![\w-])(-{0,2})([A-Za-z][\w.-]{2,60})(?:\s{1,5}(?:is|was|to|by|with|of)(?=\s)\s{1,5}|\s{1,5}|\s{0,5}\(\s{0,5}(?=\\{0,16}["'`]))(?!$)/gi;
+  /(?<![\w-])(-{0,2})([A-Za-z][\w.-]{2,60})(?:\s{1,5}(?:is|was|to|by|with|of):?(?=\s)\s{1,5}|\s{1,5}|\s{0,5}\(\s{0,5}(?=\\{0,16}["'`]))(?!$)/gi;
 const BARE_VALUE = /[^\s,;&"'`<>()[\]{}|]{1,1000}/y;
 /** In a statement, a literal after a name is its value; in prose (`token 'a' not found`) it may be anything. */
 const STATEMENT = /\b(?:alter|create|set)\s/i;
@@ -118,7 +119,25 @@ function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
   });
 }
 
+/** A name and its value with nothing but markup between them: `<td>Password</td><td>…</td>`, `Password: <b>…</b>`. */
+const IN_MARKUP =
+  /([A-Za-z][\w.-]{2,60})\s{0,5}:?\s{0,5}((?:<\/?[A-Za-z][^<>]{0,200}>[\s:]{0,20}){1,6})([^\s<>&]{1,200})/g;
+const SHORTEST_IN_MARKUP = 6;
+
+function maskMarkup(text: string, { isSecretName, hide }: TextMasking): string {
+  return rewrite(text, IN_MARKUP, (match, replace) => {
+    const [whole, name = '', , value = ''] = match;
+    // The value may be the next name.
+    IN_MARKUP.lastIndex = match.index + whole.length - value.length;
+    if (!isSecretName(name) || holdsMark(value) || NO_VALUE.test(value)) return;
+    if (value.length < SHORTEST_IN_MARKUP || !/\d/.test(value)) return;
+    const end = match.index + whole.length;
+    replace(end - value.length, end, hide(name, value));
+  });
+}
+
 export function maskPhrases(text: string, masking: TextMasking): string {
-  const result = maskListed(text.includes('(') ? maskRows(text, masking) : text, masking);
-  return maskAfterBlanks(result, masking);
+  const rows = maskListed(text.includes('(') ? maskRows(text, masking) : text, masking);
+  const shown = text.includes('<') ? maskMarkup(rows, masking) : rows;
+  return maskAfterBlanks(maskCommands(shown, masking), masking);
 }

@@ -5,6 +5,7 @@
 import { types } from 'node:util';
 import { truncateText, toPlain } from './plain.ts';
 import type { Json } from './json.ts';
+import { argumentsOf, keyOf } from './redis-arguments.ts';
 import { field, isError, isObject, makerOf } from './safe-read.ts';
 
 const LONGEST_MESSAGE = 8192;
@@ -80,6 +81,15 @@ function restOf(name: string, held: unknown): unknown {
   }
 }
 
+/** The command that an error of ioredis quotes, with names to mask its arguments by. */
+function asCommand(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || types.isProxy(value)) return value;
+  const [name, args] = [field(value, 'name'), field(value, 'args')];
+  if (typeof name !== 'string' || !Array.isArray(args) || types.isProxy(args)) return value;
+  const command = name.toUpperCase();
+  return { name, key: keyOf(command, args), args: argumentsOf(command, args) };
+}
+
 /** Own properties as plain data, without those recorded separately; getters are named, not called. */
 export function propertiesOf(value: object): Record<string, Json> {
   const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
@@ -90,7 +100,10 @@ export function propertiesOf(value: object): Record<string, Json> {
     for (const name of names) {
       const descriptor = Object.getOwnPropertyDescriptor(value, name);
       if (descriptor === undefined) continue;
-      const held = 'value' in descriptor ? restOf(name, descriptor.value) : '[getter]';
+      const held =
+        'value' in descriptor
+          ? restOf(name, name === 'command' ? asCommand(descriptor.value) : descriptor.value)
+          : '[getter]';
       if (held !== undefined) own[name] = held;
     }
   } catch {

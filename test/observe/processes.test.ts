@@ -2,6 +2,7 @@ import childProcess, { execFile, execSync, spawn, spawnSync } from 'node:child_p
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { createRedactor } from '../../app/profiler/redact.ts';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { childProcessPatch } from '../../app/observe/channels/child-process.ts';
 import { observeProcesses } from '../../app/observe/processes.ts';
@@ -66,6 +67,26 @@ describe('child processes as they are observed', () => {
       ['exit 5', 5, true],
     ]);
     for (const { caller } of facts) expect(caller).to.match(HERE);
+  });
+
+  it('gives a password among the arguments a name to mask it by', async () => {
+    const facts = await observed(() => {
+      spawnSync('/no/such/mysql', ['-u', 'bob', '-pS3cretS3cret', 'shop']);
+      spawnSync('/no/such/curl', ['-u', 'bob:S3cretS3cret', 'http://127.0.0.1:1']);
+      spawnSync('/no/such/docker', ['run', '-p', '80:80', 'web']);
+    });
+    const named = facts.map(({ args }) => args.filter(({ name }) => name === 'password'));
+    const secret = [{ name: 'password', value: 'S3cretS3cret' }];
+    expect(named).to.deep.equal([secret, secret, []]);
+    expect(facts[0]?.args.map(({ value }) => value)).to.deep.equal([
+      '-u',
+      'bob',
+      '-p',
+      'S3cretS3cret',
+      'shop',
+    ]);
+    const kept = createRedactor().tree({ facts, message: 'it was S3cretS3cret' }).value;
+    expect(JSON.stringify(kept)).to.not.contain('S3cretS3cret');
   });
 
   it('records what could not be started, and leaves the error to the application', async () => {
