@@ -9,6 +9,8 @@ import { until } from './waiting.ts';
 export interface RecordingHost {
   url: string;
   profiler: Profiler;
+  /** Bodies that `POST /orders` got, as JSON. */
+  bodies: string[];
   /** Sends a request; resolves with its token once it is recorded. */
   send(path: string, init?: RequestInit): Promise<string>;
   close(): Promise<void>;
@@ -44,7 +46,11 @@ export async function startRecordingHost(options: ProfilerOptions = {}, port = 0
   app.get('/busy', function busy(_req, res) {
     res.json(pbkdf2Sync('a', 'b', 200_000, 64, 'sha512').length);
   });
-  app.post('/orders', (req, res) => void res.status(201).json({ got: req.body as unknown }));
+  const bodies: string[] = [];
+  app.post('/orders', (req, res) => {
+    bodies.push(JSON.stringify(req.body));
+    res.status(201).json({ got: req.body as unknown });
+  });
   app.use(profiler.errors);
   const server = app.listen(port, '127.0.0.1');
   await once(server, 'listening');
@@ -52,6 +58,7 @@ export async function startRecordingHost(options: ProfilerOptions = {}, port = 0
   return {
     url,
     profiler,
+    bodies,
     async send(path, init) {
       const response = await fetch(`${url}${path}`, init);
       await response.text();

@@ -5,9 +5,10 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { compareMarkdown } from './compare-markdown.ts';
-import { createCompareModel } from './compare-model.ts';
+import { createCompareModel, repetitionOf } from './compare-model.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { type CompareQuery, readCompareQuery } from './compare-query.ts';
+import { cpuFormOf } from './cpu-form.ts';
 import { isFilterError } from './filters.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { jsonForm } from './json-form.ts';
@@ -27,7 +28,7 @@ interface Read {
 export function createCompareController(
   services: PageServices,
 ): Record<'compare' | 'compareJson' | 'compareMarkdown', PageAction> {
-  const { profiles, panels, forms, renderPage, foot, retention, replay = 'safe' } = services;
+  const { profiles, panels, cpu, forms, renderPage, foot, retention, replay = 'safe' } = services;
   const respond = createRespond(services);
 
   const queryOf = ({ query }: PageRequest): CompareQuery => readCompareQuery(query);
@@ -115,6 +116,7 @@ export function createCompareController(
         comparison,
         all: query.all,
         selected: query.boxes,
+        canSample: cpuFormOf(a.profile, cpu) !== null,
         csrf,
         foot,
       });
@@ -134,7 +136,11 @@ export function createCompareController(
     async compareMarkdown(page) {
       const { a, b } = await readPair(page);
       const comparison = compareProfiles(a, b, panels);
-      respond(page, { type: MARKDOWN_TYPE, body: compareMarkdown(a.profile, b.profile, comparison) });
+      const repeated = repetitionOf(a, b)?.by ?? null;
+      respond(page, {
+        type: MARKDOWN_TYPE,
+        body: compareMarkdown(a.profile, b.profile, { comparison, repeated }),
+      });
     },
   };
 }

@@ -2,7 +2,15 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { blocks, code, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { Comparison, FigureRow, ValueRow, WorkRow, WorkSection } from './compare-profiles.ts';
+import {
+  type Comparison,
+  type FigureRow,
+  type FindingChange,
+  findingChanges,
+  type ValueRow,
+  type WorkRow,
+  type WorkSection,
+} from './compare-profiles.ts';
 import { summarizeComparison } from './compare-summary.ts';
 
 const { bytesText, count, durationText, timestampText } = numberHelpers;
@@ -48,22 +56,25 @@ function sectionOf({ title, onlyA, onlyB, both, rows }: WorkSection): string {
   ]);
 }
 
-function findingsOf({ gained, lost, stayed }: Comparison['findings']): string {
-  const lines = [
-    ...gained.map((finding) => ({ in: 'only B', finding })),
-    ...lost.map((finding) => ({ in: 'only A', finding })),
-    ...stayed.map((finding) => ({ in: 'both', finding })),
-  ].map(({ in: where, finding }) => `- ${where}: ${prose(`${finding.label}: ${finding.sentence}`)}`);
+function findingsOf(changes: readonly FindingChange[]): string {
+  const lines = changes.flatMap(({ word, findings }) =>
+    findings.map(({ label, sentence }) => `- ${word}: ${prose(`${label}: ${sentence}`)}`),
+  );
   return lines.length === 0 ? '' : blocks([heading(3, 'Findings'), lines.join('\n')]);
 }
 
-export function compareMarkdown(a: Profile, b: Profile, comparison: Comparison): string {
+/** `repeated`: which of the two is the other one, sent again. */
+export function compareMarkdown(
+  a: Profile,
+  b: Profile,
+  { comparison, repeated }: { comparison: Comparison; repeated: 'A' | 'B' | null },
+): string {
   const { figures, work: sections, values, valuesAlike, findings } = comparison;
   const text = blocks([
     heading(2, 'Two requests compared'),
     `${requestLine('A', a)}\n${requestLine('B', b)}`,
     prose(summarizeComparison(a, b, figures)),
-    findingsOf(findings),
+    findingsOf(findingChanges(findings, repeated)),
     heading(3, 'Figures'),
     table<FigureRow>(
       [

@@ -3,7 +3,13 @@ import type { Profile } from '../../profiler/profile.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { urls } from '../../urls.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import type { Comparison, FigureRow, WorkSection } from './compare-profiles.ts';
+import {
+  type Comparison,
+  type FigureRow,
+  type FindingChange,
+  findingChanges,
+  type WorkSection,
+} from './compare-profiles.ts';
 import { NEWEST } from './compare-query.ts';
 import { type ReplayMark, replayMarkOf } from './replay-profile.ts';
 import { summarizeComparison } from './compare-summary.ts';
@@ -32,7 +38,21 @@ function shownSections(sections: readonly WorkSection[], all: boolean) {
   });
 }
 
-function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { by: 'A' | 'B' }) | null {
+/** Labels of a group that the headline names. */
+const MOST_LABELS = 3;
+
+/** `Gone: N+1. Still there: slow query.` */
+function verdictOf(changes: readonly FindingChange[]): string {
+  const parts = changes.flatMap(({ word, findings }) => {
+    const labels = [...new Set(findings.map(({ label }) => label))];
+    if (labels.length === 0) return [];
+    const more = labels.length > MOST_LABELS ? ` and ${labels.length - MOST_LABELS} more` : '';
+    return [`${word}: ${labels.slice(0, MOST_LABELS).join(', ')}${more}`];
+  });
+  return parts.length === 0 ? 'Requested again: no findings before or after' : parts.toReversed().join('. ');
+}
+
+export function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { by: 'A' | 'B' }) | null {
   for (const [by, one, other] of [
     ['B', b, a],
     ['A', a, b],
@@ -50,6 +70,7 @@ export function createCompareModel(options: {
   all: boolean;
   /** Requests that were selected in a list. */
   selected: number;
+  canSample: boolean;
   csrf: string | null;
   foot: readonly string[];
 }) {
@@ -65,7 +86,12 @@ export function createCompareModel(options: {
   const sides = [side('A', a), side('B', b)];
   const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
   const shown = comparison.values.slice(0, MOST_ROWS);
+  const repeated = repetitionOf(options.a, options.b);
+  const changes = findingChanges(comparison.findings, repeated?.by ?? null);
   return {
+    headline: repeated === null ? 'Compare two profiles' : verdictOf(changes),
+    /** What became of each finding. */
+    changes,
     title: `${a.token} and ${b.token} compared`,
     sides,
     summary: summarizeComparison(a, b, comparison.figures),
@@ -80,7 +106,9 @@ export function createCompareModel(options: {
     valuesMore: comparison.values.length - shown.length,
     comparison,
     /** Set if one of them is the other, sent again. */
-    repeated: repetitionOf(options.a, options.b),
+    repeated,
+    /** The one that was sent again can be sampled. */
+    canSample: options.canSample,
     /** Signature of the form that sends the first request once more; null: nothing is sent again. */
     csrf,
     /** Unchanged rows are shown too. */

@@ -199,6 +199,36 @@ function keyOfFinding({ label, panel, place, sentence }: Finding): string {
   return JSON.stringify([label, panel, place ?? sentence.replace(/\d+(?:\.\d+)?/g, '#')]);
 }
 
+/** A group of findings, and what became of them: of two requests, or of one that was sent again. */
+export interface FindingChange {
+  word: 'Gone' | 'Still there' | 'New' | 'only in A' | 'only in B' | 'in both';
+  findings: readonly Finding[];
+  /** Which of the two has them. */
+  side: 'a' | 'b';
+}
+
+/** `repeated`: which of the two is the other one, sent again; null: neither. The gone ones come first, if it was sent again. */
+export function findingChanges(
+  { gained, lost, stayed }: Comparison['findings'],
+  repeated: 'A' | 'B' | null,
+): FindingChange[] {
+  const onlyA = { findings: lost, side: 'a' as const };
+  const onlyB = { findings: gained, side: 'b' as const };
+  const both = { findings: stayed, side: 'b' as const };
+  if (repeated === null)
+    return [
+      { word: 'only in B', ...onlyB },
+      { word: 'only in A', ...onlyA },
+      { word: 'in both', ...both },
+    ];
+  const [gone, come] = repeated === 'B' ? [onlyA, onlyB] : [onlyB, onlyA];
+  return [
+    { word: 'New', ...come },
+    { word: 'Still there', ...both },
+    { word: 'Gone', ...gone },
+  ];
+}
+
 export function compareProfiles(one: Compared, other: Compared, panels: readonly Panel[]): Comparison {
   const failed = new Set<string>();
   const [a, b] = [one.profile, other.profile];

@@ -108,7 +108,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
         `${before.profile.method} may change something, so it is not sent again. PROFILER_REPLAY=all, or the option replay, allows it.`,
       ]);
     const { replay, status, after } = await replayProfile(services, before, {
-      headers,
+      given: { headers },
       cpu: isForCpu,
       server,
       signal,
@@ -120,7 +120,10 @@ export function createReplayTools(services: PageServices): McpTool[] {
       // A sampled request is slower, so that it says little beside the other.
       isForCpu
         ? cpuText(after, panels)
-        : compareMarkdown(before.profile, after.profile, compareProfiles(before, after, panels)),
+        : compareMarkdown(before.profile, after.profile, {
+            comparison: compareProfiles(before, after, panels),
+            repeated: 'B',
+          }),
     ]);
   }
 

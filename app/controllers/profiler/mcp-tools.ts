@@ -291,7 +291,10 @@ export function createMcpTools(services: PageServices): McpTool[] {
       required: ['a', 'b'],
       async run({ args }) {
         const [a, b] = await Promise.all([read(textOf(args, 'a')), read(textOf(args, 'b'))]);
-        const markdown = compareMarkdown(a.profile, b.profile, compareProfiles(a, b, panels));
+        const markdown = compareMarkdown(a.profile, b.profile, {
+          comparison: compareProfiles(a, b, panels),
+          repeated: null,
+        });
         return cutMarkdown(markdown, longestOf(args), HOW_TO_GET_MORE);
       },
     },

@@ -113,6 +113,8 @@ export function createProfileModel(options: {
     title: titleOf(profile, panel),
     /** A form that sends the request again makes sense. */
     canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
+    /** The CPU can be sampled meanwhile. */
+    canSample: options.cpuForm !== null,
     /** Token of the request that it repeats. */
     repeats: replayMarkOf(amendments)?.of ?? null,
     /** Null if there are too few. */

@@ -1,13 +1,22 @@
 /**
- * "Request again": GET and HEAD at once, other methods after a page that asks, then the comparison of both profiles. Sent to the
- * server that serves the page, never to another host.
+ * "Request again": GET and HEAD at once; other methods, and requests with masked values, after a page that asks. Then the comparison of
+ * both profiles, or the CPU profile. Sent to the server that serves the page, never to another host.
  */
 import { createError, isHindsightError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
+import { cpuFormOf } from './cpu-form.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { replayProfile } from './replay-profile.ts';
-import { isSafe, prepareReplay, type Replay, serverUrl } from './replay-request.ts';
+import {
+  type GivenValues,
+  isSafe,
+  maskedValues,
+  prepareReplay,
+  type Replay,
+  serverUrl,
+} from './replay-request.ts';
 import { requireFormProfile } from './require-profile.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
@@ -21,8 +30,21 @@ function signalOf({ res }: PageRequest): AbortSignal {
   return gone.signal;
 }
 
+/** `value-1` …: masked values of address and body in their order; `header-cookie` …: headers. An empty header is not sent. */
+function givenValues(form: URLSearchParams, profile: Profile): GivenValues {
+  const values = new Map<string, string>();
+  maskedValues(profile).forEach(({ mark }, index) => {
+    const value = form.get(`value-${index + 1}`);
+    if (value !== null) values.set(mark, value);
+  });
+  const headers: Record<string, string> = {};
+  for (const [name, value] of form)
+    if (name.startsWith('header-') && value !== '') headers[name.slice('header-'.length)] = value;
+  return { headers, values };
+}
+
 export function createReplayController(services: PageServices): { replay: PageAction } {
-  const { forms, renderPage, foot, replay: allowed = 'safe' } = services;
+  const { forms, renderPage, foot, cpu, replay: allowed = 'safe' } = services;
   const respond = createRespond(services);
   const action = createSignedAction(services);
 
@@ -30,13 +52,14 @@ export function createReplayController(services: PageServices): { replay: PageAc
   async function show(
     page: PageRequest,
     { profile }: FoundProfile,
-    state: { replay: Replay } | { problem: string },
+    state: { replay: Replay; cpu: boolean } | { problem: string },
   ): Promise<'responded'> {
     const csrf = await forms.sign();
     const model = {
       title: 'Request again',
       profile,
       replay: null,
+      cpu: false,
       problem: null,
       ...state,
       csrf,
@@ -51,14 +74,30 @@ export function createReplayController(services: PageServices): { replay: PageAc
     if (allowed === 'off')
       throw createError('BAD_REQUEST', ['PROFILER_REPLAY is off, so no request is sent again.']);
     const before = await requireFormProfile(services, form);
+    const forCpu = form.get('cpu') === 'yes' && cpuFormOf(before.profile, cpu) !== null;
     try {
-      if (!isSafe(before.profile) && form.get('sure') !== 'yes')
-        return await show(page, before, { replay: prepareReplay(before.profile, {}) });
+      const given = givenValues(form, before.profile);
+      const prepared = prepareReplay(before.profile, given);
+      const isSure = form.get('sure') === 'yes';
+      const asks = form.get('ask') === 'yes' || !isSafe(before.profile);
+      if (prepared.missing.length > 0 || (asks && !isSure))
+        return await show(page, before, { replay: prepared, cpu: forCpu });
       const server = serverUrl(page.req);
-      const { status, after } = await replayProfile(services, before, { server, signal: signalOf(page) });
+      if (forCpu) cpu?.arm(before.profile);
+      const { status, after } = await replayProfile(services, before, {
+        given,
+        cpu: forCpu,
+        server,
+        signal: signalOf(page),
+      });
       if (after === null)
         return await show(page, before, { problem: `The response was ${status}. It was not recorded.` });
-      redirect(respond, page, urls.compare({ a: before.profile.token, b: after.profile.token }), 303);
+      const { token } = after.profile;
+      // A sampled request is slower, so a comparison says little.
+      const target = forCpu
+        ? urls.profile(token, 'cpu')
+        : urls.compare({ a: before.profile.token, b: token });
+      redirect(respond, page, target, 303);
       return 'responded';
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST') throw error;

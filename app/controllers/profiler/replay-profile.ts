@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { PageServices } from './page-services.ts';
-import { prepareReplay, type Replay, sendReplay } from './replay-request.ts';
+import { type GivenValues, prepareReplay, type Replay, sendReplay } from './replay-request.ts';
 
 /** Milliseconds that the profile of the new request is waited for. */
 const RECORDED_WITHIN_MS = 5000;
@@ -48,18 +48,22 @@ export async function replayProfile(
   { profiles }: Pick<PageServices, 'profiles'>,
   { profile }: FoundProfile,
   options: {
-    headers?: Readonly<Record<string, unknown>>;
+    given?: GivenValues;
     cpu?: boolean;
     server: string | null;
     signal: AbortSignal;
   },
 ): Promise<ReplayedProfile> {
-  const { headers = {}, cpu = false, server, signal } = options;
+  const { given, cpu = false, server, signal } = options;
   if (server === null)
     throw createError('BAD_REQUEST', [
       'The application listens on no TCP port, so nothing can be sent to it.',
     ]);
-  const replay = prepareReplay(profile, headers);
+  const replay = prepareReplay(profile, given);
+  if (replay.missing.length > 0)
+    throw createError('BAD_REQUEST', [
+      'Its address or body has masked values, so it can’t be sent again without them.',
+    ]);
   const { status, token } = await sendReplay(replay, { server, origin: profile.origin, signal, cpu });
   const after = token === null ? null : await readEnded(profiles, token);
   if (after === null) return { replay, status, after };

@@ -1,6 +1,7 @@
 /**
  * A recorded request, sent again to the server that serves the profiler: to the socket's own address, whatever host the request names.
- * Values that were masked are not known any more, and what proxies added is not trusted a second time, so both are left out.
+ * Values that were masked are not known any more: a reader fills them in, and headers without a value are left out. What proxies added is
+ * not trusted a second time.
  */
 import { request as tlsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
@@ -8,7 +9,7 @@ import type { TLSSocket } from 'node:tls';
 import { createError, messageOf } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
-import { isMasked } from '../../profiler/redact.ts';
+import { isMasked, MASK_PATTERN } from '../../profiler/redact.ts';
 import { isProfilerTarget } from '../../urls.ts';
 import { request as plainRequest } from '../../node-http.ts';
 
@@ -26,6 +27,24 @@ export interface Replay {
   body: string | null;
   /** Names of headers whose values were masked. */
   masked: string[];
+  /** Masked values of address and body that were not given; nothing can be sent without them. */
+  missing: MaskedValue[];
+}
+
+/** A value that was masked, and has to be given again. */
+export interface MaskedValue {
+  mark: string;
+  /** What stands before it: the name of a field or parameter. */
+  name: string;
+  place: 'address' | 'body';
+}
+
+/** What a reader filled in. */
+export interface GivenValues {
+  /** Values for headers, such as those that were masked. */
+  headers?: Readonly<Record<string, unknown>>;
+  /** Values of address and body by their mark. */
+  values?: ReadonlyMap<string, string>;
 }
 
 export interface Replayed {
@@ -65,19 +84,68 @@ function bodyOf({ body }: RecordedRequest): string | null {
   if (files.length > 0)
     return refuse('It uploaded files, which are not recorded, so it can’t be sent again.');
   if (text === null || truncated) return refuse('Its body was truncated, so it can’t be sent again.');
-  if (isMasked(text)) return refuse('Its body has masked values, so it can’t be sent again.');
   return text;
 }
 
-/** `given`: values for headers, such as those that were masked. Throws BAD_REQUEST if the request can't be sent again. */
-export function prepareReplay(profile: Profile, given: Readonly<Record<string, unknown>>): Replay {
+/** The name in front of a mark: `password=…`, `"password":"…`. */
+const NAME_BEFORE = /([\p{L}\p{N}_.[\]-]{1,60})"?\s*[=:]\s*"?[^"&=:]*$/u;
+const NAME_REACH = 200;
+
+/** Each mark of a text once. */
+function maskedIn(text: string, place: MaskedValue['place']): MaskedValue[] {
+  const found = new Map<string, MaskedValue>();
+  for (const { 0: mark, index } of text.matchAll(MASK_PATTERN)) {
+    const before = text.slice(Math.max(0, index - NAME_REACH), index);
+    if (!found.has(mark)) found.set(mark, { mark, name: NAME_BEFORE.exec(before)?.[1] ?? mark, place });
+  }
+  return [...found.values()];
+}
+
+type Encode = (value: string) => string;
+
+function fill(text: string, values: ReadonlyMap<string, string>, encode: Encode): string {
+  return text.replace(MASK_PATTERN, (mark) => {
+    const value = values.get(mark);
+    return value === undefined ? mark : encode(value);
+  });
+}
+
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+
+/** A masked number of a JSON text stands in quotes. */
+function fillJson(text: string, values: ReadonlyMap<string, string>): string {
+  const withNumbers = text.replace(/"(\[masked \d+, number\])"/g, (quoted, mark: string) => {
+    const value = values.get(mark);
+    return value !== undefined && NUMBER.test(value) ? value : quoted;
+  });
+  return fill(withNumbers, values, (value) => JSON.stringify(value).slice(1, -1));
+}
+
+function filledBody(text: string, type: string, values: ReadonlyMap<string, string>): string {
+  if (type.includes('json')) return fillJson(text, values);
+  return fill(text, values, type.includes('x-www-form-urlencoded') ? encodeURIComponent : String);
+}
+
+/** All values of address and body that were masked. */
+export function maskedValues(profile: Profile): MaskedValue[] {
+  return [...maskedIn(profile.url, 'address'), ...maskedIn(bodyOf(recordedOf(profile)) ?? '', 'body')];
+}
+
+/** Throws BAD_REQUEST if the request can't be sent again, whatever is given. */
+export function prepareReplay(
+  profile: Profile,
+  { headers: given = {}, values = new Map() }: GivenValues = {},
+): Replay {
   const { method, url, kind, origin } = profile;
   if (kind !== 'request' || !url.startsWith('/') || isProfilerTarget(url))
     refuse('Only requests to the application itself can be sent again.');
-  if (isMasked(url)) refuse('A part of its address was masked, so it can’t be sent again.');
   const recorded = recordedOf(profile);
-  const body = bodyOf(recorded);
-  const replay: Replay = { method, path: url.replace(/#.*$/s, ''), headers: {}, body, masked: [] };
+  const text = bodyOf(recorded);
+  const type = recorded.headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '';
+  const body = text === null ? null : filledBody(text, type.toLowerCase(), values);
+  const path = fill(url.replace(/#.*$/s, ''), values, encodeURIComponent);
+  const missing = maskedValues(profile).filter(({ mark }) => !values.has(mark));
+  const replay: Replay = { method, path, headers: {}, body, masked: [], missing };
   for (const { name, value } of recorded.headers) {
     const key = name.toLowerCase();
     if (LEFT_OUT.test(key) || !HEADER_NAME.test(key)) continue;

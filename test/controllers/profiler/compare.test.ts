@@ -234,12 +234,12 @@ describe('the comparison of two profiles', () => {
     const plain = await record(reading(1, 20));
     const looped = await record(reading(20, 220));
     const $ = await page(`compare?a=${plain.token}&b=${looped.token}`);
-    expect($('#findings li').first().text()).to.contain('N+1').and.to.contain('new in B');
+    expect($('#findings li').first().text()).to.contain('N+1').and.to.contain('only in B');
     expect($('#findings a').first().attr('href')).to.match(
       new RegExp(`^/_profiler/${looped.token}\\?panel=database&open=`),
     );
     const swapped = await page(($('.actions a').first().attr('href') ?? '').slice(11));
-    expect(swapped('#findings li').first().text()).to.contain('gone in B');
+    expect(swapped('#findings li').first().text()).to.contain('only in A');
     expect(swapped('.card').first().text()).to.contain(looped.token);
   });
 

@@ -154,7 +154,7 @@ describe('the MCP tool replay', () => {
       return token;
     }
     for (const [target, sentence] of [
-      ['/fine?password=secret-value', 'A part of its address was masked'],
+      ['/fine?password=secret-value', 'Its address or body has masked values'],
       ['http://elsewhere.example/fine', 'Only requests to the application itself'],
       ['/_profiler/', 'Only requests to the application itself'],
     ] as const) {

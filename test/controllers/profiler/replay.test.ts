@@ -11,12 +11,17 @@ describe('the button that requests again', () => {
   }
 
   /** Sends the form of a page as a browser without script does. */
-  async function submit({ url }: RecordingHost, $: CheerioAPI): Promise<Response> {
+  async function submit(
+    { url }: RecordingHost,
+    $: CheerioAPI,
+    given: Record<string, string> = {},
+  ): Promise<Response> {
     const form = $('form[action="/_profiler/-/replay"]');
     expect(form.attr('method')).to.equal('post');
     const body = new URLSearchParams();
     for (const field of form.find('input').toArray())
-      body.append($(field).attr('name')!, $(field).attr('value')!);
+      body.append($(field).attr('name')!, $(field).attr('value') ?? '');
+    for (const [name, value] of Object.entries(given)) body.set(name, value);
     return fetch(`${url}/_profiler/-/replay`, {
       method: 'POST',
       redirect: 'manual',
@@ -42,11 +47,10 @@ describe('the button that requests again', () => {
     const location = response.headers.get('location')!;
     const again = /^\/_profiler\/compare\?a=[0-9a-f]{6}&b=([0-9a-f]{6})$/.exec(location)![1]!;
     const $ = await page(host, location);
-    expect($('h1').text()).to.equal('Requested again');
+    expect($('h1').text()).to.equal('Requested again: no findings before or after');
     expect($('main .note.warn').text().replace(/\s+/g, ' ').trim()).to.equal(
       'B was sent without authorization and cookie, because their values were masked when the request was recorded.',
     );
-    expect($('#findings .note, #findings .head').text()).to.include('0 new in B');
     const { profile } = (await host.profiler.profiles.read(again))!;
     expect([profile.method, profile.url]).to.deep.equal(['GET', '/fine?a=1']);
     const repeated = await page(host, `/_profiler/${again}`);
@@ -59,10 +63,72 @@ describe('the button that requests again', () => {
     const host = await start();
     const response = await submit(host, await page(host, `/_profiler/${await host.send('/broken')}`));
     const $ = await page(host, response.headers.get('location')!);
-    expect($('#findings .head').text())
-      .to.include('0 new in B, 0 gone in B')
-      .and.match(/[1-9] in both/);
-    expect($('#findings li').first().text()).to.include('in both').and.include('Thrown: Error');
+    expect($('h1').text()).to.match(/^Still there: .*exception/);
+    // First of all that the page says.
+    expect($('main > section').first().attr('id')).to.equal('findings');
+    expect($('#findings li').first().text()).to.include('Still there').and.include('Thrown: Error');
+    const markdown = await fetch(
+      `${host.url}${response.headers.get('location')!.replace('compare?', 'compare.md?')}`,
+    );
+    expect(await markdown.text()).to.include('- Still there: ');
+  });
+
+  it('asks for the values that were masked, and sends what was filled in', async () => {
+    const host = await start();
+    const body = JSON.stringify({ item: 'pen', password: 'correct horse', pin: { cvv: 123 } });
+    const token = await host.send('/orders?token=abcdefghijklmnop', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer abcdefghijklmnop' },
+      body,
+    });
+    const asked = await submit(host, await page(host, `/_profiler/${token}`));
+    const $ = load(await asked.text());
+    const labels = $('main label')
+      .toArray()
+      .map((label) => $(label).text());
+    expect(labels).to.deep.equal([
+      'token (address)',
+      'password (body)',
+      'cvv (body)',
+      'authorization (header, not sent if empty)',
+    ]);
+    expect(await count(host)).to.equal(1);
+    const given = {
+      'value-1': 'a&b',
+      'value-2': 'say "hi"',
+      'value-3': '456',
+      'header-authorization': 'Bearer x',
+    };
+    const response = await submit(host, $, given);
+    expect(response.status).to.equal(303);
+    expect(host.bodies.at(-1)).to.equal('{"item":"pen","password":"say \\"hi\\"","pin":{"cvv":456}}');
+    const again = /b=([0-9a-f]{6})/.exec(response.headers.get('location')!)![1]!;
+    const compared = await page(host, response.headers.get('location')!);
+    expect(compared('main').text()).to.not.include('was sent without');
+    expect(JSON.stringify(await host.profiler.profiles.read(again))).to.not.include('say \\\\"hi');
+  });
+
+  it('lets the headers that were not sent be filled in afterwards', async () => {
+    const host = await start();
+    const token = await host.send('/fine', { headers: { authorization: 'Bearer abcdefghijklmnop' } });
+    const first = await submit(host, await page(host, `/_profiler/${token}`));
+    const $ = await page(host, first.headers.get('location')!);
+    expect($('button[name=ask]').text()).to.equal('Fill in and request again');
+    const asked = await submit(host, $, { ask: 'yes' });
+    expect(asked.status).to.equal(200);
+    const last = await submit(host, load(await asked.text()), { 'header-authorization': 'Bearer x' });
+    const compared = await page(host, last.headers.get('location')!);
+    expect(compared('main').text()).to.not.include('was sent without');
+  });
+
+  it('takes a CPU profile of the new request, and opens it', async () => {
+    const host = await start();
+    const $ = await page(host, `/_profiler/${await host.send('/fine')}`);
+    expect($('button[name=cpu]').text()).to.equal('…with CPU profile');
+    const response = await submit(host, $, { cpu: 'yes' });
+    expect(response.headers.get('location')).to.match(/^\/_profiler\/[0-9a-f]{6}\?panel=cpu$/);
+    const sampled = await page(host, response.headers.get('location')!);
+    expect(sampled('#flame').length).to.equal(1);
   });
 
   it('asks before it sends what may change something', async () => {
