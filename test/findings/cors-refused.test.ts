@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { corsRefused } from '../../app/findings/cors-refused.ts';
+import { corsRefused } from '../../app/findings/browser.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import express from 'express';
 import { get } from 'node:http';
 import { createProfiler } from '../../app/index.ts';
-import { cutOff as rule } from '../../app/findings/cut-off.ts';
+import { cutOff as rule } from '../../app/findings/process.ts';
 import { createConclude } from '../../app/profiler/conclude.ts';
 import type { ProfileDocument } from '../../app/profiler/profile.ts';
 import { createMemoryStore } from '../support/memory-store.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorThrown } from '../../app/findings/error-thrown.ts';
+import { errorThrown } from '../../app/findings/errors.ts';
 import type { Finding, Profile } from '../../app/index.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { pbkdf2, pbkdf2Sync } from 'node:crypto';
-import { eventLoopBlocked } from '../../app/findings/event-loop-blocked.ts';
+import { eventLoopBlocked } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { RuntimeData } from '../../app/panels/runtime/data.ts';
 import { toLayerRow } from '../../app/panels/shared/layer-rows.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { garbageCollection } from '../../app/findings/garbage-collection.ts';
+import { garbageCollection } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { Knex } from 'knex';
-import { lockWait } from '../../app/findings/lock-wait.ts';
+import { lockWait } from '../../app/findings/transactions.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import { noteLockHolder } from '../../app/observe/lock-holder.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { loggedError } from '../../app/findings/logged-error.ts';
+import { loggedError } from '../../app/findings/errors.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { inLibrary } from '../support/in-library.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { nullComparison } from '../../app/findings/null-comparison.ts';
+import { nullComparison } from '../../app/findings/queries.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import { poolWait } from '../../app/findings/pool-wait.ts';
+import { poolWait } from '../../app/findings/transactions.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';

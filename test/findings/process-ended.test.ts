@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { processEnded } from '../../app/findings/process-ended.ts';
+import { processEnded } from '../../app/findings/process.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { slowCall } from '../../app/findings/slow-call.ts';
+import { slowCall } from '../../app/findings/time.ts';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';

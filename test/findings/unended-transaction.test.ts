@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Knex } from 'knex';
-import { unendedTransaction } from '../../app/findings/unended-transaction.ts';
+import { unendedTransaction } from '../../app/findings/transactions.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unrecordedWait } from '../../app/findings/unrecorded-wait.ts';
+import { unrecordedWait } from '../../app/findings/time.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { besideOf } from '../support/beside.ts';

@@ -4,7 +4,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Finding, Profiler } from '../../app/index.ts';
-import { workAfterResponse } from '../../app/findings/work-after-response.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import { workAfterResponse } from '../../app/findings/responses.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
@@ -80,10 +81,9 @@ describe('finding work-after-response', () => {
 
   it('says what went on after the client had left', () => {
     const queries = [800, 1100, 1200, 1300].map((startMs) => ({ startMs, durationMs: 2, caller: 'a.ts:9' }));
+    const kept = { request: {}, database: { queries, statements: [] } } as unknown as Pick<Kept, 'request'>;
     const head = { durationMs: 1000, outcome: 'aborted' } as ProfileHead;
-    expect(
-      workAfterResponse.find({ request: {}, database: { queries } }, head, NOTHING_BESIDE)[0],
-    ).to.include({
+    expect(workAfterResponse.find(kept, head, NOTHING_BESIDE)[0]).to.include({
       severity: 'warn',
       sentence: '3 queries started after the client had left, the last one 300.0 ms later',
       place: 'a.ts:9',
@@ -95,8 +95,11 @@ describe('finding work-after-response', () => {
       workAfterResponse.find(
         {
           request: {},
-          database: { statements: [{ sql }], queries: [{ startMs: 1, durationMs: 90, statement: 0 }] },
-        },
+          database: {
+            statements: [{ sql }],
+            queries: [{ startMs: 1, durationMs: 90, statement: 0, caller: null }],
+          },
+        } as unknown as Pick<Kept, 'request'>,
         { durationMs: 20, outcome: 'finished' } as ProfileHead,
         NOTHING_BESIDE,
       );

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { eventLoopBlocked } from '../../app/findings/event-loop-blocked.ts';
+import { eventLoopBlocked } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import { cpuPanel } from '../../app/panels/cpu/index.ts';
 import { Context } from '../../app/profiler/context.ts';

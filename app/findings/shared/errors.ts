@@ -1,5 +1,5 @@
-/** Helpers of rules that read the exception panel. */
-import type { ThrownRecord } from '../../panels/exception/data.ts';
+/** Helpers of rules about errors and log lines: where they came from. */
+import type { ExceptionData, ThrownRecord } from '../../panels/exception/data.ts';
 
 /** `file:line` of the topmost frame in own code; null if unknown. */
 export function lineOf({ place }: Pick<ThrownRecord, 'place'>): string | null {
@@ -16,4 +16,26 @@ export function wasSeen({ origin }: Pick<ThrownRecord, 'origin'>): boolean {
 export function isAnsweredTwice({ late, origin, thrown }: ThrownRecord): boolean {
   if (!late && origin !== 'late') return false;
   return /^Cannot \w+ headers after they are sent/.test(thrown.chain.at(-1)?.message ?? '');
+}
+
+const IN_LIBRARY = /(?:^|\/)node_modules\//;
+
+export function isInLibrary(caller: string | null | undefined): boolean {
+  return IN_LIBRARY.test(caller ?? '');
+}
+
+/** `file:line` where the first error that was only logged came from; null if unknown. */
+export function loggedErrorPlace(exception: ExceptionData | undefined): string | null {
+  const { file = null, line = null } =
+    exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};
+  return file === null || line === null ? null : `${file}:${line}`;
+}
+
+/** `file:line` where the error came from whose message a line has; null if none of the request has it. */
+export function toldErrorPlace(exception: ExceptionData | undefined, line: string): string | null {
+  const told = exception?.errors.find(({ thrown }) => {
+    const message = thrown.chain[0]?.message ?? '';
+    return message !== '' && line.includes(message);
+  });
+  return told === undefined ? null : lineOf(told);
 }

@@ -1,8 +1,10 @@
-/** Helpers of rules about HTTP: headers by name, with the id of their row, and layers by index. */
+/** Helpers of rules about HTTP: headers by name, with the id of their row, layers by index, the proxy in front. */
 import type { KeptRequest } from '../../panels/request/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
 import { layerName, readAuthors } from '../../panels/shared/header-authors.ts';
 import { fromLayerRow, type RanLayer } from '../../panels/shared/layer-rows.ts';
+import type { Finding, FixCode } from '../../profiler/finding.ts';
+import type { Profile } from '../../profiler/profile.ts';
 
 export interface SentHeader {
   value: string;
@@ -56,4 +58,45 @@ export function authorOf(
 /** `showOrder`, or `GET /orders` if the function has no name. */
 export function nameOfLayer(layer: RanLayer | undefined): string {
   return layer === undefined ? 'code outside any middleware' : layerName(layer);
+}
+
+/** The proxy says https but is not trusted, so the request counts as http. */
+export function isUntrustedHttps(request: KeptRequest): boolean {
+  if (request.client.trusted === true || request.client.scheme === 'https') return false;
+  return /^\s*https\b/i.test(receivedHeader(request, 'x-forwarded-proto') ?? '');
+}
+
+interface Header {
+  name: string;
+  value: string;
+}
+
+/** Response headers of a profile as pages read it. */
+function headersOf({ panels }: Profile): readonly Header[] {
+  const data = panels.request?.data as { response?: { headers?: readonly Header[] } | null } | null;
+  return data?.response?.headers ?? [];
+}
+
+/** All values of a header, as one; empty if it was not sent. */
+export function sentValue(profile: Profile, name: string): string {
+  return headersOf(profile)
+    .filter((header) => header.name.toLowerCase() === name)
+    .map(({ value }) => value)
+    .join(', ');
+}
+
+/** Lower-case name of the header that a finding points at; null if it points at none. */
+export function headerAt({ anchor = '' }: Finding, profile: Profile): string | null {
+  return headersOf(profile)[Number(anchor.slice('rh-'.length)) - 1]?.name.toLowerCase() ?? null;
+}
+
+export function directivesIn(value: string): string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+export function headerCode(name: string, values: readonly string[], assumes: string): FixCode {
+  return { language: 'http', text: `${name}: ${values.join(', ')}`, assumes };
 }

@@ -1,5 +1,7 @@
 /** What panels store, by panel name; each rule picks what it needs. */
 import type { CacheData } from '../../panels/cache/data.ts';
+import type { ExceptionData } from '../../panels/exception/data.ts';
+import type { KeptRequest } from '../../panels/request/data.ts';
 import type { DatabaseData, KeptDatabase } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { LogsData } from '../../panels/logs/data.ts';
@@ -18,6 +20,8 @@ interface LogLine {
 }
 
 export interface Kept {
+  request: KeptRequest;
+  exception: ExceptionData;
   cache: CacheData;
   cpu: KeptCpu;
   database: KeptDatabase;
@@ -28,6 +32,10 @@ export interface Kept {
   runtime: KeptRuntime;
   views: ViewsData;
 }
+
+/** What a rule reads: of panels that it needs, and of others that may be there. */
+export type Needs<Needed extends keyof Kept, Other extends keyof Kept = never> = Pick<Kept, Needed> &
+  Partial<Pick<Kept, Other>>;
 
 export type Query = DatabaseData['queries'][number];
 export type Call = HttpClientData['calls'][number];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { lengthOf, usualText } from '../../../app/findings/shared/long.ts';
+import { lengthOf, usualText } from '../../../app/findings/shared/time.ts';
 
 describe('the length of work', () => {
   const of = (ms: number, wholeMs: number | null, usualMs: number | null) =>

@@ -1,7 +1,7 @@
-/** When work is long: by itself, or as a share of a request that took longer than its route usually does. */
+/** Helpers of rules about time: when work is long, and which work is one wait. */
 import type { SpanKind } from '../../profiler/span.ts';
 import { HELD, type TimeLedger, type TimeShare } from '../../profiler/time-ledger.ts';
-import type { Interval } from './kept.ts';
+import { endOf, type Interval } from './kept.ts';
 import { duration } from './wording.ts';
 
 /** Shorter work is not worth a finding, whatever its share. */
@@ -38,4 +38,28 @@ export function usualText(usualMs: number | null): string {
 /** The time of one kind, as every page has it. */
 export function shareOfKind({ shares }: TimeLedger, kind: SpanKind): Pick<TimeShare, 'ms' | 'allMs'> {
   return shares.find((share) => share.kind === kind) ?? { ms: 0, allMs: 0 };
+}
+
+/** Share of a statement or call that has to lie within another for the two to be one wait. */
+const MOST = 0.8;
+
+function overlapMs(a: Interval, b: Interval): number {
+  return Math.min(endOf(a), endOf(b)) - Math.max(a.startMs, b.startMs);
+}
+
+export interface Wait<T> {
+  longest: T;
+  /** What ran at the same time, for most of its own duration. */
+  beside: T[];
+}
+
+/** That of the longest. Longest first. */
+export function waitsOf<T extends Interval>(slow: readonly T[]): Wait<T>[] {
+  const waits: Wait<T>[] = [];
+  for (const work of [...slow].sort((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0))) {
+    const wait = waits.find(({ longest }) => overlapMs(longest, work) >= (work.durationMs ?? 0) * MOST);
+    if (wait === undefined) waits.push({ longest: work, beside: [] });
+    else wait.beside.push(work);
+  }
+  return waits;
 }

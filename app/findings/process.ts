@@ -1,19 +1,16 @@
-/**
- * The event loop was blocked, so the process served nobody. That is measured; the function is named if the request was sampled, else the
- * cause only if one layer or one view ran synchronously throughout. Otherwise any running request may have caused it.
- */
-import { callTree, busiestFunctionIn, isSampled } from '../profiler/cpu-tree.ts';
+/** The process: what blocked it, how it ended, what it logged, which migrations ran. */
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
+import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
-import { endOf, type Interval, type Kept } from './shared/kept.ts';
 import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
+import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { labelOf } from './shared/queries.ts';
-import { count, duration } from './shared/wording.ts';
+import { shareOfKind } from './shared/time.ts';
+import { count, duration, shareOf } from './shared/wording.ts';
 
-type Given = Pick<Kept, 'runtime'> &
-  Partial<Pick<Kept, 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>>;
+type Given = Needs<'runtime', 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
 type Block = NonNullable<Kept['runtime']['blocks']>[number] & {
   /** The request that blocked it, if that is certain. */
   by?: { profile: string; what: string; where: string; place?: string | null };
@@ -183,3 +180,142 @@ export const eventLoopBlocked: FindingRule<Given> = {
     return [{ severity, sentence, anchor: `h${at + 1}`, costMs, place: cause.place }];
   },
 };
+
+const LONG_MS = 50;
+const LARGE_SHARE = 0.1;
+
+export const garbageCollection: FindingRule<Needs<'runtime'>> = {
+  name: 'garbage-collection',
+  needs: ['runtime'],
+  labels: ['garbage collection'],
+  why: 'Node.js reports the duration of each collection: those during the request took at least 50 ms and 10 % of it. They belong to the whole process, not to this request alone.',
+  fix: 'Keep fewer objects alive at once: smaller pages of rows, streams instead of whole strings, nothing that grows without limit.',
+  find({ runtime: { collections, concurrent, cpuUserMs, cpuSystemMs } }, { durationMs: wholeMs }, from) {
+    if (collections === undefined) return [];
+    const { ms: costMs } = shareOfKind(from.time, 'collection');
+    if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
+    // The threads that collect waited for the processor: the machine was late, not the collector.
+    if (costMs > cpuUserMs + cpuSystemMs) return [];
+    const others = count(concurrent - 1, 'other request');
+    const shared = concurrent > 1 ? `; ${others} overlapped with this one` : '';
+    const times = collections.length === 1 ? 'once' : count(collections.length, 'time');
+    const sentence = `Garbage collection ran ${times} and took ${shareOf(costMs, wholeMs)}${shared}`;
+    return [{ severity: 'warn', sentence, anchor: 'gc', costMs }];
+  },
+};
+
+export const processEnded: FindingRule<Needs<'request'>> = {
+  name: 'process-ended',
+  needs: ['request'],
+  labels: ['process ended'],
+  why: 'The error was thrown, or `process.exit()` called, in the async context of this request, and the process ended with it.',
+  fix: 'Fix the error that the exception panel shows; the last queries and log lines say what ran just before. An error in a callback or a promise that nothing awaits reaches no error handler: await it, or pass it to `next()`.',
+  find(_kept, { endedProcess, error }) {
+    if (endedProcess === undefined) return [];
+    return [
+      {
+        severity: 'bad',
+        broke: 'response',
+        sentence: `This request ended its process by ${endedProcess}`,
+        panel: error === null ? 'timeline' : 'exception',
+      },
+    ];
+  },
+};
+
+export const cutOff: FindingRule<Needs<'request'>> = {
+  name: 'cut-off',
+  needs: ['request'],
+  labels: ['cut off'],
+  why: 'The request had not finished when its process stored what was recorded and ended.',
+  fix: 'If a signal ended the process, give it more time to drain, or let the request take less. If an error did, the exception panel of this request or of another one that ran has it.',
+  find(_kept, { outcome, durationMs }) {
+    if (outcome !== 'cut off') return [];
+    const after = durationMs === null ? 'while this ran' : `after this had run for ${duration(durationMs)}`;
+    const sentence = `The process ended ${after}`;
+    return [{ severity: 'warn', sentence, panel: 'timeline' }];
+  },
+};
+
+const MANY = 200;
+
+/** The line of code that wrote at least half of them; null if none did. */
+function mostFrequent(
+  { lines, unkept = [] }: Kept['logs'],
+  total: number,
+): { place: string; count: number } | null {
+  const counts = new Map<string, number>();
+  const add = (place: string | null | undefined, more: number): void => {
+    if (typeof place === 'string') counts.set(place, (counts.get(place) ?? 0) + more);
+  };
+  for (const { caller } of lines) add(caller, 1);
+  for (const { caller, count: more } of unkept) add(caller, more);
+  const [most] = [...counts].sort((a, b) => b[1] - a[1]);
+  return most === undefined || most[1] < total / 2 ? null : { place: most[0], count: most[1] };
+}
+
+const tooManyLogs: FindingRule<Needs<'logs'>> = {
+  name: 'too-many-logs',
+  needs: ['logs'],
+  labels: ['too many logs'],
+  why: 'The request logged at least 200 lines while it ran.',
+  fix: 'Log once per loop (how many, how long), and use a level that is switched off for debugging output.',
+  find({ logs }) {
+    const { lines, unkept = [] } = logs;
+    const total = unkept.reduce((sum, { count: more }) => sum + more, lines.length);
+    if (total < MANY) return [];
+    const most = mostFrequent(logs, total);
+    const share = most === null ? '' : `, ${count(most.count)} of them from one line of code`;
+    const first = most === null ? 0 : lines.findIndex(({ caller }) => caller === most.place);
+    const sentence = `This request logged ${count(total, 'line')}${share}`;
+    return [{ severity: 'info', sentence, anchor: `l${first + 1}`, place: most?.place }];
+  },
+};
+
+const NAMED = 3;
+const LONGEST_NAME = 100;
+
+/** Migration names as part of a sentence. */
+function namesOf(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  const named = names.slice(0, NAMED).map((name) => name.slice(0, LONGEST_NAME));
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+const pendingMigrations: FindingRule<Needs<'migrations'>> = {
+  name: 'pending-migrations',
+  needs: ['migrations'],
+  labels: ['pending migration'],
+  why: 'The migrations table was read alongside the request and compared with the files in the migrations folder.',
+  fix: 'Run them (`npx knex migrate:latest`) as a step of the release, before the code that needs them starts.',
+  find({ migrations: { pending, table } }) {
+    if (pending.length === 0) return [];
+    const verb = pending.length === 1 ? '1 migration is' : `${pending.length} migrations are`;
+    const sentence = `${verb} pending: ${namesOf(pending)}`;
+    return [{ severity: 'warn', sentence, anchor: 'pending', place: table.slice(0, 100) }];
+  },
+};
+
+const unknownMigrations: FindingRule<Needs<'migrations'>> = {
+  name: 'unknown-migrations',
+  needs: ['migrations'],
+  labels: ['unknown migration'],
+  why: 'The migrations table lists migrations that have no file in the migrations folder.',
+  fix: 'Start the release that has them. After switching branches, roll them back on the branch that has them, or start with a fresh database.',
+  find({ migrations: { unknown, table } }) {
+    if (unknown.length === 0) return [];
+    const noun = unknown.length === 1 ? '1 migration' : `${unknown.length} migrations`;
+    const sentence = `The database has ${noun} that this code does not have: ${namesOf(unknown)}`;
+    return [{ severity: 'info', sentence, anchor: 'unknown', place: table.slice(0, 100) }];
+  },
+};
+
+export const processRules: readonly FindingRule[] = [
+  eventLoopBlocked,
+  garbageCollection,
+  processEnded,
+  cutOff,
+  tooManyLogs,
+  pendingMigrations,
+  unknownMigrations,
+];

@@ -1,0 +1,342 @@
+/** What browsers refuse: responses, cookies, scripts and files. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { isRecord } from '../profiler/json.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import {
+  authorOf,
+  isUntrustedHttps,
+  mediaType,
+  nameOfLayer,
+  receivedHeader,
+  type SentHeader,
+  sentHeader,
+  sentHeaders,
+} from './shared/http.ts';
+import type { Needs } from './shared/kept.ts';
+import { count, excerpt } from './shared/wording.ts';
+
+/** Need not be allowed. */
+const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
+
+interface Exchange {
+  request: KeptRequest;
+  status: number;
+  origin: string;
+  allowed: SentHeader | null;
+  /** Method that the preflight asks for; null: this is no preflight. */
+  wanted: string | null;
+}
+
+function isSameOrigin(request: KeptRequest, origin: string): boolean {
+  const site = receivedHeader(request, 'sec-fetch-site');
+  if (site !== null) return site === 'same-origin' || site === 'none';
+  const hosts = [receivedHeader(request, 'host'), receivedHeader(request, 'x-forwarded-host')];
+  return URL.canParse(origin) && hosts.includes(new URL(origin).host);
+}
+
+/** Items of a list header in lower case; `*` has no effect beside credentials, but is allowed here. */
+function listed(header: SentHeader | null): Set<string> {
+  return new Set((header?.value ?? '').split(',').map((item) => item.trim().toLowerCase()));
+}
+
+/** Names or methods of a preflight that the response does not allow. */
+function missingIn({ request, wanted }: Exchange): string | null {
+  const methods = listed(sentHeader(request, 'access-control-allow-methods'));
+  if (
+    wanted !== null &&
+    !SIMPLE_METHODS.has(wanted) &&
+    !methods.has('*') &&
+    !methods.has(wanted.toLowerCase())
+  )
+    return `Access-Control-Allow-Methods does not have ${excerpt(wanted, 20)}`;
+  const names = listed(sentHeader(request, 'access-control-allow-headers'));
+  const asked = (receivedHeader(request, 'access-control-request-headers') ?? '').split(',');
+  const missing = asked
+    .map((name) => name.trim().toLowerCase())
+    .find((name) => name !== '' && !names.has(name) && (name === 'authorization' || !names.has('*')));
+  return missing === undefined ? null : `Access-Control-Allow-Headers does not have ${excerpt(missing, 60)}`;
+}
+
+function promisesCredentials({ request }: Exchange): boolean {
+  return sentHeader(request, 'access-control-allow-credentials')?.value === 'true';
+}
+
+/** Why browsers refuse it; null if they don't, or it can't be known. */
+function reasonOf(exchange: Exchange): string | null {
+  const { request, status, origin, allowed, wanted } = exchange;
+  if (wanted !== null && (status < 200 || status > 299))
+    return `the status is ${status} instead of a 2xx${allowed === null ? ', without Access-Control-Allow-Origin' : ''}`;
+  if (allowed === null)
+    return wanted !== null || receivedHeader(request, 'sec-fetch-mode') === 'cors'
+      ? 'Access-Control-Allow-Origin was not sent'
+      : null;
+  if (allowed.value === '*' && promisesCredentials(exchange) && receivedHeader(request, 'cookie') !== null)
+    return 'Access-Control-Allow-Origin is *, which is not valid with credentials';
+  if (allowed.value !== '*' && allowed.value !== origin)
+    return `Access-Control-Allow-Origin is ${excerpt(allowed.value, 80)}, and the page is of ${excerpt(origin, 80)}`;
+  return wanted === null ? null : missingIn(exchange);
+}
+
+export const corsRefused: FindingRule<Needs<'request' | 'routing'>> = {
+  name: 'cors-refused',
+  needs: ['request', 'routing'],
+  labels: ['CORS refused'],
+  why: 'The request has an Origin of another site, and its response does not have the status or the CORS headers that browsers ask for.',
+  fix: 'Mount `cors({ origin, credentials })` before whatever may respond, such as authentication: a preflight has no cookies and tokens. Name the origin exactly, without a slash at its end, and not as `*` with credentials.',
+  find({ request, routing }, { status, method }) {
+    const origin = receivedHeader(request, 'origin');
+    if (origin === null || status === null || isSameOrigin(request, origin)) return [];
+    const wanted = method === 'OPTIONS' ? receivedHeader(request, 'access-control-request-method') : null;
+    const allowed = sentHeader(request, 'access-control-allow-origin');
+    const exchange: Exchange = { request, status, origin, allowed, wanted };
+    const reason = reasonOf(exchange);
+    // A preflight does not say whether the request that follows has cookies.
+    const mayFail = wanted !== null && allowed?.value === '*' && promisesCredentials(exchange);
+    if (reason === null && !mayFail) return [];
+    const layer =
+      (allowed === null ? undefined : authorOf(request, routing, allowed.anchor)) ??
+      lastRunning(routing.layers.map(fromLayerRow));
+    const what =
+      wanted === null
+        ? `the response of ${nameOfLayer(layer)}`
+        : `what ${nameOfLayer(layer)} responded to the preflight of ${excerpt(wanted, 20)}`;
+    return [
+      {
+        broke: 'response',
+        severity: reason === null ? 'info' : 'warn',
+        sentence: `Browsers refuse ${what}${reason === null ? ' if the page sends cookies' : ''}, because ${reason ?? 'Access-Control-Allow-Origin is *'}`,
+        anchor: allowed?.anchor ?? 'response',
+        place: layer?.source,
+      },
+    ];
+  },
+};
+
+/** Browsers treat these hosts as secure over http, too. */
+const LOCAL = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
+
+interface Cookie {
+  name: string;
+  /** By lower-case names. */
+  attributes: ReadonlyMap<string, string>;
+}
+
+function readCookie(line: string): Cookie {
+  const [pair = '', ...rest] = line.split(';');
+  const attributes = rest.map((part): [string, string] => {
+    const [name = '', ...value] = part.split('=');
+    return [name.trim().toLowerCase(), value.join('=').trim()];
+  });
+  const name = pair.includes('=') ? pair.slice(0, pair.indexOf('=')).trim() : '';
+  return { name, attributes: new Map(attributes) };
+}
+
+/** Why browsers reject it; null if they don't. */
+function rejection({ name, attributes }: Cookie, isSafe: boolean): string | null {
+  const secure = attributes.has('secure');
+  if (secure && !isSafe) return 'it is Secure, and the response was sent over http';
+  if (attributes.get('samesite')?.toLowerCase() === 'none' && !secure) return 'SameSite=None needs Secure';
+  if (/^__(?:secure|host)-/i.test(name) && !secure) return 'its prefix needs Secure';
+  if (/^__host-/i.test(name) && (attributes.get('path') !== '/' || attributes.has('domain')))
+    return '__Host- needs Path=/ and no Domain';
+  return null;
+}
+
+function isSafe(origin: string | null): boolean {
+  const url = origin !== null && URL.canParse(origin) ? new URL(origin) : null;
+  return url !== null && (url.protocol === 'https:' || LOCAL.test(url.hostname));
+}
+
+export const cookieRejected: FindingRule<Needs<'request'>> = {
+  name: 'cookie-rejected',
+  needs: ['request'],
+  labels: ['cookie rejected'],
+  why: 'The flags of the cookies were checked against the rules of browsers (RFC 6265bis): Secure over http, SameSite=None without Secure, prefixes.',
+  fix: "Trust the proxy that terminates TLS (`app.set('trust proxy', …)`), and set Secure together with SameSite=None.",
+  find({ request }, { origin }) {
+    const sent = sentHeaders(request, 'set-cookie');
+    return sent.flatMap(({ value, anchor }) => {
+      const cookie = readCookie(value);
+      const reason = rejection(cookie, isSafe(origin));
+      if (reason === null) return [];
+      const isSecure = cookie.attributes.has('secure');
+      const proxy = isSecure && isUntrustedHttps(request) ? '; the proxy says https, but is not trusted' : '';
+      const sentence = `Browsers reject 1 of ${count(sent.length, 'cookie')}, “${cookie.name.slice(0, 80)}”: ${reason}${proxy}`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, anchor, place: 'Set-Cookie' }];
+    });
+  },
+};
+
+const NAMED = 3;
+
+const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'session-without-cookie',
+  needs: ['request'],
+  labels: ['session without cookie'],
+  why: 'The request sent no cookie and left values in its session, but the response set no cookie. `express-session` omits it where `cookie.secure` is on and `req.secure` is not.',
+  fix: "Set `cookie.secure` to `'auto'`, or trust the proxy that terminates TLS (`app.set('trust proxy', …)`).",
+  find({ request, routing }, { status }) {
+    const session = request.sessionAndUser?.session;
+    if (!isRecord(session)) return [];
+    // Values that came too late have a rule of their own.
+    if (status === null || status >= 400 || request.sessionAndUser?.late !== undefined) return [];
+    if (receivedHeader(request, 'cookie') !== null || sentHeader(request, 'set-cookie') !== null) return [];
+    const names = Object.keys(session);
+    if (names.length === 0) return [];
+    const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
+    const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+    const proxy = isUntrustedHttps(request) ? ' (the proxy says https, but is not trusted)' : '';
+    const plain =
+      request.client.scheme === 'http' ? ` over http${proxy}, where a secure session cookie is not set` : '';
+    const sentence = `The new session has ${named.join(', ')}${more}, but no session cookie was sent${plain}: the next request may not find it`;
+    return [
+      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
+    ];
+  },
+};
+
+const sessionChangedLate: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'session-changed-late',
+  needs: ['request'],
+  labels: ['session lost'],
+  why: 'The session differs from what it was when the response headers were sent. express-session saves it when `end()` is called, which `send`, `json` and `redirect` do.',
+  fix: 'Change the session before the response is sent. If it must change later, call `req.session.save()` and wait for it.',
+  find({ request: { sessionAndUser }, routing }) {
+    const late = sessionAndUser?.late ?? [];
+    if (late.length === 0) return [];
+    const named = late.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
+    const more = late.length > NAMED ? ` and ${late.length - NAMED} more` : '';
+    const sentence = `${named.join(', ')}${more} changed after the headers were sent, so this may not be saved`;
+    return [
+      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
+    ];
+  },
+};
+
+const HASH = /'sha(?:256|384|512)-/i;
+const NONCE = /'nonce-([^']+)'/gi;
+const ALLOWS = /'unsafe-inline'/i;
+/** A type that browsers run; JSON-LD and templates are data. */
+const DATA_TYPE = /\btype\s*=\s*["']?(?!module\b|text\/javascript\b|application\/javascript\b)[a-z]/i;
+
+/** Values of the directive that decides about inline scripts; null if none does. */
+function scriptSource(policy: string): string | null {
+  const directives = new Map<string, string>();
+  for (const part of policy.split(';')) {
+    const text = part.trim();
+    const name = text.split(/\s/, 1)[0]?.toLowerCase() ?? '';
+    if (!directives.has(name)) directives.set(name, text.slice(name.length));
+  }
+  return (
+    directives.get('script-src-elem') ?? directives.get('script-src') ?? directives.get('default-src') ?? null
+  );
+}
+
+/** Number of inline scripts that have none of the nonces. */
+function blockedIn(html: string, nonces: readonly string[]): number {
+  let blocked = 0;
+  for (let at = html.indexOf('<script'); at !== -1; at = html.indexOf('<script', at + 7)) {
+    const end = html.indexOf('>', at);
+    const tag = end === -1 ? '' : html.slice(at + 7, end);
+    if (end === -1 || /\ssrc\s*=/i.test(tag) || DATA_TYPE.test(tag)) continue;
+    if (html.startsWith('</script', end + 1) || nonces.some((nonce) => tag.includes(nonce))) continue;
+    blocked++;
+  }
+  return blocked;
+}
+
+const inlineScriptBlocked: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'inline-script-blocked',
+  needs: ['request'],
+  labels: ['script blocked'],
+  why: 'The HTML has a script without `src` and without a nonce of the policy, and the policy that was sent has no hash and no `unsafe-inline` for scripts.',
+  fix: 'Move the script to a file of its own site, or give it a nonce that is new for each response and is listed in `script-src` as `nonce-…`.',
+  find({ request, routing }, _head) {
+    const text = request.response?.text ?? null;
+    if (
+      text?.includes('<script') !== true ||
+      mediaType(request.response?.contentType ?? null) !== 'text/html'
+    )
+      return [];
+    const policy = sentHeader(request, 'content-security-policy');
+    // Several policies, joined by a comma, all have to allow it.
+    if (policy === null || policy.value.includes(',')) return [];
+    const source = scriptSource(policy.value);
+    if (source === null || HASH.test(source)) return [];
+    const nonces = [...source.matchAll(NONCE)].flatMap(([, nonce]) => (nonce === undefined ? [] : [nonce]));
+    if (ALLOWS.test(source) && nonces.length === 0) return [];
+    const blocked = blockedIn(text, nonces);
+    if (blocked === 0) return [];
+    const author = authorOf(request, routing, policy.anchor);
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence: `Browsers don’t run ${count(blocked, 'inline script')} of this page: the Content-Security-Policy${author === undefined ? '' : ` that ${nameOfLayer(author)} set`} does not allow ${blocked === 1 ? 'it' : 'them'}`,
+        anchor: policy.anchor,
+        place: author?.source ?? routing?.route?.source,
+      },
+    ];
+  },
+};
+
+/** What `Sec-Fetch-Dest` says the browser wants. */
+const WANTED: Readonly<Record<string, string>> = {
+  script: 'a script',
+  worker: 'a script',
+  sharedworker: 'a script',
+  serviceworker: 'a script',
+  style: 'a style sheet',
+  image: 'an image',
+  font: 'a font',
+};
+/** For clients that don't say. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  js: 'a script',
+  mjs: 'a script',
+  css: 'a style sheet',
+  woff2: 'a font',
+};
+
+function wantedBy(request: KeptRequest, path: string): string | undefined {
+  const destination = receivedHeader(request, 'sec-fetch-dest');
+  // Browsers ask for /favicon.ico unasked.
+  if (destination === 'image' && path === '/favicon.ico') return undefined;
+  if (destination !== null && destination !== 'empty') return WANTED[destination];
+  return ENDINGS[path.slice(path.lastIndexOf('.') + 1)];
+}
+
+const htmlInstead: FindingRule<Needs<'request' | 'routing'>> = {
+  name: 'html-instead',
+  needs: ['request', 'routing'],
+  labels: ['HTML instead'],
+  why: 'What the browser says it wants (`Sec-Fetch-Dest`), or the ending of the path, is a script, style sheet, image or font; the response is a page of HTML with status 200.',
+  fix: 'Check the folder and the mount path of the files, serve them before the route for all other paths, and respond with a 404 to files that are missing.',
+  find({ request, routing }, { status, url, method }) {
+    if (status !== 200 || mediaType(request.response?.contentType ?? null) !== 'text/html') return [];
+    const wanted = method === 'GET' ? wantedBy(request, pathOf(url)) : undefined;
+    if (wanted === undefined) return [];
+    const layer = lastRunning(routing.layers.map(fromLayerRow));
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence: `The browser wants ${wanted}, and ${nameOfLayer(layer)} sent a page of HTML with status 200: it can’t be used`,
+        panel: 'routing',
+        anchor: 'match',
+        place: layer?.source,
+      },
+    ];
+  },
+};
+
+export const browserRules: readonly FindingRule[] = [
+  corsRefused,
+  cookieRejected,
+  sessionWithoutCookie,
+  sessionChangedLate,
+  inlineScriptBlocked,
+  htmlInstead,
+];

@@ -1,0 +1,366 @@
+/** Outgoing calls. */
+import type { ExceptionData } from '../panels/exception/data.ts';
+import { hasFailed } from '../panels/shared/failed-call.ts';
+import { coveredMs, pick } from '../panels/shared/rows.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import { addTo } from '../profiler/group-by.ts';
+import { callName, isReading, isRetryable, outcomeOf, triesOf, typeOf } from './shared/calls.ts';
+import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { kindOf, sqlOf } from './shared/queries.ts';
+import { brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
+
+/** Fewer calls are a handful, not a loop. */
+const MANY = 5;
+
+/** A path segment that is a value: a number, an id, anything with a digit in it. */
+const VALUE = /^(?:[^/]*\d[^/]*|[0-9a-f-]{16,})$/i;
+
+/** The address with its values left out. */
+function shapeOf({ method, url }: Call): string {
+  const [, before = '', path = '', query = ''] =
+    /^([a-z]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? [];
+  const segments = path.split('/').map((segment) => (VALUE.test(segment) ? ':id' : segment));
+  const names = query.split('&').map((pair) => pair.split('=', 1)[0] ?? '');
+  return `${method} ${before}${segments.join('/')}?${names.sort().join('&')}`;
+}
+
+const manyCalls: FindingRule<Needs<'http_client'>> = {
+  name: 'many-calls',
+  needs: ['http_client'],
+  labels: ['many calls'],
+  why: 'At least five calls of this request went to the same endpoint, with addresses that differ only in their values.',
+  fix: 'Fetch all of them in one call if the service offers it (`?ids=1,2,3`); otherwise start them together, a few at a time.',
+  find({ http_client: { calls } }, { durationMs: wholeMs }) {
+    if (calls.length < MANY) return [];
+    const byShape = new Map<string, number[]>();
+    calls.forEach((call, index) => addTo(byShape, shapeOf(call), index));
+    return [...byShape.values()].flatMap((members) => {
+      const of = pick(calls, members);
+      const [first] = of;
+      const different = new Set(of.map(({ url }) => url)).size;
+      if (first === undefined || of.length < MANY || different < MANY) return [];
+      const costMs = coveredMs(of);
+      const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
+      const how = isSequential ? 'ran one after the other and took' : 'took';
+      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
+      const severity = isSequential ? 'bad' : 'warn';
+      return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place: first.caller }];
+    });
+  },
+};
+
+/** Headers that can change the response of the same address. */
+const SIGNIFICANT_HEADERS = new Set([
+  'authorization',
+  'cookie',
+  'accept',
+  'accept-language',
+  'range',
+  'x-api-key',
+]);
+
+/** Equal masked values have equal marks. */
+function keyOf({ method, url, requestHeaders }: Call): string {
+  const headers = requestHeaders
+    .filter(({ name }) => SIGNIFICANT_HEADERS.has(name.toLowerCase()))
+    .map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
+  return [method, url, ...headers].join('\n');
+}
+
+/** Indexes of identical successful calls, in runs that no other kind of call interrupts. */
+function repeatedIn(calls: readonly Call[]): number[][] {
+  const latest = new Map<string, { members: number[]; writes: number }>();
+  const all: number[][] = [];
+  let writes = 0;
+  calls.forEach((call, index) => {
+    if (!isReading(call)) writes++;
+    else if (call.error === null && (call.status ?? 0) < 400) {
+      const key = keyOf(call);
+      const run = latest.get(key);
+      if (run?.writes === writes) run.members.push(index);
+      else {
+        const started = { members: [index], writes };
+        latest.set(key, started);
+        all.push(started.members);
+      }
+    }
+  });
+  return all.filter(({ length }) => length > 1);
+}
+
+/** `same`: each got the same body, `other`: they differ; null if the bodies are unknown. */
+function responsesOf(calls: readonly Call[]): 'same' | 'other' | null {
+  const bodies = calls.map(({ responseBody }) => responseBody);
+  if (bodies.some((body) => body === undefined || body.text === null || body.truncated)) return null;
+  return bodies.every((body) => body?.text === bodies[0]?.text) ? 'same' : 'other';
+}
+
+const repeatedCall: FindingRule<Needs<'http_client'>> = {
+  name: 'repeated-call',
+  needs: ['http_client'],
+  labels: ['repeated call'],
+  why: 'At least two GET or HEAD calls of this request had the same address, credentials and accept headers, with no other kind of call in between; where their responses are recorded, they were the same.',
+  fix: 'Call once and pass the result on. If several places ask at the same time, share the promise or cache the result briefly.',
+  find({ http_client: { calls } }, { durationMs: wholeMs }) {
+    if (calls.length < 2) return [];
+    return repeatedIn(calls).flatMap((members) => {
+      const of = pick(calls, members);
+      const [first, second] = of;
+      const responses = responsesOf(of);
+      // It was asked again for what had changed.
+      if (first === undefined || second === undefined || responses === 'other') return [];
+      const costMs = coveredMs(of.slice(1));
+      const isConcurrent = of.every((call) => call === first || call.startMs < endOf(first));
+      const sentence = `${callName(first)} was called ${count(of.length)} times with the same address${isConcurrent ? ' at the same time' : ''}${responses === 'same' ? ' and got the same response' : ''}; the repeats took ${shareOf(costMs, wholeMs)}`;
+      return [
+        { severity: 'warn', sentence, anchor: `c${(members[1] ?? 0) + 1}`, costMs, place: second.caller },
+      ];
+    });
+  },
+};
+
+const LISTED_ATTEMPTS = 6;
+/** Pauses that add up to less are the time that the code itself takes. */
+const PAUSES_MS = 20;
+
+/** `, with pauses of 40.0 ms, 80.1 ms`. */
+function pausesText(attempts: readonly Call[]): string {
+  const pauses = attempts.slice(1).map((call, at) => call.startMs - endOf(attempts[at] ?? call));
+  if (pauses.reduce((sum, ms) => sum + ms, 0) < PAUSES_MS) return '';
+  const listed = pauses.slice(0, LISTED_ATTEMPTS).map(duration).join(', ');
+  return `, with pauses of ${listed}${pauses.length > LISTED_ATTEMPTS ? ', …' : ''}`;
+}
+
+/** What repeating could not change, or may have done twice. */
+function remarkOn(attempts: readonly Call[]): string {
+  const [first] = attempts;
+  if (first === undefined) return '';
+  const { status } = first;
+  if (status !== null && !isRetryable(first) && attempts.every((call) => call.status === status))
+    return `; repeating does not change a ${status}`;
+  const isUnknown = attempts.slice(0, -1).some((call) => call.error !== null);
+  const mayBeTwice = isUnknown && !isReading(first) && !/^(?:PUT|DELETE)$/.test(first.method);
+  return mayBeTwice
+    ? '; an attempt without a response may have taken effect, so this may have happened twice'
+    : '';
+}
+
+export const retriedCall: FindingRule<Needs<'http_client'>> = {
+  name: 'retried-call',
+  needs: ['http_client'],
+  labels: ['retried'],
+  why: 'Calls with the same method and address followed each other, each started after the previous one had failed or returned 408, 429 or 5xx, or another 4xx to the same line.',
+  fix: 'Find out why the first attempt fails. Limit retries, pause longer between them, and decide what to respond when they run out.',
+  find({ http_client: { calls } }, { durationMs: wholeMs, status }) {
+    if (calls.length < 2) return [];
+    return triesOf(calls).flatMap((attempts) => {
+      const of = pick(calls, attempts);
+      const [first, last] = [of[0], of.at(-1)];
+      if (first === undefined || last === undefined) return [];
+      const costMs = last.startMs - first.startMs;
+      const outcomes = of.slice(0, LISTED_ATTEMPTS).map(outcomeOf).join(', ');
+      const more = of.length > LISTED_ATTEMPTS ? ', …' : '';
+      const isFailed = hasFailed(last) || (last.status ?? 0) >= 400;
+      const spentMs = isFailed ? endOf(last) - first.startMs : costMs;
+      const time = shareOf(Number.isFinite(spentMs) ? spentMs : costMs, wholeMs);
+      const ignored = status !== null && status < 400 ? `, but this request still answered ${status}` : '';
+      const listed = `${count(of.length)} attempts (${outcomes}${more})`;
+      const what = isFailed
+        ? `${callName(first)} failed after ${listed} in ${time}${pausesText(of)}${ignored}`
+        : `${callName(first)} needed ${listed}: the failed ones took ${time}${pausesText(of)}`;
+      const sentence = `${what}${remarkOn(of)}`;
+      const broke = isFailed ? { broke: brokeBy(status) } : {};
+      const anchor = `c${(attempts[0] ?? 0) + 1}`;
+      return [{ ...broke, severity: 'warn', sentence, anchor, costMs, place: first.caller }];
+    });
+  },
+};
+
+const failedCall: FindingRule<Needs<'http_client'>> = {
+  name: 'failed-call',
+  needs: ['http_client'],
+  labels: ['call failed', 'failure ignored'],
+  why: 'The call ended without a response or with a 5xx, and was not retried. The other status is the one that this request sent.',
+  fix: 'Say in the response what is missing, or respond with 502 or 503. Give the call a timeout, and log its error.',
+  find({ http_client: { calls, totals } }, { status }) {
+    if (totals.failed === 0) return [];
+    // Retried calls have their own rule.
+    const retried = new Set(triesOf(calls).flat());
+    const failed = calls.flatMap((call, index) =>
+      hasFailed(call) && !retried.has(index) ? [{ call, index }] : [],
+    );
+    const [first] = failed;
+    if (first === undefined) return [];
+    const { call, index } = first;
+    const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error)})`;
+    const more = failed.length > 1 ? `, as did ${count(failed.length - 1, 'other call')}` : '';
+    const what = `${callName(call)} ${how}${more}`;
+    return [
+      {
+        ...failureOf(what, status),
+        severity: 'warn',
+        anchor: `c${index + 1}`,
+        costMs: call.durationMs ?? 0,
+        place: call.caller,
+      },
+    ];
+  },
+};
+
+/** Between the end of the call and the error, in milliseconds or as a share of the request: parsing takes no time. */
+const SOON_MS = 25;
+const SOON_SHARE = 0.1;
+
+type Error = ExceptionData['errors'][number];
+
+function isSyntaxError({ thrown, origin }: Error): boolean {
+  const root = thrown.chain.at(-1);
+  return origin !== 'logged' && root?.class === 'SyntaxError' && root.message.includes('JSON');
+}
+
+const callNotJson: FindingRule<Needs<'http_client' | 'exception'>> = {
+  name: 'call-not-json',
+  needs: ['http_client', 'exception'],
+  labels: ['call not JSON'],
+  why: 'A SyntaxError of `JSON.parse` came within 25 ms, or 10 % of the request, after the end of this call, the last one before it.',
+  fix: 'Check status and Content-Type before `response.json()`, and name the service in the error that you throw.',
+  find({ http_client: { calls }, exception: { errors } }, { durationMs }) {
+    const soonMs = Math.max(SOON_MS, (durationMs ?? 0) * SOON_SHARE);
+    return errors.flatMap((error) => {
+      if (!isSyntaxError(error)) return [];
+      const index = calls.findLastIndex(
+        (call) => endOf(call) <= error.atMs && error.atMs - endOf(call) < soonMs,
+      );
+      const call = calls[index];
+      if (call === undefined) return [];
+      const type = typeOf(call);
+      const sentence = `The response of ${callName(call)}, ${outcomeOf(call)}${type === '' ? '' : ` (${type})`}, is probably what could not be parsed as JSON`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: `c${index + 1}`, place: call.caller }];
+    });
+  },
+};
+
+/** With a longer pause between two, in milliseconds and as a share of the longer one, the code awaited something else. */
+const GAP_MS = 10;
+const GAP_SHARE = 0.25;
+/** Reported if running them together would save both. */
+const SAVED_MS = 10;
+const SAVED_SHARE = 0.1;
+
+interface Work {
+  startMs: number;
+  durationMs: number;
+  /** Index among the calls; null for a read. */
+  call: number | null;
+  caller: string | null;
+  /** Without its values. */
+  what: string;
+}
+
+type Given = Needs<'http_client', 'database'>;
+
+function readsOf(database: Kept['database'] | undefined): Work[] {
+  if (database === undefined) return [];
+  const isPlain = (query: Query): boolean =>
+    query.transaction === null && query.group === null && query.error === null && query.durationMs !== null;
+  return database.queries
+    .filter((query) => isPlain(query) && kindOf(sqlOf(database, query)) === 'read')
+    .map(({ startMs, waitMs, durationMs, caller, statement }) => ({
+      startMs: startMs - waitMs,
+      durationMs: (durationMs ?? 0) + waitMs,
+      call: null,
+      caller,
+      what: String(statement),
+    }));
+}
+
+function workOf({ http_client, database }: Given): Work[] {
+  const calls = http_client.calls.flatMap((call, index): Work[] =>
+    call.durationMs !== null && isReading(call) && !hasFailed(call)
+      ? [
+          {
+            startMs: call.startMs,
+            durationMs: call.durationMs,
+            call: index,
+            caller: call.caller,
+            what: call.url,
+          },
+        ]
+      : [],
+  );
+  return [...calls, ...readsOf(database)].sort((a, b) => a.startMs - b.startMs);
+}
+
+/** A part of an address that is a value: it has a digit in it, or is long. */
+function valuesIn(url: string): string[] {
+  return url
+    .replace(/^[a-z]+:\/\/[^/]*/i, '')
+    .split(/[/?&=,]/)
+    .filter((part) => /\d/.test(part) || part.length > 20);
+}
+
+/** It names a value that the request did not bring, so an earlier response may have. */
+function mayDepend({ call }: Work, calls: readonly Call[], address: string): boolean {
+  const own = call === null ? undefined : calls[call];
+  if (own === undefined) return false;
+  if (own.requestHeaders.some(({ name }) => name.toLowerCase() === 'authorization'))
+    return !calls.every(({ requestHeaders }) =>
+      requestHeaders.some(({ name }) => name.toLowerCase() === 'authorization'),
+    );
+  return valuesIn(own.url).some((value) => !address.includes(value));
+}
+
+function chainsIn(kept: Given, url: string): Work[][] {
+  const { calls } = kept.http_client;
+  const chains: Work[][] = [];
+  let chain: Work[] = [];
+  for (const work of workOf(kept)) {
+    const before = chain.at(-1);
+    const gap = before === undefined ? 0 : work.startMs - endOf(before);
+    const most = Math.max(GAP_MS, GAP_SHARE * Math.max(before?.durationMs ?? 0, work.durationMs));
+    const follows = before !== undefined && gap >= 0 && gap <= most && !mayDepend(work, calls, url);
+    if (follows && !chain.some(({ what }) => what === work.what)) chain.push(work);
+    else chains.push((chain = [work]));
+  }
+  return chains.filter((found) => found.length > 1 && found.some(({ call }) => call !== null));
+}
+
+/** `2 calls and 1 read`. */
+function countsText(chain: readonly Work[]): string {
+  const calls = chain.filter(({ call }) => call !== null).length;
+  const reads = chain.length - calls;
+  return `${count(calls, 'call')}${reads === 0 ? '' : ` and ${count(reads, 'read')}`}`;
+}
+
+export const sequentialCalls: FindingRule<Given> = {
+  name: 'sequential-calls',
+  needs: ['http_client'],
+  labels: ['sequential calls'],
+  why: 'Calls that read, and reads between them, each started at most 10 ms, or a quarter of the longer one, after the one before had ended. Their addresses contain no value that an earlier one may have returned.',
+  fix: 'Start them together and await them together: `const [a, b] = await Promise.all([callA(), callB()])`.',
+  find(kept, { durationMs: wholeMs, url }) {
+    if (wholeMs === null || kept.http_client.calls.length === 0) return [];
+    const { calls } = kept.http_client;
+    return chainsIn(kept, url).flatMap((chain) => {
+      const times = chain.map(({ durationMs }) => durationMs);
+      const sum = times.reduce((total, ms) => total + ms, 0);
+      const costMs = sum - Math.max(...times);
+      const first = chain.find(({ call }) => call !== null);
+      const call = calls[first?.call ?? -1];
+      if (call === undefined || costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
+      const sentence = `${countsText(chain)}, from ${callName(call)} on, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(sum - costMs)}`;
+      return [
+        { severity: 'info', sentence, anchor: `c${(first?.call ?? 0) + 1}`, costMs, place: call.caller },
+      ];
+    });
+  },
+};
+
+export const callRules: readonly FindingRule[] = [
+  manyCalls,
+  repeatedCall,
+  retriedCall,
+  failedCall,
+  callNotJson,
+  sequentialCalls,
+];

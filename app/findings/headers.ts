@@ -1,0 +1,319 @@
+/** Headers of a response, above all those for caches. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { Finding } from '../profiler/finding.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import { numberHelpers } from '../view-helpers/numbers.ts';
+import {
+  authorOf,
+  directivesIn,
+  headerAt,
+  headerCode,
+  layerAt,
+  nameOfLayer,
+  receivedHeader,
+  type SentHeader,
+  sentHeader,
+  sentHeaders,
+  sentNames,
+  sentValue,
+} from './shared/http.ts';
+import type { Needs } from './shared/kept.ts';
+import { count } from './shared/wording.ts';
+
+/** Headers that hold lists: a later value must include the earlier ones. */
+const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
+/** Policies: only the last value counts. */
+const POLICIES = new Set([
+  'content-security-policy', 'strict-transport-security', 'x-frame-options', 'referrer-policy', 'cache-control',
+  'access-control-allow-origin', 'permissions-policy',
+]); // prettier-ignore
+
+interface Overwritten {
+  name: string;
+  by: HeaderStep;
+  before: HeaderStep;
+  index: number;
+}
+
+function overwrittenIn(request: KeptRequest): Overwritten[] {
+  const { sent } = readAuthors(request.response?.setBy);
+  return sentNames(request).flatMap((name, index) => {
+    const steps = sent[index] ?? [];
+    const at = steps.findIndex(({ verb }) => verb === 'changed');
+    const by = steps[at];
+    const before = steps[at - 1];
+    return by === undefined || before === undefined ? [] : [{ name, by, before, index }];
+  });
+}
+
+const headerOverwritten: FindingRule<Needs<'request' | 'routing'>> = {
+  name: 'header-overwritten',
+  needs: ['request', 'routing'],
+  labels: ['lost header', 'overwritten'],
+  why: 'Two middleware functions or handlers called `setHeader` for the same header, and the later value does not contain the earlier one.',
+  fix: 'Append to list headers (`res.append`, `res.vary`, `res.cookie`) instead of setting them, and set each policy in one place.',
+  find({ request, routing }, { status }) {
+    // An error page replaces headers on purpose.
+    if (request.response?.setBy?.includes('c') !== true || status === null || status >= 400) return [];
+    return overwrittenIn(request).flatMap(({ name, by, before, index }): FindingDraft[] => {
+      const isList = LISTS.has(name.toLowerCase());
+      if (!isList && !POLICIES.has(name.toLowerCase())) return [];
+      const [first, second] = [layerAt(routing, before.layer), layerAt(routing, by.layer)];
+      // Without knowing who set the header there is nothing to report.
+      if (first === undefined || second === undefined || second.kind === 'error') return [];
+      const sentence = `${nameOfLayer(second)} overwrote ${name}, set by ${nameOfLayer(first)}: 1 of 2 values was sent`;
+      return [
+        {
+          label: isList ? 'lost header' : 'overwritten',
+          severity: isList ? 'warn' : 'info',
+          sentence,
+          anchor: `rh-${index + 1}`,
+          place: second.source,
+        },
+      ];
+    });
+  },
+};
+
+const { bytesText } = numberHelpers;
+/** For a smaller body, computing an unused ETag costs next to nothing. */
+const LARGE_BODY = 16_384;
+
+/** `public, max-age=60` -> names in lower case with their values. */
+function directivesOf(text: string): Map<string, string> {
+  return new Map(
+    text.split(',').map((part) => {
+      const [name = '', value = ''] = part.split('=', 2);
+      return [name.trim().toLowerCase(), value.trim().replaceAll('"', '')] as const;
+    }),
+  );
+}
+
+function seconds(directives: ReadonlyMap<string, string>, name: string): number {
+  const value = Number(directives.get(name) ?? 0);
+  return Number.isFinite(value) ? value : 0;
+}
+
+/** Without `public` or `s-maxage`, shared caches don't store what such a request got (RFC 9111, 3.5). */
+function isPersonal(request: KeptRequest): boolean {
+  return receivedHeader(request, 'authorization') !== null;
+}
+
+/** What contradicts this Cache-Control among the other headers of the response. */
+function contradictions(
+  control: SentHeader,
+  { request, varies }: { request: KeptRequest; varies: string },
+): [sentence: string, severity: Finding['severity'], anchor: string][] {
+  const directives = directivesOf(control.value);
+  const ageS = Math.max(seconds(directives, 'max-age'), seconds(directives, 's-maxage'));
+  const isShared = directives.has('public') || seconds(directives, 's-maxage') > 0;
+  const cookies = sentHeaders(request, 'set-cookie');
+  const bytes = request.response?.bytes ?? 0;
+  const found: ReturnType<typeof contradictions> = [];
+  const say = (sentence: string, severity: Finding['severity'] = 'warn', anchor = control.anchor): void => {
+    found.push([sentence, severity, anchor]);
+  };
+  if (directives.has('no-store') && ageS > 0)
+    say(`Cache-Control combines no-store with a lifetime of ${count(ageS, 'second')}: nothing is cached`);
+  if (isShared && !directives.has('no-store') && cookies.length > 0)
+    say(
+      `Shared caches may store this response with the ${count(cookies.length, 'cookie')} it sets, and send them to other visitors`,
+    );
+  if (isShared && !directives.has('no-store') && cookies.length === 0 && isPersonal(request))
+    say(
+      'Shared caches may store this response, although the request carried credentials (Authorization), and send it to other visitors',
+    );
+  const tag = sentHeader(request, 'etag');
+  if (directives.has('no-store') && tag !== null && bytes >= LARGE_BODY)
+    say(
+      `An ETag was computed for ${bytesText(bytes)}, but Cache-Control: no-store prevents its use`,
+      'info',
+      tag.anchor,
+    );
+  if (ageS > 0 && varies.includes('*'))
+    say(`Vary: * prevents any reuse: the ${count(ageS, 'second')} in Cache-Control have no effect`);
+  const encoding = sentHeader(request, 'content-encoding');
+  const isCompressed = encoding !== null && encoding.value.trim().toLowerCase() !== 'identity';
+  if (ageS > 0 && isShared && isCompressed && !/accept-encoding|\*/.test(varies))
+    say(
+      `Shared caches may send this compressed response for ${count(ageS, 'second')} to clients that can’t decode it: Vary lacks Accept-Encoding`,
+      'warn',
+      encoding.anchor,
+    );
+  return found;
+}
+
+function matches(ifNoneMatch: string, tag: string): boolean {
+  const bare = (text: string): string => text.trim().replace(/^W\//, '');
+  return ifNoneMatch.split(',').some((listed) => bare(listed) === bare(tag));
+}
+
+const cachingCannotWork: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'caching-cannot-work',
+  needs: ['request'],
+  labels: ['caching'],
+  why: 'The response headers contradict each other (RFC 9111), or a full body was sent although the request already named its ETag.',
+  fix: 'Choose one policy per route: `no-store`, `private` with a lifetime, or `public` without cookies and with the right Vary. Send 304 when `req.fresh` is true.',
+  find({ request, routing }, { method, status }) {
+    const { response } = request;
+    if (status === null || status < 200 || status >= 300 || response === undefined) return [];
+    if (method !== 'GET' && method !== 'HEAD') return [];
+    const found: FindingDraft[] = [];
+    const say = (sentence: string, severity: Finding['severity'], anchor: string): void => {
+      const author = authorOf(request, routing, anchor);
+      found.push({ severity, sentence, anchor, place: author?.source ?? routing?.route?.source });
+    };
+    const control = sentHeader(request, 'cache-control');
+    if (control !== null) {
+      const varies = sentHeaders(request, 'vary')
+        .map(({ value }) => value)
+        .join(',')
+        .toLowerCase();
+      for (const contradiction of contradictions(control, { request, varies })) say(...contradiction);
+    }
+    const requested = status === 200 && method === 'GET' ? receivedHeader(request, 'if-none-match') : null;
+    if (requested === null || /no-cache/i.test(receivedHeader(request, 'cache-control') ?? '')) return found;
+    const tag = sentHeader(request, 'etag');
+    if (tag !== null && matches(requested, tag.value) && response.bytes > 0)
+      say(
+        `The client already had this ETag, but received all ${bytesText(response.bytes)} again instead of a 304`,
+        'warn',
+        tag.anchor,
+      );
+    return found;
+  },
+  code(finding, profile) {
+    const at = headerAt(finding, profile);
+    if (at === 'content-encoding')
+      return headerCode(
+        'Vary',
+        [...directivesIn(sentValue(profile, 'vary')), 'Accept-Encoding'],
+        'Assumes that the response differs in nothing else that the request headers choose.',
+      );
+    if (at !== 'cache-control' || sentValue(profile, 'vary').includes('*')) return null;
+    const directives = directivesIn(sentValue(profile, 'cache-control'));
+    if (directives.some((directive) => /^no-store$/i.test(directive)))
+      return headerCode('Cache-Control', ['no-store'], 'Assumes that no copy may be stored anywhere.');
+    const own = directives.filter((directive) => !/^(?:public|private|s-maxage\b.*)$/i.test(directive));
+    return directives.length === own.length
+      ? null
+      : headerCode(
+          'Cache-Control',
+          ['private', ...own],
+          'Assumes that the response is meant for this visitor only; the visitor’s own browser may still store it.',
+        );
+  },
+};
+
+/** Texts are compared as far as they are kept. */
+const LONGEST = 16_384;
+/** A difference that is longer is another content. */
+const SMALL = 64;
+/** A time, a timestamp or a random text. */
+const FLEETING =
+  /\d{9,}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{12,}|\b0\.\d{6,}/i;
+
+interface Difference {
+  from: number;
+  before: string;
+  after: string;
+}
+
+/** The part that differs, with the word that it is part of; null if it is large. */
+function differenceOf(before: string, after: string): Difference | null {
+  const shorter = Math.min(before.length, after.length);
+  let from = 0;
+  while (from < shorter && before[from] === after[from]) from++;
+  let same = 0;
+  while (same < shorter - from && before.at(-1 - same) === after.at(-1 - same)) same++;
+  while (from > 0 && /[\w.:-]/.test(before[from - 1] ?? '')) from--;
+  while (same > 0 && /[\w.:-]/.test(before.at(-same) ?? '')) same--;
+  const found = {
+    from,
+    before: before.slice(from, before.length - same),
+    after: after.slice(from, after.length - same),
+  };
+  return found.before.length > SMALL || found.after.length > SMALL ? null : found;
+}
+
+type Needed = Needs<'request', 'routing'>;
+
+/** The tag that the client named, if the response has another one; null otherwise. */
+function namedTag({ request }: Needed, { method, status }: ProfileHead): string | null {
+  if (method !== 'GET' || status !== 200 || (request.response?.text ?? null) === null) return null;
+  const named = receivedHeader(request, 'if-none-match');
+  return named === null || named === sentHeader(request, 'etag')?.value ? null : named;
+}
+
+/** The text of the earlier response that had this tag and address; undefined if it is not stored. */
+function textWith(tag: string, url: string, earlier: readonly EarlierRequest[]): string | undefined {
+  for (const { head, kept } of earlier) {
+    const request = kept.request as KeptRequest | undefined;
+    if (head.url !== url || request === undefined || sentHeader(request, 'etag')?.value !== tag) continue;
+    return request.response?.text ?? undefined;
+  }
+  return undefined;
+}
+
+const etagChanges: FindingRule<Needed> = {
+  name: 'etag-changes',
+  needs: ['request'],
+  labels: ['ETag changes'],
+  why: 'The request named the ETag of an earlier response of this route; the texts differ only in a few characters that look like a time or a random value.',
+  fix: 'Leave what changes each time out of the body, or send it in a header, so that the ETag stays the same and 304 can be sent.',
+  compares: (kept, head) => namedTag(kept, head) !== null,
+  find(kept, head, { earlier }) {
+    const { request, routing } = kept;
+    const named = namedTag(kept, head);
+    const tag = sentHeader(request, 'etag');
+    const before = named === null ? undefined : textWith(named, head.url, earlier);
+    if (tag === null || before === undefined) return [];
+    const text = request.response?.text ?? '';
+    const difference = differenceOf(before.slice(0, LONGEST), text.slice(0, LONGEST));
+    if (difference === null || !FLEETING.test(difference.before) || !FLEETING.test(difference.after))
+      return [];
+    const { after, from } = difference;
+    const sentence = `The ETag changed since this client’s last request because of ${count(after.length, 'character')} of ${count(text.length)} (from ${count(from)} on) that look like a time or a random value: 304 is never sent`;
+    return [
+      {
+        severity: 'warn',
+        sentence,
+        anchor: tag.anchor,
+        place: authorOf(request, routing, tag.anchor)?.source ?? routing?.route?.source,
+      },
+    ];
+  },
+};
+
+const streamBuffered: FindingRule<Needs<'request'>> = {
+  name: 'stream-buffered',
+  needs: ['request'],
+  labels: ['buffered stream'],
+  why: 'The response is an event stream with a Content-Encoding, so a compressor buffers what is written.',
+  fix: 'Exclude event streams from compression (`Cache-Control: no-transform`, or its filter), or call `res.flush()` after each event.',
+  find({ request }, _profile) {
+    const { response } = request;
+    if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
+    const encoding = sentHeader(request, 'content-encoding');
+    if (encoding === null || /^\s*(?:identity|none)?\s*$/i.test(encoding.value)) return [];
+    const sentence = `The event stream is compressed, so events may wait in a buffer; ${numberHelpers.bytesText(response.bytes)} were sent so far`;
+    return [{ severity: 'warn', sentence, anchor: encoding.anchor }];
+  },
+  code(_finding, profile) {
+    const directives = directivesIn(sentValue(profile, 'cache-control'));
+    return headerCode(
+      'Cache-Control',
+      [...(directives.length === 0 ? ['no-cache'] : directives), 'no-transform'],
+      'Assumes that the compressor is the package compression, or a proxy, which leave such a response as it is.',
+    );
+  },
+};
+
+export const headerRules: readonly FindingRule[] = [
+  headerOverwritten,
+  cachingCannotWork,
+  etagChanges,
+  streamBuffered,
+];

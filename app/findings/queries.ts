@@ -1,0 +1,334 @@
+/** Statements and commands: loops, repeats, failures, and what they read. */
+import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
+import { timesOf } from '../panels/shared/query-groups.ts';
+import { coveredMs, pick } from '../panels/shared/rows.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FixCode } from '../profiler/finding.ts';
+import { mediaType } from './shared/http.ts';
+import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { isLarge, kindOf, labelOf, loopsOf, rowOf, sqlOf, workOf } from './shared/queries.ts';
+import { shareOfKind } from './shared/time.ts';
+import { brokeBy, count, excerpt, failureOf, shareOf } from './shared/wording.ts';
+
+/** null if the reads differ in more than one value, or one statement can't return what they read. */
+function loopCode(
+  { queries, statements }: Kept['database'],
+  group: Kept['database']['groups'][number],
+): FixCode | null {
+  const members = pick(queries, group.members);
+  const [first] = members;
+  const [column, ...others] = differingNames(members);
+  if (first === undefined || column === undefined || others.length > 0) return null;
+  const sql = statements[group.statement]?.sql ?? '';
+  const text = inOneQuery(sql.trim(), column, first);
+  if (text === null) return null;
+  const unique = /\blimit\b/i.test(sql) ? `, and that ${column} is unique: each read asked for one row` : '';
+  return {
+    language: 'sql',
+    text: `${text}\n-- the list: all values of ${column} that the loop asked for`,
+    assumes: `Assumes that the values are known before the loop${unique}. Find the rows of each value by ${column}.`,
+  };
+}
+
+/** Bad from this many reads on, or from this share of the request on. */
+const MANY = 10;
+const HEAVY_SHARE = 0.2;
+
+const nPlusOne: FindingRule<Needs<'database'>> = {
+  name: 'n-plus-one',
+  needs: ['database'],
+  labels: ['N+1'],
+  why: 'At least three reads of this request came from the same line and differ only in their values.',
+  fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
+  find({ database }, { durationMs: wholeMs }) {
+    return loopsOf(database, 'n+1', wholeMs).map(({ group, ...loop }) => {
+      const { durationMs } = group;
+      const heavy = timesOf(group) >= MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
+      return { ...loop, severity: heavy ? 'bad' : 'warn' };
+    });
+  },
+  code({ anchor = '' }, { panels }) {
+    const data = panels.database?.data as Kept['database'];
+    const group = data.groups[Number(anchor.slice(1)) - 1];
+    return group === undefined ? null : loopCode(data, group);
+  },
+};
+
+const writeLoop: FindingRule<Needs<'database'>> = {
+  name: 'write-loop',
+  needs: ['database'],
+  labels: ['writes in a loop'],
+  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values.',
+  fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
+  find({ database }, { durationMs: wholeMs }) {
+    return loopsOf(database, 'loop', wholeMs).map(({ group: _group, ...loop }) => ({
+      ...loop,
+      severity: 'warn',
+    }));
+  },
+};
+
+/** A read of Redis is quick: fewer of them are no matter. */
+const MANY_READS = 5;
+/** Bad from this many reads on, or from this share of the request on. */
+const VERY_MANY_READS = 20;
+
+const cacheNPlusOne: FindingRule<Needs<'cache'>> = {
+  name: 'cache-n-plus-one',
+  needs: ['cache'],
+  labels: ['N+1'],
+  why: 'At least five reads of this request came from the same line, each for another key, and each waited for the one before it.',
+  fix: 'Read all keys with one command (`MGET`, `HMGET`), or send the reads together in a pipeline.',
+  find({ cache: { groups, items } }, { durationMs: wholeMs }) {
+    return groups.flatMap(({ kind, command, members, durationMs, caller: place }, at) => {
+      if (kind !== 'n+1' || members.length < MANY_READS) return [];
+      const of = members.flatMap((index) => items[index] ?? []);
+      if (!of.every((read, index) => index === 0 || read.startMs >= endOf(of[index - 1] ?? read))) return [];
+      const heavy =
+        members.length >= VERY_MANY_READS || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
+      const sentence = `${count(members.length)} × ${command} of Redis, one after the other: ${shareOf(durationMs, wholeMs)}`;
+      const severity = heavy ? 'bad' : 'warn';
+      return [{ severity, sentence, anchor: `r${at + 1}`, costMs: durationMs, place }];
+    });
+  },
+};
+
+interface Run {
+  members: number[];
+  /** Number of writes before the first of them. */
+  writes: number;
+}
+
+/** Reads that return something else each time or take a lock are repeated on purpose. */
+const VOLATILE =
+  /\b(?:nextval|setval|random|gen_random_\w+|uuid\w*|clock_timestamp|timeofday|pg_(?:try_)?advisory\w*|pg_sleep\w*|pg_notify)\s*\(|\bfor\s+(?:no\s+key\s+)?(?:update|share)\b/i;
+
+/** How often each statement ran. The values of one that ran once need no comparison. */
+function timesRan({ statements, queries }: Kept['database']): Uint16Array {
+  const times = new Uint16Array(statements.length);
+  for (const { statement } of queries) times[statement] = (times[statement] ?? 0) + 1;
+  return times;
+}
+
+/** Identical reads, in runs that no write interrupts. */
+function repeatedIn(database: Kept['database']): Run[] {
+  const latest = new Map<string, Run>();
+  const all: Run[] = [];
+  const times = timesRan(database);
+  let writes = 0;
+  database.queries.forEach((query, index) => {
+    const kind = kindOf(sqlOf(database, query));
+    if (kind === 'write') writes++;
+    if (kind !== 'read' || times[query.statement] === 1) return;
+    // A loop is reported as N+1.
+    if (query.error !== null || isLoop(database, query) || VOLATILE.test(sqlOf(database, query))) return;
+    const key = `${query.statement}\n${query.instance}\n${JSON.stringify(query.bindings)}`;
+    const run = latest.get(key);
+    if (run?.writes === writes) run.members.push(index);
+    else {
+      const started = { members: [index], writes };
+      latest.set(key, started);
+      all.push(started);
+    }
+  });
+  return all.filter(({ members }) => members.length > 1);
+}
+
+function isLoop({ groups }: Kept['database'], { group }: Query): boolean {
+  return group !== null && groups[group]?.kind === 'n+1';
+}
+
+const NAMED_PLACES = 3;
+
+/** `3 places (a.ts:1, b.ts:2, c.ts:3)`. */
+function placesText(places: ReadonlySet<string | null>): string {
+  const known = [...places].filter((place) => place !== null);
+  const more = known.length > NAMED_PLACES ? ', …' : '';
+  const named = known.length < 2 ? '' : ` (${known.slice(0, NAMED_PLACES).join(', ')}${more})`;
+  return `${count(places.size, 'place')}${named}`;
+}
+
+const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
+  name: 'repeated-statement',
+  needs: ['database'],
+  labels: ['duplicate'],
+  why: 'At least two reads of this request were identical, values included, and the request wrote nothing in between.',
+  fix: 'Read once and pass the result on, or cache it for the duration of the request.',
+  find({ database, request }, { durationMs: wholeMs }) {
+    const { queries } = database;
+    // An event stream asks again to see what has changed.
+    if (mediaType(request?.response?.contentType ?? null) === 'text/event-stream') return [];
+    if (queries.length < 2 || database.statements.length === queries.length) return [];
+    return repeatedIn(database).flatMap(({ members }) => {
+      const of = pick(queries, members);
+      const [first, second] = of;
+      if (first === undefined || second === undefined) return [];
+      const costMs = coveredMs(of.slice(1));
+      const isConcurrent = of.every(
+        (query) => query === first || query.startMs - query.waitMs < endOf(first),
+      );
+      const places = new Set(of.map(({ caller }) => caller));
+      const where = places.size > 1 ? ` from ${placesText(places)}` : isConcurrent ? ' at the same time' : '';
+      const sentence = `${labelOf(database, first)} ran ${count(of.length)} times with the same values${where}; the repeats took ${shareOf(costMs, wholeMs)}`;
+      const anchor = rowOf(database, members[1] ?? 0);
+      const severity = of.length > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';
+      return [{ severity, sentence, anchor, costMs, place: second.caller }];
+    });
+  },
+};
+
+const MANY_STATEMENTS = 100;
+/** A loop with this share of the statements is reported as a loop instead. */
+const LOOP_SHARE = 0.5;
+
+const manyQueries: FindingRule<Needs<'database'>> = {
+  name: 'many-queries',
+  needs: ['database'],
+  labels: ['many queries'],
+  why: 'The request sent at least 100 statements, not counting begin and commit, and no single loop sent half of them.',
+  fix: 'Combine reads that belong together, read less, or cache what rarely changes. The Database panel groups queries by statement.',
+  find({ database }, { durationMs: wholeMs }, from) {
+    const { queries, groups, totals, unkept } = database;
+    if (queries.length < MANY_STATEMENTS) return [];
+    const total = workOf(database, Array.from(queries.keys())) + (unkept?.count ?? 0);
+    const loop = Math.max(0, ...groups.map(timesOf));
+    if (total < MANY_STATEMENTS || loop >= total * LOOP_SHARE) return [];
+    const { ms: costMs } = shareOfKind(from.time, 'db');
+    const sentence = `${count(total, 'statement')}, ${count(totals.statements)} distinct, took ${shareOf(costMs, wholeMs)}`;
+    return [{ severity: 'warn', sentence, costMs }];
+  },
+};
+
+/** From here on a read without a limit is reported: it grows with the table. */
+const UNLIMITED_ROWS = 1000;
+const LIMITS = /\blimit\b|\bfetch\s+(?:first|next)\b|\btop\b/i;
+
+function isUnlimited(database: Kept['database'], query: Query): boolean {
+  if ((query.rows ?? 0) < UNLIMITED_ROWS) return false;
+  const sql = sqlOf(database, query);
+  return kindOf(sql) === 'read' && !LIMITS.test(sql);
+}
+
+const largeResult: FindingRule<Needs<'database'>> = {
+  name: 'large-result',
+  needs: ['database'],
+  labels: ['large result'],
+  why: 'The driver reported that the statement returned 5,000 rows or more, or 1,000 without a limit.',
+  fix: 'Read one page at a time (`limit` with a key), aggregate in the database, or stream the rows.',
+  find({ database }, { durationMs: wholeMs }) {
+    const { queries, totals } = database;
+    if (totals.rows < UNLIMITED_ROWS) return [];
+    return queries
+      .map((query, index) => ({ query, index, rows: query.rows ?? 0 }))
+      .filter(({ query }) => isLarge(database, query) || isUnlimited(database, query))
+      .sort((a, b) => b.rows - a.rows)
+      .map(({ query, index, rows }) => {
+        const ms = query.durationMs ?? 0;
+        const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
+        const anchor = rowOf(database, index);
+        const severity = isLarge(database, query) ? 'warn' : 'info';
+        return { severity, sentence, anchor, costMs: ms, place: query.caller };
+      });
+  },
+};
+
+const failedStatement: FindingRule<Needs<'database'>> = {
+  name: 'failed-statement',
+  needs: ['database'],
+  labels: ['query failed', 'failure ignored'],
+  why: 'The database driver returned an error for a statement. The status is the one that this request sent.',
+  fix: 'Pass the error on to the error handler, or handle it where you catch it. If it is expected, use a statement that does not fail (`on conflict`).',
+  find({ database }, { status }) {
+    const { queries, totals } = database;
+    if (totals.failed === 0) return [];
+    const index = queries.findIndex(({ error }) => error !== null);
+    const query = queries[index];
+    if (query === undefined) {
+      const sentence = `${count(totals.failed, 'statement')} failed past the recording limit`;
+      return [{ broke: brokeBy(status), severity: 'warn', sentence }];
+    }
+    const more = totals.failed > 1 ? `, as did ${count(totals.failed - 1, 'other statement')}` : '';
+    const what = `${labelOf(database, query)} failed (${excerpt(query.error ?? '')})${more}`;
+    const anchor = rowOf(database, index);
+    return [{ ...failureOf(what, status), severity: 'warn', anchor, place: query.caller }];
+  },
+};
+
+const CONDITION = /\bwhere\b([^]*)$/i;
+/** `or` and functions may be written with NULL in mind. */
+const WITH_NULL = /\bor\b|\bis\s+(?:not\s+)?null\b|\bdistinct\s+from\b|<=>|\bcoalesce\b|\bcase\b|\bunion\b/i;
+const COMPARED = /(?:=|<>|!=|<|>|\bi?like)\s*(\$\d+|\?)/gi;
+
+function isNull({ name, value, type }: Query['bindings'][number]): boolean {
+  return name !== '…' && (value === null || type === 'undefined');
+}
+
+/** Number of the first value of a WHERE that is NULL and compared by an operator; null if there is none. */
+function comparedNull(sql: string, bindings: Query['bindings']): number | null {
+  const condition = CONDITION.exec(sql)?.[1] ?? '';
+  if (condition === '' || WITH_NULL.test(condition)) return null;
+  const before = sql.length - condition.length;
+  for (const { 1: placeholder = '', index, 0: text } of condition.matchAll(COMPARED)) {
+    const end = before + index + text.length - 1;
+    const number = placeholder === '?' ? sql.slice(0, end).split('?').length : Number(placeholder.slice(1));
+    const binding = bindings[number - 1];
+    if (binding !== undefined && isNull(binding)) return number;
+  }
+  return null;
+}
+
+export const nullComparison: FindingRule<Needs<'database'>> = {
+  name: 'null-comparison',
+  needs: ['database'],
+  labels: ['compared with NULL'],
+  why: 'A value in the WHERE of the statement was `null` or `undefined`, an operator such as `=` compares a column with it, and no row was found.',
+  fix: 'Look for the misspelled or missing parameter that the value comes from, and refuse the request without it. To find NULL, use `IS NULL` or `IS NOT DISTINCT FROM`.',
+  find({ database }, { status }) {
+    const { queries } = database;
+    for (const [index, query] of queries.entries()) {
+      if (query.rows !== 0 || query.error !== null || !query.bindings.some(isNull)) continue;
+      const number = comparedNull(sqlOf(database, query), query.bindings);
+      if (number === null) continue;
+      return [
+        {
+          label: 'compared with NULL',
+          severity: 'warn',
+          broke: status !== null && status >= 400 ? 'response' : 'unseen',
+          sentence: `${labelOf(database, query)} compares a column with NULL (value ${number} of ${query.bindings.length}), which is never true: it found no row`,
+          anchor: rowOf(database, index),
+          place: query.caller,
+        },
+      ];
+    }
+    return [];
+  },
+};
+
+const queryNeverRun: FindingRule<Needs<'database'>> = {
+  name: 'query-never-run',
+  needs: ['database'],
+  labels: ['query not run'],
+  why: 'A Knex query became an insert, update or delete during this request, and it was neither run nor made part of another query.',
+  fix: 'Await it (`await knex(…).update(…)`), or return it to whoever does: a Knex query is sent when its `then` is called.',
+  find({ database }) {
+    return (database.unrun ?? []).map(({ label, caller }, index) => ({
+      broke: 'unseen',
+      severity: 'bad',
+      sentence: `${label} was built and never run: nothing awaited it`,
+      anchor: `u${index + 1}`,
+      place: caller,
+    }));
+  },
+};
+
+export const queryRules: readonly FindingRule[] = [
+  nPlusOne,
+  writeLoop,
+  cacheNPlusOne,
+  repeatedStatement,
+  manyQueries,
+  largeResult,
+  failedStatement,
+  nullComparison,
+  queryNeverRun,
+];

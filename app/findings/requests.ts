@@ -1,0 +1,295 @@
+/** Requests that reached no route, or another one, and bodies that nobody read. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/data.ts';
+import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import { numberHelpers } from '../view-helpers/numbers.ts';
+import { isUntrustedHttps, mediaType, nameOfLayer, receivedHeader, sentHeader } from './shared/http.ts';
+import type { Needs } from './shared/kept.ts';
+import { brokeBy, count } from './shared/wording.ts';
+
+/** With more letters changed it is a different word. */
+const MOST_LETTERS = 2;
+
+function isSimilar({ reason, distance }: NearGroup): boolean {
+  return reason !== 'method' && (reason !== 'spelling' || distance <= MOST_LETTERS);
+}
+
+function nameOf({ methods, pattern }: NearGroup): string {
+  return `${methods.join(', ')} ${pattern}`;
+}
+
+const routeMissed: FindingRule<Needs<'routing'>> = {
+  name: 'route-missed',
+  needs: ['routing'],
+  labels: ['wrong method', 'similar route'],
+  why: 'No route handled the request. After the response, the path was compared with the registered routes.',
+  fix: 'Request the path or method that the route has, or change the route to match the request.',
+  find({ routing: { route, allow = [], nearest = [], redirect } }, { method, status }) {
+    if (route !== null || redirect !== undefined || status === null || status < 400) return [];
+    const common = { broke: 'response', severity: 'warn', anchor: 'nearest' } as const;
+    const [wrong] = nearest.filter(({ reason }) => reason === 'method');
+    if (allow.length > 0) {
+      const sentence = `This path allows ${count(allow.length, 'method')} (${allow.join(', ')}), not ${method.slice(0, 40)}`;
+      const anchor = wrong === undefined ? 'allow' : 'nearest';
+      return [{ ...common, sentence, anchor, place: wrong?.source }];
+    }
+    const near = nearest.find(isSimilar);
+    if (near === undefined) return [];
+    const sentence = `No route matches; closest is ${nameOf(near)} (${near.why ?? near.reason})`;
+    return [{ ...common, label: 'similar route', sentence, place: near.source }];
+  },
+};
+
+/** Its last handler called `next()`, so that something else responded. */
+function passedOn({ layers }: KeptRouting, pattern: string): boolean {
+  return (
+    layers.map(fromLayerRow).findLast((layer) => layer.kind === 'handler' && layer.pattern === pattern)
+      ?.outcome === 'next'
+  );
+}
+
+function isSamePath(pattern: string, path: string): boolean {
+  return pattern.toLowerCase().replace(/\/$/, '') === path.toLowerCase().replace(/\/$/, '');
+}
+
+/** `/users/:id` for `/users/me`. A wildcard that succeeds may be a cache or a fallback. */
+function isParameterFor(pattern: string, path: string): boolean {
+  const given = path.split('/');
+  const segments = pattern.split('/');
+  return (
+    segments.length === given.length &&
+    segments.every((segment, index) => segment.startsWith(':') || isSamePath(segment, given[index] ?? ''))
+  );
+}
+
+const routeShadowed: FindingRule<Needs<'routing'>> = {
+  name: 'route-shadowed',
+  needs: ['routing'],
+  labels: ['shadowed route'],
+  why: 'The route that responded has parameters, and a route registered after it has exactly this path and method.',
+  fix: 'Register routes with literal paths before those with parameters (`/orders/recent` before `/orders/:id`).',
+  find({ routing }, { method, status, url }, { shared }) {
+    const { route } = routing;
+    if (status === null || route === null || shared.routing === undefined || passedOn(routing, route.pattern))
+      return [];
+    const path = pathOf(url);
+    if (isSamePath(route.pattern, path)) return [];
+    if (status < 400 && !isParameterFor(route.pattern, path)) return [];
+    const { routes } = shared.routing as SharedRoutes;
+    const at = routes.findIndex(({ pattern }) => pattern === route.pattern);
+    const later = routes
+      .slice(at + 1)
+      .find(
+        ({ pattern, methods }) =>
+          isSamePath(pattern, path) && methods.some((one) => one === method || one === '*'),
+      );
+    if (at === -1 || later === undefined) return [];
+    const sentence = `${route.method} ${route.pattern} answered ${status}; ${method} ${later.pattern} also matches, but is registered after it`;
+    const place = later.source ?? route.source;
+    return [{ broke: brokeBy(status), severity: 'warn', sentence, anchor: 'match', place }];
+  },
+};
+
+/** `*`, `/*path`, `/{*path}`, `(.*)`: a route for all that nothing else answers is last on purpose. */
+const CATCH_ALL = /^\/?(?:\*\w*|\{\/?\*\w+\}|\(?\.\*\)?|\/\^?\.\*\$?\/)$/;
+
+const middlewareOrder: FindingRule<Needs<'routing'>> = {
+  name: 'middleware-order',
+  needs: ['routing'],
+  labels: ['middleware order'],
+  why: 'A middleware ended the request with a 404, no route handler ran, and a route registered after it matches this method and path.',
+  fix: 'Register the middleware after the routes (`app.use` runs in call order), or let it call `next()`.',
+  find({ routing: { route, layers, considered } }, { status }) {
+    if (status !== 404 || route !== null || considered === undefined) return [];
+    const missed = considered.find(
+      ({ kind, verdict, pattern }) => kind === 'route' && verdict === 'matched' && !CATCH_ALL.test(pattern),
+    );
+    const last = layers.at(-1);
+    if (missed === undefined || last === undefined) return [];
+    const layer = fromLayerRow(last);
+    if (layer.kind !== 'middleware' || layer.outcome !== 'running') return [];
+    const sentence = `${nameOfLayer(layer)} answered 404 at step ${layers.length}; ${missed.methods.join(', ')} ${missed.pattern} matches, but is registered after it`;
+    return [{ broke: 'response', severity: 'warn', sentence, anchor: 'match', place: layer.source }];
+  },
+};
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** Clients repeat these with GET (RFC 9110, 15.4). */
+const BECOMES_GET = new Set([301, 302, 303]);
+
+/** The address as the client sees it; null if it sent no usable Host. */
+function addressOf(request: KeptRequest, url: string): URL | null {
+  const scheme = isUntrustedHttps(request) ? 'https' : request.client.scheme;
+  const host = receivedHeader(request, 'host') ?? '';
+  return URL.canParse(`${scheme}://${host}${url}`) ? new URL(`${scheme}://${host}${url}`) : null;
+}
+
+function withoutSlash({ pathname }: URL): string {
+  return pathname.replace(/\/+$/, '');
+}
+
+/** `/login` -> `/login?next=%2Flogin`. */
+function leadsBack(from: URL, to: URL): boolean {
+  if (from.origin !== to.origin || from.pathname !== to.pathname) return false;
+  return from.search === to.search || [...to.searchParams.values()].includes(from.pathname + from.search);
+}
+
+/** Another spelling of the same address: a slash, the scheme or the host. */
+function isRespelled(from: URL, to: URL): boolean {
+  return withoutSlash(from) === withoutSlash(to) && from.href !== to.href && from.search === to.search;
+}
+
+const redirectFails: FindingRule<Needs<'request' | 'routing'>> = {
+  name: 'redirect-fails',
+  needs: ['request', 'routing'],
+  labels: ['redirect loop', 'body lost'],
+  why: 'The Location is the address of the request itself and no cookie was set, or a middleware redirected a request with a body by 301, 302 or 303 to another spelling of its address.',
+  fix: "Exempt the target of a redirect from what redirects there. Trust the proxy that terminates TLS (`app.set('trust proxy', …)`). Redirect with 308, which keeps method and body.",
+  find({ request, routing }, { status, method, url }) {
+    if (status === null || !REDIRECTS.has(status)) return [];
+    const location = sentHeader(request, 'location');
+    const from = location === null ? null : addressOf(request, url);
+    if (location === null || from === null || !URL.canParse(location.value, from.href)) return [];
+    const to = new URL(location.value, from.href);
+    to.hash = '';
+    const layer = lastRunning(routing.layers.map(fromLayerRow));
+    const common: Omit<FindingDraft, 'sentence'> = {
+      broke: 'response',
+      severity: 'bad',
+      anchor: location.anchor,
+      place: layer?.source,
+    };
+    const isRead = method === 'GET' || method === 'HEAD';
+    // A cookie may make the next request another one.
+    if (isRead && leadsBack(from, to) && sentHeader(request, 'set-cookie') === null) {
+      const proxy = isUntrustedHttps(request)
+        ? ': the proxy says https, but is not trusted, so Express takes the request for http'
+        : '';
+      const sentence = `${nameOfLayer(layer)} redirected the request to its own address, which is a loop${proxy}`;
+      return [{ ...common, label: 'redirect loop', sentence }];
+    }
+    const isLost = method === 'POST' ? BECOMES_GET.has(status) : status === 303;
+    if (isRead || !isLost || (request.body?.bytes ?? 0) === 0 || layer?.kind !== 'middleware') return [];
+    if (!isRespelled(from, to)) return [];
+    const sentence = `${nameOfLayer(layer)} redirected ${method.slice(0, 20)} with ${status} to another spelling of its address: clients repeat it as GET, without the body`;
+    return [{ ...common, label: 'body lost', sentence }];
+  },
+};
+
+/** Clients that have nothing to send post `{}`. */
+const EMPTY_BYTES = 2;
+
+/** What handlers respond where a field is missing. */
+const INVALID = new Set([400, 422]);
+
+const PARSERS: Readonly<Record<string, string>> = {
+  'application/json': 'express.json()',
+  'application/x-www-form-urlencoded': 'express.urlencoded()',
+  'multipart/form-data': 'a multipart parser such as multer',
+  'text/plain': 'express.text()',
+  'application/octet-stream': 'express.raw()',
+};
+
+/** Some platforms parse the body before Express sees it; older parsers leave `{}` when they read nothing. */
+function hasParsed({ parsed, fields }: NonNullable<KeptRequest['body']>): boolean {
+  if (fields !== null && fields.length > 0) return true;
+  return parsed !== undefined && JSON.stringify(parsed) !== '{}';
+}
+
+const bodyNotParsed: FindingRule<Needs<'request' | 'routing'>> = {
+  name: 'body-not-parsed',
+  needs: ['request', 'routing'],
+  labels: ['unparsed body'],
+  why: 'A route ran, and nothing had been read from the request body when the response headers were sent.',
+  fix: 'Mount the parser for this content type before the route, or send the content type that the mounted parser accepts.',
+  find({ request, routing }, { status }) {
+    const { body } = request;
+    if (body?.unread !== true || routing.route === null || hasParsed(body)) return [];
+    // A handler that refuses a request need not read its body, unless it refuses what it did not find there.
+    if (status === null || (status >= 300 && status < 500 && !INVALID.has(status))) return [];
+    const announced = Number(receivedHeader(request, 'content-length') ?? 0);
+    const bytes = Math.max(body.bytes, Number.isFinite(announced) ? announced : 0);
+    if (bytes <= EMPTY_BYTES) return [];
+    const type = mediaType(body.contentType);
+    const parser = PARSERS[type];
+    const sentence = `Nothing read the request body (${numberHelpers.bytesText(bytes)}, ${type === '' ? 'no content type' : type.slice(0, 60)})${parser === undefined ? '' : `; ${parser} parses this type`}`;
+    return [
+      {
+        broke: status >= 400 ? 'response' : 'unseen',
+        severity: 'warn',
+        sentence,
+        anchor: 'unread',
+        place: routing.route.source,
+      },
+    ];
+  },
+};
+
+/** As body-parser and raw-body name their errors. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  'entity.too.large': 'it is larger than the limit',
+  'entity.parse.failed': 'it could not be parsed',
+  'encoding.unsupported': 'its Content-Encoding is not supported',
+  'charset.unsupported': 'its charset is not supported',
+  'parameters.too.many': 'it has too many parameters',
+};
+
+function bytes(value: unknown): string | null {
+  return typeof value === 'number' ? numberHelpers.bytesText(value) : null;
+}
+
+const bodyRefused: FindingRule<Needs<'exception'>> = {
+  name: 'body-refused',
+  needs: ['exception'],
+  labels: ['body refused'],
+  why: 'A parser passed on an error of one of the types that `body-parser` documents, and the response was a 4xx.',
+  fix: 'Raise the `limit` of this parser for the routes that need it, or send what it accepts: valid JSON, fewer rows at a time.',
+  find({ exception: { errors } }, { status }) {
+    if (status === null || status < 400 || status >= 500) return [];
+    // An error handler may pass on an error of its own that has the same `type`: the first one is the parser's.
+    return errors
+      .flatMap(({ thrown, from, origin }, index): FindingDraft[] => {
+        const properties = thrown.chain[0]?.properties ?? {};
+        const what = typeof properties.type === 'string' ? REFUSALS[properties.type] : undefined;
+        if (what === undefined || origin === 'logged') return [];
+        const limit = bytes(properties.limit);
+        const length = bytes(properties.length) ?? bytes(properties.expected) ?? bytes(properties.received);
+        const size = limit === null ? '' : ` of ${limit}${length === null ? '' : ` (${length} were sent)`}`;
+        const sentence = `${from?.name ?? 'A parser'} refused the request body: ${what}${size}`;
+        return [
+          { broke: 'response', severity: 'warn', sentence, anchor: `error-${index + 1}`, place: from?.place },
+        ];
+      })
+      .slice(0, 1);
+  },
+};
+
+const { bytesText, percentText } = numberHelpers;
+
+const uploadCutOff: FindingRule<Needs<'request'>> = {
+  name: 'upload-cut-off',
+  needs: ['request'],
+  labels: ['incomplete upload'],
+  why: 'Content-Length announced more bytes than had arrived when the connection closed, and the response had not finished.',
+  fix: 'Let the client retry. If it happens often, check the timeouts of proxies and of the server (`requestTimeout`).',
+  find({ request }, { outcome }) {
+    if (outcome !== 'aborted') return [];
+    const announced = Number(receivedHeader(request, 'content-length') ?? 0);
+    const received = request.body?.bytes ?? 0;
+    if (!Number.isFinite(announced) || announced <= received) return [];
+    const sentence = `The upload ended after ${bytesText(received)} of ${bytesText(announced)} (${percentText(received, announced)})`;
+    return [{ broke: 'response', severity: 'warn', sentence, anchor: 'body' }];
+  },
+};
+
+export const requestRules: readonly FindingRule[] = [
+  routeMissed,
+  routeShadowed,
+  middlewareOrder,
+  redirectFails,
+  bodyNotParsed,
+  bodyRefused,
+  uploadCutOff,
+];

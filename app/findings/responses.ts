@@ -1,0 +1,362 @@
+/** Responses: sent twice, not as announced, or left behind. */
+import type { ExceptionData } from '../panels/exception/data.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import { fromLayerRow } from '../panels/shared/layer-rows.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { numberHelpers } from '../view-helpers/numbers.ts';
+import { callName } from './shared/calls.ts';
+import { isAnsweredTwice, lineOf } from './shared/errors.ts';
+import {
+  authorOf,
+  layerAt,
+  mediaType,
+  nameOfLayer,
+  receivedHeader,
+  sentHeader,
+  sentHeaders,
+} from './shared/http.ts';
+import { type Call, endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
+import { labelOf, sqlOf } from './shared/queries.ts';
+import { count, duration, excerpt } from './shared/wording.ts';
+
+/** After the end of the response nothing of it is observed any more, but the error that Node.js throws. */
+function afterEnd(exception: ExceptionData | undefined): FindingDraft[] {
+  const index = exception?.errors.findIndex(isAnsweredTwice) ?? -1;
+  const error = exception?.errors[index];
+  if (error === undefined) return [];
+  const sentence = `${error.from?.name ?? 'The application'} set headers after the headers were sent`;
+  const place = lineOf(error) ?? error.from?.place;
+  return [
+    { broke: 'unseen', severity: 'bad', sentence, panel: 'exception', anchor: `error-${index + 1}`, place },
+  ];
+}
+
+const answeredTwice: FindingRule<Needs<'request' | 'routing', 'exception'>> = {
+  name: 'answered-twice',
+  needs: ['request', 'routing'],
+  labels: ['answered twice'],
+  why: 'A header was set after the headers were sent, which Node.js rejects (`ERR_HTTP_HEADERS_SENT`), or `end()` was given a body after the response had ended, which Node.js ignores.',
+  fix: 'Return after each response (`return res.json(…)`), and either respond or call `next()`, never both.',
+  find({ request: { response }, routing, exception }) {
+    const refused = response?.refused;
+    const [first] = refused ?? [];
+    if (first === undefined) return afterEnd(exception);
+    const layer = layerAt(routing, first.layer);
+    const headersAtMs = response?.headersAtMs ?? null;
+    const delay = headersAtMs === null ? '' : `${duration(Math.max(0, first.atMs - headersAtMs))} `;
+    const what =
+      first.name === null
+        ? 'passed a body to end() after the response had ended'
+        : `set ${first.name} ${delay}after the headers were sent`;
+    const thrown = exception?.errors.find(isAnsweredTwice);
+    const place = (thrown === undefined ? null : lineOf(thrown)) ?? first.from ?? layer?.source;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'bad',
+        sentence: `${nameOfLayer(layer)} ${what}`,
+        anchor: 'late-1',
+        place,
+      },
+    ];
+  },
+};
+
+const nextAfterResponse: FindingRule<Needs<'request' | 'routing', 'exception'>> = {
+  name: 'next-after-response',
+  needs: ['request', 'routing'],
+  labels: ['next after response'],
+  why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
+  fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called where there is none.',
+  find({ request, routing, exception }, _head) {
+    const { headersAtMs = null, endedAtMs = headersAtMs, refused, nextFrom } = request.response ?? {};
+    const last = routing.layers.at(-1);
+    if (headersAtMs === null || endedAtMs === null || last === undefined) return [];
+    // A library that always calls `next()`, as routing-controllers does: nobody can return before it.
+    if (nextFrom === null) return [];
+    const sent = routing.layers
+      .map(fromLayerRow)
+      .filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
+    // One middleware may write the body and another one end the response, unless that one fails.
+    const failed = refused !== undefined || sent.some(({ outcome }) => outcome === 'threw');
+    const after = failed ? sent : sent.filter(({ startMs }) => startMs > endedAtMs);
+    // After the end of the response no layer is recorded, but that the last one called `next()`.
+    if (after.length === 0 && (fromLayerRow(last).nextMs ?? 0) === 0) return [];
+    const type = sentHeader(request, 'content-type') ?? sentHeader(request, 'content-length');
+    const author = type === null ? undefined : authorOf(request, routing, type.anchor);
+    if (author?.outcome !== 'next' || author.startMs > headersAtMs) return [];
+    if (author.startMs + (author.nextMs ?? 0) <= headersAtMs) return [];
+    // It didn't call `next()`: Express had another error for it, that of the handler that responded a second time (answered-twice).
+    if (author.kind === 'error' && exception?.errors.some(isAnsweredTwice)) return [];
+    const ran =
+      after.length === 0
+        ? 'after the response had ended'
+        : `${count(after.length, 'more function')} ran after the headers were sent`;
+    const sentence = `${nameOfLayer(author)} responded and called next()${after.length === 0 ? ' ' : ': '}${ran}`;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence,
+        panel: 'routing',
+        anchor: 'match',
+        place: nextFrom ?? author.source,
+      },
+    ];
+  },
+};
+
+const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'wrong-length',
+  needs: ['request'],
+  labels: ['wrong length', 'wrong encoding'],
+  why: 'The body has more or fewer bytes than its Content-Length says, or is plain text where its Content-Encoding names a compression.',
+  fix: 'Let `res.send` compute it (`Buffer.byteLength(text)` by hand, not `text.length`). A proxy whose client decodes bodies, as `fetch` does, must not pass on Content-Encoding and Content-Length.',
+  find({ request, routing }, { method, status, outcome }) {
+    const { response } = request;
+    if (response === undefined || status === null || outcome !== 'finished') return [];
+    if (method === 'HEAD' || status < 200 || status === 204 || status === 304) return [];
+    const encoding = response.text === null ? null : sentHeader(request, 'content-encoding');
+    if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding.value)) {
+      const sentence = `Content-Encoding is ${excerpt(encoding.value, 40)}, but the body is not compressed: clients fail to decode it`;
+      const place = authorOf(request, routing, encoding.anchor)?.source ?? routing?.route?.source;
+      const { anchor } = encoding;
+      return [{ label: 'wrong encoding', broke: 'response', severity: 'bad', sentence, anchor, place }];
+    }
+    const length = sentHeader(request, 'content-length');
+    if (length === null || !/^\d+$/.test(length.value) || Number(length.value) === response.bytes) return [];
+    const sentence = `Content-Length is ${count(Number(length.value))}, but the body has ${count(response.bytes, 'byte')}: clients cut it off or wait for the rest`;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'bad',
+        sentence,
+        anchor: length.anchor,
+        place: authorOf(request, routing, length.anchor)?.source ?? routing?.route?.source,
+      },
+    ];
+  },
+};
+
+/** A JSON string that begins like an object or a list of JSON. */
+const TWICE = /^"(?:\{(?:\\"|\})|\[(?:\{|\[|\\"|\]|-?\d))/;
+
+const jsonTwice: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'json-twice',
+  needs: ['request'],
+  labels: ['JSON in JSON'],
+  why: 'The response is JSON, and all of it is one string that begins like JSON.',
+  fix: 'Pass the value itself: `res.json(rows)`, not `res.json(JSON.stringify(rows))`.',
+  find({ request, routing }, { status }) {
+    const { response } = request;
+    if (status === null || !TWICE.test(response?.text ?? '')) return [];
+    if (!/[/+]json$/.test(mediaType(response?.contentType ?? null))) return [];
+    const [type] = sentHeaders(request, 'content-type');
+    const author = type === undefined ? undefined : authorOf(request, routing, type.anchor);
+    const sentence = 'The response was serialized twice: it is a string that contains JSON';
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence,
+        anchor: 'response',
+        place: author?.source ?? routing?.route?.source,
+      },
+    ];
+  },
+};
+
+/** The beginning of a tag. Shorter texts are found by chance. */
+const MARKUP = /<[a-z!/][^]{2,}/i;
+const LONGEST = 2000;
+
+/** Names and texts of what the client chose. */
+function inputsOf({ query = [], routeParams = [], body }: KeptRequest): [what: string, value: string][] {
+  const given: [string, unknown][] = [
+    ...routeParams.map(({ name, value }): [string, unknown] => [`the parameter ${name}`, value]),
+    ...query.map(({ name, value }): [string, unknown] => [`the query’s ${name}`, value]),
+    ...(body?.fields ?? []).map(({ name, value }): [string, unknown] => [`the field ${name}`, value]),
+  ];
+  return given.flatMap(([what, value]): [string, string][] =>
+    typeof value === 'string' && value.length <= LONGEST && MARKUP.test(value)
+      ? [[what.slice(0, 80), value]]
+      : [],
+  );
+}
+
+const unescapedInput: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'unescaped-input',
+  needs: ['request'],
+  labels: ['unescaped input'],
+  why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response.',
+  fix: 'Let a template escape it (`<%= … %>` in EJS), or respond with text or JSON.',
+  find({ request, routing }, _head) {
+    const { response } = request;
+    const text = response?.text ?? null;
+    if (text === null || mediaType(response?.contentType ?? null) !== 'text/html') return [];
+    const found = inputsOf(request).find(([, value]) => text.includes(value));
+    if (found === undefined) return [];
+    const type = sentHeader(request, 'content-type');
+    const author = type === null ? undefined : authorOf(request, routing, type.anchor);
+    const sentence = `The HTML of the response contains ${found[0]} as it was sent, not escaped: its markup runs in the page`;
+    return [
+      {
+        broke: 'unseen',
+        severity: 'bad',
+        sentence,
+        anchor: 'response',
+        place: author?.source ?? routing?.route?.source,
+      },
+    ];
+  },
+};
+
+type Started = Interval & { caller: string | null };
+
+/** Work right after the end still belongs to the response, such as saving a session. */
+const GRACE_MS = 5;
+/** Work under way when the client leaves may go on; what goes on this often is repeated by a timer or a listener. */
+const MANY = 3;
+
+function after(list: readonly Started[] | undefined, endMs: number): Started[] {
+  // Usually the last one started before the end.
+  const last = list?.at(-1);
+  if (list === undefined || last === undefined || last.startMs <= endMs) return [];
+  return list.filter(({ startMs }) => startMs > endMs);
+}
+
+/** Started before the response had finished, and ended after it. */
+function unfinished(list: readonly Started[] | undefined, endMs: number): Started[] {
+  return list?.filter((one) => one.startMs <= endMs && endOf(one) > endMs) ?? [];
+}
+
+/** Without settings of a connection (`set time zone`), which a pool also sends to one that no query of the request waits for. */
+function queriesOf(database: Kept['database'] | undefined): readonly Started[] | undefined {
+  return database?.queries.filter((query) => !/^\s*set\b/i.test(sqlOf(database, query)));
+}
+
+function textOf(queries: readonly Started[], calls: readonly Started[]): string {
+  return [
+    ...(queries.length === 0 ? [] : [count(queries.length, 'query', 'queries')]),
+    ...(calls.length === 0 ? [] : [count(calls.length, 'outgoing call')]),
+  ].join(' and ');
+}
+
+function callerOf(work: readonly Started[]): string | null {
+  return work.find(({ caller }) => caller !== null)?.caller ?? null;
+}
+
+export const workAfterResponse: FindingRule<Needs<'request', 'database' | 'http_client'>> = {
+  name: 'work-after-response',
+  needs: ['request'],
+  labels: ['after the response'],
+  why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished or the client left.',
+  fix: "Await the work before the response if its result matters; otherwise hand it to a queue, and catch its errors. Stop timers and listeners when the client leaves (`res.on('close', …)`).",
+  find({ database, http_client }, { durationMs, outcome }) {
+    if (durationMs === null || (outcome !== 'finished' && outcome !== 'aborted')) return [];
+    const isLeft = outcome === 'aborted';
+    const panelOf = (queries: readonly Started[]) => (queries.length > 0 ? 'database' : 'http_client');
+    const severity = 'info';
+    const found: FindingDraft[] = [];
+    const endMs = durationMs + GRACE_MS;
+    const all = queriesOf(database);
+    const queries = after(all, endMs);
+    const calls = after(http_client?.calls, endMs);
+    const last = [...queries, ...calls].reduce((most, { startMs }) => Math.max(most, startMs), 0);
+    if (last > 0) {
+      const sentence = `${textOf(queries, calls)} started after ${isLeft ? 'the client had left' : 'the response'}, the last one ${duration(last - durationMs)} later`;
+      const goesOn = isLeft && queries.length + calls.length >= MANY;
+      const place = callerOf([...queries, ...calls]);
+      found.push({ severity: goesOn ? 'warn' : severity, sentence, panel: panelOf(queries), place });
+    }
+    if (isLeft) return found;
+    const open = unfinished(all, durationMs);
+    const openCalls = unfinished(http_client?.calls, durationMs);
+    if (open.length + openCalls.length > 0) {
+      const sentence = `${textOf(open, openCalls)} had not finished when the response was sent`;
+      found.push({ severity, sentence, panel: panelOf(open), place: callerOf([...open, ...openCalls]) });
+    }
+    return found;
+  },
+};
+
+type Given = Needs<'request', 'http_client' | 'database' | 'routing'>;
+
+/** What the request was waiting for when the client left. */
+interface Awaited {
+  text: string;
+  place: string | null;
+}
+
+/** The one that had run longest of those that had not ended. */
+function pendingAt<T extends Interval>(work: readonly T[] | undefined, atMs: number): T | undefined {
+  return work?.find((one) => one.startMs < atMs && endOf(one) >= atMs);
+}
+
+/** What an open call is waiting for. */
+function stateOf(call: Call, atMs: number): string {
+  const { status, headersMs, startMs } = call;
+  if (status !== null && headersMs !== null)
+    return `${callName(call)} had returned ${status}, but its body was not read to the end for ${duration(atMs - startMs - headersMs)}, which keeps its connection busy`;
+  const announced = call.requestHeaders.find(({ name }) => name.toLowerCase() === 'content-length')?.value;
+  const unsent =
+    call.requestBody?.bytes === 0 && Number(announced) > 0
+      ? `: 0 of ${count(Number(announced), 'byte')} of its body were written, as happens if a parser has read the stream before`
+      : '';
+  return `${callName(call)} had not responded for ${duration(atMs - startMs)}${unsent}`;
+}
+
+/** null: nothing recorded says what it was. */
+function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awaited | null {
+  const call = pendingAt(http_client?.calls, atMs);
+  if (call !== undefined) return { text: stateOf(call, atMs), place: call.caller };
+  const query = pendingAt(database?.queries, atMs);
+  if (database !== undefined && query !== undefined)
+    return {
+      text: `${labelOf(database, query)} had been running for ${duration(atMs - query.startMs)}`,
+      place: query.caller,
+    };
+  const last = routing?.layers.at(-1);
+  const layer = last === undefined ? undefined : fromLayerRow(last);
+  if (layer?.outcome !== 'running' || layer.startMs > atMs) return null;
+  const what =
+    layer.kind === 'handler'
+      ? 'had not responded'
+      : `had neither responded nor called next() for ${duration(atMs - layer.startMs)}`;
+  return { text: `${nameOfLayer(layer)} ${what}`, place: layer.source };
+}
+
+export const clientLeft: FindingRule<Given> = {
+  name: 'client-left',
+  needs: ['request'],
+  labels: ['client left'],
+  why: 'The connection closed before the response finished, and the application had not destroyed it with an error. What had not ended by then is named.',
+  fix: "Give calls a timeout, and let each middleware respond or call `next()`. Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
+  find(kept, { outcome, status, durationMs, error }) {
+    if (outcome !== 'aborted' || durationMs === null || error !== null) return [];
+    const { request } = kept;
+    const { response, body } = request;
+    // Event streams normally end this way; an incomplete upload has its own rule.
+    if (mediaType(response?.contentType ?? null) === 'text/event-stream') return [];
+    if (Number(receivedHeader(request, 'content-length') ?? 0) > (body?.bytes ?? 0)) return [];
+    const progress =
+      status === null
+        ? 'before the headers were sent'
+        : `with ${numberHelpers.bytesText(response?.bytes ?? 0)} of the body sent`;
+    const awaited = status === null ? awaitedAt(kept, durationMs) : null;
+    const sentence = `The client disconnected after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
+    return [
+      { severity: awaited === null ? 'info' : 'warn', sentence, anchor: 'response', place: awaited?.place },
+    ];
+  },
+};
+
+export const responseRules: readonly FindingRule[] = [
+  answeredTwice,
+  nextAfterResponse,
+  wrongLength,
+  jsonTwice,
+  unescapedInput,
+  workAfterResponse,
+  clientLeft,
+];

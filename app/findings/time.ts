@@ -1,0 +1,472 @@
+/** Where the time of a slow request went. */
+import { isLoop } from '../panels/database/data.ts';
+import { comparedColumns } from '../panels/shared/compared-columns.ts';
+import { hasFailed } from '../panels/shared/failed-call.ts';
+import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
+import { timesOf } from '../panels/shared/query-groups.ts';
+import { pick } from '../panels/shared/rows.ts';
+import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { Finding, FixCode } from '../profiler/finding.ts';
+import type { Profile, ProfileHead } from '../profiler/profile.ts';
+import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/query-plan.ts';
+import type { Slice } from '../profiler/time-ledger.ts';
+import { callName } from './shared/calls.ts';
+import { mediaType, nameOfLayer } from './shared/http.ts';
+import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { isLarge, kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
+import { isMostlyHeld, lengthOf, shareOfKind, usualText, type Wait, waitsOf } from './shared/time.ts';
+import { count, duration, shareOf } from './shared/wording.ts';
+
+/** Scanning a smaller table completely is usually right. */
+const LARGE_TABLE = 1000;
+const KEPT_SHARE = 0.1;
+
+interface Scan {
+  /** With its schema, unless that is `public`. */
+  table: string;
+  columns: readonly string[];
+  rows: number;
+  kept: number;
+}
+
+function nodesOf(root: PlanNode): PlanNode[] {
+  const nodes: PlanNode[] = [];
+  const waiting = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    nodes.push(node);
+    waiting.push(...(node.nodes ?? []));
+  }
+  return nodes;
+}
+
+function wastefulScans({ root, tables }: QueryPlan): Scan[] {
+  return nodesOf(root).flatMap(({ type, relation = '', rows: kept, terms }) => {
+    const rows = tables[relation] ?? 0;
+    const filter = terms?.Filter;
+    if (!type.endsWith('Seq Scan') || filter === undefined) return [];
+    if (rows < LARGE_TABLE || kept > rows * KEPT_SHARE) return [];
+    return [{ table: relation.replace(/^public\./, ''), columns: comparedColumns(filter), rows, kept }];
+  });
+}
+
+/** The worst one in the stored plan of one query. */
+function worstScan(amendment: unknown, isQuery: (index: number) => boolean): Scan | undefined {
+  const { plans } = (amendment ?? {}) as Partial<KeptPlans>;
+  const plan = plans?.find((entry): entry is QueryPlan => 'root' in entry && isQuery(entry.query));
+  return plan === undefined ? undefined : wastefulScans(plan).sort((a, b) => b.rows - a.rows)[0];
+}
+
+/** A remark on the plan; null if there is none or nothing unusual. */
+function describePlan(amendment: unknown, isQuery: (index: number) => boolean): string | null {
+  const scan = worstScan(amendment, isQuery);
+  if (scan === undefined) return null;
+  const table = scan.table.slice(scan.table.lastIndexOf('.') + 1);
+  return `the plan reads about ${count(scan.rows, 'row')} of ${table} and keeps about ${count(scan.kept)}`;
+}
+
+/** The index that the plan lacks; null if that is unclear. */
+function indexCode(amendment: unknown, isQuery: (index: number) => boolean): FixCode | null {
+  const scan = worstScan(amendment, isQuery);
+  if (scan === undefined || scan.columns.length === 0) return null;
+  return {
+    language: 'sql',
+    text: `create index concurrently on ${scan.table} (${scan.columns.join(', ')});`,
+    assumes:
+      'Assumes that no index begins with these columns yet, and that the table is read more often than written. With concurrently it blocks no writes, but cannot run in a transaction, as migrations do.',
+  };
+}
+
+const SLOW_MS = 100;
+
+/** A finding about the loop says it, unless each of its statements is slow by itself. */
+function isTold({ groups }: Kept['database'], { group }: { group: number | null }): boolean {
+  const loop = group === null ? undefined : groups[group];
+  return loop !== undefined && isLoop(loop) && loop.durationMs / timesOf(loop) < SLOW_MS;
+}
+
+/** The same statement from the same line is one finding, however often it is slow. */
+function firstOfGroups<T extends { group: number | null }>(waits: readonly Wait<T>[]): Wait<T>[] {
+  const seen = new Set<number>();
+  return waits.filter(({ longest: { group } }) => {
+    if (group === null) return true;
+    const isFirst = !seen.has(group);
+    seen.add(group);
+    return isFirst;
+  });
+}
+
+/** Whether a query is the one that the finding is about. */
+function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) => boolean {
+  const data = panels.database?.data as Kept['database'];
+  return (index) => rowOf(data, index) === anchor;
+}
+
+export const slowStatement: FindingRule<Needs<'database'>> = {
+  name: 'slow-statement',
+  needs: ['database'],
+  labels: ['slow query'],
+  why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
+  fix: 'Check its plan: it may need an index on what it filters or joins by, fewer rows or columns, or to run once instead of repeatedly.',
+  find({ database }, { durationMs: wholeMs }, from) {
+    const { usualMs } = from;
+    const slow = database.queries
+      .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
+      .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null)
+      // A large result, a failure and a wait for a lock have rules of their own.
+      // A wait for a connection is a statement without SQL.
+      .filter(
+        (query) =>
+          sqlOf(database, query) !== '' &&
+          query.error === null &&
+          !isLarge(database, query) &&
+          !isTold(database, query),
+      )
+      .filter(({ lockedBy }) => lockedBy === undefined)
+      .filter((query) => !isMostlyHeld(query, from.time));
+    return firstOfGroups(waitsOf(slow)).map(({ longest: query, beside }) => {
+      const { index, ms } = query;
+      const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;
+      const others = beside.length === 0 ? '' : `, while ${count(beside.length, 'other slow statement')} ran`;
+      const isUnusual = ms < SLOW_MS;
+      const than = isUnusual ? usualText(usualMs) : '';
+      const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}`;
+      const anchor = rowOf(database, index);
+      const severity = isUnusual ? 'info' : 'warn';
+      return { severity, sentence, anchor, costMs: ms, place: query.caller };
+    });
+  },
+  amend(finding, { panels }, { plan }) {
+    if (plan === undefined) return finding;
+    const remark = describePlan(plan, isAt(finding, panels));
+    return remark === null ? finding : { ...finding, sentence: `${finding.sentence}; ${remark}` };
+  },
+  code: (finding, { panels }, { plan }) => indexCode(plan, isAt(finding, panels)),
+};
+
+const SLOW_SHARE = 0.3;
+/** A part is named from this share of the call on. */
+const LARGE_PART = 0.5;
+/** A single step is named from this share of opening the connection on. */
+const MAIN_STEP = 0.8;
+
+interface Opening {
+  lookupMs: number | null;
+  connectMs: number | null;
+  tlsMs: number | null;
+  openMs: number;
+}
+
+/** The step that took most of opening the connection, or all of it. */
+function opening({ lookupMs, connectMs, tlsMs, openMs }: Opening): [string, number][] {
+  const steps: [string, number | null][] = [
+    ['looking up the name', lookupMs],
+    ['connecting', connectMs],
+    ['in the TLS handshake', tlsMs],
+  ];
+  const main = steps.find(([, ms]) => (ms ?? 0) >= openMs * MAIN_STEP);
+  return openMs === 0 ? [] : [[main?.[0] ?? 'opening the connection', main?.[1] ?? openMs]];
+}
+
+/** The part that took most of the call; null if none did. */
+function slowPart({ connection, headersMs, durationMs }: Call): string | null {
+  if (headersMs === null || durationMs === null) return null;
+  const { lookupMs = 0, connectMs = 0, tlsMs = 0 } = connection ?? {};
+  const openMs = (lookupMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0);
+  const parts: [string, number][] = [
+    ...opening({ lookupMs, connectMs, tlsMs, openMs }),
+    ['waiting for the response', headersMs - openMs],
+    ['downloading the response', durationMs - headersMs],
+  ];
+  const [what, ms] = parts.sort((a, b) => b[1] - a[1])[0] ?? ['', 0];
+  return ms >= durationMs * LARGE_PART ? `${duration(ms)} of it ${what}` : null;
+}
+
+/** ` while 2 other slow calls ran`. */
+function besideText(others: number): string {
+  return others === 0 ? '' : ` while ${count(others, 'other slow call')} ran`;
+}
+
+export const slowCall: FindingRule<Needs<'http_client'>> = {
+  name: 'slow-call',
+  needs: ['http_client'],
+  labels: ['slow call'],
+  why: 'The call took at least 100 ms and 30 % of the request, or half of one that took three times as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
+  fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
+  find({ http_client: { calls } }, { durationMs: wholeMs }, from) {
+    const { usualMs } = from;
+    if (wholeMs === null) return [];
+    const slow = calls
+      .map((call, index) => ({ ...call, index, ms: call.durationMs ?? 0 }))
+      .filter(
+        ({ ms }) =>
+          ms >= wholeMs * SLOW_SHARE && lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null,
+      )
+      .filter((call) => !hasFailed(call))
+      .filter((call) => !isMostlyHeld(call, from.time));
+    return waitsOf(slow).map(({ longest: call, beside }) => {
+      const { index, ms } = call;
+      const part = slowPart(call);
+      const isUnusual = ms < SLOW_MS;
+      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}${isUnusual ? usualText(usualMs) : ''}`;
+      const severity = isUnusual ? 'info' : 'warn';
+      return { severity, sentence, anchor: `c${index + 1}`, costMs: ms, place: call.caller };
+    });
+  },
+};
+
+type View = Kept['views']['views'][number];
+
+/** The partial that took at least half of the rendering, all its uses together; null if none did. */
+function heaviest(
+  views: readonly View[],
+  page: number,
+  pageMs: number,
+): { name: string; count: number; ms: number } | null {
+  const sums = new Map<string, { name: string; count: number; ms: number }>();
+  for (const { parent, name, durationMs } of views) {
+    if (parent !== page) continue;
+    const sum = sums.get(name) ?? { name, count: 0, ms: 0 };
+    sums.set(name, { name, count: sum.count + 1, ms: sum.ms + (durationMs ?? 0) });
+  }
+  const [most] = [...sums.values()].sort((a, b) => b.ms - a.ms);
+  return most === undefined || most.ms < pageMs / 2 ? null : most;
+}
+
+const slowView: FindingRule<Needs<'views'>> = {
+  name: 'slow-view',
+  needs: ['views'],
+  labels: ['slow view'],
+  why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS, Handlebars and Eta each partial is timed too.',
+  fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
+  find({ views: { views } }, { durationMs: wholeMs }, from) {
+    const { usualMs } = from;
+    return views.flatMap(({ name, depth, startMs, durationMs, caller }, index) => {
+      if (depth !== 0 || durationMs === null) return [];
+      if (lengthOf(durationMs, wholeMs, { longMs: SLOW_MS, usualMs }) === null) return [];
+      // What else owned its time has findings of its own.
+      if (from.time.ownedMs({ startMs, durationMs }, ['view']) < durationMs / 2) return [];
+      const isUnusual = durationMs < SLOW_MS;
+      const part = heaviest(views, index, durationMs);
+      const most =
+        part === null
+          ? ''
+          : `, ${duration(part.ms)} of it in ${part.count === 1 ? '' : `${count(part.count)} × `}${part.name.slice(0, 120)}`;
+      const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}${isUnusual ? usualText(usualMs) : ''}`;
+      const severity = isUnusual ? 'info' : 'warn';
+      return [{ severity, sentence, anchor: `v${index + 1}`, costMs: durationMs, place: caller }];
+    });
+  },
+};
+
+type TemplateGiven = Needs<'views', 'database' | 'http_client'>;
+
+function startedWithin({ startMs }: Interval, view: Interval): boolean {
+  return startMs > view.startMs && startMs < endOf(view);
+}
+
+interface Work {
+  what: string;
+  panel: string;
+  anchor: string;
+  caller: string | null;
+}
+
+function workWithin({ database, http_client }: TemplateGiven, view: Interval): Work[] {
+  const work: Work[] = [];
+  database?.queries.forEach((query, index) => {
+    if (startedWithin(query, view))
+      work.push({
+        what: labelOf(database, query), panel: 'database', anchor: rowOf(database, index), caller: query.caller,
+      }); // prettier-ignore
+  });
+  http_client?.calls.forEach((call, index) => {
+    if (startedWithin(call, view))
+      work.push({ what: callName(call), panel: 'http_client', anchor: `c${index + 1}`, caller: call.caller });
+  });
+  return work;
+}
+
+const templateDoesIo: FindingRule<TemplateGiven> = {
+  name: 'template-does-io',
+  needs: ['views'],
+  labels: ['query in view', 'call in view'],
+  why: 'A query or an outgoing call of this request started after the rendering of a page began and before it ended.',
+  fix: 'Load everything the page shows in the handler, and pass values to the view, not functions or promises.',
+  find(kept, { durationMs: wholeMs }) {
+    if (kept.database === undefined && kept.http_client === undefined) return [];
+    return kept.views.views.flatMap((view) => {
+      if (view.depth !== 0 || view.durationMs === null) return [];
+      const work = workWithin(kept, view);
+      const [first] = work;
+      if (first === undefined) return [];
+      const costMs = view.durationMs;
+      const more = work.length === 1 ? '' : ` and ${count(work.length - 1, 'other')}`;
+      const sentence = `${first.what}${more} started while ${view.name.slice(0, 120)} was rendering, which took ${shareOf(costMs, wholeMs)}`;
+      const { panel, anchor } = first;
+      const label = panel === 'database' ? 'query in view' : 'call in view';
+      return [
+        { label, severity: 'warn', sentence, panel, anchor, costMs, place: first.caller ?? view.caller },
+      ];
+    });
+  },
+};
+
+type Given = Needs<'database', 'routing'>;
+
+/** Statements this many lines apart count as part of one function. */
+const NEAR_LINES = 25;
+/** With a longer pause between two statements, the code awaited something else. */
+const GAP_MS = 5;
+/** Reported if running them together would save both. */
+const SAVED_MS = 10;
+const SAVED_SHARE = 0.1;
+/** Bindings that Knex adds; they depend on no earlier read. */
+const CONSTANT = new Set(['limit', 'offset']);
+
+interface Place {
+  file: string;
+  line: number;
+}
+
+function placeOf({ caller }: Query): Place | null {
+  const [, file, line] = /^(.*):(\d+)$/.exec(caller ?? '') ?? [];
+  return file === undefined ? null : { file, line: Number(line) };
+}
+
+/** Every part of the address that may have become a value, as JSON of a string and of a number. */
+function addressValues({ url }: ProfileHead, routing: Kept['routing'] | undefined): Set<string> {
+  const values = new Set<string>();
+  function add(value: unknown): void {
+    if (typeof value !== 'string' && typeof value !== 'number') return;
+    values.add(JSON.stringify(String(value)));
+    if (/^\d{1,15}$/.test(String(value))) values.add(String(Number(value)));
+  }
+  for (const { value } of routing?.route?.params ?? []) add(value);
+  const query = url.indexOf('?');
+  if (query !== -1) for (const [, value] of new URLSearchParams(url.slice(query))) add(value);
+  return values;
+}
+
+function isCandidate(database: Kept['database'], query: Query): boolean {
+  return (
+    query.transaction === null &&
+    query.group === null &&
+    query.error === null &&
+    query.durationMs !== null &&
+    kindOf(sqlOf(database, query)) === 'read'
+  );
+}
+
+/** `after` is another statement, sent from nearby code as soon as `before` ended. */
+function follows(before: Query, after: Query): boolean {
+  const gap = after.startMs - after.waitMs - endOf(before);
+  if (gap < 0 || gap > GAP_MS || after.statement === before.statement) return false;
+  const [a, b] = [placeOf(before), placeOf(after)];
+  return a !== null && b?.file === a.file && b.line > a.line && b.line - a.line <= NEAR_LINES;
+}
+
+function valuesOf({ bindings }: Query): string[] {
+  return bindings.filter(({ name }) => !CONSTANT.has(name)).map(({ value }) => JSON.stringify(value));
+}
+
+/** Runs of reads that follow each other and whose values were known before the first. */
+function chainsIn({ database, routing }: Given, head: ProfileHead): number[][] {
+  const { queries } = database;
+  const chains: number[][] = [];
+  let address: Set<string> | null = null;
+  let chain: number[] = [];
+  let ofFirst: Set<string> | null = null;
+  queries.forEach((query, index) => {
+    if (!isCandidate(database, query)) {
+      chain = [];
+      return;
+    }
+    const first = queries[chain[0] ?? -1];
+    const before = queries[index - 1];
+    if (first !== undefined && before !== undefined && follows(before, query)) {
+      const inAddress = (address ??= addressValues(head, routing));
+      const inFirst = (ofFirst ??= new Set(valuesOf(first)));
+      if (valuesOf(query).every((value) => inAddress.has(value) || inFirst.has(value))) {
+        if (chain.push(index) === 2) chains.push(chain);
+        return;
+      }
+    }
+    chain = [index];
+    ofFirst = null;
+  });
+  return chains;
+}
+
+const sequentialAwaits: FindingRule<Given> = {
+  name: 'sequential-awaits',
+  needs: ['database'],
+  labels: ['sequential awaits'],
+  why: 'Reads on nearby lines each started when the previous one had ended, outside any transaction, and all their values were known before the first.',
+  fix: 'Start them together and await them together: `const [a, b] = await Promise.all([readA(), readB()])`.',
+  find(kept, head) {
+    const { database } = kept;
+    if (database.queries.length < 2) return [];
+    const wholeMs = head.durationMs ?? Infinity;
+    return chainsIn(kept, head).flatMap((chain) => {
+      const reads = pick(database.queries, chain);
+      const [first] = reads;
+      if (first === undefined) return [];
+      const times = reads.map(({ durationMs }) => durationMs ?? 0);
+      const sum = times.reduce((total, ms) => total + ms, 0);
+      const longest = Math.max(...times);
+      const costMs = sum - longest;
+      if (costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
+      const from = labelOf(database, first);
+      const to = labelOf(database, reads.at(-1) ?? first);
+      const sentence = `${count(reads.length, 'read')}, from ${from} to ${to}, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(longest)}`;
+      return [
+        { severity: 'info', sentence, anchor: rowOf(database, chain[0] ?? 0), costMs, place: first.caller },
+      ];
+    });
+  },
+};
+
+type WaitGiven = Needs<'routing' | 'request'>;
+
+/** A wait is reported above both. */
+const IDLE_MS = 200;
+const IDLE_SHARE = 0.5;
+/** The upload of a larger body is a wait for the client. */
+const SMALL_BODY = 65_536;
+
+/** The innermost function that had not ended in the middle of it. */
+function waitingAt(layers: readonly RanLayer[], { startMs, durationMs }: Slice): RanLayer | undefined {
+  return layers.findLast((layer) => layer.kind !== 'router' && layer.startMs <= startMs + durationMs / 2);
+}
+
+export const unrecordedWait: FindingRule<WaitGiven> = {
+  name: 'unrecorded-wait',
+  needs: ['request', 'routing'],
+  labels: ['unrecorded wait'],
+  why: 'For at least 200 ms, and half of the request, no query, call, view or other recorded work ran, and the event loop was free.',
+  fix: 'Look at what this function awaits there: a timer, a lock or queue of your own, a file, or a library that is not observed. `profiler.span(name, work)` records it.',
+  find({ request, routing }, { durationMs, outcome }, from) {
+    const endMs = request.response?.headersAtMs ?? null;
+    if (durationMs === null || endMs === null || endMs < IDLE_MS || outcome !== 'finished') return [];
+    if ((request.body?.bytes ?? 0) > SMALL_BODY) return [];
+    if (mediaType(request.response?.contentType ?? null) === 'text/event-stream') return [];
+    const { ms: costMs } = shareOfKind(from.time, 'idle');
+    if (costMs < IDLE_MS || costMs < durationMs * IDLE_SHARE) return [];
+    const [longest] = from.time.slices
+      .filter(({ kind }) => kind === 'idle')
+      .sort((a, b) => b.durationMs - a.durationMs);
+    const layer = longest === undefined ? undefined : waitingAt(routing.layers.map(fromLayerRow), longest);
+    if (layer === undefined || layer.kind === 'error') return [];
+    const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;
+    return [{ severity: 'info', sentence, panel: 'timeline', costMs, place: layer.source }];
+  },
+};
+
+export const timeRules: readonly FindingRule[] = [
+  slowStatement,
+  slowCall,
+  slowView,
+  templateDoesIo,
+  sequentialAwaits,
+  unrecordedWait,
+];

@@ -1,0 +1,357 @@
+/** Transactions, connections and locks of a database. */
+import { pick } from '../panels/shared/rows.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { callName } from './shared/calls.ts';
+import { isInLibrary } from './shared/errors.ts';
+import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { kindOf, labelOf, rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
+import { shareOfKind } from './shared/time.ts';
+import { brokeBy, count, duration, excerpt, shareOf } from './shared/wording.ts';
+
+const ENDS =
+  /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
+const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
+
+/** `pool.query('COMMIT')` takes any free connection. */
+function endElsewhere(database: Kept['database'], members: readonly number[]): string {
+  const { queries } = database;
+  const { connection = null, instance } = queries[members[0] ?? -1] ?? {};
+  const end = queries.find(
+    (query) =>
+      query.instance === instance &&
+      query.connection !== connection &&
+      query.transaction === null &&
+      ENDS.test(sqlOf(database, query)),
+  );
+  if (end === undefined) return '';
+  const word = /^\s*(\w+)/.exec(sqlOf(database, end))?.[1]?.toUpperCase() ?? '';
+  return `: ${word} ran on another connection of the pool, so what was sent between them may not belong to it either`;
+}
+
+export const unendedTransaction: FindingRule<Needs<'database'>> = {
+  name: 'unended-transaction',
+  needs: ['database'],
+  labels: ['open transaction'],
+  why: 'A BEGIN of this request was recorded, but no COMMIT or ROLLBACK on its connection by the time the response finished.',
+  fix: 'Use `knex.transaction(async (trx) => …)`, which always ends it, and await it before you respond. With `pg`, send BEGIN, the statements and COMMIT through one client of `pool.connect()`.',
+  find({ database }, { state }) {
+    const { queries } = database;
+    if (state === 'running' || !queries.some(({ transaction }) => transaction !== null)) return [];
+    return transactionsOf(database)
+      .filter(({ members }) => {
+        const texts = members.flatMap((index) => {
+          const query = queries[index];
+          return query === undefined ? [] : [sqlOf(database, query)];
+        });
+        return texts.some((sql) => BEGINS.test(sql)) && !texts.some((sql) => ENDS.test(sql));
+      })
+      .map(({ members }) => {
+        const callers = members.flatMap((index) => queries[index]?.caller ?? []);
+        // BEGIN is often sent by a library, far from who asked for it.
+        const place = callers.find((caller) => !isInLibrary(caller)) ?? callers[0];
+        const work = workOf(database, members);
+        const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished${endElsewhere(database, members)}`;
+        return {
+          broke: 'unseen',
+          severity: 'bad',
+          sentence,
+          anchor: rowOf(database, members[0] ?? 0),
+          place,
+        };
+      });
+  },
+};
+
+type Database = Kept['database'];
+
+const ROLLED_BACK = /^\s*rollback(?!\s+(?:work\s+|transaction\s+)?to\b)/i;
+
+function isOutside(
+  database: Database,
+  query: Query,
+  { first, last }: { first: Query; last: Query },
+): boolean {
+  return (
+    query.transaction === null &&
+    query.error === null &&
+    query.instance === first.instance &&
+    query.connection !== first.connection &&
+    query.startMs - query.waitMs >= endOf(first) &&
+    endOf(query) <= last.startMs &&
+    kindOf(sqlOf(database, query)) === 'write'
+  );
+}
+
+const outsideTransaction: FindingRule<Needs<'database'>> = {
+  name: 'outside-transaction',
+  needs: ['database'],
+  labels: ['outside transaction'],
+  why: 'A write began and ended on another connection while a transaction of this request was open, so it does not belong to the transaction.',
+  fix: 'Send it through the transaction (`trx`, or `.transacting(trx)`) if it has to be undone with it; otherwise send it after the commit.',
+  find({ database }) {
+    const { queries } = database;
+    if (!queries.some(({ transaction }) => transaction !== null)) return [];
+    return transactionsOf(database).flatMap(({ members }) => {
+      const [first, last] = [queries[members[0] ?? -1], queries[members.at(-1) ?? -1]];
+      if (first === undefined || last === undefined) return [];
+      const index = queries.findIndex((query) => isOutside(database, query, { first, last }));
+      const query = queries[index];
+      if (query === undefined) return [];
+      const isUndone = ROLLED_BACK.test(sqlOf(database, last));
+      const work = count(workOf(database, members), 'statement');
+      const end = isUndone ? `: the rollback did not undo it` : '';
+      const sentence = `${labelOf(database, query)} ran outside the transaction (${work}) that was open on another connection${end}`;
+      const how = isUndone
+        ? ({ broke: 'unseen', severity: 'warn' } as const)
+        : ({ severity: 'info' } as const);
+      return [{ ...how, sentence, anchor: rowOf(database, index), place: query.caller }];
+    });
+  },
+};
+
+const transactionAcrossCall: FindingRule<Needs<'database' | 'http_client'>> = {
+  name: 'transaction-across-call',
+  needs: ['database', 'http_client'],
+  labels: ['call in transaction'],
+  why: 'An outgoing call started and ended between two statements of one transaction, so the transaction was open the whole time.',
+  fix: 'Make the call before the transaction begins or after it ends, and store its result in a short transaction of its own.',
+  find({ database, http_client: { calls } }) {
+    const { queries } = database;
+    if (!queries.some(({ transaction }) => transaction !== null)) return [];
+    const found: FindingDraft[] = [];
+    for (const { members } of transactionsOf(database)) {
+      const ran = pick(queries, members);
+      const first = ran[0];
+      const last = ran.at(-1);
+      if (first === undefined || last === undefined || first === last) continue;
+      calls.forEach((call, index) => {
+        if (call.startMs < endOf(first) || endOf(call) > last.startMs) return;
+        const costMs = call.durationMs ?? 0;
+        const open = duration(endOf(last) - first.startMs);
+        const sentence = `A transaction (${count(workOf(database, members), 'statement')}, ${open}) stayed open during the call to ${callName(call)} (${duration(costMs)})`;
+        const place = call.caller ?? ran.map(({ caller }) => caller).find((caller) => caller !== null);
+        found.push({
+          severity: 'warn',
+          sentence,
+          panel: 'http_client',
+          anchor: `c${index + 1}`,
+          costMs,
+          place,
+        });
+      });
+    }
+    return found;
+  },
+};
+
+/** A pool opens its first connections one after the other, too. */
+const REQUESTS = 3;
+
+/** The first successful statement of each line of own code, by its index. */
+function firstOfLines({ queries }: Database): Map<string, number> {
+  const firstOf = new Map<string, number>();
+  queries.forEach(({ caller, error }, index) => {
+    if (caller === null || isInLibrary(caller)) return;
+    if (error === null && !firstOf.has(caller)) firstOf.set(caller, index);
+  });
+  return firstOf;
+}
+
+/** A query builder may have sent the first statement of the connection by itself. */
+function isOnNew({ queries }: Database, index: number): boolean {
+  const connection = queries[index]?.connection ?? null;
+  return (
+    connection !== null && queries.some((query) => query.first === true && query.connection === connection)
+  );
+}
+
+/** Whether the first statement of this line ran on a new connection; null if the line ran none. */
+function openedBy(line: string, database: Database | undefined): boolean | null {
+  const index = database === undefined ? undefined : firstOfLines(database).get(line);
+  return database === undefined || index === undefined ? null : isOnNew(database, index);
+}
+
+/** Requests in a row, with this one, in which the line ran on a new connection. */
+function requestsInARow(line: string, earlier: readonly EarlierRequest[]): number {
+  let requests = 1;
+  for (const { kept } of earlier) {
+    const opened = openedBy(line, kept.database as Database | undefined);
+    if (opened === false) break;
+    if (opened) requests++;
+  }
+  return requests;
+}
+
+export const connectionPerRequest: FindingRule<Needs<'database'>> = {
+  name: 'connection-per-request',
+  needs: ['database'],
+  labels: ['connection per request'],
+  why: 'In at least three requests in a row of this route, the first statement of this line ran on a connection that no earlier request had used and that no known pool gave out.',
+  fix: 'Create the pool or client once, when the module is loaded, and use it in all requests. If it is a Knex instance, `profiler.watchKnex(knex)` shows its pool.',
+  compares: ({ database: { queries } }) => queries.some(({ first }) => first === true),
+  find({ database }, _profile, { earlier }) {
+    return [...firstOfLines(database)].flatMap(([line, index]) => {
+      const query = database.queries[index];
+      if (query === undefined || !isOnNew(database, index)) return [];
+      const requests = requestsInARow(line, earlier);
+      if (requests < REQUESTS) return [];
+      const sentence = `${labelOf(database, query)} ran on a connection opened for it, as in the last ${count(requests, 'request')} from this line`;
+      return [{ severity: 'warn', sentence, anchor: rowOf(database, index), place: line }];
+    });
+  },
+};
+
+type PoolGiven = Needs<'database', 'runtime'>;
+
+/** Reported above both. */
+const LONG_MS = 20;
+const LARGE_SHARE = 0.1;
+/** To open a connection takes some time whenever a pool grows; only a slow one is worth a finding. */
+const SLOW_OPENING_MS = 100;
+const MOST_NAMED = 3;
+const LONGEST_NAME = 80;
+
+/** A wait that ended without a connection is recorded as a statement without SQL. */
+function waitOf(database: Database, query: Query): { from: number; to: number } {
+  return sqlOf(database, query) === ''
+    ? { from: query.startMs, to: query.startMs + query.waitMs }
+    : { from: query.startMs - query.waitMs, to: query.startMs };
+}
+
+/** What part of this request held a connection during most of the wait; null if nothing did. */
+function holderIn(
+  database: Database,
+  { from, to }: { from: number; to: number },
+  self: Query,
+): string | null {
+  const { queries } = database;
+  const most = (to - from) * 0.8;
+  for (const { members } of transactionsOf(database)) {
+    const [first, last] = [queries[members[0] ?? 0], queries[members.at(-1) ?? 0]];
+    if (first === undefined || last === undefined || members.includes(queries.indexOf(self))) continue;
+    if (Math.min(endOf(last), to) - Math.max(first.startMs, from) >= most)
+      return 'a transaction of this request held one throughout';
+  }
+  const busy = new Map<string, number>();
+  for (const query of queries) {
+    if (query === self || query.connection === null) continue;
+    const overlapMs = Math.min(endOf(query), to) - Math.max(query.startMs, from);
+    if (overlapMs > 0) busy.set(query.connection, (busy.get(query.connection) ?? 0) + overlapMs);
+  }
+  const held = [...busy.values()].filter((ms) => ms >= most).length;
+  return held === 0 ? null : `statements of this request held ${count(held, 'connection')} during that time`;
+}
+
+type Holder = NonNullable<Query['heldBy']>[number];
+
+/** `GET /reports/audit (3 connections, reports.ts:31) and GET /orders (1 connection)`. Requests with the same name count as one; those whose response is over are told apart. */
+function holdersText(holders: readonly Holder[]): string {
+  const byName = new Map<string, Omit<Holder, 'profile'>>();
+  for (const { what, place, connections, ended } of holders) {
+    const name = ended === true ? `${what} (ended)` : what;
+    const known = byName.get(name);
+    byName.set(name, {
+      what,
+      place: known?.place ?? place,
+      ...(ended === true ? { ended } : {}),
+      connections: (known?.connections ?? 0) + connections,
+    });
+  }
+  const most = [...byName.values()].sort((a, b) => b.connections - a.connections).slice(0, MOST_NAMED);
+  return most
+    .map(({ what, place, connections, ended }) => {
+      const where = place === null ? '' : `, ${place}`;
+      const leaked = ended === true ? ', not released after its response' : '';
+      return `${excerpt(what, LONGEST_NAME)} (${count(connections, 'connection')}${where}${leaked})`;
+    })
+    .join(' and ');
+}
+
+function ranDuring({ from, to }: { from: number; to: number }, query: Query): boolean {
+  return query.startMs < to && endOf(query) > from;
+}
+
+/** What held the connections, null if one was only opened; nothing is said of others if there were none. */
+function whoIn({ database, runtime }: PoolGiven, wait: Query, token: string): string | null {
+  const span = waitOf(database, wait);
+  const holder = holderIn(database, span, wait);
+  if (holder !== null) return holder;
+  const others = wait.heldBy?.filter(({ profile }) => profile !== token) ?? [];
+  if (others.length > 0) return `held by ${holdersText(others)}`;
+  if (wait.opened === true) return null;
+  if (runtime?.concurrent !== 1) return 'other requests may have held all connections';
+  return database.queries.some((query) => query !== wait && ranDuring(span, query))
+    ? 'other statements of this request ran at the same time'
+    : 'no other request ran, so something outside requests held them, or a connection was not released';
+}
+
+export const poolWait: FindingRule<PoolGiven> = {
+  name: 'pool-wait',
+  needs: ['database'],
+  labels: ['pool wait'],
+  why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one.',
+  fix: 'Hold connections for less time: no calls or rendering inside a transaction, fewer statements at once, faster ones. Enlarge the pool last.',
+  find(kept, { durationMs: wholeMs, status, token }, from) {
+    const { database } = kept;
+    const { queries } = database;
+    if (!queries.some(({ waitMs }) => waitMs >= 1)) return [];
+    const { allMs: costMs } = shareOfKind(from.time, 'connection');
+    if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
+    const waiting = queries.filter(({ waitMs }) => waitMs >= 1);
+    const longest = waiting.reduce<Query | undefined>(
+      (worst, query) => (query.waitMs > (worst?.waitMs ?? 0) ? query : worst),
+      undefined,
+    );
+    if (longest === undefined) return [];
+    const isRefused = sqlOf(database, longest) === '';
+    const holder = whoIn(kept, longest, token);
+    if (holder === null && longest.waitMs < SLOW_OPENING_MS) return [];
+    const who = holder ?? 'a new connection was opened meanwhile';
+    const sentence = isRefused
+      ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
+      : `Waited ${shareOf(costMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}; ${who}`;
+    return [
+      {
+        ...(isRefused ? { broke: brokeBy(status), severity: 'bad' } : { severity: 'warn' }),
+        sentence,
+        anchor: rowOf(database, queries.indexOf(longest)),
+        costMs,
+        place: longest.caller,
+      },
+    ];
+  },
+};
+
+export const lockWait: FindingRule<Needs<'database'>> = {
+  name: 'lock-wait',
+  needs: ['database'],
+  labels: ['lock wait'],
+  why: 'A transaction of this process on another connection had locked rows of the same table, maybe the same rows, and ended before the statement did. Inferred: the database was not asked.',
+  fix: 'Keep the other transaction short: no calls, timers or rendering between its first write and its commit. Lock rows in the same order everywhere.',
+  find({ database }, { durationMs: wholeMs, token }) {
+    return database.queries.flatMap((query, index) => {
+      const { lockedBy, durationMs: ms, caller } = query;
+      if (lockedBy === undefined || ms === null || ms < LONG_MS) return [];
+      if (wholeMs !== null && ms < wholeMs * LARGE_SHARE) return [];
+      const { what, place, table, profile, waitedMs } = lockedBy;
+      const who =
+        profile === token
+          ? 'another transaction of this request'
+          : `a transaction of ${excerpt(what, LONGEST_NAME)}`;
+      const where = place === null ? '' : ` (${place})`;
+      const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)} and may have waited ${duration(waitedMs)} of it for a lock on rows of ${table} that ${who} held${where}`;
+      return [
+        { severity: 'warn', sentence, anchor: rowOf(database, index), costMs: waitedMs, place: caller },
+      ];
+    });
+  },
+};
+
+export const transactionRules: readonly FindingRule[] = [
+  unendedTransaction,
+  outsideTransaction,
+  transactionAcrossCall,
+  connectionPerRequest,
+  poolWait,
+  lockWait,
+];
