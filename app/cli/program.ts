@@ -157,11 +157,21 @@ function createProgram(options: ProgramOptions): Command {
     screen.write(format === 'table' ? table(rows, screen, isMore) : markdownTable(rows, isMore));
   };
 
+  /** Of a database, or of the files of a project. */
+  async function openStore(): Promise<OpenedDatabase> {
+    const { database, schema, project } = program.opts<GlobalOptions>();
+    const named = database ?? (project === undefined ? env.PROFILER_DATABASE_URL : undefined) ?? '';
+    if (named !== '') return openDatabase({ database: named, schema, warn: note });
+    const folder = await folderOf(project);
+    if (folder !== null) return options.openFiles({ folder, warn: note });
+    throw new CommandError(
+      'No profiles of this project are stored in files; name it, or a database: --project <folder>, --database <url>, PROFILER_DATABASE_URL.',
+      FAILED,
+    );
+  }
+
   async function withStore<T>(work: (store: PrunableStore) => Promise<T>): Promise<T> {
-    const { database = env.PROFILER_DATABASE_URL, schema } = program.opts<GlobalOptions>();
-    if (database === undefined || database === '')
-      throw new CommandError('Name the database: --database <url>, or PROFILER_DATABASE_URL.', FAILED);
-    const opened = await openDatabase({ database, schema, warn: note });
+    const opened = await openStore();
     try {
       return await work(opened);
     } finally {
@@ -286,7 +296,7 @@ function createProgram(options: ProgramOptions): Command {
 
   program
     .command('prune')
-    .description('delete old profiles of a database, except pinned ones')
+    .description('delete old profiles of a project or a database, except pinned ones')
     .option('--older-than <age>', 'requests older than this: 90m, 12h, 7d', readAge)
     .option('--keep <number>', 'all but this many newest requests', readCount)
     .option('-y, --yes', 'do not ask', false)

@@ -1,4 +1,4 @@
-/** `prune`: deletes stored profiles, straight at their database. */
+/** `prune`: deletes stored profiles, straight at their database or files. */
 import { CommandError, FAILED } from './client.ts';
 import { countText, createProgress } from './progress.ts';
 

@@ -111,6 +111,19 @@ describe('the command line without a running application', () => {
     expect((await runCli(['list', '--project', below])).stdout).to.include(token);
   });
 
+  it('prunes the files of a project, and says if there are none', async () => {
+    const prune = ['prune', '--keep', '0', '--yes', '--project', project];
+    expect((await runCli(prune)).stderr).to.include('No profiles of');
+    const token = await record(project, 'a password');
+    expect((await runCli(['prune', '--older-than', '1h', '--yes', '--project', project])).stdout).to.equal(
+      'Deleted 0 profiles.\n',
+    );
+    expect((await runCli(['list', '--project', project])).stdout).to.include(token);
+    // The request and its error page.
+    expect((await runCli(prune)).stdout).to.equal('Deleted 2 profiles.\n');
+    expect((await runCli(['list', '--project', project])).code).to.equal(1);
+  });
+
   it('asks which project is meant, and says where none is', async () => {
     expect((await runCli(['list', '--project', project])).stderr).to.include('No profiles of');
     const [one, other] = [join(project, 'one'), join(project, 'other')];

@@ -206,12 +206,22 @@ describe('store in files', () => {
       const store = open();
       await stored(store, [itemOf(1)]);
       rmSync(folder, { recursive: true });
-      await until(async () => {
-        await stored(store, [itemOf(2)]);
-        return existsSync(folder) && files('.rows').length > 0;
-      }, 'the folder is made again');
-      expect(await listed(open())).to.deep.equal(['000002']);
+      await stored(store, [itemOf(2)]);
+      expect(files('.rows')).to.have.length(1);
+      for (const one of [open(), store]) expect(await listed(one)).to.deep.equal(['000002']);
       expect(await store.read('000001')).to.equal(null);
+    });
+
+    it('forgets what another process deleted', async () => {
+      const store = open();
+      await stored(store, [itemOf(1)]);
+      await store.close();
+      const [own, other] = [open(), open()];
+      await stored(own, [itemOf(2)]);
+      expect(await listed(own)).to.deep.equal(['000002', '000001']);
+      await other.purge({ ...NO_LIMITS, count: 0, exceptions: { olderThan: Infinity, count: 0, bytes: 0 } });
+      await until(async () => (await listed(own)).length === 1, 'one is gone');
+      expect(await listed(own)).to.deep.equal(['000002']);
     });
 
     it('keeps the newest in memory while a write fails, says so once, and writes them later', async () => {

@@ -254,9 +254,11 @@ export function createSegmentIndex(options: {
           tally: emptyTally(),
         });
     }
-    forget(
-      new Set([...segments.values()].flatMap(({ name, own }) => (own || present.has(name) ? [] : [name]))),
+    // One that is open may have been made while the folder was read.
+    const gone = [...segments.values()].filter(
+      ({ name, own, closed }) => !present.has(name) && !(own && !closed),
     );
+    forget(new Set(gone.map(({ name }) => name)));
     setPins(new Set(names.flatMap((file) => (file.startsWith(PIN) ? [file.slice(PIN.length)] : []))));
     if (names.includes(CLEARED)) clear(Number(await disk.readText(CLEARED)));
     // What this process wrote is in memory, but only the newest of it until the folder was read.

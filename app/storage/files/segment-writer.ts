@@ -181,6 +181,12 @@ export function createSegmentWriter(options: {
     await Promise.allSettled([one.rows.close(), one.texts.close()]);
   }
 
+  /** Its files were deleted. */
+  async function forgetSegment(one: OpenSegment): Promise<void> {
+    await closeSegment(one, true);
+    index.forget(new Set([one.segment.name]));
+  }
+
   function batchOf(one: OpenSegment, items: readonly Waiting[]): Batch {
     const entries: Batch['entries'] = [];
     const texts: Buffer[] = [];
@@ -251,6 +257,8 @@ export function createSegmentWriter(options: {
           await closeSegment(full);
           onFull();
         }
+        const known = open.get(kind);
+        if (known !== undefined && !(await known.rows.touch())) await forgetSegment(known);
         const one = open.get(kind) ?? (await openSegment(kind));
         inFlight = batchOf(one, items);
         await one.texts.write(inFlight.texts, one.textsSize);
@@ -336,8 +344,8 @@ export function createSegmentWriter(options: {
 
   async function touchAll(): Promise<void> {
     for (const one of [...open.values()]) {
-      const isThere = await one.rows.touch();
-      if (!isThere || isOver(one)) await closeSegment(one, !isThere);
+      if (!(await one.rows.touch())) await forgetSegment(one);
+      else if (isOver(one)) await closeSegment(one);
     }
   }
 
