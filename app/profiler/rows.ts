@@ -4,6 +4,7 @@
  */
 import type { Json } from './json.ts';
 import type { SpanKind } from './span.ts';
+import type { ThrownFrame } from './thrown.ts';
 
 /** `at`: milliseconds since the request started. `share`: 0 to 1. `time`: milliseconds since 1970. */
 export type Unit = 'ms' | 'at' | 'bytes' | 'count' | 'share' | 'time';
@@ -62,6 +63,9 @@ export interface Detail {
   fields?: readonly Field[];
   /** Any JSON, as a tree. */
   value?: Json;
+  /** A stack, and the number of frames after it. */
+  frames?: readonly ThrownFrame[];
+  left?: number;
   block?: Block;
   /** How its time divides: the name of a part (a class of the style sheet), its label, and milliseconds. */
   parts?: readonly { name: string; label: string; ms: number }[];
@@ -95,7 +99,7 @@ export interface Row {
   depth?: number;
   fields?: readonly Field[];
   block?: Block;
-  /** More, when it is opened on the page. */
+  /** Shown when it is opened on the page, instead of its block and of fields that have the title of a part. */
   detail?: readonly Detail[];
   /** Identifies the work in a comparison; without it the row is not compared. */
   key?: string;

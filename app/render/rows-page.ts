@@ -114,18 +114,21 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   const known = rows.flatMap(({ fields = [] }) =>
     fields.filter(({ value }) => value !== null && value !== undefined),
   );
-  const fields = new Set(known.map(({ label }) => label));
+  const titles = new Set(rows.flatMap(({ detail = [] }) => detail.map(({ title }) => title)));
+  const fields = new Set(known.flatMap(({ label }) => (titles.has(label) ? [] : [label])));
   const has = (name: keyof Row): boolean => rows.some((row) => row[name] !== undefined && row[name] !== null);
   if (columns === undefined && fields.size === 0 && !has('number')) return null;
-  const titles: NonNullable<PageSection['table']> = [];
-  if (has('label')) titles.push({ title: columns?.label ?? 'Name', kind: 'label' });
+  const table: NonNullable<PageSection['table']> = [];
+  const number = { title: columns?.number ?? NUMBER_TITLES[unit], kind: 'number' } as const;
+  if (has('number') && unit === 'at') table.push(number);
+  if (has('label')) table.push({ title: columns?.label ?? 'Name', kind: 'label' });
   if (has('text') || has('badges') || has('block'))
-    titles.push({ title: columns?.text ?? 'Value', kind: 'text' });
-  for (const title of fields) titles.push({ title, kind: 'field' });
-  if (has('note')) titles.push({ title: columns?.note ?? 'Note', kind: 'note' });
-  if (has('number')) titles.push({ title: columns?.number ?? NUMBER_TITLES[unit], kind: 'number' });
-  if (has('place')) titles.push({ title: columns?.place ?? 'Place', kind: 'place' });
-  return titles;
+    table.push({ title: columns?.text ?? 'Value', kind: 'text' });
+  for (const title of fields) table.push({ title, kind: 'field' });
+  if (has('note')) table.push({ title: columns?.note ?? 'Note', kind: 'note' });
+  if (has('number') && unit !== 'at') table.push(number);
+  if (has('place')) table.push({ title: columns?.place ?? 'Place', kind: 'place' });
+  return table;
 }
 
 /** What a row has in the column with this title. */
@@ -174,9 +177,10 @@ function foldKeys(
   summaries: Reading['summaries'],
 ): (string | undefined)[] {
   let runs = 0;
-  return rows.map(({ within, key, depth }, index) => {
+  return rows.map(({ within, key, place, depth }, index) => {
     if (within !== undefined && summaries.has(within)) return within;
-    if (folds !== 'adjacent') return folds === 'similar' ? key : undefined;
+    if (folds !== 'adjacent')
+      return folds === 'similar' && key !== undefined ? `${key}\n${place ?? ''}` : undefined;
     const before = rows[index - 1];
     if (before?.key !== key || before?.depth !== depth) runs++;
     return String(runs);

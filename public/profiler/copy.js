@@ -26,7 +26,7 @@ function createButton(name, href) {
   return button;
 }
 
-// A copy button on each row of names and values and on each log line; made here because it needs script.
+// A copy button on each row of names and values and on the text of each row; made here because it needs script.
 export function addCopyButtons() {
   const mark = document.querySelector('.brand use')?.getAttribute('href');
   if (!mark) return;
@@ -38,12 +38,12 @@ export function addCopyButtons() {
     cell.append(createButton(row.querySelector('th')?.textContent ?? '', href));
     row.append(cell);
   }
-  for (const cell of document.querySelectorAll('.logs td.ms')) {
-    const message = cell.querySelector(':scope > .long, :scope > .fold > .long, :scope > bdi');
-    const id = `${cell.closest('tr').id}-m`;
-    if (message === null || document.getElementById(id) !== null) continue;
-    message.id = id;
-    const button = createButton('message', href);
+  for (const cell of document.querySelectorAll('.data tr[id] > td.wide > div')) {
+    const text = cell.querySelector(':scope > .long, :scope > .fold > .long, :scope > bdi');
+    const id = `${cell.closest('tr').id}-v`;
+    if (text === null || document.getElementById(id) !== null) continue;
+    text.id = id;
+    const button = createButton('text', href);
     button.dataset.copy = id;
     cell.querySelector(':scope > bdi, :scope > .fold, :scope > .long').after(button);
   }

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import type { LogsData } from '../../app/panels/logs/data.ts';
-import type { LineGroup } from '../../app/panels/logs/groups.ts';
 import { logsPanel as panel } from '../../app/panels/logs/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import type { Presentation } from '../../app/profiler/rows.ts';
+import { type PageSection, rowsPage } from '../../app/render/rows-page.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
 import { contextWith, dataOf, recordedBy, summaryOf } from '../support/panel-data.ts';
 
@@ -14,13 +15,14 @@ const collect = (fill: (context: Context) => void): LogsData =>
     contextWith((context) => fill(lasting(context, 300))),
   );
 
-function drawn(data: LogsData, given: Record<string, string> = {}) {
-  return panel.view?.model?.(data, { profile: {} as Profile, query: given, amendments: {} }) as {
-    rows: (LineGroup & { openHref: string | null })[];
-    total: number;
-    lines: number;
-    allHref: string;
-  };
+function presented(data: LogsData): Presentation {
+  return panel.rows?.(data, { profile: {} as Profile, amendments: {} }) ?? { sections: [] };
+}
+
+function shown(data: LogsData, query: Record<string, string> = {}): PageSection {
+  const [section] = rowsPage(presented(data), { panel: 'logs', query }).sections;
+  if (section === undefined) throw new Error('There are no lines.');
+  return section;
 }
 
 describe('the logs panel', () => {
@@ -36,12 +38,11 @@ describe('the logs panel', () => {
 
   it('groups lines that differ only in values, and shows each line on demand', () => {
     const data = collect(addBusyPage);
-    const grouped = drawn(data);
-    expect(grouped.total).to.equal(5);
-    const repeated = grouped.rows.find(({ count }) => count > 1);
-    expect(repeated).to.include({ count: 18 });
-    expect(repeated?.values.slice(0, 2)).to.deep.equal(['311', '318']);
-    expect(drawn(data, { rows: 'single' }).total).to.equal(22);
+    const { items } = shown(data);
+    expect(items).to.have.length(5);
+    const repeated = items.find(({ members }) => members.length > 1);
+    expect(repeated?.members).to.have.length(18);
+    expect(shown(data, { rows: 'single' }).items).to.have.length(22);
   });
 
   it('keeps lines of different levels, channels and places apart', () => {
@@ -51,47 +52,39 @@ describe('the logs panel', () => {
       context.add('log', log({ channel: 'pino' }));
       context.add('log', log({ caller: 'src/a.ts:1' }));
     });
-    expect(drawn(data).total).to.equal(4);
+    expect(shown(data).items).to.have.length(4);
   });
 
-  it('opens one group by its address, and leaves the others closed', () => {
+  it('opens the group that holds the line of its address', () => {
     const data = collect((context) => {
       addBusyPage(context);
       for (let i = 0; i < 3; i++) context.add('log', log({ message: `again ${i}`, atMs: 290 + i }));
     });
-    const group = drawn(data).rows.find(({ count }) => count === 18);
-    const opened = drawn(data, Object.fromEntries(new URLSearchParams(group?.openHref?.replace(/#.*/, ''))));
-    expect(opened.total).to.equal(drawn(data).total + 17);
-    expect(opened.rows.filter(({ count }) => count === 3)).to.have.length(1);
-    const inside = drawn(data, { open: 'l10' }).rows;
-    expect(
-      inside.some(({ id }) => id === 'l10'),
-      'a line inside of a group',
-    ).to.equal(true);
-    expect(drawn(data, { open: 'l1"><' }).total).to.equal(drawn(data).total);
+    const opened = shown(data, { open: 'l10' }).items.filter(({ isOpen }) => isOpen);
+    expect(opened.map(({ members }) => members.length)).to.deep.equal([18]);
+    expect(shown(data, { open: 'l1"><' }).items.some(({ isOpen }) => isOpen)).to.equal(false);
   });
 
-  it('takes boxes for levels that the form was sent with, and a channel', () => {
+  it('takes levels and channels to show, each by its box or its name', () => {
     const data = collect(addBusyPage);
-    expect(drawn(data, { shown: '1', error: '1', warn: '1' }).lines).to.equal(2);
-    expect(drawn(data, { shown: '1' }).lines).to.equal(0);
-    expect(drawn(data, {}).lines).to.equal(22);
-    const tax = drawn(data, { channel: 'tax' });
-    expect(tax.lines).to.equal(1);
-    expect(tax.rows.map(({ entry }) => entry.level)).to.deep.equal(['warn']);
-    expect(drawn(data, { channel: 'no such' }).lines).to.equal(22);
+    const count = (query: Record<string, string>): number => shown(data, query).matching;
+    expect(count({ 'level.error': '1', 'level.warn': '1' })).to.equal(2);
+    expect(count({})).to.equal(22);
+    expect(count({ channel: 'tax' })).to.equal(1);
+    expect(count({ channel: 'tax', level: 'error' })).to.equal(0);
+    expect(count({ channel: 'no such' })).to.equal(22);
   });
 
   it('keeps a filter in the link to all rows', () => {
     const data = collect((context) => {
       addCrowd(context, { queries: 1, lines: 700 });
     });
-    const { rows, allHref } = drawn(data, { shown: '1', info: '1', find: 'order', rows: 'single' });
-    expect(rows).to.have.length(500);
+    const given = { level: 'info', find: 'order', rows: 'single' };
+    const { allHref, sections } = rowsPage(presented(data), { panel: 'logs', query: given });
+    expect(sections[0]?.items).to.have.length(500);
     const all = Object.fromEntries(new URLSearchParams(allHref));
-    const query = { panel: 'logs', find: 'order', shown: '1', rows: 'single', info: '1', all: '1' };
-    expect(all).to.deep.equal(query);
-    expect(drawn(data, all).rows).to.have.length(700);
+    expect(all).to.deep.equal({ panel: 'logs', find: 'order', rows: 'single', all: '1' });
+    expect(shown(data, all).items).to.have.length(700);
   });
 
   it('reads the stack of a logged error as frames, own places named from the folder of the application', () => {
@@ -108,21 +101,22 @@ describe('the logs panel', () => {
       const data = collect((made) => {
         made.add('log', log({ context }));
       });
-      const [row] = drawn(data).rows;
-      expect(
-        row?.stack?.frames.map(({ kind, file, line }) => `${kind} ${file ?? ''}:${line ?? ''}`),
-      ).to.deep.equal([
+      const detail = shown(data).items[0]?.row.detail ?? [];
+      const frames = detail.find(({ title }) => title === 'Stack')?.frames;
+      expect(frames?.map(({ kind, file, line }) => `${kind} ${file ?? ''}:${line ?? ''}`)).to.deep.equal([
         'own src/orders/order-view.ts:31',
         'own src/load.ts:7',
         'vendor node_modules/express/lib/router.js:4',
         'node node:internal/process/task_queues:95',
       ]);
-      expect(JSON.stringify(row?.details)).to.not.contain('showOrder');
+      expect(JSON.stringify(detail.find(({ title }) => title === 'Context'))).to.not.contain('showOrder');
     }
     const odd = collect((made) => {
       made.add('log', log({ context: { stack: 'no frame at all' } }));
     });
-    expect(drawn(odd).rows[0]).to.deep.include({ stack: null, details: { stack: 'no frame at all' } });
+    expect(shown(odd).items[0]?.row.detail).to.deep.equal([
+      { title: 'Context', value: { stack: 'no frame at all' } },
+    ]);
   });
 
   it('presents every line with its level, channel, context, place and stack', () => {
@@ -132,9 +126,7 @@ describe('the logs panel', () => {
       context.add('log', log({ level: 'error', message: 'order 8 failed', channel: 'pino', atMs: 301 }));
       context.add('log', log({ level: 'debug', caller: null }));
     });
-    const { figures, sections } = panel.rows?.(data, { profile: {} as Profile, amendments: {} }) ?? {
-      sections: [],
-    };
+    const { figures, sections } = presented(data);
     expect(figures?.map(({ label, value }) => `${label} ${value ?? ''}`)).to.deep.equal([
       'Log lines 3',
       'Errors 2',
@@ -156,11 +148,12 @@ describe('the logs panel', () => {
 
   it('filters by level and by text in message, context and caller', () => {
     const data = collect(addBusyPage);
-    expect(drawn(data, { level: 'warn' }).lines).to.equal(1);
-    expect(drawn(data, { find: 'AR-EG' }).lines).to.equal(1);
-    expect(drawn(data, { find: 'tax/client' }).lines).to.equal(1);
-    expect(drawn(data, { level: 'error', find: 'nothing like it' }).lines).to.equal(0);
-    expect(drawn(data, { level: '__proto__' }).lines).to.equal(22);
+    const count = (query: Record<string, string>): number => shown(data, query).matching;
+    expect(count({ level: 'warn' })).to.equal(1);
+    expect(count({ find: 'AR-EG' })).to.equal(1);
+    expect(count({ find: 'tax/client' })).to.equal(1);
+    expect(count({ level: 'error', find: 'nothing like it' })).to.equal(0);
+    expect(count({ level: '__proto__' })).to.equal(22);
   });
 
   it('marks what was written after the response', () => {

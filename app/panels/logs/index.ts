@@ -2,7 +2,6 @@
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Level, LEVELS, type LogsData, totalOf } from './data.ts';
-import { drawLogs } from './draw.ts';
 import { presentLogs } from './present.ts';
 
 function countLevels({ lines, unkept = [] }: Pick<LogsData, 'lines' | 'unkept'>): LogsData['counts'] {
@@ -60,5 +59,4 @@ export const logsPanel: Panel<LogsData> = {
   },
   data: dataOf,
   rows: presentLogs,
-  view: { model: drawLogs },
 };

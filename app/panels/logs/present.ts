@@ -1,16 +1,35 @@
-import type { Figure, Presentation, Row } from '../../profiler/rows.ts';
+import type { Detail, Figure, Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { LEVELS, LEVEL_TITLES, type LogEntry, type LogsData, totalOf } from './data.ts';
-import { shapeOf } from './groups.ts';
-import { takeStack } from './stack.ts';
+import { readStack, takeStack } from './stack.ts';
 
 const TONES = { error: 'bad', warn: 'warn', info: 'plain', debug: 'plain' } as const;
 /** Characters of a message that identify it in a comparison. */
 const KEY_LENGTH = 300;
+/** Numbers, ids and quoted texts. */
+const VALUE = /"[^"]*"|'[^']*'|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]*\d[0-9a-f]*\b/gi;
+
+/** The same for messages that differ only in their values. */
+function shapeOf(message: string): string {
+  return message.replace(VALUE, '#');
+}
+
+/** The context without a stack, and the stack as frames if it is one. */
+function detailOf({ context, caller }: LogEntry): Detail[] {
+  if (context === null) return [];
+  const taken = takeStack(context);
+  const { frames, dropped } = taken === null ? { frames: [], dropped: 0 } : readStack(taken.stack, caller);
+  const value = taken === null || frames.length === 0 ? context : taken.rest;
+  return [
+    ...(value === null ? [] : [{ title: 'Context', value }]),
+    ...(frames.length === 0 ? [] : [{ title: 'Stack', frames, left: dropped }]),
+  ];
+}
 
 function rowOf(entry: LogEntry, index: number): Row {
   const { level, channel, message, context, caller, atMs, after } = entry;
   const taken = takeStack(context);
+  const detail = detailOf(entry);
   return {
     id: `l${index + 1}`,
     label: level,
@@ -25,6 +44,7 @@ function rowOf(entry: LogEntry, index: number): Row {
     place: caller,
     key: `${level} ${channel}: ${shapeOf(message.slice(0, KEY_LENGTH))}`,
     ...(taken === null ? {} : { block: { text: taken.stack } }),
+    ...(detail.length === 0 ? {} : { detail }),
   };
 }
 
@@ -45,10 +65,12 @@ export function presentLogs({ lines, unkept, counts }: LogsData): Presentation {
     ],
     sections: [
       {
-        id: 'lines',
+        id: 'log-lines',
         title: 'Log lines',
         unit: 'at',
         columns: { label: 'Level', text: 'Message', place: 'Called from' },
+        facets: ['Level', 'Channel'],
+        folds: 'similar',
         rows: lines.map(rowOf),
         card: 'in order',
       },
