@@ -97,6 +97,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       const parent = tracker.of(req);
       // Nobody reads the page of a finished request.
       if (parent === undefined || parent.ended) return null;
+      const goOn = parent.stopClock('error page');
       const child = openChild(parent);
       children.set(req, child);
       return {
@@ -106,13 +107,19 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
           const response = parent.first('response');
           if (page.bodyBytes !== null && response !== undefined) response.isErrorPage = true;
           finishChild(child, page);
+          goOn();
         },
       };
     },
     recordError(req, error, status) {
       const context = tracker.of(req);
-      if (context !== undefined)
+      if (context === undefined) return;
+      const goOn = context.stopClock('error page');
+      try {
         recordError(context, error, { origin: status === null ? 'late' : 'handled', status });
+      } finally {
+        goOn();
+      }
     },
     isSummary: (req) => (tracker.of(req)?.summary ?? null) !== null,
   };
@@ -149,6 +156,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
       }
       recordError(context, error, { origin: 'parser', status });
       context.add('response', syntheticResponse(status, page.statusText, context.elapsedMs()));
+      const goOn = context.stopClock('error page');
       const child = openChild(context);
       const renderPage = (): string | null => {
         let html: string | undefined;
@@ -159,6 +167,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
           return html;
         } finally {
           finishChild(child, { ...page, bodyBytes: html === undefined ? null : Buffer.byteLength(html) });
+          goOn();
           recorder.finish(context);
         }
       };

@@ -119,7 +119,9 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     log: parts.log,
   });
   const respondWithError: ErrorPages['respond'] = (error, req, res) => {
+    const goOn = tracker.of(req)?.stopClock('error page');
     pages.whenRenderable(() => {
+      goOn?.();
       errors.respond(error, req, res);
     });
   };

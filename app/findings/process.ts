@@ -91,11 +91,6 @@ function afterAwait(kept: Given, block: Block): Cause | null {
   };
 }
 
-/** Rendering the profiler's error page is not the application's work. */
-function isErrorPage({ kind, name }: RanLayer, { child }: ProfileHead): boolean {
-  return child !== null && kind === 'error' && name === 'errorPage';
-}
-
 /** The process used little CPU: its code waited synchronously, or the machine was late. */
 function isWaiting({ cpuMs, durationMs }: Block): boolean {
   return cpuMs !== undefined && cpuMs < durationMs * COMPUTING;
@@ -113,7 +108,7 @@ function sampledIn({ cpu }: Given, { startMs, durationMs }: Block): Cause | null
   return holder === null ? null : { text: `in ${holder.what.slice(0, 160)}`, place: holder.place };
 }
 
-/** null: the profiler itself, or nothing shows that it was code of the process. */
+/** null: nothing shows that it was code of the process. */
 function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   const { by } = block;
   if (by !== undefined && by.profile !== head.token)
@@ -123,7 +118,6 @@ function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   const view = kept.views?.views.findLast((entry) => entry.durationMs !== null && covers(entry, block));
   if (view !== undefined) return { text: `while rendering ${view.name.slice(0, 120)}`, place: view.caller };
   const layer = layerOf(kept, block);
-  if (layer !== undefined && isErrorPage(layer, head)) return null;
   if (layer !== undefined)
     return { text: `in synchronous code of ${nameOfLayer(layer)}`, place: layer.source };
   if (isWaiting(block)) return null;

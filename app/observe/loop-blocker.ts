@@ -33,11 +33,14 @@ function nameOf({ name, pattern }: { name: string; pattern: string }): string {
 
 /** The innermost piece of this request's work that lasted through all of it. */
 function workIn(context: Context, from: number, to: number): Pick<LoopBlocker, 'where' | 'place'> | null {
+  const isMost = (start: number, end: number): boolean =>
+    Math.min(end, to) - Math.max(start, from) >= (to - from) * MOST;
   const covers = ({ startMs, durationMs }: Piece): boolean => {
-    if (durationMs === null) return false;
     const start = context.startMark + startMs;
-    return Math.min(start + durationMs, to) - Math.max(start, from) >= (to - from) * MOST;
+    return durationMs !== null && isMost(start, start + durationMs);
   };
+  const own = context.ownWork.find((work) => isMost(work.from, work.to));
+  if (own !== undefined) return { where: `Hindsight’s ${own.what}`, place: null };
   const view = context.all('view').findLast(covers);
   if (view !== undefined) return { where: view.name.slice(0, LONGEST), place: view.caller };
   const layer = context.all('layer').findLast(covers);

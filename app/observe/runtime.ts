@@ -32,6 +32,8 @@ export interface RuntimeReading {
    */
   blocks: (Interval & { cpuMs?: number; by?: LoopBlocker })[];
   collections: (Interval & { kind: string })[];
+  /** How long it may have waited before it was read, because the event loop was blocked; absent: no block came before it. */
+  before?: { durationMs: number; by?: LoopBlocker };
   /** Bytes; `sampledMs`: age of the sample, at most a second. */
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
   /** Requests that overlapped with this one, including itself. */
@@ -61,6 +63,8 @@ const TICK = 20;
 const BLOCKED_FROM = 10;
 /** Milliseconds for which a sample is reused: a busy process's figures are shared anyway. */
 const SAME_LOOK = 10;
+/** Milliseconds that the loop may have been idle between a block and a request that waited for its end. */
+const NOT_IDLE = 1;
 /** Intervals stored for requests that still run. */
 const KEPT = 200;
 const MEMORY_EVERY = 1000;
@@ -161,11 +165,15 @@ function cpuTime(): number {
 function createLoopWatch(running: OpenList<Context>): {
   start(now: number): void;
   blocks(): readonly Mark[];
+  /** The block during which a request that is read now may have arrived. */
+  before(now: number): RuntimeReading['before'];
   close(): void;
 } {
   const marks: Mark[] = [];
   let timer: NodeJS.Timeout | null = null;
   let expected = 0;
+  /** When the last block ended. */
+  let idleAtBlock = -Infinity;
   /** At the last sample. */
   let idle = 0;
   let cpu = 0;
@@ -202,6 +210,7 @@ function createLoopWatch(running: OpenList<Context>): {
     if (mark !== null) {
       const by = loopBlocker(running, mark.start, now);
       pushBounded(marks, by === null ? mark : { ...mark, by });
+      idleAtBlock = idleTime();
     }
     expectAt(now);
     for (const context of running) if (context.ended) running.delete(context);
@@ -218,6 +227,13 @@ function createLoopWatch(running: OpenList<Context>): {
     blocks() {
       const mark = timer === null ? null : blockedUntil(performance.now());
       return mark === null ? marks : [...marks, mark];
+    },
+    before(now) {
+      const current = timer === null ? null : blockedUntil(now);
+      const mark = current ?? (idleTime() - idleAtBlock < NOT_IDLE ? marks.at(-1) : undefined);
+      if (mark === undefined) return undefined;
+      const by = mark.by ?? loopBlocker(running, mark.start, now);
+      return { durationMs: now - mark.start, ...(by === null ? {} : { by }) };
     },
     close() {
       stop();
@@ -262,6 +278,7 @@ export function observeRuntime(): RuntimeObserver {
   class RunningRequest implements RuntimeFact {
     readonly #context: Context;
     readonly #first: Look;
+    readonly #before: RuntimeReading['before'];
     /** At the end of the response; the profile is built some milliseconds later. */
     #last: Look | null = null;
     /** Requests that ran when this one started, with itself, and how many had started by then. */
@@ -271,9 +288,10 @@ export function observeRuntime(): RuntimeObserver {
     #concurrent: number | null = null;
     #final: RuntimeReading | null = null;
 
-    constructor(context: Context, first: Look) {
+    constructor(context: Context, first: Look, before: RuntimeReading['before']) {
       this.#context = context;
       this.#first = first;
+      this.#before = before;
     }
 
     #overlapping(): number {
@@ -304,6 +322,7 @@ export function observeRuntime(): RuntimeObserver {
         collections: within(collections.marks, context, end),
         memory: sampleMemory(),
         concurrent: this.#overlapping(),
+        ...(this.#before === undefined ? {} : { before: this.#before }),
       };
       if (context.ended) {
         this.#final = reading;
@@ -320,10 +339,11 @@ export function observeRuntime(): RuntimeObserver {
   return {
     onRequest(context) {
       const now = context.startMark;
+      const before = loopWatch.before(now);
       collections.start();
       loopWatch.start(now);
       running.add(context);
-      const fact = new RunningRequest(context, lookAt(now));
+      const fact = new RunningRequest(context, lookAt(now), before);
       context.add('runtime', fact);
       readings.set(context, fact);
       context.onEnd = end;

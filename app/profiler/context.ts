@@ -34,6 +34,16 @@ const FACT_BYTES = 100;
 
 const NONE: readonly unknown[] = [];
 
+/** What Hindsight itself did for a request while it ran. */
+export interface OwnWork {
+  what: 'error page' | 'snapshot';
+  /** `performance.now()`; the end is infinite while it goes on. */
+  from: number;
+  to: number;
+}
+
+const NO_WORK: readonly OwnWork[] = [];
+
 export interface ContextOptions {
   token: string;
   kind: ProfileKind;
@@ -61,6 +71,7 @@ export class Context {
   readonly startedAt: number;
   readonly #startedMark: number;
   #endedMark: number | null = null;
+  #own: OwnWork[] | null = null;
   readonly #facts = new Map<string, FactList>();
   readonly #room: Room = { bytes: MOST_BYTES, used: 0 };
   #awaited: Set<Promise<unknown>> | null = null;
@@ -93,19 +104,39 @@ export class Context {
     return this.#startedMark;
   }
 
-  /** Milliseconds since the request started; monotonic, so never negative. */
+  /** Milliseconds since the request started, without Hindsight's own work; monotonic, so never negative. */
   elapsedMs(): number {
-    return performance.now() - this.#startedMark;
+    return this.sinceStart(performance.now());
   }
 
-  /** Converts a `performance.now()` value to milliseconds since the request started. */
+  /** Converts a `performance.now()` value to milliseconds since the request started, without Hindsight's own work. */
   sinceStart(mark: number): number {
-    return mark - this.#startedMark;
+    const sinceMs = mark - this.#startedMark;
+    if (this.#own === null) return sinceMs;
+    return this.#own.reduce((ms, { from, to }) => ms - Math.max(0, Math.min(mark, to) - from), sinceMs);
   }
 
-  /** Milliseconds until the response finished; null while it runs. */
+  /** Milliseconds until the response finished, without Hindsight's own work; null while it runs. */
   get durationMs(): number | null {
-    return this.#endedMark === null ? null : this.#endedMark - this.#startedMark;
+    return this.#endedMark === null ? null : this.sinceStart(this.#endedMark);
+  }
+
+  get ownWork(): readonly OwnWork[] {
+    return this.#own ?? NO_WORK;
+  }
+
+  /**
+   * Hindsight works for this request until the returned function is called. Its clock stands still meanwhile: that time is not the
+   * application's.
+   */
+  stopClock(what: OwnWork['what']): () => void {
+    const own = (this.#own ??= []);
+    if (this.ended || own.at(-1)?.to === Infinity) return () => undefined;
+    const work: OwnWork = { what, from: performance.now(), to: Infinity };
+    own.push(work);
+    return () => {
+      if (work.to === Infinity) work.to = performance.now();
+    };
   }
 
   get ended(): boolean {

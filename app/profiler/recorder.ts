@@ -274,8 +274,13 @@ export function createRecorder(options: RecorderOptions): Recorder {
     running: (token) => contexts.find((context) => context.token === token) ?? internal.get(token),
     runningContexts: () => contexts,
     snapshot(context, shown) {
-      const { document } = build(context, context.ended ? 'final' : 'running', { shown });
-      return conclude(document, { sharedOf, shown });
+      const goOn = context.stopClock('snapshot');
+      try {
+        const { document } = build(context, context.ended ? 'final' : 'running', { shown });
+        return conclude(document, { sharedOf, shown });
+      } finally {
+        goOn();
+      }
     },
     indexOf(context, isHeadOnly = false) {
       const built = build(context, context.ended ? 'final' : 'running', { isHeadOnly });

@@ -56,25 +56,6 @@ describe('finding event-loop-blocked', () => {
     expect(finding?.place).to.match(/event-loop-blocked\.test\.ts:\d+$/);
   });
 
-  it('ignores the error page, which the profiler renders', () => {
-    const find = (name: string) => {
-      const ran = { name, kind: 'error', pattern: '/', method: null, source: 'src/app.ts:9', startMs: 1, durationMs: 90 } as const; // prettier-ignore
-      const row = toLayerRow({
-        ...ran,
-        settledMs: null,
-        nextMs: null,
-        outcome: 'next',
-        error: false,
-        depth: 0,
-      });
-      const runtime = { blocks: [{ startMs: 5, durationMs: 80 }], concurrent: 1 };
-      const kept = { runtime, routing: { layers: [row] } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
-      return eventLoopBlocked.find(kept, { durationMs: 100, child: 'a1b2c3' } as ProfileHead, NOTHING_BESIDE);
-    };
-    expect(find('errorPage')).to.deep.equal([]);
-    expect(find('showError')[0]).to.include({ place: 'src/app.ts:9' });
-  });
-
   it('names the other request that blocked it, if that is known', () => {
     const by = { profile: 'b00b1e', what: 'GET /reports/daily', where: 'dailyReport' };
     const runtime = {

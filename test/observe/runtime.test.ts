@@ -206,6 +206,46 @@ describe('the process as it is observed', () => {
     expect(blocks.some(({ startMs: from, by }) => from > endMs && by === undefined)).to.equal(true);
   });
 
+  it('says how long a request may have waited before it was read, and for whom', async () => {
+    const blocking = begin();
+    blocking.add('request', requestFact({ url: '/reports/daily' }));
+    const startMs = blocking.elapsedMs();
+    useCpu(120);
+    blocking.add(
+      'layer',
+      layer({ name: 'buildReport', startMs, durationMs: blocking.elapsedMs() - startMs }),
+    );
+    // As a request that arrived meanwhile: read once the loop is free.
+    const waiting = await new Promise<Context>((done) => {
+      setImmediate(() => {
+        setImmediate(() => done(begin()));
+      });
+    });
+    const { before } = waiting.first('runtime')?.read() ?? {};
+    expect(before?.durationMs).to.be.above(60);
+    expect(before?.by).to.deep.include({ profile: '000001', where: 'buildReport' });
+    expect(blocking.first('runtime')?.read().before).to.equal(undefined);
+    await sleep(30);
+    expect(begin().first('runtime')?.read().before, 'some time later').to.equal(undefined);
+  });
+
+  it('counts no time of Hindsight’s own work', async () => {
+    const context = begin();
+    const goOn = context.stopClock('error page');
+    expect(context.stopClock('snapshot'), 'work within work').to.be.a('function');
+    const stoppedMs = context.elapsedMs();
+    holdLoop(80);
+    expect(context.elapsedMs()).to.equal(stoppedMs);
+    goOn();
+    await sleep(25);
+    context.end();
+    expect(context.durationMs).to.be.above(stoppedMs + 20);
+    expect(performance.now() - context.startMark - context.durationMs!).to.be.above(79);
+    const [own, ...others] = context.ownWork;
+    expect(own!.to - own!.from).to.be.above(79);
+    expect(others).to.deep.equal([]);
+  });
+
   it('finds collections within the request', async () => {
     const context = begin();
     const kept: unknown[] = [];

@@ -4,7 +4,12 @@ import { httpClientPanel } from '../../app/panels/http-client/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
-import { overlapText, type Span, type TimelineData } from '../../app/panels/shared/timeline-data.ts';
+import {
+  outsideTexts,
+  overlapText,
+  type Span,
+  type TimelineData,
+} from '../../app/panels/shared/timeline-data.ts';
 import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
 import { Context } from '../../app/profiler/context.ts';
@@ -254,6 +259,23 @@ describe('the timeline panel', () => {
       ['event loop blocked by GET /reports/daily, in buildReport', 'abc123', 'h1'],
       ['event loop blocked', undefined, 'h2'],
     ]);
+  });
+
+  it('draws the wait before the request was read in front of it, and counts it in no share', () => {
+    const by = { profile: 'abc123', what: 'GET /reports/daily', where: 'buildReport' };
+    const read = () => reading({ blocks: [], collections: [], before: { durationMs: 14, by } });
+    const data = collect((context) => context.add('runtime', { read }));
+    expect(data.spans[1]).to.deep.include({
+      kind: 'before',
+      startMs: -14,
+      durationMs: 14,
+      outside: true,
+      token: 'abc123',
+    });
+    expect(data.shares.map(({ kind, ms }) => [kind, ms])).to.deep.equal([['app', 100]]);
+    const { axis } = present(data);
+    expect([axis.fromMs, axis.toMs, axis.zoomed]).to.deep.equal([-14, 100, false]);
+    expect(outsideTexts(data)).to.deep.equal(['up to 14.0 ms before it was read']);
   });
 
   it('makes what the process did again and again one row, with a bar for each', () => {

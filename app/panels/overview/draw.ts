@@ -5,7 +5,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
-import { legendOf, type TimelineData, timelineOf } from '../shared/timeline-data.ts';
+import { legendOf, outsideTexts, type TimelineData, timelineOf } from '../shared/timeline-data.ts';
 import { receivedOf, sentOf } from './exchange.ts';
 import { usualOf } from './usual.ts';
 import { workOf } from './work.ts';
@@ -63,6 +63,7 @@ export function drawOverview(page: PanelPage) {
     timeline,
     shares: timeline === null ? [] : legendOf(timeline),
     totalMs: timeline?.totalMs ?? 0,
+    notCounted: timeline === null ? [] : outsideTexts(timeline),
     work: workOf(profile, findings, isAsRan),
     isAsRan,
     worstHref: `${addressOf('overview', {})}#time`,

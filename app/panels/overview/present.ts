@@ -11,7 +11,7 @@ import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import { type SummaryFacts, summarySections } from './summary.ts';
 import { type Work, type WorkRow, workOf } from './work.ts';
 import type { Json } from '../../profiler/json.ts';
-import { shareRow, timelineOf } from '../shared/timeline-data.ts';
+import { outsideNote, shareRow, timelineOf } from '../shared/timeline-data.ts';
 
 const { historyText } = historyHelpers;
 
@@ -104,6 +104,7 @@ export function presentOverview(from: PresentFrom, summary?: SummaryFacts): Pres
         id: 'shares',
         title: 'What took the time',
         columns: { text: 'What' },
+        ...(timeline === null ? {} : outsideNote(timeline)),
         rows: timeline === null ? [] : timeline.shares.map((share) => shareRow(share, timeline.totalMs)),
       },
       ...workSections(workOf(profile, findings, false)),

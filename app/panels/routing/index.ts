@@ -222,7 +222,8 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
         what: 'No middleware or route ran for this request.',
         why: 'The response was sent, or the request was refused, before Express began to route it.',
       },
-      spans: ({ layers }, { endMs }) => layerSpans(layers.map(fromLayerRow), endMs),
+      spans: ({ layers }, { endMs, profile: { child } }) =>
+        layerSpans(layers.map(fromLayerRow), { totalMs: endMs, child }),
       shared(context) {
         const table = context.last('routing')?.table ?? null;
         return table === null ? null : sharedOf(table);

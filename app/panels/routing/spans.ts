@@ -20,8 +20,17 @@ function throwerOf(layers: readonly RanLayer[]): RanLayer | undefined {
   return layers.find(({ kind, outcome }) => kind !== 'router' && outcome === 'threw');
 }
 
-/** In the order of the layers, each inside its router. */
-export function layerSpans(layers: readonly RanLayer[], totalMs: number): SpanDraft[] {
+/** The profiler's error page, if it responded: its work has a row of its own. */
+function isErrorPage({ kind, name }: RanLayer, child: string | null): boolean {
+  return child !== null && kind === 'error' && name === 'errorPage';
+}
+
+/** In the order of the layers, each inside its router. `child`: token of the request's error page. */
+export function layerSpans(
+  ran: readonly RanLayer[],
+  { totalMs, child }: { totalMs: number; child: string | null },
+): SpanDraft[] {
+  const layers = ran.filter((layer) => !isErrorPage(layer, child));
   const ends = layers.map((layer) => lastsUntil(layer, totalMs));
   const open: (SpanDraft | null)[] = [];
   const thrower = throwerOf(layers);

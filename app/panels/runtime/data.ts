@@ -1,3 +1,4 @@
+import type { OwnWork } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 
 type RuntimeReading = ReturnType<Facts['runtime']['read']>;
@@ -5,8 +6,17 @@ type RuntimeReading = ReturnType<Facts['runtime']['read']>;
 /** A time when the event loop was blocked; `by`: the request that blocked it, if known. */
 export type BlockedTime = RuntimeReading['blocks'][number];
 
+/** Work of Hindsight itself: outside of the request's time. */
+export interface OwnTime {
+  what: OwnWork['what'];
+  /** When it first began, by the clock of the request. */
+  startMs: number;
+  durationMs: number;
+}
+
 export interface RuntimeData extends RuntimeReading {
   durationMs: number;
+  own?: OwnTime[] | undefined;
   totals: { blockedMs: number };
 }
 

@@ -3,10 +3,10 @@ import type { Context } from '../../profiler/context.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { undefinedIfEmpty } from '../../profiler/plain.ts';
 import { round } from '../shared/rows.ts';
-import type { BlockedTime, KeptRuntime, RuntimeData } from './data.ts';
+import type { BlockedTime, KeptRuntime, OwnTime, RuntimeData } from './data.ts';
 import { drawRuntime } from './draw.ts';
 import { presentRuntime } from './present.ts';
-import { processSpans } from './spans.ts';
+import { outsideSpans, processSpans } from './spans.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 /** A warning from this value on. */
@@ -34,10 +34,22 @@ function dataOf({ collected: kept }: RecordReader<KeptRuntime>): RuntimeData | n
   return { ...kept, blocks, collections, totals: { blockedMs: sum(blocks) } };
 }
 
+/** What Hindsight did, added up by what it was; without what it does now. */
+function ownTimes(context: Context): OwnTime[] {
+  const times = new Map<string, OwnTime>();
+  for (const { what, from, to } of context.ownWork) {
+    if (to === Infinity) continue;
+    const known = times.get(what) ?? { what, startMs: round(context.sinceStart(from)), durationMs: 0 };
+    known.durationMs = round(known.durationMs + to - from);
+    times.set(what, known);
+  }
+  return [...times.values()];
+}
+
 function collect(context: Context): KeptRuntime | null {
   const reading = context.first('runtime')?.read();
   if (reading === undefined) return null;
-  const { blocks, collections, memory } = reading;
+  const { blocks, collections, memory, before } = reading;
   return {
     durationMs: round(context.durationMs ?? context.elapsedMs()),
     cpuUserMs: round(reading.cpuUserMs),
@@ -53,6 +65,8 @@ function collect(context: Context): KeptRuntime | null {
       sampledMs: Math.round(memory.sampledMs),
     },
     concurrent: reading.concurrent,
+    ...(before === undefined ? {} : { before: { ...before, durationMs: round(before.durationMs) } }),
+    own: undefinedIfEmpty(ownTimes(context)),
   };
 }
 
@@ -70,7 +84,7 @@ export const runtimePanel: Panel<RuntimeData, KeptRuntime> = {
     }),
   },
   recorded: {
-    spans: (kept, { profile }) => processSpans(kept, profile.token),
+    spans: (kept, { profile, endMs }) => [...processSpans(kept, profile.token), ...outsideSpans(kept, endMs)],
     nothing: { what: 'The process was not watched during this request.' },
   },
   collect,

@@ -39,3 +39,26 @@ export function processSpans(
     })),
   ];
 }
+
+/** Outside of the request's time: before it was read, and Hindsight's own work, which stands behind its end. */
+export function outsideSpans({ before, own = [] }: KeptRuntime, endMs: number): SpanDraft[] {
+  const spans: SpanDraft[] = own.map(({ what, durationMs }) => ({
+    kind: 'hindsight',
+    label: `Hindsight’s ${what}`,
+    startMs: endMs,
+    durationMs,
+  }));
+  if (before === undefined) return spans;
+  const { durationMs, by } = before;
+  const why = by === undefined ? 'the event loop was blocked' : `blocked by ${shorten(by.what, 120)}`;
+  return [
+    {
+      kind: 'before',
+      label: `before the request was read, at most: ${why}`,
+      startMs: -durationMs,
+      durationMs,
+      ...(by === undefined ? {} : { token: by.profile }),
+    },
+    ...spans,
+  ];
+}

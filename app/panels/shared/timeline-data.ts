@@ -60,6 +60,22 @@ export function isOfLayer({ kind, panel }: Pick<Span, 'kind' | 'panel'>): boolea
   return (kind === 'app' || kind === 'middleware') && panel !== 'runtime';
 }
 
+/** `Hindsight’s error page 55.1 ms`, for each stretch that is outside of the request's time and in no total. No recorded text. */
+export function outsideTexts({ spans }: Pick<TimelineData, 'spans'>): string[] {
+  return spans
+    .filter(({ outside }) => outside === true)
+    .map(({ kind, label, durationMs }) => {
+      const time = numberHelpers.durationText(durationMs);
+      return kind === 'before' ? `up to ${time} before it was read` : `${label} ${time}`;
+    });
+}
+
+/** Remark of the section that lists the shares. */
+export function outsideNote(data: Pick<TimelineData, 'spans'>): { note?: string } {
+  const texts = outsideTexts(data);
+  return texts.length === 0 ? {} : { note: `outside of its time, in no total: ${texts.join(', ')}` };
+}
+
 /** The row of another panel that proves a span; middleware is shown by the routing panel. */
 export function spanHref({
   kind,

@@ -20,8 +20,8 @@ function spansBelow(call: Span, at: number, profile: Profile, called: Profile): 
   const { spans = [], totalMs = 0 } = (called.panels.timeline?.data ?? {}) as Partial<TimelineData>;
   const startMs = startWithin(call, profile, called, totalMs);
   const indexes = new Map<number, number>();
-  const own = spans.filter(({ panel }, index) => {
-    if (panel === 'runtime') return false;
+  const own = spans.filter(({ panel, outside }, index) => {
+    if (panel === 'runtime' || outside === true) return false;
     indexes.set(index, at + 1 + indexes.size);
     return true;
   });

@@ -4,6 +4,7 @@ import {
   filterName,
   isOfLayer,
   legendOf,
+  outsideTexts,
   type Span,
   spanHref,
   type TimelineData,
@@ -184,6 +185,7 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
   const browser: BrowserView | null = browserView(data, amendments.timing);
   return {
     shares: legendOf(data),
+    notCounted: outsideTexts(own),
     browser,
     /** A browser could have sent timings, and did not. */
     unmeasured: browser === null && isDocument(profile),

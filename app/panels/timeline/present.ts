@@ -2,7 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Figure, Presentation, Section } from '../../profiler/rows.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { type BrowserView, browserView } from './browser.ts';
-import { shareRow, type TimelineData } from '../shared/timeline-data.ts';
+import { outsideNote, shareRow, type TimelineData } from '../shared/timeline-data.ts';
 
 const DEEPEST = 12;
 
@@ -55,6 +55,7 @@ export function presentTimeline(
         id: 'shares',
         title: 'Where the time went',
         columns: { text: 'What' },
+        ...outsideNote(data),
         rows: shares.map((share) => shareRow(share, totalMs)),
       },
       ...(browser === null ? [] : [browserSection(browser)]),
