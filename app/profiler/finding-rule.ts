@@ -30,7 +30,7 @@ export interface FindingDraft extends Omit<Finding, 'label' | 'panel' | 'place' 
 
 /** `Kept`: stored data of the panels in `needs`, by their names. */
 export interface FindingRule<Kept extends object = Record<string, unknown>> {
-  /** `[a-z0-9-]+`; also the name of its page in docs/findings. */
+  /** `[a-z0-9-]+`; also the name of its section in docs/findings. */
   readonly name: string;
   /** Panels whose data it reads; the rule is skipped if one of them has none or failed. */
   readonly needs: readonly string[];
