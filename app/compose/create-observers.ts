@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { unobservedModules } from '../observe/es-modules.ts';
 import { observeCache } from '../observe/cache.ts';
-import { createCallerFinder, type FindSender } from '../observe/caller.ts';
+import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { drizzlePatches } from '../observe/channels/drizzle.ts';
@@ -104,7 +104,8 @@ export interface Observers {
   observeApp: (req: IncomingMessage) => void;
   /** What a host calls, as it is on its profiler. */
   host: Manual & Pick<Profiler, HostCalls>;
-  findSender: FindSender;
+  /** `file:line` of own code that sends a response, asked while its headers are sent; null if there is none. */
+  findSender: () => string | null;
   /** Also for the description of routes. */
   sourceOf: Profiler['sourceOf'];
   applications: MountedApplications;
@@ -250,7 +251,8 @@ export function createObservers(options: ObserverOptions): Observers {
       noteStillWaiting(context, queries);
       layers.onFinish(context);
     },
-    findSender: findCaller.sender,
+    // Bound: a function of ours would be in the stack.
+    findSender: findCaller.bind(null, { isOwn: true }),
     sourceOf,
     applications,
     host: {

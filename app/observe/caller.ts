@@ -6,6 +6,7 @@ import { channel } from 'node:diagnostics_channel';
 import { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 import { createOwnCode, packageOf } from './own-code.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { filePathOf, parseStack } from './stack-frames.ts';
@@ -29,9 +30,6 @@ export interface FindCaller {
 /** The place in a stack of `registrationSites`; a framework's name if there is no own code in it. */
 export type FindRegistration = (sites: readonly Site[]) => string | null;
 
-/** `file:line` of own code that sends a response, asked while its headers are sent; null if there is none. */
-export type FindSender = () => string | null;
-
 /** `file:line` of own code that calls `next()`, asked while the router does; null: a library calls it; undefined: unknown. */
 export type FindNextCaller = () => string | null | undefined;
 
@@ -50,12 +48,10 @@ export interface Site {
 export const modulesSeen = channel('express-hindsight:module-seen');
 
 /** Between us and own code are frames of libraries, of frameworks, and of routers, several for each one that is left. */
-const FRAMES = 50;
+const FRAMES = 80;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
-/** A path has more lines above the first own one. */
-const PATH_FRAMES = 80;
-/** Positions cached at most; own code has few places that query or log. */
+/** Files and places cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
 
 function asSites(_error: unknown, sites: unknown): unknown {
@@ -63,11 +59,11 @@ function asSites(_error: unknown, sites: unknown): unknown {
 }
 
 /** The call sites of now. Settings of `Error` that a host has frozen stay as they are. */
-export function takeSites(frames = FRAMES): readonly Site[] {
+export function takeSites(): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
     Reflect.set(Error, 'prepareStackTrace', asSites);
-    Reflect.set(Error, 'stackTraceLimit', frames);
+    Reflect.set(Error, 'stackTraceLimit', FRAMES);
     const { stack } = new Error() as { stack?: unknown };
     return Array.isArray(stack) ? (stack as Site[]) : [];
   } finally {
@@ -94,15 +90,7 @@ function isIn(file: string, libraries: readonly string[]): boolean {
     .some((name) => path.includes(`/node_modules/${name}/`));
 }
 
-/** A file that appeared in a stack. */
-interface KnownFile {
-  name: string;
-  kind: 'own' | 'library' | 'neither';
-  /** By line and column; null for the profiler's own code. */
-  places: Map<number, string | null>;
-  /** Its code was transformed and evaluated, by Vite for example: without a source map, its lines are not those of the file. */
-  isEvaluated: boolean;
-}
+type FileKind = 'own' | 'library' | 'neither';
 
 /** Code with a `sourceURL`; views that are compiled by their engine have one, too, and no caller. */
 const EVALUATED = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)(?:\?.*)?$/;
@@ -114,9 +102,6 @@ function nameOf(site: Site): string {
   const source = site.getScriptNameOrSourceURL?.() ?? '';
   return isAbsolute(filePathOf(source)) && EVALUATED.test(source) ? source : '';
 }
-
-/** Combines line and column into one number that stays small for small columns. */
-const COLUMN = 2 ** 20;
 
 /** Position in the original source, where a source map is known. */
 export function sourcePosition(
@@ -189,94 +174,88 @@ function findOwnFolders(): readonly string[] {
 }
 
 function findOwnFolder(): string {
-  const file = takeSites(1)[0]?.getFileName() ?? '';
+  const file = takeSites()[0]?.getFileName() ?? '';
   return file.slice(
     0,
     Math.max(0, file.search(/(?:observe[\\/]caller|hindsight-[^\\/]+|index|service)\.[jt]s$/)),
   );
 }
 
+/** A frame of own code or of a library. */
+interface Frame {
+  kind: Exclude<FileKind, 'neither'>;
+  file: string;
+  place: string;
+}
+
 /** `root`: the folder that own places are relative to. `maps` translate places of built files. */
 export function createCallerFinder(
   root: string = process.cwd(),
   maps?: SourceMaps,
-): FindCaller & { registration: FindRegistration; sender: FindSender; next: FindNextCaller } {
-  const files = new Map<string, KnownFile>();
+): FindCaller & { registration: FindRegistration; next: FindNextCaller } {
+  const kinds = new Map<string, FileKind>();
+  /** null for the profiler's own code. */
+  const places = new Map<string, string | null>();
   const isOwn = createOwnCode(root);
-  let remembered = 0;
 
-  function kindOf(file: string): KnownFile['kind'] {
-    if (file === '' || file.startsWith('node:')) return 'neither';
-    if (isProfilerFile(file)) return 'neither';
-    return isOwn(file) ? 'own' : 'library';
-  }
-
-  function fileOf(site: Site): KnownFile {
-    const name = nameOf(site);
-    const known = files.get(name);
+  function kindOf(file: string): FileKind {
+    const known = kinds.get(file);
     if (known !== undefined) return known;
-    const isEvaluated = typeof site.getFileName() !== 'string';
-    const file: KnownFile = { name, kind: kindOf(name), places: new Map(), isEvaluated };
-    files.set(name, file);
-    remembered++;
-    if (file.kind === 'library' && name.startsWith('file:')) modulesSeen.publish(name);
-    return file;
+    const isNeither = file === '' || file.startsWith('node:') || isProfilerFile(file);
+    const kind = isNeither ? 'neither' : isOwn(file) ? 'own' : 'library';
+    kinds.set(file, kind);
+    dropOldest(kinds, REMEMBERED);
+    if (kind === 'library' && file.startsWith('file:')) modulesSeen.publish(file);
+    return kind;
   }
 
-  /** Node.js knows the map if it was started with `--enable-source-maps`. */
-  function evaluatedPlace(name: string, line: number, column: number): string {
-    const [path = name] = filePathOf(name).split('?');
-    if (findSourceMap(name) === undefined) return placeText(root, { file: path, line }).replace(/:\d+$/, '');
-    return placeText(root, sourcePosition(name, line, column, undefined));
+  /** Code that was transformed and evaluated, by Vite for example. Node.js knows its map if it was started with `--enable-source-maps`. */
+  function evaluatedPlace(file: string, line: number, column: number): string {
+    const [path = file] = filePathOf(file).split('?');
+    // Without a map, its lines are not those of the file.
+    if (findSourceMap(file) === undefined) return placeText(root, { file: path, line }).replace(/:\d+$/, '');
+    return placeText(root, sourcePosition(file, line, column, undefined));
   }
 
-  /** null for the profiler's own code, which is skipped. */
-  function placeOf({ name, kind, places, isEvaluated }: KnownFile, site: Site): string | null {
+  function findPlace(site: Site, file: string, kind: FileKind): string | null {
     const line = site.getLineNumber() ?? 0;
     const column = site.getColumnNumber() ?? 0;
-    const key = (column * COLUMN + line) * (site.isText === true ? -1 : 1);
-    const before = places.get(key);
-    if (before !== undefined) return before;
-    if (isEvaluated) {
-      const place = evaluatedPlace(name, line, column);
-      places.set(key, place);
-      remembered++;
-      return place;
-    }
+    if (typeof site.getFileName() !== 'string') return evaluatedPlace(file, line, column);
+    const written = { file: filePathOf(file), line };
     // A library's source map names files that nobody has.
     const position =
       kind === 'library'
-        ? { file: filePathOf(name), line }
+        ? written
         : site.isText === true
-          ? (maps?.original(filePathOf(name), line, column) ?? { file: filePathOf(name), line })
-          : sourcePosition(name, line, column, maps);
-    if (profilerFolders().some((folder) => name.startsWith(folder)) && OURS_WRITTEN.test(position.file)) {
-      places.set(key, null);
-      return null;
+          ? (maps?.original(written.file, line, column) ?? written)
+          : sourcePosition(file, line, column, maps);
+    const isOurs = profilerFolders().some((folder) => file.startsWith(folder));
+    return isOurs && OURS_WRITTEN.test(position.file) ? null : placeText(root, position);
+  }
+
+  function placeOf(site: Site, file: string, kind: FileKind): string | null {
+    const key = `${file}:${site.getLineNumber()}:${site.getColumnNumber()}${site.isText === true ? ' text' : ''}`;
+    let place = places.get(key);
+    if (place === undefined) {
+      place = findPlace(site, file, kind);
+      places.set(key, place);
+      dropOldest(places, REMEMBERED);
     }
-    const place = placeText(root, position);
-    places.set(key, place);
-    remembered++;
     return place;
   }
 
-  /** The nearest frame of own code. */
-  function searchOwn(sites: readonly Site[]): string | null {
+  /** The nearest first. */
+  function* framesOf(sites: readonly Site[]): Generator<Frame> {
     for (const site of sites) {
-      const file = fileOf(site);
-      const place = file.kind === 'own' ? placeOf(file, site) : null;
-      if (place !== null) return place;
+      const file = nameOf(site);
+      const kind = kindOf(file);
+      const place = kind === 'neither' ? null : placeOf(site, file, kind);
+      if (kind !== 'neither' && place !== null) yield { kind, file, place };
     }
-    return null;
   }
 
-  /** The first library frame that is not skipped. */
-  function searchLibrary(sites: readonly Site[], skip: readonly string[]): string | null {
-    for (const site of sites) {
-      const file = fileOf(site);
-      if (file.kind === 'library' && !isIn(file.name, skip)) return placeOf(file, site);
-    }
-    return null;
+  function ownPlaces(sites: readonly Site[]): string[] {
+    return [...framesOf(sites)].filter(({ kind }) => kind === 'own').map(({ place }) => place);
   }
 
   /** Name of the nearest framework; Express and its router only where there is no other. */
@@ -287,13 +266,12 @@ export function createCallerFinder(
 
   const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn } = {}) => {
     try {
-      if (remembered > REMEMBERED) {
-        files.clear();
-        remembered = 0;
+      let library: string | null = null;
+      for (const { kind, file, place } of framesOf(stack === undefined ? takeSites() : sitesOf(stack))) {
+        if (kind === 'own') return place;
+        if (!isIn(file, [skip].flat())) library ??= place;
       }
-      if (stack !== undefined) return searchOwn(sitesOf(stack));
-      const sites = takeSites();
-      return searchOwn(sites) ?? (onlyOwn === true ? null : searchLibrary(sites, [skip].flat()));
+      return onlyOwn === true || stack !== undefined ? null : library;
     } catch {
       return null;
     }
@@ -302,37 +280,27 @@ export function createCallerFinder(
   const registration: FindRegistration = (sites) => {
     // Express 4 registers its own middleware with the application's first one.
     const isExpress = sites.some((site) => site.getFunctionName?.() === 'lazyrouter');
-    return (isExpress ? null : searchOwn(sites)) ?? searchPackage(sites);
+    return (isExpress ? undefined : ownPlaces(sites)[0]) ?? searchPackage(sites);
   };
 
   const path: FindCaller['path'] = ({ stack }) => {
     try {
-      const sites = stack === undefined ? takeSites(PATH_FRAMES) : sitesOf(stack);
-      const lines = sites.flatMap((site) => {
-        const file = fileOf(site);
-        return file.kind === 'own' ? (placeOf(file, site) ?? []) : [];
-      });
+      const lines = ownPlaces(stack === undefined ? takeSites() : sitesOf(stack));
       return lines.filter((line, index) => line !== lines[index - 1]);
     } catch {
       return [];
     }
   };
 
-  const sender: FindSender = () => find({ isOwn: true });
-
   const next: FindNextCaller = () => {
     try {
-      for (const site of takeSites()) {
-        const file = fileOf(site);
-        if (file.kind === 'neither' || ROUTERS.has(packageOf(filePathOf(file.name)) ?? '')) continue;
-        const place = file.kind === 'own' ? placeOf(file, site) : null;
-        if (place !== null || file.kind === 'library') return place;
-      }
+      const sites = [...framesOf(takeSites())];
+      const frame = sites.find(({ file }) => !ROUTERS.has(packageOf(filePathOf(file)) ?? ''));
+      return frame === undefined ? undefined : frame.kind === 'own' ? frame.place : null;
     } catch {
-      // As any caller: never throws.
+      return undefined;
     }
-    return undefined;
   };
 
-  return Object.assign(find, { path, registration, sender, next });
+  return Object.assign(find, { path, registration, next });
 }

@@ -2,6 +2,7 @@
  * console.* -> facts `log`. The wrapped methods pass everything on unchanged; a line written while another is being recorded is not recorded.
  * The wrapping of `log`, `info`, `debug`, `warn` and `error` goes with Node 20: later versions publish them on channels (`console.log`, …).
  */
+import { replaceMethod } from './channels/wrap-method.ts';
 import { createLogGate, type LogGate, type LogLevel, recordLog } from './logs.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -47,10 +48,6 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
   }
 
   function wrap(method: Method): () => void {
-    const descriptor = Object.getOwnPropertyDescriptor(target, method);
-    // A method that the host has frozen is not observed.
-    if (descriptor === undefined ? !Object.isExtensible(target) : descriptor.configurable !== true)
-      return () => undefined;
     const original = target[method] as unknown as Write;
     const wrapped: Write = function (this: unknown, ...args) {
       // `trace` calls `error`, `table` calls `log`, all of them write to a stream: record one line once.
@@ -67,17 +64,7 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
       }
     };
     Object.defineProperty(wrapped, 'name', { value: method });
-    Object.defineProperty(target, method, {
-      value: wrapped,
-      writable: true,
-      enumerable: true,
-      configurable: true,
-    });
-    return () => {
-      if ((target[method] as unknown) !== wrapped) return;
-      if (descriptor === undefined) Reflect.deleteProperty(target, method);
-      else Object.defineProperty(target, method, descriptor);
-    };
+    return replaceMethod(target, method, wrapped);
   }
 
   const restore = (Object.keys(METHODS) as Method[]).map(wrap);

@@ -150,14 +150,6 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
     return context;
   }
 
-  function contextOf(message: unknown): Context | null | undefined {
-    try {
-      return open(message as JobProcessed);
-    } catch {
-      return undefined;
-    }
-  }
-
   function processed(message: JobProcessed): void {
     const entry = running.get(message);
     if (entry === undefined) return;
@@ -175,7 +167,7 @@ export function observeJobs(options: ObserveJobsOptions): { close(): void } {
 
   return closing([
     subscribeToCalls<JobsAdded>(bullmqChannels.add, { start: add, asyncStart: added }),
-    tracker.follow(bullmqChannels.process.start, contextOf),
+    tracker.follow(bullmqChannels.process.start, (message) => open(message as JobProcessed)),
     subscribeToCalls<JobProcessed>(bullmqChannels.process, { asyncStart: processed }),
   ]);
 }

@@ -8,7 +8,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { types } from 'node:util';
 import { type Layer, stackOf } from '../profiler/express-routers.ts';
 import { isNativePromise } from './channels/trace.ts';
+import { replaceMethod } from './channels/wrap-method.ts';
 import type { CallKind, LayerCall } from './layer-call.ts';
+import { createUndoList } from './undo-list.ts';
 
 /** Express 5.3's own methods publish to their subscribers, such as other tracers. */
 const CHANNELS = ['start', 'asyncStart', 'asyncEnd', 'error'].map((event) =>
@@ -100,10 +102,8 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   const observed = new WeakSet();
   const promiseHandling = new WeakMap<object, PromiseHandling>();
   const restore: (() => void)[] = [raiseStackLimit()];
-  /** Changed lists of param callbacks, and routers of applications. Weak references: a host may create them for each request. */
-  const changed = new Set<WeakRef<object>>();
-  const undoOf = new WeakMap<object, () => void>();
-  const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => changed.delete(ref));
+  /** Changed lists of param callbacks, and routers of applications. */
+  const changed = createUndoList();
   let closed = false;
 
   function returned(call: LayerCall, result: unknown, handle: unknown, promises: PromiseHandling): void {
@@ -196,12 +196,8 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       const original = descriptor.value as Method;
       const promises = promiseHandlingOf(name, Function.prototype.toString.call(original));
       if (!promiseHandling.has(prototype)) promiseHandling.set(prototype, promises);
-      const value = tracing(original, kind, promises);
-      Object.defineProperty(prototype, name, { ...descriptor, value });
-      restore.push(() => {
-        if (Object.getOwnPropertyDescriptor(prototype, name)?.value === value)
-          Object.defineProperty(prototype, name, descriptor);
-      });
+      const methods = prototype as Record<string, Method>;
+      restore.push(replaceMethod(methods, name, tracing(original, kind, promises)));
     }
   }
 
@@ -242,18 +238,11 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
         typeof original === 'function' ? tracingParam(original as ParamHandle, router, promises) : original,
       );
       for (const [index, ours] of made.entries()) originals[index] = ours;
-      undoAtClose(originals, () => {
+      changed.add(originals, () => {
         for (const [index, ours] of made.entries())
           if (originals[index] === ours) originals[index] = before[index];
       });
     }
-  }
-
-  function undoAtClose(target: object, undo: () => void): void {
-    undoOf.set(target, undo);
-    const ref = new WeakRef(target);
-    changed.add(ref);
-    forgotten.register(target, ref);
   }
 
   /** An own property of this router: routers inside it are none of an application. */
@@ -261,8 +250,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     if (stackOf(given) === null || closed) return;
     const router = given as { handle?: unknown };
     const original: unknown = router.handle;
-    const own = Object.getOwnPropertyDescriptor(router, 'handle');
-    if (typeof original !== 'function' || own?.configurable === false || !Object.isExtensible(router)) return;
+    if (typeof original !== 'function') return;
     function hindsightRouter(this: unknown, ...args: unknown[]): unknown {
       const [req, , done] = args as [IncomingMessage, unknown, unknown];
       if (closed || typeof done !== 'function') return Reflect.apply(original as Method, this, args);
@@ -273,17 +261,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
       args[2] = hindsightDone;
       return Reflect.apply(original as Method, this, args);
     }
-    Object.defineProperty(router, 'handle', {
-      value: hindsightRouter,
-      writable: true,
-      configurable: true,
-      enumerable: own?.enumerable ?? false,
-    });
-    undoAtClose(router, () => {
-      if (router.handle !== hindsightRouter) return;
-      if (own === undefined) delete router.handle;
-      else Object.defineProperty(router, 'handle', own);
-    });
+    changed.add(router, replaceMethod(router, 'handle', hindsightRouter));
   }
 
   function observeRouter(router: unknown): void {
@@ -316,11 +294,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     close() {
       closed = true;
       for (const undo of restore.splice(0).reverse()) undo();
-      for (const ref of changed) {
-        const target = ref.deref();
-        if (target !== undefined) undoOf.get(target)?.();
-      }
-      changed.clear();
+      changed.undo();
     },
   };
 }

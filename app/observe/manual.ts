@@ -5,9 +5,9 @@ import type { FactName, Facts } from '../profiler/facts.ts';
 import { truncateText } from '../profiler/plain.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { SummaryReason } from '../profiler/recording-limit.ts';
-import { describeError } from '../profiler/thrown-value.ts';
 import type { FindCaller } from './caller.ts';
 import { recordError } from './errors-seen.ts';
+import { createCallRecorder } from './observe-calls.ts';
 
 export interface SpanFact {
   name: string;
@@ -44,7 +44,6 @@ export interface ManualOptions {
 }
 
 const NAME_LENGTH = 200;
-const SPAN_BYTES = 300;
 
 function sizeOf(data: unknown): number {
   try {
@@ -57,27 +56,25 @@ function sizeOf(data: unknown): number {
 export function createManual({ tracker, recorder, summaryReason, findCaller }: ManualOptions): Manual {
   const open = new AsyncLocalStorage<{ context: Context; index: number }>();
 
+  const calls = createCallRecorder({ tracker, findCaller, fact: 'span' });
+
   const span: Manual['span'] = (name, work) => {
-    const context = tracker.current();
-    if (context === undefined || context.isFull('span')) return work();
+    const key = {};
     const around = open.getStore();
-    const fact: SpanFact = {
+    calls.begin(key, (find, context) => ({
       name: truncateText(name, NAME_LENGTH),
-      startMs: context.elapsedMs(),
-      durationMs: null,
       inside: around?.context === context ? around.index : null,
       error: null,
-      caller: findCaller?.() ?? null,
-    };
-    const index = context.all('span').length;
-    context.add('span', fact, SPAN_BYTES);
+      caller: find(),
+    }));
+    const context = calls.running(key)?.context;
+    if (context === undefined) return work();
+    const index = context.all('span').length - 1;
     const end = (): void => {
-      fact.durationMs = context.elapsedMs() - fact.startMs;
+      calls.end(key);
     };
     const fail = (error: unknown): never => {
-      end();
-      const { name: kind, message } = describeError(error);
-      fact.error = truncateText(`${kind}: ${message}`, NAME_LENGTH);
+      calls.end(key, error);
       throw error;
     };
     return open.run({ context, index }, () => {

@@ -5,6 +5,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Layer, routerOf, stackOf } from '../profiler/express-routers.ts';
 import { expressChannels, publishInits, publishUses, type Used } from './channels/express.ts';
+import { createUndoList } from './undo-list.ts';
 
 export interface MountedApplications {
   /** Follows an application, and those that are mounted on it from now on. Does not touch its router, which may not be made yet. */
@@ -29,18 +30,15 @@ export function createMountedApplications({
   onUse?: (app: unknown) => void;
 } = {}): MountedApplications {
   const mounted = new WeakMap<object, unknown>();
-  const watched = new WeakMap<object, (() => void) | null>();
+  const watched = new WeakSet<object>();
+  const changed = createUndoList();
   const libraries: ((() => void) | null)[] = [];
-  /** Weak references: a host may create applications for each request. */
-  const refs = new Set<WeakRef<object>>();
-  const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => refs.delete(ref));
 
   function watch(app: unknown): void {
     if (typeof app !== 'function' || watched.has(app) || !isApplication(app)) return;
-    watched.set(app, publishUses(app));
-    const ref = new WeakRef<object>(app);
-    refs.add(ref);
-    forgotten.register(app, ref);
+    watched.add(app);
+    const undo = publishUses(app);
+    if (undo !== null) changed.add(app, undo);
   }
 
   function onUsed(message: unknown): void {
@@ -72,11 +70,7 @@ export function createMountedApplications({
       unsubscribe(expressChannels.use.name, onUsed);
       unsubscribe(expressChannels.init.name, watch);
       for (const undo of libraries.splice(0)) undo?.();
-      for (const ref of refs) {
-        const app = ref.deref();
-        if (app !== undefined) watched.get(app)?.();
-      }
-      refs.clear();
+      changed.undo();
     },
   };
 }

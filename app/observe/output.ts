@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import { types } from 'node:util';
 import type { Context } from '../profiler/context.ts';
 import { takeSites } from './caller.ts';
+import { replaceMethod } from './channels/wrap-method.ts';
 import { readJsonLine, readLine } from './log-lines.ts';
 import { type LogObserverParts, plainText, recordLog } from './logs.ts';
 import { packageOf } from './own-code.ts';
@@ -57,7 +58,6 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
   let closed = false;
 
   function wrap(stream: OutputStream, name: 'stdout' | 'stderr'): () => void {
-    const own = Object.getOwnPropertyDescriptor(stream, 'write');
     const original = stream.write as Write;
     /** Whether lines at the end of a response come from morgan; null before the first one. */
     let byMorgan: boolean | null = null;
@@ -99,13 +99,7 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
         gate.writing = false;
       }
     };
-    // A frozen method is not observed.
-    if (!Reflect.set(stream, 'write', wrapped)) return () => undefined;
-    return () => {
-      if (stream.write !== wrapped) return;
-      if (own === undefined) Reflect.deleteProperty(stream, 'write');
-      else Object.defineProperty(stream, 'write', own);
-    };
+    return replaceMethod(stream, 'write', wrapped);
   }
 
   const undo = [wrap(stdout, 'stdout'), wrap(stderr, 'stderr')];

@@ -53,16 +53,8 @@ export function observeSocketEvents(options: ObserveSocketEventsOptions): { clos
     return context;
   }
 
-  function contextOf(message: unknown): Context | null | undefined {
-    try {
-      return open(message as SocketEvent);
-    } catch {
-      return undefined;
-    }
-  }
-
   return closing([
-    tracker.follow(socketEvents.start, contextOf),
+    tracker.follow(socketEvents.start, (message) => open(message as SocketEvent)),
     subscribeToCalls<SocketEvent>(socketEvents, {
       error(message) {
         const context = running.get(message);

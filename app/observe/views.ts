@@ -5,6 +5,7 @@
  */
 import type { Context } from '../profiler/context.ts';
 import { isNativePromise } from './channels/trace.ts';
+import { replaceMethod } from './channels/wrap-method.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -73,7 +74,6 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   function watchApp(app: RenderingApp): void {
     if (known.has(app)) return;
     known.add(app);
-    const own = Object.getOwnPropertyDescriptor(app, 'render');
     const original = app.render;
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
@@ -97,18 +97,12 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       }
       return within(context, frame, (): unknown => Reflect.apply(original, this, args));
     };
-    app.render = render;
-    undo.push(() => {
-      if (app.render !== (render as RenderingApp['render'])) return;
-      if (own === undefined) Reflect.deleteProperty(app, 'render');
-      else Object.defineProperty(app, 'render', own);
-    });
+    undo.push(replaceMethod(app, 'render', render));
     if (app.response !== undefined) watchResponses(app.response);
   }
 
   /** `res.render` calls `render` of `req.app` at that time: a mounted application is observed from then on. */
   function watchResponses(prototype: RenderingResponse): void {
-    const own = Object.getOwnPropertyDescriptor(prototype, 'render');
     const original = prototype.render;
     if (original === undefined) return;
     const render = function (this: RenderingResponse, ...args: unknown[]): unknown {
@@ -124,12 +118,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
         renderCaller = undefined;
       }
     };
-    prototype.render = render;
-    undo.push(() => {
-      if (prototype.render !== render) return;
-      if (own === undefined) Reflect.deleteProperty(prototype, 'render');
-      else Object.defineProperty(prototype, 'render', own);
-    });
+    undo.push(replaceMethod(prototype, 'render', render));
   }
 
   /** The frame of a compiled template: that of its render, or a new one. */
@@ -186,18 +175,13 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     holder: Record<K, (...args: never[]) => Template>,
     name: K,
     watch: (template: Template, args: unknown[]) => Template,
-  ): () => void {
+  ): void {
     const original = holder[name];
     const replacement = function (this: unknown, ...args: unknown[]): Template {
       const template = Reflect.apply(original, this, args as never[]);
       return closed ? template : watch(template, args);
     };
-    holder[name] = replacement;
-    const restore = (): void => {
-      if (holder[name] === replacement) holder[name] = original;
-    };
-    undo.push(restore);
-    return restore;
+    undo.push(replaceMethod(holder, name, replacement));
   }
 
   function watchEngine(engine: CompilingEngine): void {

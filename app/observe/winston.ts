@@ -2,6 +2,7 @@
  * winston -> facts `log`, where a host passes its copy: all loggers call `Logger.prototype.write`, with the level, the message and
  * its metadata. Otherwise what winston's console transport writes is recorded as output.
  */
+import { replaceMethod } from './channels/wrap-method.ts';
 import { loggedErrorOf } from './errors-seen.ts';
 import { levelOf } from './log-lines.ts';
 import { type LogObserverParts, recordLog } from './logs.ts';
@@ -42,7 +43,6 @@ export function observeWinston(
   { tracker, gate, findCaller }: LogObserverParts,
 ): { close(): void } {
   const prototype = library.Logger.prototype as { write: Write };
-  const own = Object.getOwnPropertyDescriptor(prototype, 'write');
   const original = prototype.write;
   let closed = false;
 
@@ -72,13 +72,11 @@ export function observeWinston(
       gate.writing = false;
     }
   };
-  prototype.write = write;
+  const restore = replaceMethod(prototype, 'write', write);
   return {
     close() {
       closed = true;
-      if (prototype.write !== write) return;
-      if (own === undefined) Reflect.deleteProperty(prototype, 'write');
-      else Object.defineProperty(prototype, 'write', own);
+      restore();
     },
   };
 }

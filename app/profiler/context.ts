@@ -301,8 +301,13 @@ export class ContextTracker {
   /** What this channel's `runStores` runs is run in the context that belongs to its message; returns what undoes it. */
   follow(channel: Channel, contextOf: (message: unknown) => Context | null | undefined): () => void {
     channel.bindStore(this.#storage, (message) => {
-      const context = contextOf(message);
-      return context === undefined ? this.current() : (context ?? undefined);
+      try {
+        const context = contextOf(message);
+        return context === undefined ? this.current() : (context ?? undefined);
+      } catch {
+        // An uncaught exception of the host otherwise.
+        return this.current();
+      }
     });
     return () => void channel.unbindStore(this.#storage);
   }

@@ -5,6 +5,7 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
+import { createUndoList } from '../undo-list.ts';
 import { publishCalls } from './publish-calls.ts';
 import { isNativePromise, type Traced } from './trace.ts';
 import { wrapMethod } from './wrap-method.ts';
@@ -94,20 +95,18 @@ function wrapResolvers(schema: Schema): (() => void)[] {
 
 /** Wraps the resolvers of schemas as they are executed; unused schemas can be collected. */
 export function createResolverWrapping(): { wrap(schema: unknown): void; close(): void } {
-  const wrapped = new WeakMap<object, (() => void)[]>();
-  const schemas = new Set<WeakRef<object>>();
+  const wrapped = new WeakSet<object>();
+  const changed = createUndoList();
   return {
     wrap(schema) {
       if (typeof schema !== 'object' || schema === null || wrapped.has(schema)) return;
-      wrapped.set(schema, []);
-      wrapped.set(schema, wrapResolvers(schema));
-      for (const ref of schemas) if (ref.deref() === undefined) schemas.delete(ref);
-      schemas.add(new WeakRef(schema));
+      wrapped.add(schema);
+      const undo = wrapResolvers(schema);
+      changed.add(schema, () => {
+        for (const one of undo) one();
+      });
     },
-    close() {
-      for (const ref of schemas) for (const undo of wrapped.get(ref.deref() ?? {}) ?? []) undo();
-      schemas.clear();
-    },
+    close: changed.undo,
   };
 }
 

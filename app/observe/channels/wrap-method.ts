@@ -99,18 +99,15 @@ export function wrapMethod(
   };
 }
 
-/** Replaces a method until it is undone, unless somebody else has replaced it since; an inherited one is inherited again. */
+/** Replaces a method until it is undone, unless somebody else has replaced it since. One that a host has frozen stays. */
 export function replaceMethod<T extends object, K extends keyof T>(
   target: T,
   name: K,
   method: T[K],
 ): () => void {
-  const own = Object.getOwnPropertyDescriptor(target, name);
-  Object.defineProperty(target, name, { value: method, writable: true, configurable: true });
+  const restore = replace(target, name, { wrapper: method as Method, onRead: undefined });
   return () => {
-    if (target[name] !== method) return;
-    if (own === undefined) Reflect.deleteProperty(target, name);
-    else Object.defineProperty(target, name, own);
+    if (target[name] === method) restore?.();
   };
 }
 
