@@ -89,6 +89,24 @@ export function releaseOf(given: string | null, env: Environment = process.env):
   return given ?? platformRelease(env) ?? undefined;
 }
 
+/** Passwords in a connection string. */
+export function passwordsIn(url: string | null | undefined): string[] {
+  if (url === null || url === undefined || !URL.canParse(url)) return [];
+  const { password: given, searchParams } = new URL(url);
+  const asked = searchParams.get('password');
+  return [decodeURIComponent(given), asked ?? ''].filter((text) => text !== '');
+}
+
+/** Secrets of an application that its environment has, whichever entry point it uses: masked wherever they occur. */
+export function environmentSecrets(env: Environment = process.env): Record<string, string> {
+  const secrets: Record<string, string> = {};
+  for (const name of ['APP_SECRET', 'API_KEY', 'DB_PASSWORD', 'PGPASSWORD', 'PROFILER_PASSWORD'])
+    secrets[name] = env[name] ?? '';
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'PROFILER_DATABASE_URL'])
+    for (const [at, value] of passwordsIn(env[name]).entries()) secrets[`${name} ${at}`] = value;
+  return secrets;
+}
+
 /** Settings of a host that the environment has. */
 export function hostEnvironment(env: Environment = process.env): Record<string, unknown> {
   const values = { ...readEnvironment(hostSettings, env), ...readEnvironment(profilerSettings, env) };
@@ -183,6 +201,11 @@ export function readConfig(env: Environment = process.env): Config {
     const value = values[key] ?? null;
     shown[name] = isSecret === true && value !== null ? 'set' : value;
     if (isSecret === true && typeof value === 'string') secrets[name] = value;
+  }
+  // DATABASE_URL may have another one.
+  if (derived.dbPassword !== null && derived.dbPassword !== secrets.DB_PASSWORD) {
+    secrets['The password of DATABASE_URL'] = secrets.DB_PASSWORD ?? '';
+    secrets.DB_PASSWORD = derived.dbPassword;
   }
   Object.assign(secrets, headerSecrets(profiler.otlpHeaders));
   // Throws where the export is on and can't work.

@@ -2,6 +2,7 @@
  * The release process: runs the owner's migrations and the profiler's, then exits: 0 when the database is up to date,
  * 1 with a sentence otherwise. It waits a little for a database that is just starting, never for one that refuses.
  */
+import { printError } from './print.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError, readConfig, type Config } from './config.ts';
 import { describeSettings, settingsOf, type ConnectionSettings } from './database/connection-settings.ts';
@@ -110,7 +111,7 @@ async function migrateTarget(options: Settled): Promise<void> {
 
 /** Returns the exit code. */
 export async function migrate(options: MigrateOptions = {}): Promise<0 | 1> {
-  const { log = (sentence: string) => void process.stderr.write(`${sentence}\n`) } = options;
+  const { log = (sentence: string) => printError(`${sentence}\n`) } = options;
   let config: Config;
   try {
     config = options.config ?? readConfig();

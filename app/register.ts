@@ -3,6 +3,7 @@
  * no Express, so until one is loaded it loads nothing: it looks at what `require` returns, at ES modules, and at servers that start to listen. It must
  * not throw.
  */
+import { printError } from './print.ts';
 import diagnostics from 'node:diagnostics_channel';
 import Module, { createRequire } from 'node:module';
 import type { Server } from 'node:http';
@@ -29,7 +30,7 @@ function open(): AutoProfiler | null {
     auto = door.createAutoProfiler();
     endEarlyModules();
   } catch (error) {
-    process.stderr.write(`hindsight: nothing is recorded: ${String(error)}\n`);
+    printError(`hindsight: nothing is recorded: ${String(error)}\n`);
   }
   return auto;
 }
@@ -82,7 +83,7 @@ function sayWhyNot(): void {
     const { server } = message as { server?: unknown };
     if (!isServer(server) || !hasApplication(server)) return;
     diagnostics.unsubscribe('tracing:net.server.listen:asyncEnd', listening);
-    process.stderr.write(
+    printError(
       'hindsight: nothing is recorded, because NODE_ENV is production; set PROFILER=on to record.\n',
     );
   }

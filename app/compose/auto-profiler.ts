@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import { ConfigError, hostEnvironment } from '../config.ts';
+import { printError } from '../print.ts';
 import { listAddress } from './announce.ts';
 import {
   attach,
@@ -33,8 +34,9 @@ export interface AutoProfiler {
 export function createAutoProfiler(): AutoProfiler | null {
   const profilers = processProfilers();
   if (profilers.made > 0) return null;
-  const say = process.stderr.write.bind(process.stderr);
-  const warn = (sentence: string): void => void say(`hindsight: ${sentence}\n`);
+  const warn = (sentence: string): void => {
+    printError(`hindsight: ${sentence}\n`);
+  };
   let profiler: Profiler | null;
   try {
     profiler = createProfiler({ ...hostEnvironment(), warn }, () => () => undefined);

@@ -1,5 +1,6 @@
 /** What a profiler prints in its host: escaped, on standard error or as the host wants it, and the same entry once a minute. */
 import { escapeLogEntry } from '../profiler/escape-controls.ts';
+import { printError } from '../print.ts';
 import { createErrorLog, createRepeatedLines } from './repeated-lines.ts';
 
 export interface HostLog {
@@ -14,7 +15,9 @@ export interface HostLog {
 }
 
 export function createHostLog({
-  print = (sentence) => void process.stderr.write(`hindsight: ${sentence}\n`),
+  print = (sentence) => {
+    printError(`hindsight: ${sentence}\n`);
+  },
   redactText,
 }: {
   print?: ((sentence: string) => void) | undefined;

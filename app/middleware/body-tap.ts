@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
+import { type ParsedBody, parsedBodyOf } from '../profiler/parsed-body.ts';
 import { createPreview } from '../profiler/preview.ts';
 
 export interface TapOptions {
@@ -33,7 +34,9 @@ class TappedBody implements BodyFact {
   preview: Buffer = Buffer.alloc(0);
   truncated = false;
   unread = false;
-  readonly #req: IncomingMessage & { body?: unknown; file?: unknown; files?: unknown };
+  plain?: ParsedBody;
+  #uploads: readonly UploadedFile[] = [];
+  #req: (IncomingMessage & { body?: unknown; file?: unknown; files?: unknown }) | null;
 
   constructor(req: IncomingMessage) {
     this.contentType = req.headers['content-type'] ?? null;
@@ -41,13 +44,25 @@ class TappedBody implements BodyFact {
   }
 
   get parsed(): unknown {
-    return this.#req.body;
+    return this.#req === null ? this.plain?.parsed : this.#req.body;
   }
 
   get files(): readonly UploadedFile[] {
+    if (this.#req === null) return this.#uploads;
     const { file, files } = this.#req;
     return [file, ...(Object.values(files ?? {}).flat() as unknown[])].flatMap(uploadedFile);
   }
+
+  leave(): void {
+    this.plain = parsedBodyOf(this.contentType, this.parsed);
+    this.#uploads = this.files;
+    this.#req = null;
+  }
+}
+
+/** The request is over: what a timer or a pooled connection keeps of its context must not keep a body of megabytes. */
+export function leaveBody(body: BodyFact): void {
+  if (body instanceof TappedBody) body.leave();
 }
 
 /** Announced bytes; null if the body is chunked, 0 if there is none. */

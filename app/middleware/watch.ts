@@ -10,7 +10,7 @@ import type { Recorder } from '../profiler/recorder.ts';
 import type { RecordingLimit } from '../profiler/recording-limit.ts';
 import { plainPropertyOf } from '../profiler/session-of.ts';
 import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
-import { tapBody } from './body-tap.ts';
+import { leaveBody, tapBody } from './body-tap.ts';
 import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
 import type { ExposeToken } from './expose-token.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
@@ -122,6 +122,8 @@ export function createWatch(options: WatchOptions): Watch {
       options.observeApp?.(req);
       const request = context.first('request');
       if (request?.live === req) request.live = leftOn(req);
+      const body = context.first('body');
+      if (body !== undefined) leaveBody(body);
       onFinish?.(context, req);
       recorder.finish(context);
     },

@@ -6,6 +6,7 @@
  * `declare module 'express-hindsight'`). Facts are plain values, not masked yet, in memory until the panels have read them.
  * Times (`…AtMs`) are milliseconds since the request started.
  */
+import type { ParsedBody } from './parsed-body.ts';
 import type { Json } from './json.ts';
 
 /** The origin as the client sees it: from the socket and, if the peer is trusted, from x-forwarded-*. */
@@ -58,6 +59,8 @@ export interface BodyFact {
   truncated: boolean;
   /** The parsed body: an object of fields, or any JSON value; undefined if no parser ran. */
   parsed?: unknown;
+  /** The same as it is recorded; set when the request ends. */
+  plain?: ParsedBody;
   files: readonly UploadedFile[];
   /** Nothing had been read of it when the response headers were sent. */
   unread?: boolean;

@@ -5,7 +5,8 @@ import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { tapBody } from '../../app/middleware/body-tap.ts';
+import { inspect } from 'node:util';
+import { leaveBody, tapBody } from '../../app/middleware/body-tap.ts';
 import type { BodyFact } from '../../app/profiler/facts.ts';
 
 type Read = (req: IncomingMessage) => Promise<string>;
@@ -97,6 +98,24 @@ describe('the tap on a body', () => {
   });
   after((done) => {
     server.close(done);
+  });
+
+  it('keeps no parsed body of the application once the request is over', async () => {
+    const large = { text: 'x'.repeat(1_000_000), rows: [1, 2] };
+    read = async (req) => {
+      const text = await readers['async iteration']?.(req);
+      Object.assign(req, { body: large });
+      return text ?? '';
+    };
+    await send(server, ['{}'], { 'content-type': 'application/json' });
+    if (fact === null) throw new Error('no body');
+    expect(fact.parsed).to.equal(large);
+    leaveBody(fact);
+    expect(fact.parsed).to.deep.equal({
+      text: `${'x'.repeat(4096)}… (995904 more characters)`,
+      rows: [1, 2],
+    });
+    expect(inspect(fact, { depth: 5, showHidden: true })).to.not.contain('IncomingMessage');
   });
 
   for (const [name, reader] of Object.entries(readers)) {
