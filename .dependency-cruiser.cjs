@@ -103,7 +103,7 @@ module.exports = {
       to: { path: '^app/panels/(?!shared/)', dependencyTypesNot: ['type-only'] },
     },
     room('storage', [PROFILER, ERRORS, PATHS]),
-    room('database', [PROFILER, ERRORS, SHARED, CONFIG, '^migrations/profiler/']),
+    room('database', [PROFILER, ERRORS, SHARED, CONFIG, '^migrations/profiler/', '^app/storage/pool\\.ts$']),
     room('middleware', [PROFILER, ERRORS, URLS, PATHS]),
     room('controllers', [PROFILER, ERRORS, URLS, SHARED, '^app/export/']),
     // `services.ts` is the type of what the owner's routers get.

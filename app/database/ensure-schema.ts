@@ -1,14 +1,11 @@
 /** Creates the schema where it is missing. */
 import type pg from 'pg';
 import { requirePackage } from '../paths.ts';
+import { quoted } from '../storage/pool.ts';
 import type { ConnectionSettings } from './connection-settings.ts';
 
 /** Runs a statement with values; implemented by `pg` and by a Knex transaction. */
 export type RunStatement = (sql: string, values: string[]) => Promise<{ rows: unknown[] }>;
-
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
 
 /** Checks first: `create schema if not exists` requires the right to create even if the schema exists. */
 export async function ensureSchema(run: RunStatement, schema: string): Promise<void> {

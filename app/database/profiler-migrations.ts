@@ -4,7 +4,8 @@
  */
 import type { Knex } from 'knex';
 import * as profiles from '../../migrations/profiler/20261127000000_profiles.ts';
-import { ensureSchema, quoted } from './ensure-schema.ts';
+import { quoted } from '../storage/pool.ts';
+import { ensureSchema } from './ensure-schema.ts';
 
 /** `??` is replaced by a name, `?` by a value. A nested transaction is a savepoint. */
 export interface MigrationClient {

@@ -75,7 +75,7 @@ export async function inTransaction<T>(
 }
 
 /** A name, quoted for SQL. */
-function quoted(name: string): string {
+export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 

@@ -9,7 +9,7 @@ import type { Client as PgClient } from 'pg';
 import { withTimeouts, type ConnectionSettings } from '../../database/connection-settings.ts';
 import { listMigrations } from '../../database/migration-source.ts';
 import { reasonOf } from './reach.ts';
-import { quoted } from '../../database/ensure-schema.ts';
+import { quoted } from '../../storage/pool.ts';
 import { within } from '../../profiler/timeouts.ts';
 import { codeOf } from '../../errors.ts';
 
