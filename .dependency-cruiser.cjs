@@ -6,7 +6,7 @@
  */
 
 /** The doors and the room that joins the others for them; only these may import from every room. */
-const COMPOSITION = '^app/(compose/|service/|(?!(errors|urls|config|paths)\\.ts$)[^/]+\\.ts$)';
+const COMPOSITION = '^app/(compose/|service/|(?!(errors|urls|config|paths|node-http)\\.ts$)[^/]+\\.ts$)';
 /** Pure functions below the rooms, which everything above the core may use. */
 const SHARED = '^app/(paths\\.ts$|render/|view-helpers/)';
 
@@ -18,7 +18,10 @@ function room(name, allowed, options = {}) {
     comment: `${name} may import ${allowed.length === 0 ? 'nothing of the package' : allowed.join(', ')}.`,
     severity: 'error',
     from: { path: from, ...(options.except === undefined ? {} : { pathNot: options.except }) },
-    to: { path: '^(app|test|bench|stress|examples|bin|migrations|knexfile)', pathNot: [from, ...allowed] },
+    to: {
+      path: '^(app|test|bench|stress|examples|bin|migrations|knexfile)',
+      pathNot: [from, NODE_HTTP, ...allowed],
+    },
   };
 }
 
@@ -35,6 +38,7 @@ function without(name, from, packages, { types = false } = {}) {
   };
 }
 
+const NODE_HTTP = '^app/node-http\\.ts$';
 const ERRORS = '^app/errors\\.ts$';
 const URLS = '^app/urls\\.ts$';
 const PATHS = '^app/paths\\.ts$';
@@ -81,6 +85,7 @@ module.exports = {
     },
     room('errors', [], { from: '^app/errors\\.ts$' }),
     room('urls', [], { from: '^app/urls\\.ts$' }),
+    room('node-http', [], { from: NODE_HTTP }),
     room('config', [], { from: '^app/config(\\.ts$|/)' }),
     room('profiler', [ERRORS]),
     room('observe', [PROFILER]),

@@ -90,24 +90,6 @@ export function workSpan(
   return { kind: 'work', startMs, durationMs: lasting(startMs, durationMs, endMs) };
 }
 
-/** One span for each row of a panel, whose ids are a letter and a number from 1 on. */
-export function workSpans<T extends { startMs: number; durationMs: number | null }>(
-  rows: readonly T[],
-  {
-    endMs,
-    panel,
-    letter,
-    labelOf,
-  }: { endMs: number; panel: string; letter: string; labelOf: (row: T) => string },
-): SpanDraft[] {
-  return rows.map((row, index) => ({
-    ...workSpan(row, endMs),
-    label: shorten(labelOf(row), 100),
-    panel,
-    anchor: `${letter}${index + 1}`,
-  }));
-}
-
 /** Duration of work that has not ended: until `endMs`. */
 export function lasting(startMs: number, durationMs: number | null, endMs: number): number {
   return durationMs ?? Math.max(0, endMs - startMs);

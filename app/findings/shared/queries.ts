@@ -1,6 +1,5 @@
 /** Helpers of rules that read the database panel. */
-import { loopPlace } from '../../panels/database/data.ts';
-import { timesOf } from '../../panels/shared/query-groups.ts';
+import { loopPlace, timesOf } from '../../panels/shared/query-groups.ts';
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
 import { count, shareOf } from './wording.ts';

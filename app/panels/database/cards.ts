@@ -1,14 +1,8 @@
 /** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import {
-  type DatabaseData,
-  type DatabaseGroup,
-  type DatabaseQuery,
-  GROUP_LABELS,
-  loopPlace,
-} from './data.ts';
+import { type DatabaseData, type DatabaseGroup, type DatabaseQuery, GROUP_LABELS } from './data.ts';
 import { inOneQuery } from '../shared/one-query.ts';
-import { timesOf } from '../shared/query-groups.ts';
+import { loopPlace, timesOf } from '../shared/query-groups.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import type { SharedParts } from './list-rows.ts';

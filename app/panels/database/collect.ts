@@ -7,7 +7,7 @@ import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
-import { groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
+import { isLoop, groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, round, roundOrNull, pick } from '../shared/rows.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
@@ -17,7 +17,6 @@ import {
   type DatabaseData,
   type DatabaseGroup,
   type DatabaseQuery,
-  isLoop,
   type KeptDatabase,
   type KeptExcerpt,
 } from './data.ts';

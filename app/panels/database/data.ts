@@ -91,13 +91,3 @@ export const GROUP_LABELS = {
   pages: 'pages',
 } as const;
 export const GROUP_TONES = { 'n+1': 'bad', loop: 'warn', duplicate: 'plain', pages: 'plain' } as const;
-
-/** One statement could replace it. */
-export function isLoop({ kind }: Pick<DatabaseGroup, 'kind'>): boolean {
-  return kind === 'n+1' || kind === 'loop';
-}
-
-/** The line that loops. */
-export function loopPlace({ path, caller }: Pick<DatabaseGroup, 'path' | 'caller'>): string | null {
-  return path?.[0] ?? caller;
-}

@@ -2,11 +2,12 @@
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf, firstRows } from '../../render/rows-page.ts';
 import { cardOf } from './cards.ts';
-import { type DatabaseData, isLoop } from './data.ts';
+import { type DatabaseData } from './data.ts';
 import { asRun, byStatement, byTime, failedOnly, matches } from './list-items.ts';
 import { type Building, buildRow, sharedParts } from './list-rows.ts';
 import { shownPlans } from './plans.ts';
 import { transactionMarks } from './transactions.ts';
+import { isLoop } from '../shared/query-groups.ts';
 
 const ORDERS = {
   run: { title: 'As run', says: 'in the order they ran', items: asRun },

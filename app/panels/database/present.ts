@@ -2,7 +2,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
-import { timesOf } from '../shared/query-groups.ts';
+import { loopPlace, timesOf } from '../shared/query-groups.ts';
 import { totalMs } from '../shared/rows.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
@@ -16,7 +16,6 @@ import {
   type DatabaseQuery,
   GROUP_LABELS,
   GROUP_TONES,
-  loopPlace,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
 import { transactionMarks } from './transactions.ts';

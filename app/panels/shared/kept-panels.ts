@@ -57,11 +57,6 @@ export function authorsOf({ profile }: Pick<RecordReader, 'profile'>): NamedAuth
   return named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;
 }
 
-/** Milliseconds until the headers were sent; null before. */
-export function headersAtOf(profile: Profile): number | null {
-  return (dataOf(profile, 'request') as KeptRequest | null)?.response?.headersAtMs ?? null;
-}
-
 /** How many headers each layer set, by its index among those that ran. */
 export function headersByLayer(profile: Profile): ReadonlyMap<number, number> {
   return countHeaders((dataOf(profile, 'request') as KeptRequest | null)?.response?.setBy);

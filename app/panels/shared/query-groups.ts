@@ -82,3 +82,19 @@ export function groupQueries(queries: readonly Query[], book: StatementBook): Qu
   }
   return groups;
 }
+
+/** One statement could replace it. */
+export function isLoop({ kind }: { kind: GroupKind }): boolean {
+  return kind === 'n+1' || kind === 'loop';
+}
+
+/** The line that loops. */
+export function loopPlace({
+  path,
+  caller,
+}: {
+  path?: readonly string[] | null;
+  caller: string | null;
+}): string | null {
+  return path?.[0] ?? caller;
+}

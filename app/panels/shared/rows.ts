@@ -11,11 +11,6 @@ export function roundOrNull(ms: number | null): number | null {
 
 type Timed = Readonly<{ startMs: number; durationMs: number | null }>;
 
-/** A fact with its times rounded; work that still runs has no duration. */
-export function withRoundedTimes<T extends Timed>(fact: T): T {
-  return { ...fact, startMs: round(fact.startMs), durationMs: roundOrNull(fact.durationMs) };
-}
-
 /** Members of a list by their indexes. */
 export function pick<Item extends object>(list: readonly Item[], indexes: readonly number[]): Item[] {
   return indexes.flatMap((index) => list[index] ?? []);
