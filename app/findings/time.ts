@@ -1,9 +1,8 @@
 /** Where the time of a slow request went. */
-import { isLoop } from '../panels/database/data.ts';
 import { comparedColumns } from '../panels/shared/compared-columns.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
-import { timesOf } from '../panels/shared/query-groups.ts';
+import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Finding, FixCode } from '../profiler/finding.ts';
