@@ -43,7 +43,12 @@ function statusItem(entry, ask) {
       method === 'GET' ? null : span('method', cutText(method, 10)),
       span('route', foreign(route ?? shortUrl(url), MOST_ROUTE)),
     ],
-    preview: { title: `${method} ${url}`, facts, link: 'Open the profile' },
+    preview: {
+      title: `${method} ${url}`,
+      facts,
+      link: 'Open the profile',
+      also: { href: ask.list(), text: 'All requests' },
+    },
   };
 }
 
@@ -67,7 +72,7 @@ function findingsItem({ findings, moreFindings, href }, ask) {
     preview: {
       title: 'Findings',
       rows: { list: rows, more: moreFindings },
-      link: 'Open the first',
+      link: 'Open finding',
     },
   };
 }
@@ -158,22 +163,42 @@ function request({ method, url, status, durationMs }) {
   };
 }
 
+/** Of the redirects that led to a page; information is none. */
+function worstFinding(redirects) {
+  const findings = redirects.flatMap((redirect) => redirect.findings ?? []);
+  return (
+    findings.find(({ severity }) => severity === 'bad') ??
+    findings.find(({ severity }) => severity === 'warn')
+  );
+}
+
 /** The redirects that led here, and the entries that this one replaced. */
 function fromItem(entry, before, ask) {
   const redirects = entry?.cameFrom ?? [];
   const last = redirects.at(-1) ?? before.at(-1);
   if (last === undefined) return null;
-  const chain = [...before, ...redirects].map((one) => ({ ...request(one), href: one.href }));
+  const chain = [...before, ...redirects].flatMap((one) => [
+    { ...request(one), href: one.href },
+    ...(one.findings ?? []).map(({ text, label, severity, href }) => ({
+      text,
+      badge: label,
+      tone: severity,
+      href,
+    })),
+  ]);
   const isRedirect = redirects.length > 0;
+  const worst = worstFinding(redirects);
   return {
     key: 'from',
     href: ask.url(last.href),
+    tone: worst?.severity,
     sign: [chain],
     draw: () => [
+      worst === undefined ? null : badge(worst.label, worst.severity),
       span('lab', isRedirect ? String(last.status) : 'after'),
       span('lab', isRedirect ? 'from' : ''),
       span('route', foreign(`${last.method} ${shortUrl(last.url)}`, MOST_ROUTE)),
-      chain.length > 1 ? span('lab', `+${chain.length - 1}`) : null,
+      before.length + redirects.length > 1 ? span('lab', `+${before.length + redirects.length - 1}`) : null,
     ],
     preview: {
       title: isRedirect ? `${countText(redirects.length, 'redirect')} led here` : 'Previous pages',
@@ -247,6 +272,8 @@ export function worstOf({ entry, calls, reason }) {
   const failed = calls.filter(({ state, tone }) => state === 'failed' || tone === 'bad').length;
   const [finding] = entry?.findings ?? [];
   if (finding?.severity === 'bad') return { text: finding.label, tone: 'bad' };
+  const led = worstFinding(entry?.cameFrom ?? []);
+  if (led?.severity === 'bad') return { text: led.label, tone: 'bad' };
   const bad = entry?.items.find(({ tone }) => tone === 'bad');
   if (bad !== undefined) return { text: `${bad.label} ${bad.text}`, tone: 'bad' };
   if (failed > 0) return { text: `${countText(failed, 'call')} failed`, tone: 'bad' };

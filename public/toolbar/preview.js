@@ -38,13 +38,20 @@ function rowList(rows, ask) {
 }
 
 export function drawPreview({ href, preview }, ask) {
-  const { title, facts, rows, more, link } = preview;
+  const { title, facts, rows, more, link, also } = preview;
   return [
     element('h2', {}, foreign(title, 200)),
     ...(more?.() ?? []),
     factList(facts),
     ...rowList(rows, ask),
-    href === null ? null : element('p', { class: 'go' }, element('a', { href }, link)),
+    href === null
+      ? null
+      : element(
+          'p',
+          { class: 'go' },
+          element('a', { href }, link),
+          ...(also === undefined ? [] : [' · ', element('a', { href: also.href }, also.text)]),
+        ),
   ].filter((part) => part !== null);
 }
 

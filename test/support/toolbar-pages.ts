@@ -173,6 +173,7 @@ export function entryOf(given: object = {}): object {
         status: 302,
         durationMs: 88.1,
         href: urls.profile('0a1b2c'),
+        findings: [],
       },
     ],
     calls: [],

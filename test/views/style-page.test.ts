@@ -13,7 +13,7 @@ import { renderStylePage } from '../support/style-page.ts';
 
 /** Partials that more than one page shows. */
 const SHARED = [
-  'action-form', 'document-end', 'document-start', 'empty', 'findings-list', 'kv', 'markdown-link', 'metrics', 'panel-body',
+  'action-form', 'document-end', 'document-start', 'empty', 'findings-line', 'kv', 'markdown-link', 'metrics', 'panel-body',
   'panel-error', 'panels-list', 'panels-menu', 'periods', 'pin-form', 'request-table', 'request-url', 'section-head', 'select', 'strip',
   'tabs', 'thrown-chain', 'thrown-frame', 'thrown-link', 'thrown-logs', 'thrown-record', 'thrown-where', 'tools', 'top', 'trend',
 ]; // prettier-ignore

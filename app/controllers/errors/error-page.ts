@@ -78,6 +78,18 @@ function requestRows({ profile }: ErrorPageInput): { name: string; value: string
   return clientAddress === '' ? rows : [...rows, { name: 'Client', value: clientAddress }];
 }
 
+/** Headers and body of the request; null if they were not recorded. */
+function receivedOf({
+  panels,
+}: Profile): { headers: { name: string; value: string }[]; body: string | null } | null {
+  const data = panels.request?.data as
+    | { headers: { name: string; value: string }[]; body: { text: string | null } | null }
+    | null
+    | undefined;
+  if (!data) return null;
+  return { headers: data.headers, body: data.body?.text ?? null };
+}
+
 export function createErrorPage({
   renderPage,
   panels,
@@ -117,16 +129,21 @@ export function createErrorPage({
         router: welcomeRouter,
         entry: welcomeEntry,
       });
-    const chain = readException(profile, input.status).errors[0]?.thrown.chain ?? [];
-    const link = chain[0] ?? { class: 'Error', message };
+    const link = readException(profile, input.status).errors[0]?.thrown.chain[0] ?? {
+      class: 'Error',
+      message,
+    };
     return renderPage('errors/not-found', {
       page,
       message,
       routing,
       rows,
-      chain,
       link,
-      suggested: isProfilerTarget(path) ? null : suggestRoute(profile.method, path, routing),
+      // With a near one the address is more likely misspelled than missing.
+      suggested:
+        isProfilerTarget(path) || (routing.nearest.length > 0 && routing.allow.length === 0)
+          ? null
+          : suggestRoute(profile.method, path, routing),
       requested: requestRows(input),
     });
   }
@@ -152,6 +169,8 @@ export function createErrorPage({
       page: frameOf(input, message, 'exception'),
       data: readException(profile, input.status),
       profile,
+      requested: requestRows(input),
+      received: receivedOf(profile),
     };
     return renderPage('errors/error', model);
   }

@@ -32,7 +32,6 @@ export function createFileController(services: PageServices): Record<'file', Pag
       profile,
       children,
       panel: panels.find(({ name }) => name === OVERVIEW),
-      titles: Object.fromEntries(all.map(({ name, title }) => [name, title])),
       findings: createFindingsModel(profile, rules, amendments),
       menu: { ...menuOf(profile, panels), empty: [] },
       panels: panels.map((panel) =>

@@ -13,11 +13,12 @@ import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
-import { createRespond, HTML } from './respond.ts';
+import { createRespond, HTML, redirect } from './respond.ts';
+import { TOKEN_PATTERN, urls } from '../../urls.ts';
 
 export function createProfileController(
   services: PageServices,
-): Record<'profile' | 'exception' | 'toolbar', PageAction> {
+): Record<'profile' | 'noToken' | 'exception' | 'toolbar', PageAction> {
   const { profiles, recording, forms, renderPage, foot, cpu, rules = {} } = services;
   const respond = createRespond(services);
 
@@ -67,6 +68,13 @@ export function createProfileController(
         cpuForm: cpuFormOf(profile, cpu),
       });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
+    },
+    /** An address that looks like a token and is none: in capitals, or with a character too many. */
+    async noToken(page) {
+      const token = page.params.token ?? '';
+      const lower = token.toLowerCase();
+      if (!TOKEN_PATTERN.test(lower)) throw await createUnknownTokenError(services, token);
+      redirect(respond, page, urls.profile(lower, readPanelName(page.query) ?? undefined));
     },
     async exception(page) {
       const { profile, amendments } = await requireProfile(services, page);

@@ -125,8 +125,6 @@ export function createProfileModel(options: {
     dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),
-    /** Panel titles by name. */
-    titles: Object.fromEntries(panels.map(({ name, title: text }) => [name, text])),
     /** GET parameters. */
     query: given,
     /** Kind of work that stays coloured in the strip; null: all. */

@@ -1,5 +1,6 @@
 /** What the toolbar reads: one request, the calls of its page, and the calls of a front end of another origin. */
 import { createError } from '../../errors.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { readOne } from './filters.ts';
@@ -9,7 +10,7 @@ import { findCameFrom } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { createRespond, JSON_TYPE } from './respond.ts';
 import { findRevalidated } from './revalidated.ts';
-import { createToolbarModel } from './toolbar-model.ts';
+import { createToolbarModel, type RedirectStep } from './toolbar-model.ts';
 
 /** Milliseconds to look back if a front end sends no `since`. */
 const LOOK_BACK_MS = 60_000;
@@ -53,13 +54,19 @@ export function createToolbarController(
     return token === null ? null : profiles.read(token);
   }
 
+  /** The redirects that led to a page; what was wrong with them would be seen by nobody else. */
+  async function stepsTo(profile: Profile): Promise<RedirectStep[]> {
+    const rows = await findCameFrom(profiles, profile);
+    return Promise.all(rows.map(async (row) => ({ row, found: await profiles.read(row.token) })));
+  }
+
   return {
     async toolbarJson(page) {
       const now = Date.now();
       const found = (await findCached(page, now)) ?? (await requireProfile(services, page));
       const { profile, amendments } = found;
       const [cameFrom, { calls, moreCalls }] = await Promise.all([
-        findCameFrom(profiles, profile),
+        stepsTo(profile),
         findPageCalls(profiles, pageRowOf(profile), null),
       ]);
       json(

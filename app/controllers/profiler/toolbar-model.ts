@@ -3,6 +3,7 @@ import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { Panel, PresentFrom } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
 import { type Card, rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';
 import { OVERVIEW } from './beside-profile.ts';
@@ -36,6 +37,21 @@ interface Step {
   status: number | null;
   durationMs: number | null;
   href: string;
+  /** Its worst findings. */
+  findings: ToolbarFinding[];
+}
+
+interface ToolbarFinding {
+  severity: string;
+  label: string;
+  text: string;
+  href: string;
+}
+
+/** A redirect that led to the page: its row, and its profile if it is still stored. */
+export interface RedirectStep {
+  row: ProfileIndex;
+  found: FoundProfile | null;
 }
 
 /** `toolbar.json`. Every href starts at the root of the service. */
@@ -60,7 +76,7 @@ export interface ToolbarModel extends PageCalls {
   href: string;
   parts: { kind: string; label: string; ms: number }[];
   /** Worst first. */
-  findings: { severity: string; label: string; text: string; href: string }[];
+  findings: ToolbarFinding[];
   moreFindings: number;
   items: ToolbarItem[];
   /** Redirects that led here, oldest first. */
@@ -68,6 +84,8 @@ export interface ToolbarModel extends PageCalls {
 }
 
 const MOST_FINDINGS = 5;
+/** Of a redirect. */
+const MOST_STEP_FINDINGS = 3;
 const MOST_FACTS = 8;
 const LONGEST_URL = 500;
 const LONGEST_TEXT = 200;
@@ -133,7 +151,22 @@ function itemOf({ name, title, menu = {} }: Panel, { profile, cards }: Making): 
   };
 }
 
-function stepOf({ token, method, url, status, durationMs }: ProfileIndex): Step {
+function findingsOf(
+  { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
+  rules: RuleTexts,
+): { all: ToolbarFinding[]; left: number } {
+  const { shown, folded, left } = createFindingsModel(profile, rules, amendments);
+  const all = [...shown, ...folded].map(({ severity, label, sentence, panel, anchor }) => ({
+    severity,
+    label: truncate(label, LONGEST_LABEL),
+    text: truncate(sentence, 2 * LONGEST_TEXT),
+    href: rowHref(profile.token, panel, anchor),
+  }));
+  return { all, left };
+}
+
+function stepOf({ row, found }: RedirectStep, rules: RuleTexts): Step {
+  const { token, method, url, status, durationMs } = row;
   return {
     token,
     method,
@@ -141,6 +174,7 @@ function stepOf({ token, method, url, status, durationMs }: ProfileIndex): Step 
     status,
     durationMs,
     href: urls.profile(token),
+    findings: found === null ? [] : findingsOf(found, rules).all.slice(0, MOST_STEP_FINDINGS),
   };
 }
 
@@ -161,7 +195,7 @@ export interface ToolbarModelOptions {
   amendments: PresentFrom['amendments'];
   panels: readonly Panel[];
   rules: RuleTexts;
-  cameFrom: readonly ProfileIndex[];
+  cameFrom: readonly RedirectStep[];
   calls: PageCalls;
   now: number;
 }
@@ -169,8 +203,7 @@ export interface ToolbarModelOptions {
 export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
   const { profile, amendments, panels, rules, cameFrom, calls, now } = options;
   const { token, kind, method, url, status, statusMessage, route, state, startedAt, durationMs } = profile;
-  const { shown, folded, left } = createFindingsModel(profile, rules, amendments);
-  const findings = [...shown, ...folded];
+  const { all: findings, left } = findingsOf({ profile, amendments }, rules);
   const cards = new Map(
     panels.flatMap((panel): [string, Card][] => {
       const card = cardOf(panel, { profile, amendments });
@@ -194,15 +227,10 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
     headersAtMs: headersAtOf(profile),
     href: urls.profile(token, OVERVIEW),
     parts: [...cards.values()].flatMap(({ parts }) => [...parts]),
-    findings: findings.slice(0, MOST_FINDINGS).map(({ severity, label, sentence, panel, anchor }) => ({
-      severity,
-      label: truncate(label, LONGEST_LABEL),
-      text: truncate(sentence, 2 * LONGEST_TEXT),
-      href: rowHref(token, panel, anchor),
-    })),
+    findings: findings.slice(0, MOST_FINDINGS),
     moreFindings: Math.max(0, findings.length - MOST_FINDINGS) + left,
     items: panels.flatMap((panel) => itemOf(panel, making) ?? []).sort((a, b) => a.rank - b.rank),
-    cameFrom: cameFrom.map(stepOf),
+    cameFrom: cameFrom.map((step) => stepOf(step, rules)),
     ...calls,
   };
 }

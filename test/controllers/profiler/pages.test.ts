@@ -165,6 +165,17 @@ describe('pages of the profiler', () => {
       expect($(`a[href="/_profiler/${token}?panel=overview"]`).text()).to.contain('/newest');
     });
 
+    it('is a page of its own too where it is no token, and found in capitals', async () => {
+      const { token } = await fixture.record({ url: '/newest' });
+      for (const name of ['f896b', 'zzzzzz', 'f896b2a']) {
+        const response = await get(`/_profiler/${name}`);
+        expect(response.status, name).to.equal(404);
+        expect(load(await response.text())('h1').text()).to.equal(`No profile with token ${name}`);
+      }
+      const capitals = await get(`/_profiler/${token.toUpperCase()}?panel=request`);
+      expect(capitals.headers.get('location')).to.equal(`/_profiler/${token}?panel=request`);
+    });
+
     it('is a 404 on every address', async () => {
       for (const path of [
         '',

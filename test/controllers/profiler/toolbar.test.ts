@@ -12,7 +12,7 @@ import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';
 import type { AskedCalls } from '../../../app/controllers/profiler/page-calls.ts';
 import type { ToolbarModel } from '../../../app/controllers/profiler/toolbar-model.ts';
-import { lasting, query } from '../../support/observed-samples.ts';
+import { addBusyPage, lasting, query } from '../../support/observed-samples.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
 import {
   createPageFixture,
@@ -219,6 +219,19 @@ describe('what the toolbar asks for', () => {
       [second.token, 'GET', '/account', 302],
     ]);
     expect((await toolbar((await page('/other')).token)).cameFrom).to.deep.equal([]);
+  });
+
+  it('says what was wrong with the request that redirected', async () => {
+    await record({
+      method: 'POST',
+      url: '/pay',
+      status: 303,
+      responseHeaders: ['Location', '/thanks'],
+      more: addBusyPage,
+    });
+    const [step] = (await toolbar((await page('/thanks')).token)).cameFrom;
+    expect(step?.findings[0]).to.include({ severity: 'bad', label: 'N+1' });
+    expect(step?.findings[0]?.href).to.include(`${step?.token}?panel=`);
   });
 
   it('does not go round in redirects that lead to each other', async () => {
