@@ -96,6 +96,7 @@ export function createHostPanels({
   databases,
   own = [],
 }: HostFacts): Panel[] {
+  const sourceAbove = createPlaceExcerpts({ root, files, maps, before: 40, after: 0 });
   const panels = createPanels({
     describe: createErrorDescriber({
       root,
@@ -105,9 +106,10 @@ export function createHostPanels({
     }),
     database: {
       excerptAt: createPlaceExcerpts({ root, files, maps }),
-      sourceAbove: createPlaceExcerpts({ root, files, maps, before: 40, after: 0 }),
+      sourceAbove,
       watched: databases,
     },
+    httpClient: { sourceAbove },
     configuration: {
       settings,
       shown: SHOWN_SETTINGS,

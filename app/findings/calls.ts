@@ -30,7 +30,7 @@ const manyCalls: FindingRule<Needs<'http_client'>> = {
   labels: ['many calls'],
   why: 'At least five calls of this request went to the same endpoint, with addresses that differ only in their values.',
   fix: 'Fetch all of them in one call if the service offers it (`?ids=1,2,3`); otherwise start them together, a few at a time.',
-  find({ http_client: { calls } }, { durationMs: wholeMs }) {
+  find({ http_client: { calls, loops = {} } }, { durationMs: wholeMs }) {
     if (calls.length < MANY) return [];
     const byShape = new Map<string, number[]>();
     calls.forEach((call, index) => addTo(byShape, shapeOf(call), index));
@@ -41,10 +41,13 @@ const manyCalls: FindingRule<Needs<'http_client'>> = {
       if (first === undefined || of.length < MANY || different < MANY) return [];
       const costMs = coveredMs(of);
       const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
+      const path = loops[first.caller ?? ''];
+      const from = path === undefined ? '' : ` in a loop (${path.join(' → ')})`;
       const how = isSequential ? 'ran one after the other and took' : 'took';
-      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}`;
+      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls${from} ${how} ${shareOf(costMs, wholeMs)}`;
       const severity = isSequential ? 'bad' : 'warn';
-      return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place: first.caller }];
+      const place = path?.[0] ?? first.caller;
+      return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place }];
     });
   },
 };

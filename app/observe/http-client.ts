@@ -8,6 +8,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
+import { callPath } from './call-path.ts';
 import { AGENT_ASKED, publishAgent } from './channels/http-agent.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
@@ -44,6 +45,8 @@ export interface CallFact {
   link: string | null;
   /** `file:line` in own code. */
   caller: string | null;
+  /** The lines of own code that led to `caller`, the nearest first; absent unless that line calls again and again. */
+  path?: readonly string[] | undefined;
 }
 
 declare module '../profiler/facts.ts' {
@@ -126,8 +129,12 @@ export function observeHttpClient({
     repeating: REPEATED,
   });
   const undo: (() => void)[] = [];
-  const callers = new WeakMap<object, string | null>();
+  const callers = new WeakMap<object, Pick<CallFact, 'caller' | 'path'>>();
   const times = createConnectionTimes();
+
+  function calledFrom(caller: string | null): Pick<CallFact, 'caller' | 'path'> {
+    return { caller, path: callPath(tracker.observed(), caller, { findCaller }) };
+  }
 
   function tellConnection(request: ClientRequest, socket: Socket, { fact }: RecordedCall<'call'>): void {
     if (isHostForwarded(request)) {
@@ -153,7 +160,7 @@ export function observeHttpClient({
       responseHeaders: [],
       error: null,
       link: null,
-      caller: callers.get(key) ?? find() ?? callerOfRedirect(context, call.url),
+      ...(callers.get(key) ?? calledFrom(find() ?? callerOfRedirect(context, call.url))),
     }));
     return calls.running(key);
   }
@@ -239,7 +246,8 @@ export function observeHttpClient({
   // Still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
   for (const name of ['http.client.request.created', AGENT_ASKED])
     on(name, ({ request }: { request: ClientRequest }) => {
-      if (tracker.current() !== undefined) callers.set(request, findCaller?.({ skip: 'undici' }) ?? null);
+      if (tracker.current() !== undefined)
+        callers.set(request, calledFrom(findCaller?.({ skip: 'undici' }) ?? null));
       const context = bodyBytes > 0 ? tracker.observed() : undefined;
       if (context !== undefined) bodies.tapRequest(context, request);
     });

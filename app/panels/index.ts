@@ -9,7 +9,7 @@ import { cpuPanel } from './cpu/index.ts';
 import { createDatabasePanel, type DatabasePanelOptions } from './database/index.ts';
 import { dumpPanel } from './dump/index.ts';
 import { createExceptionPanel, type ExceptionPanelOptions } from './exception/index.ts';
-import { httpClientPanel } from './http-client/index.ts';
+import { createHttpClientPanel, type HttpClientPanelOptions } from './http-client/index.ts';
 import { jobsPanel } from './jobs/index.ts';
 import { logsPanel } from './logs/index.ts';
 import { mailPanel } from './mail/index.ts';
@@ -29,9 +29,15 @@ export interface PanelsOptions {
   describe: ExceptionPanelOptions['describe'];
   configuration: ConfigurationFacts;
   database?: DatabasePanelOptions;
+  httpClient?: HttpClientPanelOptions;
 }
 
-export function createPanels({ describe, configuration, database = {} }: PanelsOptions): Panel[] {
+export function createPanels({
+  describe,
+  configuration,
+  database = {},
+  httpClient = {},
+}: PanelsOptions): Panel[] {
   return [
     overviewPanel,
     createRequestPanel(),
@@ -44,7 +50,7 @@ export function createPanels({ describe, configuration, database = {} }: PanelsO
     migrationsPanel,
     cachePanel,
     viewsPanel,
-    httpClientPanel,
+    createHttpClientPanel(httpClient),
     mailPanel,
     jobsPanel,
     processesPanel,

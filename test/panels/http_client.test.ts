@@ -3,13 +3,15 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
 import type { CallGroupRow, CallRow } from '../../app/panels/http-client/draw.ts';
-import { httpClientPanel as panel } from '../../app/panels/http-client/index.ts';
+import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';
 import { addBusyPage, call, lasting } from '../support/observed-samples.ts';
+
+const panel = createHttpClientPanel();
 
 function collect(fill: (context: Context) => void): HttpClientData {
   const context = lasting(new Context({ token: '000001', kind: 'request' }), 300);

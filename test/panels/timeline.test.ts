@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
-import { httpClientPanel } from '../../app/panels/http-client/index.ts';
+import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
@@ -26,7 +26,7 @@ const sources = [
   createRequestPanel(),
   createRoutingPanel(),
   createDatabasePanel(),
-  httpClientPanel,
+  createHttpClientPanel(),
   viewsPanel,
   runtimePanel,
 ] as Panel[];

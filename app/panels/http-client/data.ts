@@ -14,7 +14,7 @@ type CallFact = Facts['call'];
 
 export interface CallEntry extends Omit<
   CallFact,
-  'sentMs' | 'requestHeaders' | 'responseHeaders' | 'requestBody' | 'responseBody'
+  'sentMs' | 'path' | 'requestHeaders' | 'responseHeaders' | 'requestBody' | 'responseBody'
 > {
   /** Until the request was sent; absent if the client does not report it. */
   sentMs?: number;
@@ -27,6 +27,8 @@ export interface CallEntry extends Omit<
 
 export interface HttpClientData {
   calls: CallEntry[];
+  /** By the line that calls: the lines from the one that loops to it, if that is another one; absent if there is none. */
+  loops?: Readonly<Record<string, readonly string[]>>;
   /** Past the recording limit; absent if all were kept. */
   unkept?: Unkept;
   /** With what is not kept. */

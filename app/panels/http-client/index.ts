@@ -6,6 +6,8 @@ import { pairHeaders } from '../../profiler/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { round, roundOrNull } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
+import { addTo } from '../../profiler/group-by.ts';
+import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { bodyOf } from './body.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { drawCalls } from './draw.ts';
@@ -52,13 +54,28 @@ function entryOf(fact: Facts['call']): CallEntry {
   };
 }
 
-function collect(context: Context): HttpClientData | null {
+/** Lines that were called from a loop in another function. */
+function loopsOf(facts: readonly Facts['call'][], sourceAbove: SourceAbove): Record<string, string[]> {
+  const byLine = new Map<string, Facts['call'][]>();
+  for (const fact of facts) if (fact.caller !== null) addTo(byLine, fact.caller, fact);
+  return Object.fromEntries(
+    [...byLine].flatMap(([caller, of]) => {
+      const above = usualPath(of.map(({ path }) => path));
+      const path = above === undefined ? null : loopPath(caller, above, sourceAbove);
+      return path === null ? [] : [[caller, path] as const];
+    }),
+  );
+}
+
+function collect(context: Context, sourceAbove: SourceAbove): HttpClientData | null {
   const facts = context.all('call');
   if (facts.length === 0) return null;
   const calls = facts.map(entryOf);
+  const loops = loopsOf(facts, sourceAbove);
   const unkept = unkeptOf(context.beyond('call'));
   return {
     calls,
+    ...(Object.keys(loops).length === 0 ? {} : { loops }),
     ...(unkept === null ? {} : { unkept }),
     totals: {
       calls: calls.length + (unkept?.count ?? 0),
@@ -68,7 +85,14 @@ function collect(context: Context): HttpClientData | null {
   };
 }
 
-export const httpClientPanel: Panel<HttpClientData> = {
+export interface HttpClientPanelOptions {
+  /** Source up to a place in own code; null if it may not or can't be read. */
+  sourceAbove?: SourceAbove;
+}
+
+export const createHttpClientPanel = ({
+  sourceAbove = () => null,
+}: HttpClientPanelOptions = {}): Panel<HttpClientData> => ({
   name: 'http_client',
   title: 'HTTP client',
   menu: {
@@ -92,7 +116,7 @@ export const httpClientPanel: Panel<HttpClientData> = {
       ...unkeptSpans(unkept, { kind: 'out', noun: 'calls', panel: 'http_client' }),
     ],
   },
-  collect,
+  collect: (context) => collect(context, sourceAbove),
   rows: presentCalls,
   view: { kind: 'out', showsCalled: true, model: drawCalls },
-};
+});
