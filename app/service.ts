@@ -14,10 +14,12 @@ import type { Profiler } from './compose/profiler-options.ts';
 import { createDatabaseAccess } from './service/database-access.ts';
 import type { DatabaseAccess } from './service/open-database.ts';
 import { createDrain, firstResponse } from './service/drain.ts';
+import { migrationRules, migrationsPanel } from './service/migrations-panel.ts';
 import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStore } from './profiler/deferred-store.ts';
 import { escapeLogEntry } from './profiler/escape-controls.ts';
+import type { Panel } from './profiler/panel.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { stackText } from './profiler/thrown-value.ts';
 import { requirePackage } from './paths.ts';
@@ -139,6 +141,8 @@ export function createService(options: ServiceOptions): Service {
       settings: config.shown,
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
+      panels: [migrationsPanel as Panel],
+      findings: migrationRules,
       onRequest: [access.readMigrations],
       warn: log,
     });

@@ -1,4 +1,4 @@
-/** The process: what blocked it, how it ended, what it logged, which migrations ran. */
+/** The process: what blocked it, how it ended and what it logged. */
 import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
@@ -266,50 +266,10 @@ const tooManyLogs: FindingRule<Needs<'logs'>> = {
   },
 };
 
-const NAMED = 3;
-const LONGEST_NAME = 100;
-
-/** Migration names as part of a sentence. */
-function namesOf(names: readonly string[]): string {
-  const more = names.length - NAMED;
-  const named = names.slice(0, NAMED).map((name) => name.slice(0, LONGEST_NAME));
-  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-const pendingMigrations: FindingRule<Needs<'migrations'>> = {
-  name: 'pending-migrations',
-  needs: ['migrations'],
-  labels: ['pending migration'],
-  why: 'The migrations table was read alongside the request and compared with the files in the migrations folder.',
-  fix: 'Run them (`npx knex migrate:latest`) as a step of the release, before the code that needs them starts.',
-  find({ migrations: { pending, table } }) {
-    if (pending.length === 0) return [];
-    const verb = pending.length === 1 ? '1 migration is' : `${pending.length} migrations are`;
-    const sentence = `${verb} pending: ${namesOf(pending)}`;
-    return [{ severity: 'warn', sentence, anchor: 'pending', place: table.slice(0, 100) }];
-  },
-};
-
-const unknownMigrations: FindingRule<Needs<'migrations'>> = {
-  name: 'unknown-migrations',
-  needs: ['migrations'],
-  labels: ['unknown migration'],
-  why: 'The migrations table lists migrations that have no file in the migrations folder.',
-  fix: 'Start the release that has them. After switching branches, roll them back on the branch that has them, or start with a fresh database.',
-  find({ migrations: { unknown, table } }) {
-    if (unknown.length === 0) return [];
-    const noun = unknown.length === 1 ? '1 migration' : `${unknown.length} migrations`;
-    const sentence = `The database has ${noun} that this code does not have: ${namesOf(unknown)}`;
-    return [{ severity: 'info', sentence, anchor: 'unknown', place: table.slice(0, 100) }];
-  },
-};
-
 export const processRules: readonly FindingRule[] = [
   eventLoopBlocked,
   garbageCollection,
   processEnded,
   cutOff,
   tooManyLogs,
-  pendingMigrations,
-  unknownMigrations,
 ];

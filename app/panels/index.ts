@@ -13,7 +13,6 @@ import { createHttpClientPanel, type HttpClientPanelOptions } from './http-clien
 import { jobsPanel } from './jobs/index.ts';
 import { logsPanel } from './logs/index.ts';
 import { mailPanel } from './mail/index.ts';
-import { migrationsPanel } from './migrations/index.ts';
 import { graphqlPanel } from './graphql/index.ts';
 import { processesPanel } from './processes/index.ts';
 import { overviewPanel } from './overview/index.ts';
@@ -47,7 +46,6 @@ export function createPanels({
     createRoutingPanel(),
     graphqlPanel,
     createDatabasePanel(database),
-    migrationsPanel,
     cachePanel,
     viewsPanel,
     createHttpClientPanel(httpClient),

@@ -19,7 +19,7 @@ import { createPrepare } from './database/prepare.ts';
 import { reasonOf } from './database/reach.ts';
 import { OWNER_VERSION_TABLE } from '../database/run-migrations.ts';
 import { DatabaseUnavailableError } from './database/unavailable.ts';
-import { appendMigrations } from './observe-migrations.ts';
+import { appendMigrations } from './migrations-panel.ts';
 import type { Store } from '../profiler/store.ts';
 
 export interface DatabaseAccessOptions {

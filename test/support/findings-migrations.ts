@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { createMigrationReader } from '../../app/service/database/migration-state.ts';
-import { appendMigrations } from '../../app/service/observe-migrations.ts';
+import { appendMigrations, migrationRules, migrationsPanel } from '../../app/service/migrations-panel.ts';
+import type { Panel } from '../../app/profiler/panel.ts';
 import { type Asked, withFindingsDatabase } from './findings-app.ts';
 import type { TestConnection } from './postgres.ts';
 
@@ -25,6 +26,8 @@ export function withMigrations(): (state: { files: string[]; executed: string[] 
       app.get('/', (_req, res) => void res.send('fine'));
     },
     {
+      panels: [migrationsPanel as Panel],
+      findings: migrationRules,
       onRequest: [
         (context) => {
           const { connection } = (knex?.client as { config: { connection: TestConnection } }).config;

@@ -1,6 +1,6 @@
 /** Requests of a small shop, plain and hostile, to look at and to test the pages with. */
 import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
-import { migrationsPanel } from '../../app/panels/migrations/index.ts';
+import { migrationsPanel } from '../../app/service/migrations-panel.ts';
 import { createRequestPanel } from '../../app/panels/request/index.ts';
 import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';

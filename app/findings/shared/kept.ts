@@ -6,7 +6,6 @@ import type { DatabaseData, KeptDatabase } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { LogsData } from '../../panels/logs/data.ts';
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
-import type { MigrationsData } from '../../panels/migrations/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
 import type { KeptRuntime } from '../../panels/runtime/data.ts';
 import type { ViewsData } from '../../panels/views/data.ts';
@@ -27,7 +26,6 @@ export interface Kept {
   database: KeptDatabase;
   http_client: HttpClientData;
   logs: { lines: readonly LogLine[]; unkept?: LogsData['unkept'] };
-  migrations: MigrationsData;
   routing: KeptRouting;
   runtime: KeptRuntime;
   views: ViewsData;

@@ -6,7 +6,7 @@ import type { Context } from '../../../app/profiler/context.ts';
 import type { Panel } from '../../../app/profiler/panel.ts';
 import type { Presentation } from '../../../app/profiler/rows.ts';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
-import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
+import { migrationsPanel } from '../../../app/service/migrations-panel.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';

@@ -5,7 +5,7 @@ import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { dumpPanel } from '../../../app/panels/dump/index.ts';
 import { createHttpClientPanel } from '../../../app/panels/http-client/index.ts';
 import { logsPanel } from '../../../app/panels/logs/index.ts';
-import { migrationsPanel } from '../../../app/panels/migrations/index.ts';
+import { migrationsPanel } from '../../../app/service/migrations-panel.ts';
 import { createRequestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../../app/panels/runtime/index.ts';

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
-import type { MigrationsData } from '../../app/panels/migrations/data.ts';
-import { migrationsPanel } from '../../app/panels/migrations/index.ts';
+import { type MigrationsData, migrationsPanel } from '../../app/service/migrations-panel.ts';
 import type { Facts } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
+import { withMigrations } from '../support/findings-migrations.ts';
 import { panelHtml } from '../support/panel-data.ts';
 
 const panel = migrationsPanel as Panel;
@@ -44,7 +44,6 @@ describe('panel migrations', () => {
         .get(),
     ).to.deep.equal(['step_2', 'step_1', 'step_0']);
     expect(profile.panels.migrations?.summary).to.deep.equal({ text: '3', tone: 'plain', count: 3 });
-    expect(profile.findings).to.deep.equal([]);
   });
 
   it('keeps the newest by name and counts the rest', async () => {
@@ -57,23 +56,10 @@ describe('panel migrations', () => {
     expect(load(html)('#executed h3').text()).to.contain('the newest 12 of 200');
   });
 
-  it('finds what is pending, with names and a place', async () => {
-    const { profile, html } = await record({ state: 'behind', pending: names(5) });
-    expect(profile.findings[0]).to.include({
-      sentence: '5 migrations are pending: step_0, step_1, step_2 and 2 more',
-      severity: 'warn',
-      panel: 'migrations',
-      anchor: 'pending',
-    });
+  it('says in the menu what is pending, and lists it', async () => {
+    const { profile, html } = await record({ state: 'behind', pending: names(5), unknown: ['tomorrow'] });
     expect(profile.panels.migrations?.summary?.text).to.equal('5 pending');
     expect(load(html)('#pending tbody tr')).to.have.length(5);
-  });
-
-  it('finds what the code does not know', async () => {
-    const { profile, html } = await record({ state: 'ahead', unknown: ['tomorrow'] });
-    expect(profile.findings[0]?.sentence).to.equal(
-      'The database has 1 migration that this code does not have: tomorrow',
-    );
     expect(load(html)('#unknown').text()).to.contain('tomorrow');
   });
 
@@ -91,5 +77,46 @@ describe('panel migrations', () => {
   it('has an empty state where the table was not read', async () => {
     const { html } = await record(null);
     expect(load(html)('.empty').text()).to.contain('was not read for this request');
+  });
+});
+
+describe('finding pending-migrations', () => {
+  const ask = withMigrations();
+
+  it('names the migrations that have not run', async () => {
+    const { of } = await ask({ files: ['1_a', '2_b', '3_c', '4_d', '5_e'], executed: ['1_a'] });
+    const [finding] = of('pending-migrations');
+    expect(finding).to.include({
+      label: 'pending migration',
+      severity: 'warn',
+      sentence: '4 migrations are pending: 2_b, 3_c, 4_d and 1 more',
+      place: 'knex_migrations',
+      panel: 'migrations',
+      anchor: 'pending',
+    });
+  });
+
+  it('reports nothing if all have run or there are none', async () => {
+    expect((await ask({ files: ['1_a'], executed: ['1_a'] })).of('pending-migrations')).to.deep.equal([]);
+    expect((await ask({ files: [], executed: [] })).of('pending-migrations')).to.deep.equal([]);
+  });
+});
+
+describe('finding unknown-migrations', () => {
+  const ask = withMigrations();
+
+  it('names the migrations that the code does not have', async () => {
+    const { of } = await ask({ files: ['1_a'], executed: ['1_a', '2_tomorrow'] });
+    expect(of('unknown-migrations')[0]).to.include({
+      label: 'unknown migration',
+      severity: 'info',
+      sentence: 'The database has 1 migration that this code does not have: 2_tomorrow',
+      anchor: 'unknown',
+    });
+  });
+
+  it('reports nothing if the code has all of them and more', async () => {
+    const { of } = await ask({ files: ['1_a', '2_b'], executed: ['1_a'] });
+    expect(of('unknown-migrations')).to.deep.equal([]);
   });
 });
