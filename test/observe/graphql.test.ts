@@ -1,6 +1,8 @@
-/** graphql 16, and 17 where Node.js runs it, executed as graphql-http does it, in the real profiler. */
-import { createRequire } from 'node:module';
+/** graphql 16, and 17 if `npm run libraries` has installed it, executed as graphql-http does it, in the real profiler. */
 import { expect } from 'chai';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
 import type * as graphql from 'graphql';
 import type { createHandler as CreateHandler } from 'graphql-http/lib/use/express';
 import { apolloPlugin } from '../../app/index.ts';
@@ -64,12 +66,13 @@ function schemaOf({ GraphQLSchema, GraphQLObjectType, GraphQLString, GraphQLList
   return new GraphQLSchema({ query });
 }
 
-for (const [version, exports, execution] of [
-  ['16', require('graphql'), require('graphql/execution/execute.js')],
-  ['17', require('graphql-17'), require('graphql-17/execution/execute.js')],
-] as const)
+const folder17 = resolve('test/libraries/current/node_modules/graphql');
+const copies = [['16', 'graphql'], ...(existsSync(folder17) ? [['17', folder17]] : [])] as [string, string][];
+
+for (const [version, folder] of copies)
   describe(`operations of graphql ${version}`, () => {
-    const library = exports as typeof graphql;
+    const library = require(folder) as typeof graphql;
+    const execution: unknown = require(`${folder}/execution/execute.js`);
     let undo: (() => void) | null;
     let schema: graphql.GraphQLSchema;
     const ask = withFindingsApp((app) => {
