@@ -1,5 +1,6 @@
 /** Helpers of rules that read the database panel. */
 import { loopPlace, timesOf } from '../../panels/shared/query-groups.ts';
+import { eachText, pick } from '../../panels/shared/rows.ts';
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
 import { count, shareOf } from './wording.ts';
@@ -39,7 +40,10 @@ export function loopsOf(
         : place === null
           ? 'that differ only in values'
           : 'in a loop';
-    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}: ${shareOf(costMs, wholeMs)}`;
+    const each = eachText(pick(database.queries, group.members));
+    // Their sum is no time of the request.
+    const parallel = each.startsWith('in parallel') ? `, ${each}` : '';
+    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}`;
     return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
   });
 }

@@ -4,7 +4,7 @@ import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { differingNames } from '../shared/one-query.ts';
 import { addressOf, firstRows } from '../../render/rows-page.ts';
-import { coveredMs, pick } from '../shared/rows.ts';
+import { coveredMs, eachText, pick } from '../shared/rows.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';
@@ -215,6 +215,7 @@ function groupRow(building: Building, id: string, members: readonly number[], ba
     badge,
     count: members.length,
     durationMs: coveredMs(queries),
+    each: eachText(queries),
     rows: rows.length === 0 ? null : rows.reduce((total, count) => total + count, 0),
     caller: callers.size === 1 ? ([...callers][0] ?? null) : null,
     transaction: marks.size === 1 ? (transactions.get(members[0] ?? 0) ?? null) : null,

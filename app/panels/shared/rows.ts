@@ -1,4 +1,5 @@
 /** Rows and times that several panels need. */
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 /** To the microsecond: pages round once, when they show it. */
 export function round(ms: number): number {
@@ -35,4 +36,14 @@ export function coveredMs(intervals: readonly Timed[]): number {
     until = Math.max(until, end);
   }
   return covered;
+}
+
+/** Their durations add up to so many times the time in which any of them ran: most ran side by side. */
+const PARALLEL = 1.5;
+
+/** `204.0 ms each`, `in parallel, 204.0 ms each`: what one of several took. */
+export function eachText(intervals: readonly Timed[]): string {
+  const sumMs = totalMs(intervals);
+  const each = `${numberHelpers.durationText(sumMs / Math.max(1, intervals.length))} each`;
+  return sumMs >= coveredMs(intervals) * PARALLEL ? `in parallel, ${each}` : each;
 }

@@ -109,7 +109,7 @@ export function shareRow(share: Share, totalMs: number): Row {
     note: overlapText(share),
     fields: [
       { label: 'Share', value: totalMs > 0 ? ms / totalMs : undefined, unit: 'share' },
-      { label: 'Spans', value: count, unit: 'count' },
+      { label: 'Spans', value: count > 0 ? count : null, unit: 'count' },
     ],
   };
 }
