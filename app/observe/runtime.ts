@@ -1,7 +1,6 @@
 /**
  * What the process did while a request ran -> fact `runtime`: CPU, event loop use and blocks, garbage collections, memory. The
- * figures are those of the process and are shared by concurrent requests; the fact says how many. Derived when the fact is read;
- * samples of CPU (3 µs alone, 14 in a busy process) and memory (8 to 27 µs) are shared, memory's at most once a second.
+ * figures are those of the process and are shared by concurrent requests; the fact says how many. Derived when the fact is read.
  */
 import {
   constants,
@@ -34,8 +33,8 @@ export interface RuntimeReading {
   collections: (Interval & { kind: string })[];
   /** How long it may have waited before it was read, because the event loop was blocked; absent: no block came before it. */
   before?: { durationMs: number; by?: LoopBlocker };
-  /** Bytes; `sampledMs`: age of the sample, at most a second. */
-  memory: { rss: number; heapUsed: number; heapTotal: number; external: number; sampledMs: number };
+  /** Bytes. */
+  memory: { rss: number; heapUsed: number; heapTotal: number; external: number };
   /** Requests that overlapped with this one, including itself. */
   concurrent: number;
 }
@@ -61,13 +60,10 @@ export interface RuntimeObserver {
 const TICK = 20;
 /** Lateness of the timer that counts as a block. */
 const BLOCKED_FROM = 10;
-/** Milliseconds for which a sample is reused: a busy process's figures are shared anyway. */
-const SAME_LOOK = 10;
 /** Milliseconds that the loop may have been idle between a block and a request that waited for its end. */
 const NOT_IDLE = 1;
 /** Intervals stored for requests that still run. */
 const KEPT = 200;
-const MEMORY_EVERY = 1000;
 
 const kinds = new Map<number, string>([
   [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
@@ -88,8 +84,7 @@ interface Mark {
 type Found = Interval & Pick<Mark, 'kind' | 'cpuMs' | 'by'>;
 
 /** What the process had used at that moment. */
-interface Look {
-  at: number;
+interface ProcessSample {
   cpu: NodeJS.CpuUsage;
   loop: EventLoopUtilization;
 }
@@ -242,14 +237,13 @@ function createLoopWatch(running: OpenList<Context>): {
   };
 }
 
-function createMemorySample(): () => RuntimeReading['memory'] {
-  let sampled = { at: -Infinity, usage: process.memoryUsage() };
-  return () => {
-    const now = performance.now();
-    if (now - sampled.at > MEMORY_EVERY) sampled = { at: now, usage: process.memoryUsage() };
-    const { rss, heapUsed, heapTotal, external } = sampled.usage;
-    return { rss, heapUsed, heapTotal, external, sampledMs: now - sampled.at };
-  };
+function sampleProcess(): ProcessSample {
+  return { cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
+}
+
+function memoryNow(): RuntimeReading['memory'] {
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+  return { rss, heapUsed, heapTotal, external };
 }
 
 export function observeRuntime(): RuntimeObserver {
@@ -257,30 +251,15 @@ export function observeRuntime(): RuntimeObserver {
   const readings = createSlot<RunningRequest>('runtime');
   const loopWatch = createLoopWatch(running);
   const collections = createCollections();
-  const sampleMemory = createMemorySample();
   let started = 0;
   let open = 0;
-  let latest: Look = { at: -Infinity, cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
-
-  /** `after`: has to be later than this one. */
-  function lookAt(now: number, after?: Look): Look {
-    if (now - latest.at > SAME_LOOK || latest === after)
-      latest = { at: now, cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
-    return latest;
-  }
-
-  /** The share of what the process used between two samples that belongs to a request shorter than that. */
-  function shareOf(first: Look, last: Look, durationMs: number): number {
-    const between = last.at - first.at;
-    return between > durationMs ? durationMs / between : 1;
-  }
 
   class RunningRequest implements RuntimeFact {
     readonly #context: Context;
-    readonly #first: Look;
+    readonly #first = sampleProcess();
     readonly #before: RuntimeReading['before'];
     /** At the end of the response; the profile is built some milliseconds later. */
-    #last: Look | null = null;
+    #last: ProcessSample | null = null;
     /** Requests that ran when this one started, with itself, and how many had started by then. */
     readonly #openAtStart = ++open;
     readonly #startedBefore = ++started;
@@ -288,9 +267,8 @@ export function observeRuntime(): RuntimeObserver {
     #concurrent: number | null = null;
     #final: RuntimeReading | null = null;
 
-    constructor(context: Context, first: Look, before: RuntimeReading['before']) {
+    constructor(context: Context, before: RuntimeReading['before']) {
       this.#context = context;
-      this.#first = first;
       this.#before = before;
     }
 
@@ -301,26 +279,22 @@ export function observeRuntime(): RuntimeObserver {
     end(): void {
       this.#concurrent = this.#overlapping();
       open--;
-      const now = performance.now();
-      // One that began with another's sample shares the next one, too, when it is read: at a high rate each would take one.
-      const shares = latest === this.#first && latest.at !== this.#context.startMark;
-      if (!shares || now - latest.at > SAME_LOOK) this.#last = lookAt(now, this.#first);
+      this.#last = sampleProcess();
     }
 
     read(): RuntimeReading {
       if (this.#final !== null) return this.#final;
       const context = this.#context;
       const first = this.#first;
-      const last = this.#last ?? lookAt(performance.now(), first);
+      const last = this.#last ?? sampleProcess();
       const end = context.durationMs ?? context.elapsedMs();
-      const share = shareOf(first, last, end);
       const reading: RuntimeReading = {
-        cpuUserMs: ((last.cpu.user - first.cpu.user) / 1000) * share,
-        cpuSystemMs: ((last.cpu.system - first.cpu.system) / 1000) * share,
+        cpuUserMs: (last.cpu.user - first.cpu.user) / 1000,
+        cpuSystemMs: (last.cpu.system - first.cpu.system) / 1000,
         loopUtilization: performance.eventLoopUtilization(last.loop, first.loop).utilization,
         blocks: within(loopWatch.blocks(), context, end).map(({ kind: _kind, ...block }) => block),
         collections: within(collections.marks, context, end),
-        memory: sampleMemory(),
+        memory: memoryNow(),
         concurrent: this.#overlapping(),
         ...(this.#before === undefined ? {} : { before: this.#before }),
       };
@@ -343,7 +317,7 @@ export function observeRuntime(): RuntimeObserver {
       collections.start();
       loopWatch.start(now);
       running.add(context);
-      const fact = new RunningRequest(context, lookAt(now), before);
+      const fact = new RunningRequest(context, before);
       context.add('runtime', fact);
       readings.set(context, fact);
       context.onEnd = end;

@@ -68,48 +68,6 @@ describe('the process as it is observed', () => {
     expect(overlapping).to.deep.equal([1, 2, 3, 3, 2]);
   });
 
-  it('looks at the process once for all requests of a millisecond, at once or one after the other', () => {
-    const { cpuUsage } = process;
-    let looks = 0;
-    process.cpuUsage = (previous) => {
-      looks++;
-      return cpuUsage.call(process, previous);
-    };
-    try {
-      const startedAt = performance.now();
-      const contexts = Array.from({ length: 200 }, begin);
-      for (const context of contexts) context.end();
-      for (let count = 0; count < 200; count++) {
-        const context = begin();
-        context.end();
-        contexts.push(context);
-      }
-      for (const context of contexts) context.first('runtime')?.read();
-      const milliseconds = Math.ceil(performance.now() - startedAt);
-      expect(looks).to.be.within(1, 3 + milliseconds);
-    } finally {
-      process.cpuUsage = cpuUsage;
-    }
-  });
-
-  it('gives a short request no more than its part of what was used meanwhile', () => {
-    begin();
-    holdLoop(0.7);
-    const short = begin();
-    holdLoop(0.05);
-    short.end();
-    const long = begin();
-    useCpu(30);
-    long.end();
-    const used = (context: Context): number => {
-      const { cpuUserMs = 0, cpuSystemMs = 0 } = context.first('runtime')?.read() ?? {};
-      return cpuUserMs + cpuSystemMs;
-    };
-    // All threads together: eight of them can't have been busy all through it.
-    expect(used(short)).to.be.lessThan(8 * (short.durationMs ?? 0) + 0.1);
-    expect(used(long)).to.be.greaterThan(10);
-  });
-
   it('finds blocks of the loop, also by the code that ends the request', async () => {
     const context = begin();
     /** Holds the loop; when that began and ended. */

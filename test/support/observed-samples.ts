@@ -112,7 +112,7 @@ export function reading(given: Partial<RuntimeReading> = {}): RuntimeReading {
   return {
     cpuUserMs: 36.1, cpuSystemMs: 5.2, loopUtilization: 0.38, blocks: [{ startMs: 286, durationMs: 7.1 }],
     collections: [{ startMs: 120, durationMs: 1.4, kind: 'minor' }, { startMs: 240, durationMs: 0.8, kind: 'minor' }],
-    memory: { rss: 131_000_000, heapUsed: 67_300_000, heapTotal: 90_000_000, external: 4_100_000, sampledMs: 412 },
+    memory: { rss: 131_000_000, heapUsed: 67_300_000, heapTotal: 90_000_000, external: 4_100_000 },
     concurrent: 4, ...given,
   }; // prettier-ignore
 }

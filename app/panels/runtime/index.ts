@@ -62,7 +62,6 @@ function collect(context: Context): KeptRuntime | null {
       heapUsed: memory.heapUsed,
       heapTotal: memory.heapTotal,
       external: memory.external,
-      sampledMs: Math.round(memory.sampledMs),
     },
     concurrent: reading.concurrent,
     ...(before === undefined ? {} : { before: { ...before, durationMs: round(before.durationMs) } }),
