@@ -20,40 +20,28 @@ export interface CallKind {
   param: string | null;
 }
 
-const PLAIN_CALL: CallKind = { isErrorHandler: false, param: null };
-
 /** One call of a layer: what is known at its start, and what is recorded later. */
-export class LayerCall {
-  readonly req: IncomingMessage;
-  readonly layer: Layer;
-  readonly isErrorHandler: boolean;
-  /** Name of the parameter, for callbacks of `router.param`. */
-  readonly param: string | null;
-  readonly context: Context;
-  readonly startMs: number;
+export interface LayerCall extends CallKind {
+  req: IncomingMessage;
+  layer: Layer;
+  context: Context;
+  startMs: number;
   /** The route that runs, what matched, and its parameters: all of them change during the request. */
-  readonly route: unknown;
-  readonly pattern: unknown;
-  readonly params: unknown;
-  fact: LayerFact | null = null;
+  route: unknown;
+  pattern: unknown;
+  params: unknown;
+  fact: LayerFact | null;
+}
 
-  constructor(
-    req: IncomingMessage,
-    layer: Layer,
-    context: Context,
-    { isErrorHandler, param }: CallKind = PLAIN_CALL,
-  ) {
-    const { route, params } = req as RoutedRequest;
-    this.req = req;
-    this.layer = layer;
-    this.isErrorHandler = isErrorHandler;
-    this.param = param;
-    this.context = context;
-    this.startMs = context.elapsedMs();
-    this.route = route;
-    this.pattern = param === null ? matchedPattern(req, layer, route) : pathOfRoute(req, route);
-    this.params = params;
-  }
+export function createLayerCall(
+  req: IncomingMessage,
+  layer: Layer,
+  context: Context,
+  kind: CallKind = { isErrorHandler: false, param: null },
+): LayerCall {
+  const { route, params } = req as RoutedRequest;
+  const pattern = kind.param === null ? matchedPattern(req, layer, route) : pathOfRoute(req, route);
+  return { ...kind, req, layer, context, startMs: context.elapsedMs(), route, pattern, params, fact: null };
 }
 
 const NO_PARAMS: Readonly<Record<string, unknown>> = Object.freeze({});

@@ -12,7 +12,8 @@ import {
   type CallKind,
   copyParams,
   joinPatterns,
-  LayerCall,
+  createLayerCall,
+  type LayerCall,
   type RoutedRequest,
 } from './layer-call.ts';
 import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
@@ -304,10 +305,10 @@ function createLayerTrace(
       return null;
     }
     if (context.summary !== null) {
-      if ('method' in layer) noteSummaryRoute(context, new LayerCall(req, layer, context, kind));
+      if ('method' in layer) noteSummaryRoute(context, createLayerCall(req, layer, context, kind));
       return null;
     }
-    const call = new LayerCall(req, layer, context, kind);
+    const call = createLayerCall(req, layer, context, kind);
     begin(call);
     context.runLayer(call.fact);
     return call;

@@ -56,19 +56,10 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
-  /** Where the current `res.render` was called from; undefined outside a `res.render`, or once its view has begun. */
-  let renderCaller: string | null | undefined;
   let closed = false;
 
   function currentContext(): Context | undefined {
     return closed ? undefined : tracker.observed();
-  }
-
-  /** One view of a `res.render` is the page; further ones that its template renders have their own callers. */
-  function takeCaller(): string | null | undefined {
-    const caller = renderCaller;
-    renderCaller = undefined;
-    return caller;
   }
 
   function watchApp(app: RenderingApp): void {
@@ -78,8 +69,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     const render = function (this: unknown, ...args: unknown[]): unknown {
       const context = currentContext();
       if (context === undefined || typeof args[0] !== 'string') return Reflect.apply(original, this, args);
-      const known = takeCaller();
-      const caller = known === undefined ? (findCaller?.({ skip: 'express' }) ?? null) : known;
+      const caller = findCaller?.({ skip: 'express' }) ?? null;
       const frame = open(context, { name: args[0], file: null, data: args[1], caller });
       if (frame === null) return Reflect.apply(original, this, args);
       const engine = app.settings?.['view engine'];
@@ -108,15 +98,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     const render = function (this: RenderingResponse, ...args: unknown[]): unknown {
       const app = this.req?.app;
       if (!closed && app !== undefined && typeof app.render === 'function') watchApp(app);
-      // A mounted application's `render` delegates to that of its parent.
-      if (renderCaller !== undefined || currentContext() === undefined)
-        return Reflect.apply(original, this, args);
-      renderCaller = findCaller?.({ skip: 'express' }) ?? null;
-      try {
-        return Reflect.apply(original, this, args);
-      } finally {
-        renderCaller = undefined;
-      }
+      return Reflect.apply(original, this, args);
     };
     undo.push(replaceMethod(prototype, 'render', render));
   }

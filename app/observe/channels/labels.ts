@@ -1,7 +1,7 @@
 /** Sequelize, TypeORM, MikroORM, Mongoose and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { ownerOf, wrapMethod } from './wrap-method.ts';
+import { allOf, ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface OrmCall {
   /** `User.findAll`; null for SQL of the application's own. */
@@ -46,13 +46,6 @@ function entityOf(first: unknown): string | null {
   return nameOf(options) ?? nameOf(meta) ?? (constructor === Object ? null : nameOf(constructor));
 }
 
-const entityManager = (names: readonly string[]): LibraryPatch['patch'] => {
-  return (exports) => {
-    const { EntityManager } = exports as { EntityManager?: { prototype: object } };
-    return all(labelled(EntityManager?.prototype, names, (_self, [first]) => entityOf(first)));
-  };
-};
-
 /** `op`: the method that made the query, `findOne`. */
 interface MongooseQuery {
   model?: { modelName?: unknown };
@@ -82,11 +75,9 @@ function prismaCall({ model, action, callsite }: PrismaRequest): OrmCall {
   };
 }
 
-function published(
-  target: unknown,
-  name: string,
-  callOf: (self: unknown, args: readonly unknown[]) => OrmCall,
-): (() => void) | null {
+type CallOf = (self: unknown, args: readonly unknown[]) => OrmCall;
+
+function published(target: unknown, name: string, callOf: CallOf): (() => void) | null {
   return wrapMethod(
     ownerOf(target, name),
     name,
@@ -98,77 +89,70 @@ function published(
   );
 }
 
-function labelled(target: unknown, names: readonly string[], labelOf: LabelOf): (() => void)[] {
-  return names.flatMap((name) => {
-    const callOf = (self: unknown, args: readonly unknown[]): OrmCall => {
-      const of = labelOf(self, args);
-      return { label: of === null ? null : `${of}.${name}` };
-    };
-    return published(target, name, callOf) ?? [];
-  });
+/** Of a class that a file exports by its name, or of what the file exports. */
+function prototypeOf(exports: unknown, name?: string): unknown {
+  const holder = name === undefined ? exports : (exports as Partial<Record<string, unknown>>)[name];
+  return (holder as { prototype?: unknown } | undefined)?.prototype;
+}
+
+/** Methods of a library that label what they send; versions have some of them. */
+function labelPatch(
+  at: Pick<LibraryPatch, 'name' | 'file' | 'module'>,
+  targetOf: (exports: unknown) => unknown,
+  names: readonly string[],
+  labelOf: LabelOf,
+): LibraryPatch {
+  return {
+    ...at,
+    patch(exports) {
+      const undo = names.flatMap((name) => {
+        const callOf: CallOf = (self, args) => {
+          const of = labelOf(self, args);
+          return { label: of === null ? null : `${of}.${name}` };
+        };
+        return published(targetOf(exports), name, callOf) ?? [];
+      });
+      return undo.length === 0 ? null : allOf(...undo);
+    },
+  };
 }
 
 /** SQL of the application's own: only its line is wanted. */
 const ownSql: LabelOf = () => null;
+const byClass: LabelOf = (self) => nameOf((self as object).constructor);
+const byEntity: LabelOf = (_self, [first]) => entityOf(first);
 
-function all(undo: readonly (() => void)[]): (() => void) | null {
-  if (undo.length === 0) return null;
-  return () => {
-    for (const one of undo) one();
-  };
-}
+const SEQUELIZE = { name: 'sequelize', file: 'lib/model.js' };
+const TYPEORM_MANAGER = { name: 'typeorm', file: 'entity-manager/EntityManager.js' };
+const MIKRO_ORM_MANAGER = {
+  name: '@mikro-orm/core',
+  file: 'EntityManager.js',
+  module: { file: 'EntityManager.js', names: ['EntityManager'] },
+};
 
 export const labelPatches: readonly LibraryPatch[] = [
-  {
-    name: 'sequelize',
-    file: 'lib/model.js',
-    patch: (exports) =>
-      all([
-        ...labelled(exports, SEQUELIZE_STATIC, nameOf),
-        ...labelled((exports as { prototype?: object }).prototype, SEQUELIZE_INSTANCE, (self) =>
-          nameOf((self as object).constructor),
-        ),
-      ]),
-  },
-  {
-    name: 'sequelize',
-    file: 'lib/sequelize.js',
-    patch: (exports) => all(labelled((exports as { prototype?: object }).prototype, ['query'], ownSql)),
-  },
-  { name: 'typeorm', file: 'entity-manager/EntityManager.js', patch: entityManager(TYPEORM) },
-  {
-    name: 'typeorm',
-    file: 'data-source/DataSource.js',
-    patch: (exports) =>
-      all(
-        labelled(
-          (exports as { DataSource?: { prototype: object } }).DataSource?.prototype,
-          ['query'],
-          ownSql,
-        ),
-      ),
-  },
-  {
-    name: '@mikro-orm/core',
-    file: 'EntityManager.js',
-    module: { file: 'EntityManager.js', names: ['EntityManager'] },
-    patch: entityManager(MIKRO_ORM),
-  },
+  labelPatch(SEQUELIZE, (exports) => exports, SEQUELIZE_STATIC, nameOf),
+  labelPatch(SEQUELIZE, prototypeOf, SEQUELIZE_INSTANCE, byClass),
+  labelPatch({ name: 'sequelize', file: 'lib/sequelize.js' }, prototypeOf, ['query'], ownSql),
+  labelPatch(TYPEORM_MANAGER, (exports) => prototypeOf(exports, 'EntityManager'), TYPEORM, byEntity),
+  labelPatch(
+    { name: 'typeorm', file: 'data-source/DataSource.js' },
+    (exports) => prototypeOf(exports, 'DataSource'),
+    ['query'],
+    ownSql,
+  ),
+  labelPatch(MIKRO_ORM_MANAGER, (exports) => prototypeOf(exports, 'EntityManager'), MIKRO_ORM, byEntity),
   {
     name: 'mongoose',
     file: 'lib/query.js',
     patch: (exports) =>
-      published((exports as { prototype?: object }).prototype, 'exec', (self) =>
-        mongooseCall(self as MongooseQuery),
-      ),
+      published(prototypeOf(exports), 'exec', (self) => mongooseCall(self as MongooseQuery)),
   },
   {
     name: '@prisma/client',
     patch: (exports) =>
-      published(
-        (exports as { PrismaClient?: { prototype: object } }).PrismaClient?.prototype,
-        '_request',
-        (_self, [request]) => prismaCall(request as PrismaRequest),
+      published(prototypeOf(exports, 'PrismaClient'), '_request', (_self, [request]) =>
+        prismaCall(request as PrismaRequest),
       ),
   },
 ];
