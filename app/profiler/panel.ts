@@ -115,6 +115,8 @@ export interface PresentFrom {
   profile: Profile;
   /** Late facts beside the profile, by name: `plan` of slow statements, `timing` of the browser. */
   amendments: Readonly<Record<string, unknown>>;
+  /** Recorded requests that this one made, by the id of their row in the panel of outgoing calls; read for `showsCalled`. */
+  called?: ReadonlyMap<string, Profile> | undefined;
   /** For the overview; absent for other panels. */
   beside?: BesideProfile | undefined;
 }
@@ -130,8 +132,6 @@ export interface BesideProfile {
 }
 
 export interface PanelPage extends PresentFrom {
-  /** Recorded requests that this one made, by the id of their row in the panel of outgoing calls; read for `showsCalled`. */
-  called?: ReadonlyMap<string, Profile> | undefined;
   /** Query parameters as received: strings, unchecked. */
   query: Readonly<Record<string, string>>;
 }

@@ -100,7 +100,7 @@ export interface Row {
   fields?: readonly Field[];
   block?: Block;
   /** Shown when it is opened on the page, instead of its block and of fields that have the title of a part. */
-  detail?: readonly Detail[];
+  detail?: () => readonly Detail[];
   /** Identifies the work in a comparison; without it the row is not compared. */
   key?: string;
   /** Id of a row in another section that summarizes this one: the card shows that row instead, the page folds this one below it. */

@@ -41,8 +41,8 @@ function words(value: unknown): string {
 }
 
 /** Everything of a row that its page shows, in lower case. */
-function wordsOf({ label, text, badges = [], note, place, fields = [], block, detail = [] }: Row): string {
-  const details = detail.flatMap((part) => [
+function wordsOf({ label, text, badges = [], note, place, fields = [], block, detail }: Row): string {
+  const details = (detail?.() ?? []).flatMap((part) => [
     part.block?.text,
     words(part.value),
     ...(part.fields ?? []).flatMap(({ label: name, value }) => [name, words(value)]),
@@ -114,7 +114,7 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   const known = rows.flatMap(({ fields = [] }) =>
     fields.filter(({ value }) => value !== null && value !== undefined),
   );
-  const titles = new Set(rows.flatMap(({ detail = [] }) => detail.map(({ title }) => title)));
+  const titles = new Set(rows.flatMap(({ detail }) => detail?.().map(({ title }) => title) ?? []));
   const fields = new Set(known.flatMap(({ label }) => (titles.has(label) ? [] : [label])));
   const has = (name: keyof Row): boolean => rows.some((row) => row[name] !== undefined && row[name] !== null);
   if (columns === undefined && fields.size === 0 && !has('number')) return null;
@@ -253,7 +253,7 @@ function sectionOf(section: Section, reading: Reading): PageSection {
     facets: facets.filter(({ values }) => values.length > 1),
     isFolded: isSingle || items.some(({ members }) => members.length > 0),
     largest: Math.max(0, ...rows.map(({ number }) => number ?? 0)),
-    table: tableOf(section),
+    table: section.bars === undefined ? tableOf(section) : null,
   };
 }
 

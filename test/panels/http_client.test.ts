@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
-import type { CallGroupRow, CallRow } from '../../app/panels/http-client/draw.ts';
 import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
+import type { BlockLine, Detail, Presentation, Row } from '../../app/profiler/rows.ts';
+import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';
@@ -21,21 +22,27 @@ function collect(fill: (context: Context) => void): HttpClientData {
   return data;
 }
 
-interface Shown {
-  rows: { row: CallRow | null; group: CallGroupRow | null }[];
-  total: number;
+const SHOP = { origin: 'https://shop.example', durationMs: 300, panels: {} } as unknown as Profile;
+
+function presented(data: HttpClientData): Presentation {
+  return panel.rows?.(data, { profile: SHOP, amendments: {} }) ?? { sections: [] };
 }
 
-function shown(data: HttpClientData, given: Record<string, string> = {}): Shown {
-  const profile = { origin: 'https://shop.example' } as Profile;
-  return panel.view?.model?.(data, { profile, query: given, amendments: {} }) as Shown;
+function itemsOf(data: HttpClientData, query: Record<string, string> = {}): readonly PageItem[] {
+  return rowsPage(presented(data), { panel: 'http_client', query }).sections[0]?.items ?? [];
 }
 
-/** Those that stand alone and those in groups, in the order they were made. */
-function rowsOf(data: HttpClientData): CallRow[] {
-  return shown(data)
-    .rows.flatMap(({ row, group }) => row ?? group?.members ?? [])
-    .sort((left, right) => left.number - right.number);
+/** In the order they were made. */
+function rowsOf(data: HttpClientData): readonly Row[] {
+  return presented(data).sections.find(({ id }) => id === 'calls')?.rows ?? [];
+}
+
+function detailOf(row: Row | undefined, title: string): Detail | undefined {
+  return row?.detail?.().find((part) => part.title === title);
+}
+
+function partsOf(row: Row | undefined): string[] | undefined {
+  return detailOf(row, 'Parts')?.parts?.map(({ label, ms }) => `${label} ${ms.toFixed(1)}`);
 }
 
 function calls(...given: Partial<Parameters<typeof call>[0]>[]): HttpClientData {
@@ -63,49 +70,44 @@ function got(
 }
 
 describe('the panel of outgoing calls', () => {
-  const responsesOf = (data: HttpClientData): CallGroupRow['responses'] =>
-    shown(data).rows[0]?.group?.responses ?? null;
+  const responsesOf = (data: HttpClientData): Detail | undefined => itemsOf(data)[0]?.row.detail?.()[0];
 
   it('says that the same call got the same response, or where the responses differ', () => {
     const price = (amount: number, more = ''): string => `{"id":1,"price":${amount},"currency":"EUR"${more}}`;
     expect(responsesOf(calls(got(price(10)), got(price(10))))).to.deep.equal({
-      says: 'Both responses are the same.',
-      diff: null,
+      note: 'Both responses are the same.',
     });
     const differing = calls(got(price(10)), got(price(10)), got(price(12, ',"vat":"<19>"')));
     const responses = responsesOf(differing);
-    expect(responses?.says).to.equal('One response differs from the first.');
-    expect(responses?.diff).to.deep.equal({
-      first: 1,
-      other: 3,
-      lines: [
-        { text: '    "id": 1,' },
-        { text: '−   "price": 10,', mark: 'gone' },
-        { text: '−   "currency": "EUR"', mark: 'gone' },
-        { text: '+   "price": 12,', mark: 'come' },
-        { text: '+   "currency": "EUR",', mark: 'come' },
-        { text: '+   "vat": "<19>"', mark: 'come' },
-        { text: '  }' },
-      ],
-    });
+    expect(responses?.note).to.equal(
+      'One response differs from the first. Lines that differ, from call 1 (−) to call 3 (+):',
+    );
+    expect(responses?.block?.lines).to.deep.equal([
+      { text: '    "id": 1,' },
+      { text: '−   "price": 10,', mark: 'gone' },
+      { text: '−   "currency": "EUR"', mark: 'gone' },
+      { text: '+   "price": 12,', mark: 'come' },
+      { text: '+   "currency": "EUR",', mark: 'come' },
+      { text: '+   "vat": "<19>"', mark: 'come' },
+      { text: '  }' },
+    ]);
     const html = panelHtml(createPageFixture([panel]).services.renderPage, panel, {
       profile: profileWith(differing),
     });
-    expect(html).to.contain('from <a href="#c1">call 1</a> (−) to <a href="#c3">call 3</a> (+)');
     expect(html).to.contain('<span class="come">+   &quot;vat&quot;: &quot;&lt;19&gt;&quot;</span>');
   });
 
   it('compares nothing where a response is unknown or the URLs differ, and little of very long ones', () => {
-    expect(responsesOf(calls(got('1'), got('1', { responseBody: undefined as never })))).to.equal(null);
+    const unknown = calls(got('1'), got('1', { responseBody: undefined as never }));
+    expect(itemsOf(unknown)[0]?.row.detail).to.equal(undefined);
     const looped = [1, 2, 3].map((id) => got('1', { url: `http://prices/p/${id}` }));
-    expect(responsesOf(calls(...looped))).to.equal(null);
+    expect(itemsOf(calls(...looped))[0]?.row.detail).to.equal(undefined);
     const lines = (start: number): string =>
       Array.from({ length: 5000 }, (_, index) => `line ${start + index}`).join('\n');
-    const long = responsesOf(calls(got(lines(0)), got(lines(7))));
-    expect(long?.diff?.lines.length).to.equal(8);
-    expect(responsesOf(calls(got(lines(0)), got(lines(9000))))?.diff?.lines.at(-1)).to.deep.equal({
-      text: '…',
-    });
+    const linesOf = (start: number): readonly BlockLine[] | undefined =>
+      responsesOf(calls(got(lines(0)), got(lines(start))))?.block?.lines;
+    expect(linesOf(7)?.length).to.equal(8);
+    expect(linesOf(9000)?.at(-1)).to.deep.equal({ text: '…' });
   });
 
   it('records nothing for a request without outgoing calls', () => {
@@ -114,7 +116,7 @@ describe('the panel of outgoing calls', () => {
 
   it('splits a call into the parts that are known', () => {
     const [row] = rowsOf(collect(addBusyPage));
-    expect(row?.parts.map(({ label, ms }) => `${label} ${ms.toFixed(1)}`)).to.deep.equal([
+    expect(partsOf(row)).to.deep.equal([
       'DNS lookup 2.1',
       'Connect 11.4',
       'TLS 18.9',
@@ -138,38 +140,42 @@ describe('the panel of outgoing calls', () => {
         },
       ),
     );
-    const said = (row: CallRow | undefined): string[] | undefined =>
-      row?.parts.map(({ label, ms }) => `${label} ${ms.toFixed(1)}`);
-    expect(said(tls)).to.deep.equal(['Queued 5.0', 'Connect (total) 20.0', 'Waiting for response 35.0', 'Downloading 10.0']); // prettier-ignore
-    expect(said(reused)).to.deep.equal(['Waiting for response 60.0']);
+    expect(partsOf(tls)).to.deep.equal(['Queued 5.0', 'Connect (total) 20.0', 'Waiting for response 35.0', 'Downloading 10.0']); // prettier-ignore
+    expect(partsOf(reused)).to.deep.equal(['Waiting for response 60.0']);
   });
 
   it('links to the profile of the called service, and to nothing that is no web address', () => {
     const linkOf = (link: string | null) =>
-      rowsOf(calls({ link, url: 'https://rates.example/v2' }))[0]?.profile;
+      detailOf(rowsOf(calls({ link, url: 'https://rates.example/v2' }))[0], 'Profile')?.link;
     const href = 'https://rates.example/_profiler/1b2c3d';
-    expect(linkOf(href)).to.deep.equal({ href });
-    expect(linkOf('/_profiler/1b2c3d')).to.deep.equal({ href });
+    expect(linkOf(href)).to.deep.equal({ label: href, href });
+    expect(linkOf('/_profiler/1b2c3d')).to.deep.equal({ label: href, href });
     for (const link of ['javascript:alert(1)', 'data:text/html,x', '//evil', 'https://a b', 'https://a"onclick=1', 'https:///x', '/\\evil', '', null])
-      expect(linkOf(link), String(link)).to.equal(null); // prettier-ignore
+      expect(linkOf(link), String(link)).to.equal(undefined); // prettier-ignore
   });
 
   it('links to the own profile where the service has called itself', () => {
-    const profileOf = (link: string) => rowsOf(calls({ link }))[0]?.profile;
-    expect(profileOf('https://shop.example/_profiler/1b2c3d')).to.deep.equal({ token: '1b2c3d' });
+    const profileOf = (link: string) => detailOf(rowsOf(calls({ link }))[0], 'Profile')?.link;
+    expect(profileOf('https://shop.example/_profiler/1b2c3d')).to.deep.equal({
+      label: '1b2c3d',
+      token: '1b2c3d',
+    });
     for (const link of ['https://shop.example/_profiler/1b2c3d/exception', 'https://shop.example.evil/_profiler/1b2c3d', 'https://shop.example/a/_profiler/1b2c3d'])
-      expect(profileOf(link), link).to.deep.equal({ href: link }); // prettier-ignore
+      expect(profileOf(link), link).to.deep.equal({ label: link, href: link }); // prettier-ignore
   });
 
   it('folds what was tried again, asked for twice, or made in a loop', () => {
-    const groupOf = (data: HttpClientData) => shown(data).rows.map(({ group }) => group?.badge ?? null);
+    const groupOf = (data: HttpClientData) =>
+      itemsOf(data).map(({ row, members }) =>
+        members.length === 0 ? null : `${row.badges?.[0] ?? ''} × ${members.length}`,
+      );
     const url = 'https://a.example/quote';
     expect(groupOf(calls({ url, status: 503 }, { url, error: 'Error: connect ECONNREFUSED', status: null }, { url }))).to.deep.equal(['retried × 3']); // prettier-ignore
     expect(groupOf(calls({ url }, { url }))).to.deep.equal(['repeated × 2']);
     expect(groupOf(calls({ url }, { url, caller: 'src/other.ts:1' }))).to.deep.equal(['repeated × 2']);
     const loop = [1, 2, 3].map((id) => ({ url: `https://a.example/products/${id}?x=${id}` }));
     expect(groupOf(calls(...loop))).to.deep.equal(['loop × 3']);
-    expect(shown(calls(...loop)).rows[0]?.group?.url).to.equal('https://a.example/products/…');
+    expect(itemsOf(calls(...loop))[0]?.row.text).to.equal('https://a.example/products/…');
     // Nothing but likeness: two of them, other lines, other methods.
     expect(groupOf(calls(...loop.slice(1)))).to.deep.equal([null, null]);
     expect(groupOf(calls(...loop.map((one, line) => ({ ...one, caller: `src/a.ts:${line}` }))))).to.deep.equal([null, null, null]); // prettier-ignore
@@ -185,20 +191,23 @@ describe('the panel of outgoing calls', () => {
         { url: 'https://a.example/there' },
       ),
     );
-    expect(refused?.failure).to.equal('ECONNREFUSED');
-    expect(failed?.failure).to.equal('TimeoutError');
-    expect(moved?.redirectOf).to.equal(null);
-    expect(target?.redirectOf).to.equal(3);
+    expect(refused?.badges).to.deep.equal(['ECONNREFUSED']);
+    expect(failed?.badges).to.deep.equal(['TimeoutError']);
+    const redirectOf = (row: Row | undefined) =>
+      row?.fields?.find(({ label }) => label === 'Redirected by')?.value;
+    expect(redirectOf(moved)).to.equal(null);
+    expect(redirectOf(target)).to.equal('call 3');
   });
 
   it('finds by URL, status, error and file', () => {
     const data = calls(
       { url: 'https://a.example/one', caller: 'src/rates.ts:7' },
       { url: 'https://b.example/two', status: 418 },
+      ...Array.from({ length: 9 }, (_, n) => ({ url: `https://c-${n}.example/x`, status: 204 })),
     );
     for (const [find, id] of [['A.EXAMPLE', 'c1'], ['418', 'c2'], ['rates.ts:7', 'c1']] as const)
-      expect(shown(data, { find }).rows.map(({ row }) => row?.id), find).to.deep.equal([id]); // prettier-ignore
-    expect(shown(data, { find: 'nowhere' }).total).to.equal(0);
+      expect(itemsOf(data, { find }).map(({ row }) => row.id), find).to.deep.equal([id]); // prettier-ignore
+    expect(itemsOf(data, { find: 'nowhere' })).to.deep.equal([]);
   });
 
   it('writes a cURL command that a shell reads as it was meant', () => {
@@ -211,7 +220,7 @@ describe('the panel of outgoing calls', () => {
         );
       }),
     );
-    const command = (row?.curl.lines ?? []).join('\n').replace(/^curl/, `printf '%s\\n'`);
+    const command = (detailOf(row, 'As cURL')?.block?.text ?? '').replace(/^curl/, `printf '%s\\n'`);
     const words = execFileSync('/bin/sh', ['-c', command]).toString().split('\n');
     expect(words.slice(0, 5)).to.deep.equal([
       '-X',
@@ -232,9 +241,14 @@ describe('the panel of outgoing calls', () => {
         { method: 'HEAD', requestHeaders: [], url: 'https://a.example/b' },
       ),
     );
-    expect(body?.curl.lacks).to.deep.equal(['the body (not recorded)']);
-    expect(body?.curl.lines[0]).to.equal(`curl -X 'POST' --globoff --compressed 'https://a.example/a[1]'`);
-    expect(plain?.curl).to.deep.equal({ lines: [`curl --head 'https://a.example/b'`], lacks: [] });
+    expect(detailOf(body, 'As cURL')?.note).to.equal('Not included: the body (not recorded).');
+    expect(detailOf(body, 'As cURL')?.block?.text.split(' \\\n')[0]).to.equal(
+      `curl -X 'POST' --globoff --compressed 'https://a.example/a[1]'`,
+    );
+    expect(detailOf(plain, 'As cURL')).to.deep.equal({
+      title: 'As cURL',
+      block: { text: `curl --head 'https://a.example/b'`, language: 'sh' },
+    });
   });
 
   it('opens each of two hundred calls by its address', () => {
@@ -257,17 +271,15 @@ describe('the panel of outgoing calls', () => {
   });
 
   it('presents every call with its status, parts and place, and the headers of those that failed', () => {
-    const profile = { origin: null, durationMs: 300, panels: {} } as unknown as Profile;
-    const { figures, sections } = panel.rows?.(
+    const { figures, sections } = presented(
       calls(
         { url: 'https://a.example/one?page=2', caller: 'src/a.ts:1', durationMs: 60 },
         { url: 'https://b.example/two', status: 503, responseHeaders: ['retry-after', '5'] },
         { url: 'https://c.example/three', status: null, error: 'Error: connect ECONNREFUSED' },
         { url: 'https://d.example/four', status: null, durationMs: null, headersMs: null },
       ),
-      { profile, amendments: {} },
-    ) ?? { sections: [] };
-    const rows = sections[0]?.rows ?? [];
+    );
+    const rows = sections.find(({ id }) => id === 'calls')?.rows ?? [];
     expect(rows.map(({ text, tone, badges, note }) => [text, tone, badges, note])).to.deep.equal([
       ['https://a.example/one?page=2', 'plain', [], '200'],
       ['https://b.example/two', 'bad', ['failed'], '503'],

@@ -101,7 +101,7 @@ describe('the logs panel', () => {
       const data = collect((made) => {
         made.add('log', log({ context }));
       });
-      const detail = shown(data).items[0]?.row.detail ?? [];
+      const detail = shown(data).items[0]?.row.detail?.() ?? [];
       const frames = detail.find(({ title }) => title === 'Stack')?.frames;
       expect(frames?.map(({ kind, file, line }) => `${kind} ${file ?? ''}:${line ?? ''}`)).to.deep.equal([
         'own src/orders/order-view.ts:31',
@@ -114,7 +114,7 @@ describe('the logs panel', () => {
     const odd = collect((made) => {
       made.add('log', log({ context: { stack: 'no frame at all' } }));
     });
-    expect(shown(odd).items[0]?.row.detail).to.deep.equal([
+    expect(shown(odd).items[0]?.row.detail?.()).to.deep.equal([
       { title: 'Context', value: { stack: 'no frame at all' } },
     ]);
   });

@@ -101,7 +101,7 @@ describe('the panel of views', () => {
       rowsOf(
         collect((context) => void context.add('view', view({ error: text }))),
         'views',
-      )[0]?.detail;
+      )[0]?.detail?.();
     const [detail] = detailOf(error) ?? [];
     expect(detail?.title).to.equal('/app/views/orders/show.ejs:12');
     expect(detail?.note).to.equal('missing is not defined');

@@ -10,7 +10,6 @@ import { addTo } from '../../profiler/group-by.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { bodyOf } from './body.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
-import { drawCalls } from './draw.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { presentCalls } from './present.ts';
 import { callSpans } from './spans.ts';
@@ -118,5 +117,5 @@ export const createHttpClientPanel = ({
   },
   collect: (context) => collect(context, sourceAbove),
   rows: presentCalls,
-  view: { kind: 'out', showsCalled: true, model: drawCalls },
+  view: { kind: 'out', showsCalled: true },
 });

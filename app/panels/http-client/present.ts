@@ -1,12 +1,19 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import { pathOf } from '../../profiler/request-target.ts';
-import type { Presentation, Row } from '../../profiler/rows.ts';
+import { STATUS_CODES } from 'node:http';
+import type { Profile } from '../../profiler/profile.ts';
+import type { Detail, Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
+import { curlOf } from './curl.ts';
+import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
 import { errorName, partsOf } from './outcome.ts';
+import { profileLink } from './profile-link.ts';
+import { compareResponses, indented } from './responses.ts';
+import { totalMs } from '../shared/rows.ts';
 
 function bodyLines(body: CallEntry['requestBody']): string[] {
   if (body === undefined || body.text === null) return [];
@@ -29,12 +36,88 @@ function statusText({ status, error }: CallEntry): string | null {
   return error === null ? 'no response' : null;
 }
 
-function rowOf(call: CallEntry, index: number): Row {
+/** Characters of a body on the page. */
+const MOST_BODY = 6000;
+
+function bodyDetail(title: string, body: CallEntry['requestBody']): Detail[] {
+  if (body === undefined) return [];
+  const { bytes, text, truncated } = body;
+  const size = numberHelpers.bytesText(bytes);
+  if (text === null) return [{ title, note: `${size}. Not shown: compressed, or a multipart form.` }];
+  const json = indented(text);
+  const whole = json ?? text;
+  const isCut = truncated || whole.length > MOST_BODY;
+  return [
+    {
+      title,
+      note: isCut ? `${size}: the beginning; the rest was not recorded, or is in the JSON.` : size,
+      block: { text: whole.slice(0, MOST_BODY), ...(json === null ? {} : { language: 'json' as const }) },
+    },
+  ];
+}
+
+function headersDetail(title: string, headers: CallEntry['requestHeaders']): Detail[] {
+  if (headers.length === 0) return [];
+  return [{ title, fields: headers.map(({ name, value }) => ({ label: name, value })) }];
+}
+
+function detailOf(call: CallEntry, link: Detail['link'] | null): Detail[] {
+  const parts = partsOf(call);
+  const { lines, lacks } = curlOf(call);
+  return [
+    ...(link === null || link === undefined ? [] : [{ title: 'Profile', link }]),
+    ...(parts.length === 0 ? [] : [{ title: 'Parts', parts }]),
+    {
+      title: 'As cURL',
+      ...(lacks.length === 0 ? {} : { note: `Not included: ${lacks.join(', ')}.` }),
+      block: { text: lines.join('\n'), language: 'sh' },
+    },
+    ...headersDetail('Request headers', call.requestHeaders),
+    ...headersDetail('Response headers', call.responseHeaders),
+    ...bodyDetail('Request body', call.requestBody),
+    ...bodyDetail('Response body', call.responseBody),
+  ];
+}
+
+/** Content-Type and Content-Length of the response. */
+function responseText(call: CallEntry): string | null {
+  const { status, durationMs } = call;
+  if (status === null) return null;
+  const length = Number(headerOf(call, 'content-length') ?? NaN);
+  const parts = [
+    `${status} ${STATUS_CODES[status] ?? ''}`.trim(),
+    headerOf(call, 'content-type')?.slice(0, 100) ?? '',
+    Number.isInteger(length) && length >= 0 ? numberHelpers.bytesText(length) : '',
+    durationMs === null ? 'not read completely' : '',
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+function connectionText({ client, connection, reused }: CallEntry): string {
+  const by = client === 'fetch' ? 'fetch or undici' : 'node:http';
+  if (reused) return `${by}, reused connection`;
+  return connection === null ? by : `${by}, new connection`;
+}
+
+interface Presenting {
+  profile: Profile;
+  called: PresentFrom['called'];
+  /** Index of a call -> index of the call whose redirect it followed. */
+  redirects: ReadonlyMap<number, number>;
+  /** Index of a call -> index of its group. */
+  groupAt: ReadonlyMap<number, number>;
+}
+
+function rowOf(call: CallEntry, index: number, presenting: Presenting): Row {
   const { method, url, startMs, durationMs, status, error, link, caller } = call;
+  const { profile, called, redirects, groupAt } = presenting;
+  const id = `c${index + 1}`;
   const failed = hasFailed(call);
   const parts = partsOf(call).map(({ label, ms }) => `${label} ${numberHelpers.durationText(ms)}`);
+  const group = groupAt.get(index);
+  const source = redirects.get(index);
   return {
-    id: `c${index + 1}`,
+    id,
     label: method,
     text: url,
     number: durationMs,
@@ -43,6 +126,9 @@ function rowOf(call: CallEntry, index: number): Row {
     fields: [
       { label: 'Start', value: startMs, unit: 'at' },
       { label: 'Parts', value: parts.join(', ') || null },
+      { label: 'Response', value: responseText(call) },
+      { label: 'Sent by', value: connectionText(call) },
+      { label: 'Redirected by', value: source === undefined ? null : `call ${source + 1}` },
       { label: 'Error', value: error },
       { label: 'Profile', value: link },
     ],
@@ -52,13 +138,60 @@ function rowOf(call: CallEntry, index: number): Row {
     ...(error !== null || (status ?? 0) >= 400
       ? { block: { text: httpText(call), language: 'http' as const } }
       : {}),
+    detail: () => detailOf(call, profileLink(call, { origin: profile.origin, called: called?.get(id) })),
+    ...(group === undefined ? {} : { within: `r${group + 1}` }),
+  };
+}
+
+const GROUP_LABELS = { retry: 'retried', repeated: 'repeated', loop: 'loop' } as const;
+
+/** Whether they got the same response, and the lines that differ. */
+function responsesDetail(calls: readonly CallEntry[], members: readonly number[]): Detail[] {
+  const responses = compareResponses(calls, members);
+  if (responses === null) return [];
+  const { says, diff } = responses;
+  if (diff === null) return [{ note: says }];
+  return [
+    {
+      title: 'Responses',
+      note: `${says} Lines that differ, from call ${diff.first} (−) to call ${diff.other} (+):`,
+      block: { text: diff.lines.map(({ text }) => text).join('\n'), lines: diff.lines },
+    },
+  ];
+}
+
+function groupRow({ kind, members, url }: CallGroup, index: number, calls: readonly CallEntry[]): Row {
+  const entries = members.flatMap((member) => calls[member] ?? []);
+  const failed = entries.filter(hasFailed).length;
+  const callers = new Set(entries.map(({ caller }) => caller));
+  const statuses = new Set(entries.map(({ status }) => status));
+  const [first] = entries;
+  const detail = responsesDetail(calls, members);
+  return {
+    id: `r${index + 1}`,
+    label: first?.method ?? '',
+    text: url,
+    times: members.length,
+    number: totalMs(entries),
+    tone: failed > 0 ? 'bad' : 'warn',
+    badges: [GROUP_LABELS[kind], ...(failed > 0 ? [`${failed} failed`] : [])],
+    note: statuses.size === 1 && first?.status ? String(first.status) : null,
+    place: callers.size === 1 ? (first?.caller ?? null) : null,
+    ...(detail.length === 0 ? {} : { detail: () => detail }),
   };
 }
 
 export function presentCalls(
   { calls, unkept, totals }: HttpClientData,
-  { profile }: PresentFrom,
+  { profile, called }: PresentFrom,
 ): Presentation {
+  const groups = groupCalls(calls);
+  const presenting: Presenting = {
+    profile,
+    called,
+    redirects: redirectsOf(calls),
+    groupAt: new Map(groups.flatMap(({ members }, at) => members.map((index) => [index, at] as const))),
+  };
   return {
     figures: [
       {
@@ -75,12 +208,21 @@ export function presentCalls(
     ],
     sections: [
       {
+        id: 'repeated',
+        title: 'Repeated calls',
+        columns: { label: 'Method', text: 'URL', badges: 'Kind', note: 'Status', place: 'Called from' },
+        rows: groups.map((group, index) => groupRow(group, index, calls)),
+        card: 'largest',
+        inPage: false,
+      },
+      {
         id: 'calls',
         title: 'Outgoing calls',
         note: 'in the order they were made',
         columns: { label: 'Method', text: 'URL', badges: 'Failure', note: 'Status', place: 'Called from' },
-        rows: calls.map(rowOf),
+        rows: calls.map((call, index) => rowOf(call, index, presenting)),
         card: 'largest',
+        bars: 'out',
       },
     ],
   };

@@ -44,7 +44,7 @@ function rowOf(entry: LogEntry, index: number): Row {
     place: caller,
     key: `${level} ${channel}: ${shapeOf(message.slice(0, KEY_LENGTH))}`,
     ...(taken === null ? {} : { block: { text: taken.stack } }),
-    ...(detail.length === 0 ? {} : { detail }),
+    ...(detail.length === 0 ? {} : { detail: () => detail }),
   };
 }
 

@@ -51,7 +51,7 @@ function rowOf(view: ViewEntry, index: number): Row {
       { label: 'Locals', value: locals },
       { label: 'Error', value: error },
     ],
-    ...(detail.length === 0 ? {} : { detail }),
+    ...(detail.length === 0 ? {} : { detail: () => detail }),
   };
 }
 
