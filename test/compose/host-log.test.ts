@@ -40,7 +40,7 @@ describe('the lines of a profiler in its host', () => {
     const before = { ...process.env };
     Object.assign(process.env, env);
     try {
-      const redactor = hostRedactor({ password: 'page-password-4711' } as never);
+      const redactor = hostRedactor({ password: 'page-password-4711' });
       const text = 'app-secret-4711 api-key-4711 db-password-4711 url-password-4711 profiler-password-4711 page-password-4711 postgres'; // prettier-ignore
       expect(redactor.text(text)).to.equal(`${'[masked] '.repeat(6)}postgres`);
     } finally {
