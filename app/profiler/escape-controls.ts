@@ -1,18 +1,23 @@
 /** Makes text from requests safe to print: a terminal would execute its control characters, and a line break would begin a forged log line. */
 
-/** Control characters, C1 included, line separators and marks of direction. */
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-const CONTROLS_BUT_LINE_BREAKS =
-  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * What people don't see, and a terminal or a language model does: control characters (C1 included), line separators, marks of direction, tag
+ * characters, variation selectors, fillers and the like.
+ */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
+const CONTROLS_BUT_LINE_BREAKS = /(?!\n)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
+/** The same but for tabs and line breaks. */
+export const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
 /** A line break before a line that isn't indented like the frames of a stack. */
 const UNINDENTED = /\n(?! {4})/g;
 
 function escapeOne(character: string): string {
-  const code = character.charCodeAt(0).toString(16);
-  return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code}`;
+  const code = (character.codePointAt(0) ?? 0).toString(16);
+  if (code.length <= 2) return `\\x${code.padStart(2, '0')}`;
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, '0')}`;
 }
 
-/** `\xNN` or `\uNNNN` for each control character, line breaks included. */
+/** `\xNN`, `\uNNNN` or `\u{NNNNN}` for each control character, line breaks included. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, escapeOne);
 }

@@ -4,8 +4,8 @@
  * link is in code spans.
  */
 
-/** Invisible characters, and those that change the writing direction. */
-const UNSEEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+import { UNSEEN } from '../profiler/escape-controls.ts';
+
 const LONGEST_VALUE = 500;
 const LONGEST_FENCE = 12_000;
 const MOST_ROWS = 200;
@@ -13,7 +13,7 @@ const MOST_ROWS = 200;
 export type Cell = unknown;
 
 function shown(character: string): string {
-  const code = character.charCodeAt(0);
+  const code = character.codePointAt(0) ?? 0;
   return code < 0x20
     ? String.fromCharCode(0x2400 + code)
     : `‹U+${code.toString(16).toUpperCase().padStart(4, '0')}›`;

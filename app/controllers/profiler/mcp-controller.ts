@@ -3,7 +3,7 @@
  * 2026-07-28), one message and one response at a time. It changes nothing that is stored, so it needs no signed form; what a replay may
  * do is a setting. The profiler's guard applies as to its pages, and pages of other origins are refused, as the transport's section on security requires.
  */
-import { createError } from '../../errors.ts';
+import { createError, isHindsightError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
 import { createMcp, type McpHandler, NO_ORIGIN, SERVER_HEADER } from './create-mcp.ts';
 import { readText } from './form-body.ts';
@@ -11,6 +11,8 @@ import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { serverUrl } from './replay-request.ts';
 import { createRespond } from './respond.ts';
 
+/** JSON-RPC: of the server, no other is meant for it. */
+const REFUSED = -32000;
 /** Longest message. */
 const LARGEST = 256 * 1024;
 
@@ -67,14 +69,33 @@ export function createMcpController(services: PageServices): { mcp: PageAction }
 
   return {
     async mcp(page) {
-      if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
-      const [handle, parsedBody] = await Promise.all([load(), readText(page.req, LARGEST).then(parse)]);
-      const response = await handle(webRequest(page), { parsedBody });
-      respond(page, {
-        status: response.status,
-        type: response.headers.get('content-type') ?? 'text/plain; charset=utf-8',
-        body: await response.text(),
-      });
+      try {
+        await answer(page);
+      } catch (error) {
+        if (!isHindsightError(error)) throw error;
+        // A client puts all of a page into its log.
+        const body = JSON.stringify({
+          jsonrpc: '2.0',
+          id: null,
+          error: { code: REFUSED, message: error.message },
+        });
+        respond(page, { status: error.status, type: 'application/json; charset=utf-8', body });
+      }
     },
   };
+
+  async function answer(page: PageRequest): Promise<void> {
+    if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
+    const [handle, parsedBody] = await Promise.all([load(), readText(page.req, LARGEST).then(parse)]);
+    if (Array.isArray(parsedBody))
+      throw createError('BAD_REQUEST', [
+        'One message at a time: a batch would keep the application from its other work.',
+      ]);
+    const response = await handle(webRequest(page), { parsedBody });
+    respond(page, {
+      status: response.status,
+      type: response.headers.get('content-type') ?? 'text/plain; charset=utf-8',
+      body: await response.text(),
+    });
+  }
 }

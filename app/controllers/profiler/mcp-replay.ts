@@ -12,7 +12,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
-import type { Call, McpTool } from './mcp-tools.ts';
+import { type Call, type McpTool, TOKEN, tokenOf } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
 import { replayProfile } from './replay-profile.ts';
@@ -92,8 +92,9 @@ export function createReplayTools(services: PageServices): McpTool[] {
   if (allowed === 'off') return [];
   const isCpuOff = cpu === undefined || cpu.isOff;
 
-  async function read(token: unknown): Promise<FoundProfile> {
-    if (typeof token !== 'string' || !TOKEN_PATTERN.test(token))
+  async function read(given: unknown): Promise<FoundProfile> {
+    const token = tokenOf(given);
+    if (token === null || !TOKEN_PATTERN.test(token))
       throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
     const found = await profiles.read(token);
     if (found === null) throw await createUnknownTokenError(services, token);
@@ -157,7 +158,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
           : 'With cpu=true it takes a CPU profile of it instead, which names the function and the line that took the time. ') +
         (allowed === 'all' ? 'All methods are allowed, so it may change data.' : 'GET and HEAD only.'),
       properties: {
-        token: { type: 'string', pattern: '^[0-9a-f]{6}$', description: 'Token of the request.' },
+        token: TOKEN,
         headers: {
           type: 'object',
           additionalProperties: { type: 'string' },
@@ -169,9 +170,10 @@ export function createReplayTools(services: PageServices): McpTool[] {
       },
       required: ['token'],
       annotations: {
-        readOnlyHint: allowed === 'safe',
+        // A GET may change something, too.
+        readOnlyHint: false,
         destructiveHint: allowed === 'all',
-        idempotentHint: allowed === 'safe',
+        idempotentHint: false,
       },
       run,
     },

@@ -12,7 +12,8 @@ import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
-import { cutMarkdown } from './cut-markdown.ts';
+import { code } from '../../view-helpers/markdown.ts';
+import { cutMarkdown, cutSections } from './cut-markdown.ts';
 import { readFilters } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
@@ -63,12 +64,13 @@ const MOST_ROWS = 50;
 const DEFAULT_WAIT = 20;
 const LONGEST_WAIT = 55;
 const ASK_EVERY_MS = 300;
+/** At a time: each asks the store several times a second. */
+const MOST_WAITS = 20;
 
 const TEXT = { type: 'string' };
-const TOKEN = {
+export const TOKEN = {
   type: 'string',
-  pattern: '^[0-9a-f]{6}$',
-  description: 'Token of a request: six hexadecimal digits.',
+  description: 'Token of a request (six hexadecimal digits), or the address of its profile.',
 };
 const BUDGET = {
   type: 'integer',
@@ -76,9 +78,9 @@ const BUDGET = {
   maximum: MOST_TOKENS,
   description: `Approximate length of the result in tokens; default ${DEFAULT_TOKENS}.`,
 };
-const ROUTE = { ...TEXT, description: 'Pattern of the route, exactly: /orders/:id' };
+const ROUTE = { ...TEXT, description: 'Pattern of the route, exactly: /orders/:id, or GET /orders/:id' };
 const FILTERS = {
-  url: { ...TEXT, description: 'Part of the URL.' },
+  url: { ...TEXT, description: 'Part of the URL, or the whole address.' },
   method: TEXT,
   status: {
     ...TEXT,
@@ -110,10 +112,34 @@ const FILTERS = {
   limit: { type: 'integer', minimum: 1, maximum: MOST_ROWS, description: `Default: ${DEFAULT_ROWS}.` },
 } satisfies Record<string, Schema>;
 
+const METHOD_BEFORE = /^([A-Z]{3,10})\s+(?=\/|https?:)/i;
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+const TOKEN_IN = /(?:^|\/)([0-9a-f]{6})(?=$|[/?#.])/i;
+
+/** As people paste it: `http://127.0.0.1:3000/orders/7/`, `GET /orders/:id`. */
+function askedFor(args: Arguments): Arguments {
+  const asked: Record<string, unknown> = { ...args };
+  for (const name of ['url', 'route']) {
+    const value = asked[name];
+    if (typeof value !== 'string') continue;
+    const [before = '', method] = METHOD_BEFORE.exec(value.trim()) ?? [];
+    if (method !== undefined) asked.method ??= method.toUpperCase();
+    const path = value.trim().slice(before.length).replace(ORIGIN, '').replace(/#.*$/, '');
+    asked[name] = path.length > 1 ? path.replace(/\/$/, '') : path;
+  }
+  return asked;
+}
+
+/** A token, in capitals as well, or in the address of its profile; null if there is none. */
+export function tokenOf(given: unknown): string | null {
+  return typeof given === 'string' ? (TOKEN_IN.exec(given.trim())?.[1]?.toLowerCase() ?? null) : null;
+}
+
 function paramsOf(args: Arguments, names: readonly string[]): URLSearchParams {
   const params = new URLSearchParams();
+  const asked = askedFor(args);
   for (const name of names) {
-    const value = args[name];
+    const value = asked[name];
     if (typeof value === 'string' || typeof value === 'number') params.set(name, String(value));
   }
   return params;
@@ -137,7 +163,10 @@ const HOW_TO_GET_CPU =
 export function createMcpTools(services: PageServices): McpTool[] {
   const { profiles, panels, cpu, replay = 'safe', rules = {} } = services;
 
-  async function read(token: string | null): Promise<FoundProfile> {
+  let waiting = 0;
+
+  async function read(given: string | null): Promise<FoundProfile> {
+    const token = tokenOf(given);
     if (token === null || !TOKEN_PATTERN.test(token))
       throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
     const found = await profiles.read(token);
@@ -164,7 +193,13 @@ export function createMcpTools(services: PageServices): McpTool[] {
   ): Promise<string> {
     const all = panelsOf(profile, panels);
     const wanted = all.filter(({ name }) => names.includes(name));
-    if (wanted.length === 0) throw createError('UNKNOWN_PANEL', [names.join(', '), profile.token]);
+    if (wanted.length === 0) {
+      const recorded = all.filter(({ name }) => hasContent(profile, name)).map(({ name }) => name);
+      throw createError('BAD_FILTER', [
+        'panels',
+        `is ${JSON.stringify(names.join(', '))}; this request has ${recorded.join(', ')}`,
+      ]);
+    }
     const findings = createFindingsModel(profile, rules, amendments);
     const beside = names.includes(OVERVIEW) ? await readBeside(services, { profile, amendments }) : undefined;
     return profileMarkdown({ profile, amendments, findings, panels: wanted, allPanels: all, beside });
@@ -191,7 +226,27 @@ export function createMcpTools(services: PageServices): McpTool[] {
     none: string,
   ): Promise<string> {
     const [row] = await findRows(call.args, { ...changes, limit: '1' });
-    return row === undefined ? none : short(row.token, call);
+    return row === undefined ? `${none} ${await lookedAt(call.args)}` : short(row.token, call);
+  }
+
+  /** Why there is nothing: what was looked at, and what comes closest. */
+  async function lookedAt(args: Arguments): Promise<string> {
+    const asked = askedFor(args);
+    const names = ['url', 'route', 'method', 'since'].filter((name) => asked[name] !== undefined);
+    const of = (given: Arguments) => profiles.find(readFilters(paramsOf({ limit: 3, ...given }, [...Object.keys(FILTERS)])).query); // prettier-ignore
+    const filters = Object.fromEntries(names.map((name) => [name, asked[name]]));
+    const [matching, refused, all] = await Promise.all([
+      of(filters),
+      of({ ...filters, status: '4xx' }),
+      of({}),
+    ]);
+    const said = names.map((name) => `${name} ${String(asked[name])}`).join(', ');
+    if (matching.rows.length === 0)
+      return `Nothing matches ${said === '' ? 'at all: no request is recorded yet' : said}${all.total > 0 ? `; ${count(all.total, 'request')} recorded in all` : ''}.`;
+    const lines = refused.rows.map(
+      ({ token, method, url, status }) => `${method} ${url} answered ${status ?? ''}: get_request ${token}`,
+    );
+    return [`${count(matching.total, 'request')} looked at; ${count(refused.total)} of them answered 4xx.`, ...lines.map((line) => `- ${code(line)}`)].join('\n'); // prettier-ignore
   }
 
   const some = ({ url, route, since }: typeof FILTERS) => ({ url, route, since, max_tokens: BUDGET });
@@ -205,7 +260,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
       properties: FILTERS,
       async run({ args }) {
         const rows = await findRows(args);
-        return rows.length === 0 ? 'No recorded request matches.' : requestsTable(rows);
+        if (rows.length > 0) return requestsTable(rows);
+        return `No recorded request matches. ${await lookedAt(args)}`;
       },
     },
     {
@@ -213,7 +269,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       title: 'Show a request',
       description:
         'One request: what is wrong with it, with the line of code, the statement and its values, and where its time went. ' +
-        'Name panels (exception, request, timeline, logs, routing, database, http, views, runtime, …) to get those in full.',
+        'Name panels (exception, request, timeline, logs, routing, database, http_client, views, runtime, …) to get those in full.',
       properties: {
         token: TOKEN,
         panels: {
@@ -230,7 +286,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         const names = Array.isArray(named) ? named.filter((name) => typeof name === 'string') : [];
         const token = textOf(call.args, 'token');
         if (names.length === 0) return short(token, call);
-        return cutMarkdown(
+        return cutSections(
           await panelsMarkdown(await read(token), names),
           longestOf(call.args),
           HOW_TO_GET_MORE,
@@ -244,7 +300,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         'The newest request that threw or got a 5xx: the error with its causes, the line of code with its source, ' +
         'and what the request did before. Usually all that is needed to mend it.',
       properties: some(FILTERS),
-      run: (call) => newest(call, { has: 'error' }, 'No recorded request failed.'),
+      run: (call) => newest(call, { has: 'error' }, 'No request that matches threw or got a 5xx.'),
     },
     {
       name: 'explain_slow',
@@ -257,7 +313,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         newest(
           { ...call, args: { since: '24h', ...call.args } },
           { sort: 'time', order: 'desc' },
-          'No request was recorded in that time.',
+          'No request that matches was recorded in that time.',
         ),
     },
     {
@@ -274,7 +330,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
                 ({ status, route }) => (status === 404 || status === 405) && route === null,
               )?.token
             : given;
-        if (missed === undefined) return 'No recorded request got a 404 or 405 because no route matched.';
+        if (missed === undefined)
+          return `No request that matches got a 404 or 405 because no route matched. ${await lookedAt(call.args)}`;
         return cutMarkdown(
           await panelsMarkdown(await read(missed), ['routing']),
           longestOf(call.args),
@@ -323,10 +380,19 @@ export function createMcpTools(services: PageServices): McpTool[] {
           'order',
         ]);
         const query = { ...readFilters(params).query, from, counted: false as const };
-        while (Date.now() < from + seconds * 1000 && !signal.aborted) {
-          const [row] = (await profiles.find(query)).rows;
-          if (row?.state === 'final') return short(row.token, call);
-          await sleep(ASK_EVERY_MS, undefined, { ref: false });
+        if (waiting >= MOST_WAITS)
+          throw createError('BAD_REQUEST', [
+            `${MOST_WAITS} agents wait already; try again when one of them is done.`,
+          ]);
+        waiting++;
+        try {
+          while (Date.now() < from + seconds * 1000 && !signal.aborted) {
+            const [row] = (await profiles.find(query)).rows;
+            if (row?.state === 'final') return short(row.token, call);
+            await sleep(ASK_EVERY_MS, undefined, { ref: false });
+          }
+        } finally {
+          waiting--;
         }
         return `No matching request ended within ${count(seconds, 'second')}.`;
       },

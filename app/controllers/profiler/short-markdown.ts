@@ -14,6 +14,7 @@ import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
+import { cutMarkdown } from './cut-markdown.ts';
 import { codeMarkdown } from './fix-code.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
@@ -27,6 +28,8 @@ const { count, durationText, timestampText } = numberHelpers;
 const LONGEST = 8000;
 /** Of a statement or an excerpt. */
 const LONGEST_BLOCK = 1500;
+/** Less of a part is left out as a whole. */
+const SHORTEST_PART = 600;
 /** Rows of the same kind that show which values went in. */
 const SAMPLES = 3;
 const LOG_LINES = 12;
@@ -148,15 +151,46 @@ function sectionParts(
     .filter((text) => text !== '');
 }
 
+/** A message of thousands of characters must not push out the place and the source below it. */
+function withShortBlocks(section: Section): Section {
+  const rows = section.rows.map((row): Row => {
+    const { block } = row;
+    if (block === undefined || block.text.length <= LONGEST_BLOCK) return row;
+    const more = count(block.text.length - LONGEST_BLOCK, 'more character');
+    return { ...row, block: { ...block, text: `${block.text.slice(0, LONGEST_BLOCK)}…\n${more}` } };
+  });
+  return { ...section, rows };
+}
+
 const lastRows = (most: number) => (section: Section) => ({
   ...section,
   rows: section.rows.slice(-most),
   left: (section.left ?? 0) + Math.max(0, section.rows.length - most),
 });
 
+/** A 4xx was sent on purpose: what was sent, and by whom. */
+function nothingFound({ profile }: ShortMarkdownOptions): string {
+  const { status, state } = profile;
+  if (state === 'running') return 'It is still running.';
+  if (status === null) return 'No rule says why there was no response.';
+  if (status < 400) return 'Nothing wrong was found.';
+  const { response } = (profile.panels.request?.data ?? {}) as { response?: { text?: string | null } | null };
+  const routing = (profile.panels.routing?.data ?? {}) as {
+    trace?: readonly { label: string; tone: string; source: string | null }[];
+  };
+  const layer = routing.trace?.findLast(({ tone }) => tone === 'on');
+  const by = layer === undefined ? '' : `, by ${code(layer.label)}`;
+  const at = layer?.source === null || layer?.source === undefined ? '' : ` at ${code(layer.source)}`;
+  const text = response?.text ?? '';
+  return blocks([
+    `Answered ${status}${by}${at}; no rule applies.`,
+    text === '' ? '' : `Its body:\n\n${fence(text.slice(0, LONGEST_BLOCK))}`,
+  ]);
+}
+
 function whatIsWrong(options: ShortMarkdownOptions): string[] {
   const [first, ...others] = findingParts(options);
-  if (first === undefined) return ['Nothing wrong was found.'];
+  if (first === undefined) return [nothingFound(options)];
   return [blocks([heading(2, 'What is wrong'), first]), ...others];
 }
 
@@ -164,7 +198,9 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
   const { profile, panels, longest = LONGEST } = options;
   const parts = [
     headOf(options),
-    ...sectionParts(options, 'exception', (section) => (section.id.endsWith('-trace') ? null : section)),
+    ...sectionParts(options, 'exception', (section) =>
+      section.id.endsWith('-trace') ? null : withShortBlocks(section),
+    ),
     ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
     ...whatIsWrong(options),
     ...sectionParts(options, OVERVIEW, (section) => (OF_OVERVIEW.has(section.id) ? section : null)),
@@ -175,12 +211,17 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
   ];
   const kept: string[] = [];
   let room = longest;
+  let left = 0;
   for (const part of parts) {
-    room -= part.length + 2;
-    if (room < 0 && kept.length > 0) break;
-    kept.push(part);
+    const fits = part.length + 2 <= room;
+    if (!fits && room < SHORTEST_PART) {
+      left++;
+      continue;
+    }
+    const text = fits ? part : cutMarkdown(part, room - 2).trimEnd();
+    room -= text.length + 2;
+    kept.push(text);
   }
-  const left = parts.length - kept.length;
   const recorded = panels.filter(({ name }) => hasContent(profile, name)).map(({ name }) => name);
   return `${blocks([
     ...kept,

@@ -21,6 +21,11 @@ async function startHost(options: ProfilerOptions = {}): Promise<Host> {
   app.get('/orders/:id', (request, response) => {
     if (request.params.id === '13')
       throw new Error('no stock', { cause: new TypeError('shelf is undefined') });
+    if (request.params.id === 'long') throw new Error(`Validation failed: ${'x'.repeat(7000)}`);
+    if (request.params.id === 'refused') {
+      response.status(422).json({ error: 'sku is required', field: 'items.3.sku' });
+      return;
+    }
     response.json({ id: request.params.id });
   });
   app.use(profiler.notFound, profiler.errors);
@@ -79,7 +84,7 @@ describe('the MCP server', () => {
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).to.have.length.above(40);
       expect(inputSchema.type, name).to.equal('object');
-      expect(annotations?.readOnlyHint, name).to.equal(true);
+      expect(annotations?.readOnlyHint, name).to.equal(name !== 'replay');
     }
     expect(client.getInstructions()).to.contain('never an instruction');
   });
@@ -112,6 +117,53 @@ describe('the MCP server', () => {
     expect(await ask('explain_slow', { route: '/orders/:id' })).to.contain('/orders/');
   });
 
+  it('takes what people paste: whole addresses, a method before the path, the address of a profile', async () => {
+    const token = await send('/orders/13');
+    for (const url of [`${host.address}/orders/13`, '/orders/13/', 'GET /orders/13'])
+      expect(await ask('latest_failure', { url }), url).to.contain(token);
+    expect(await ask('explain_slow', { route: 'GET /orders/:id' })).to.contain(token);
+    for (const given of [`${host.address}/_profiler/${token}?panel=overview`, token.toUpperCase()])
+      expect(await ask('get_request', { token: given }), given).to.contain('no stock');
+  });
+
+  it('says what was looked at where nothing is found', async () => {
+    expect(await ask('latest_failure')).to.contain('no request is recorded yet');
+    await send('/orders/1');
+    const token = await send('/orders/refused');
+    const none = await ask('latest_failure');
+    expect(none).to.contain('2 requests looked at; 1 of them answered 4xx.');
+    expect(none).to.contain(`GET /orders/refused answered 422: get_request ${token}`);
+    expect(await ask('latest_failure', { url: '/nowhere' })).to.contain(
+      'Nothing matches url /nowhere; 2 requests recorded in all.',
+    );
+  });
+
+  it('leads with what answered a 4xx, and its body', async () => {
+    const text = await ask('get_request', { token: await send('/orders/refused') });
+    expect(text).to.match(/Answered 422, by `GET \/orders\/:id` at `.*mcp\.test\.ts:\d+`; no rule applies\./);
+    expect(text).to.contain('"field":"items.3.sku"').and.not.contain('Nothing wrong was found');
+  });
+
+  it('keeps place and source however long a message is, and rows of a long table', async () => {
+    await send('/orders/long');
+    const text = await ask('latest_failure');
+    expect(text)
+      .to.match(/mcp\.test\.ts:\d+/)
+      .and.contain('Validation failed')
+      .and.contain("'x'.repeat(");
+    expect(text.length).to.be.below(9000);
+    const token = await send('/orders/1');
+    const cut = await ask('get_request', { token, panels: ['request', 'routing'], max_tokens: 400 });
+    expect(cut).to.contain('## Request').and.contain('## Routing').and.contain('more line');
+  });
+
+  it('shows every character that people don’t see', async () => {
+    const hidden = String.fromCodePoint(0xe0049, 0xe0067, 0x061c, 0xad, 0x34f, 0x180e, 0x3164, 0x85, 0xfe0f);
+    const text = await ask('get_request', { token: await send(`/orders/1?q=${encodeURIComponent(hidden)}`), panels: ['request'] }); // prettier-ignore
+    expect(text).to.contain('‹U+E0049›‹U+E0067›‹U+061C›‹U+00AD›');
+    for (const character of hidden) expect(text).to.not.contain(character);
+  });
+
   it('says why no route matched', async () => {
     const token = await send('/order/1');
     expect(await ask('why_404')).to.contain('/orders/:id');
@@ -131,7 +183,11 @@ describe('the MCP server', () => {
   it('answers what can’t be with a sentence', async () => {
     for (const [name, args, sentence] of [
       ['get_request', { token: 'ffffff' }, 'Token "ffffff" not found.'],
-      ['get_request', { token: await send('/orders/1'), panels: ['nothing'] }, 'Panel "nothing"'],
+      [
+        'get_request',
+        { token: await send('/orders/1'), panels: ['nothing'] },
+        'The filter "panels" is "nothing"; this request has overview',
+      ],
       ['list_requests', { status: 'green' }, 'The filter "status" is "green"'],
     ] as const) {
       const result = await client.callTool({ name, arguments: args });
@@ -186,7 +242,10 @@ describe('the MCP server', () => {
       });
     expect((await post({ origin: 'https://evil.example' })).status).to.equal(403);
     expect((await post({ 'sec-fetch-site': 'cross-site' })).status).to.equal(403);
+    const refused = await post({ origin: 'https://evil.example' });
+    expect(await refused.json()).to.have.nested.property('error.message');
     expect((await post({}, 'no json')).status).to.equal(400);
+    expect((await post({}, '[{"jsonrpc":"2.0","id":1,"method":"ping"}]')).status).to.equal(400);
     expect((await post({}, `"${'a'.repeat(300_000)}"`)).status).to.equal(413);
     expect((await fetch(`${host.address}/_profiler/mcp`)).status).to.equal(405);
     await host.close();
