@@ -58,6 +58,7 @@ export function createOffProfiler(options: ServiceOptions & { warn: (sentence: s
     },
     refuse: () => nothing,
     span: (_name, work) => work(),
+    bind: (work) => work,
     fact: () => false,
     record: async (_kind, _name, work) => work(),
     dump: (value) => value,

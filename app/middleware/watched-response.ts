@@ -100,6 +100,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       },
       emit(res: Observed, original: Method, args: unknown[]) {
         const isFinish = args[0] === 'finish';
+        // Without a listener: ten are the most that Node.js takes without a warning, and they are the application's.
+        if (args[0] === 'close') ended(known);
         if (context.summary !== null && !isFinish) return Reflect.apply(original, res, args);
         if (isFinish) fact.isSent = true;
         const result =
@@ -142,9 +144,6 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
         context.onLayerChange = noticeHooks;
       }
       open.add(known);
-      res.on('close', () => {
-        ended(known);
-      });
     },
     sweep() {
       for (const known of open)

@@ -31,6 +31,11 @@ export interface Manual {
   span<T>(name: string, work: () => T): T;
   /** Adds a fact to the request that runs, for a panel of your own; false outside a request, or above the recording limit. */
   fact<N extends FactName>(kind: N, data: Facts[N]): boolean;
+  /**
+   * `work`, which is recorded with the request that runs now, whatever runs it later: for queues of your own, whose workers belong to the
+   * request that started them.
+   */
+  bind<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R;
   /** Runs `work` as a profile of its own: a script, a cron job. */
   record<T>(kind: 'command', name: string, work: () => T | Promise<T>): Promise<T>;
 }
@@ -98,6 +103,13 @@ export function createManual({ tracker, recorder, summaryReason, findCaller }: M
 
   return {
     span,
+    bind(work) {
+      const context = tracker.current();
+      if (context === undefined) return work;
+      return function (this: unknown, ...args) {
+        return tracker.run(context, () => Reflect.apply(work, this, args));
+      };
+    },
     fact: (kind, data) => tracker.current()?.add(kind, data, sizeOf(data)) ?? false,
     async record(_kind, name, work) {
       const summary = summaryReason();

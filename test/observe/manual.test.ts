@@ -84,6 +84,39 @@ describe('what an application records by itself', () => {
     await profiler.close();
   });
 
+  it('are bound to their request in a queue of the application, which runs all in that of its first', async () => {
+    const app = express();
+    const profiler = hindsight(app, { warn: () => undefined });
+    const waiting: (() => unknown)[] = [];
+    let isRunning = false;
+    async function work(): Promise<void> {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        await turn();
+        next();
+      }
+      isRunning = false;
+    }
+    app.get('/:id', (req, res) => {
+      waiting.push(
+        profiler.bind(() => {
+          console.log('for', req.params.id);
+          res.send('ok');
+        }),
+      );
+      if (isRunning) return;
+      isRunning = true;
+      void work();
+    });
+    const responses = await Promise.all([1, 2, 3].map((id) => request(app).get(`/${id}`)));
+    for (const [at, { headers }] of responses.entries()) {
+      const { profile } = (await profiler.profiles.read(headers['x-debug-token']!))!;
+      const { lines } = profile.panels.logs?.data as { lines: { message: string }[] };
+      expect(lines.map(({ message }) => message)).to.deep.equal([`for ${at + 1}`]);
+    }
+    expect(profiler.bind(Math.max)).to.equal(Math.max);
+    await profiler.close();
+  });
+
   it('only run outside of a request', async () => {
     const profiler = createProfiler({ warn: () => undefined });
     expect(profiler.span('x', () => 1)).to.equal(1);

@@ -388,7 +388,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         try {
           while (Date.now() < from + seconds * 1000 && !signal.aborted) {
             const [row] = (await profiles.find(query)).rows;
-            if (row?.state === 'final') return short(row.token, call);
+            if (row?.state === 'final') return await short(row.token, call);
             await sleep(ASK_EVERY_MS, undefined, { ref: false });
           }
         } finally {

@@ -129,7 +129,7 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
   const statements: KeptDatabase['statements'] = [];
   const numbers = new Map<string, number>();
   const shapes = new Set<string>();
-  const grouped = groupQueries(facts, book);
+  const grouped = groupQueries(facts, book, context.durationMs);
   const groupAt = new Map(
     grouped.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
   );

@@ -59,10 +59,15 @@ function arePages(reads: readonly Query[], book: StatementBook): boolean {
   });
 }
 
-export function groupQueries(queries: readonly Query[], book: StatementBook): QueryGroup[] {
+/** `endMs`: when the response finished. What ran later may be a timer that the request started, whose runs repeat nothing. */
+export function groupQueries(
+  queries: readonly Query[],
+  book: StatementBook,
+  endMs: number | null = null,
+): QueryGroup[] {
   const byShape = new Map<string, number[]>();
-  queries.forEach(({ sql, system, caller }, index) => {
-    if (sql === '' || isControl(sql)) return;
+  queries.forEach(({ sql, system, caller, startMs }, index) => {
+    if (sql === '' || isControl(sql) || (endMs !== null && startMs > endMs)) return;
     addTo(byShape, repeatKey(caller, book.about(sql, system).shape), index);
   });
   const groups: QueryGroup[] = [];
