@@ -70,12 +70,10 @@ describe('the release process', () => {
   });
 
   it('does not wait for a database that refuses', async () => {
-    const started = Date.now();
     const lines: string[] = [];
     const config = configOf({ DB_NAME: 'nowhere' });
-    expect(await migrate({ config, folder, waitMs: 20_000, log: (line) => lines.push(line) })).to.equal(1);
+    expect(await migrate({ config, folder, waitMs: 3_600_000, log: (line) => lines.push(line) })).to.equal(1);
     expect(lines.join()).to.match(/database "nowhere" does not exist/);
-    expect(Date.now() - started).to.be.below(15_000);
   });
 
   it('has nothing to do without a database and without debug', async () => {

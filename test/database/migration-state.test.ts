@@ -39,13 +39,14 @@ describe('state of the migrations', () => {
   });
 
   it('tells what ran, when, and in which batch', async () => {
+    const before = Date.now();
     writeFileSync(join(folder, '1_a.js'), UP);
     await runOwnerMigrations({ knex, schema, folder });
     const fact = await reader.read();
     expect(fact).to.include({ state: 'ok', schema, table: 'knex_migrations', message: null });
     expect(fact.executed.map(({ name, batch }) => [name, batch])).to.deep.equal([['1_a', 1]]);
-    expect(Math.abs(Date.now() - (fact.executed[0]?.at ?? 0))).to.be.below(20_000);
-    expect(fact.durationMs).to.be.within(0, 500);
+    expect(fact.executed[0]?.at).to.be.within(before, Date.now());
+    expect(fact.durationMs).to.be.above(0);
   });
 
   it('is well where there is no migration at all', async () => {
@@ -88,7 +89,7 @@ describe('state of the migrations', () => {
       await trx.raw('lock table ??.knex_migrations in access exclusive mode', [schema]);
       const fact = await patient.read();
       expect(fact.state).to.equal('locked');
-      expect(fact.durationMs).to.be.within(1500, 3000);
+      expect(fact.durationMs).to.be.at.least(1500);
     });
     expect((await patient.read()).state).to.equal('ok');
     await patient.close();

@@ -173,14 +173,12 @@ describe('migrations', () => {
     expect((await failure(runOwnerMigrations({ knex, schema, folder }))).message).to.match(/2_b/);
   });
 
-  it('report a lock that a killed command left, and do not wait for it', async () => {
+  it('report a lock that a killed command left', async () => {
     await runOwnerMigrations({ knex, schema, folder });
     await knex.withSchema(schema).from('knex_migrations_lock').update({ is_locked: 1 });
     write('1_a.js', migration(''));
-    const started = Date.now();
     const error = await failure(runOwnerMigrations({ knex, schema, folder }));
     expect(error.message).to.match(/are locked \(knex_migrations_lock\).*knex -- migrate:unlock/);
-    expect(Date.now() - started).to.be.below(8000);
   });
 
   describe('of a role with few rights', () => {

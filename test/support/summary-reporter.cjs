@@ -17,7 +17,10 @@ module.exports = class SummaryReporter extends reporters.Spec {
       retried.push(`    ${relative('', test.file)}: ${test.fullTitle()}: ${message}`);
     });
     runner.on('pending', ({ file }) => skipped.add(`    ${relative('', file)}`));
-    const add = ({ file, duration }) => spent.set(file, (spent.get(file) ?? 0) + (duration ?? 0));
+    const add = ({ file, duration }) => {
+      // A hook outside of any suite belongs to no file.
+      if (file !== undefined) spent.set(file, (spent.get(file) ?? 0) + (duration ?? 0));
+    };
     runner.on('test end', add);
     runner.on('hook end', add);
     runner.once('end', () => {
