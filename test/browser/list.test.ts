@@ -2,29 +2,38 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { violationsInBothThemes } from '../support/axe.ts';
-import { launchBrowser, type OpenPage, type TestBrowser } from '../support/browser.ts';
+import { type OpenPage, useBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
 describe('the list in a browser', () => {
   let shop: RunningShop;
-  let browser: TestBrowser;
+  const browser = useBrowser();
+  /** For tests that leave nothing behind in the browser: a page costs a third of a second. */
+  let scripted: OpenPage;
+  let plain: OpenPage;
 
-  before(async function () {
-    browser = await launchBrowser(this);
+  before(async () => {
     shop = await startShop();
+    scripted = await browser.open();
+    plain = await browser.open({ javaScriptEnabled: false });
   });
   // A list that is left open reads each request of the tests that follow.
-  afterEach(() => browser?.close());
+  afterEach(() => scripted?.page.goto('about:blank'));
   after(() => shop?.close());
 
-  const open = async (script = true): Promise<OpenPage> => browser.open({ javaScriptEnabled: script });
   const list = (page: Page, query = ''): Promise<unknown> =>
     page.goto(`${shop.origin}/_profiler/search${query}`);
   const recording = (): Promise<Response> => fetch(`${shop.origin}/_profiler/search.json`);
 
-  /** Opens a page of the shop; gives the token of its profile. */
+  /** Asks for a page of the shop; gives the token of its profile. */
+  async function ask(path: string): Promise<string> {
+    const response = await fetch(`${shop.origin}${path}`);
+    await response.text();
+    return response.headers.get('x-debug-token') ?? '';
+  }
+  /** The same in the browser, with what the page loads. */
   async function visit(page: Page, path: string): Promise<string> {
-    const response = await page.goto(`${shop.origin}${path}`, { waitUntil: 'networkidle' });
+    const response = await page.goto(`${shop.origin}${path}`);
     return response?.headers()['x-debug-token'] ?? '';
   }
 
@@ -36,7 +45,7 @@ describe('the list in a browser', () => {
   }
 
   it('folds what a page asks for and where a form leads, and unfolds it', async () => {
-    const { page, problems } = await open();
+    const { page, problems } = scripted;
     const token = await visit(page, '/products/3');
     await logIn(page);
     await list(page);
@@ -57,7 +66,7 @@ describe('the list in a browser', () => {
   it('shows times in the reader’s zone, with UTC on hover; without script in UTC', async () => {
     for (const [javaScriptEnabled, zone, hours] of [[true, 'GMT+5:30', 5.5], [false, 'UTC', 0]] as const) {
       const { page, problems } = await browser.open({ javaScriptEnabled, timezoneId: 'Asia/Kolkata' });
-      const token = await visit(page, '/products/4');
+      const token = await ask('/products/4');
       await list(page);
       expect(await page.locator('#rows [data-zone]').innerText()).to.equal(zone);
       const time = page.locator(`#r-${token} time`);
@@ -72,12 +81,13 @@ describe('the list in a browser', () => {
       await page.goto(`${shop.origin}/_profiler/${token}`);
       expect(await page.locator('.facts time').innerText()).to.match(new RegExp(`${there}\\.\\d{3} ${zone.replace('+', '\\+')}$`));
       expect(problems).to.deep.equal([]);
+      await page.context().close();
     }
   }); // prettier-ignore
 
   it('opens a request by a click anywhere in its row, but not while text is selected', async () => {
-    const { page, problems } = await open();
-    const token = await visit(page, '/products/4');
+    const { page, problems } = scripted;
+    const token = await ask('/products/4');
     await list(page);
     const cell = page.locator(`#r-${token} .c-du`);
     const { x, y, width, height } = (await page.locator(`#r-${token} .c-rt bdi`).boundingBox()) ?? {
@@ -106,8 +116,8 @@ describe('the list in a browser', () => {
   });
 
   it('keeps rows under the pointer where they are, and moves them when it has left', async () => {
-    const { page } = await open();
-    const token = await visit(page, '/products/4');
+    const { page } = scripted;
+    const token = await ask('/products/4');
     await list(page);
     await page.locator(`#r-${token}`).hover();
     const before = await page.locator(`#r-${token}`).boundingBox();
@@ -119,8 +129,8 @@ describe('the list in a browser', () => {
   });
 
   it('replaces nothing that the pointer has come to while the list was asked for', async () => {
-    const { page, problems } = await open();
-    const token = await visit(page, '/products/4');
+    const { page, problems } = scripted;
+    const token = await ask('/products/4');
     await list(page);
     let pointed: Promise<void>;
     let answer = (): void => undefined;
@@ -150,11 +160,12 @@ describe('the list in a browser', () => {
     await page.locator('#news').waitFor();
     await page.mouse.up();
     await page.waitForURL('**/_profiler/search?has=pin');
+    await page.unroute('**/_profiler/search');
     expect(problems).to.deep.equal([]);
   });
 
   it('shows all of a chain without script', async () => {
-    const { page } = await open(false);
+    const { page } = plain;
     const token = await visit(page, '/products/4');
     await list(page);
     expect(await page.locator(`#k-${token} .go`).innerText()).to.equal('/shop/shop.css');
@@ -162,8 +173,8 @@ describe('the list in a browser', () => {
   });
 
   it('pins and unpins a profile', async () => {
-    const { page, problems } = await open();
-    const token = await visit(page, '/products/5');
+    const { page, problems } = scripted;
+    const token = await ask('/products/5');
     await page.goto(`${shop.origin}/_profiler/${token}`);
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
     await page.getByRole('button', { name: 'Pinned' }).waitFor();
@@ -179,21 +190,21 @@ describe('the list in a browser', () => {
   });
 
   it('pauses recording, says so, and resumes', async () => {
-    const { page, problems } = await open();
+    const { page, problems } = scripted;
     await list(page);
     await page.getByRole('button', { name: 'Pause recording' }).click();
     await page.locator('.paused').waitFor();
     expect(await page.locator('.paused').innerText()).to.contain(
       'Recording is paused in all processes since',
     );
-    const token = await visit(page, '/products/6?paused=1');
+    const token = await ask('/products/6?paused=1');
     await page.goto(`${shop.origin}/_profiler/${token}`);
     expect(await page.locator('main').innerText()).to.contain('recording has been paused since');
     await list(page);
     expect(await page.locator('#found').innerText()).to.not.contain('paused=');
     await page.getByRole('button', { name: 'Resume recording' }).click();
     await page.locator('.paused').waitFor({ state: 'detached' });
-    const resumed = await visit(page, '/products/6');
+    const resumed = await ask('/products/6');
     await list(page);
     expect(await page.locator(`#r-${resumed}`).count()).to.equal(1);
     expect(problems).to.deep.equal([]);
@@ -204,9 +215,9 @@ describe('the list in a browser', () => {
     const how = script ? 'with script' : 'without script';
 
     it(`clears the list but for what is pinned, when somebody is sure, ${how}`, async () => {
-      const { page, problems } = await open(script);
-      const token = await visit(page, '/products/7');
-      const other = await visit(page, '/products/8');
+      const { page, problems } = script ? scripted : plain;
+      const token = await ask('/products/7');
+      const other = await ask('/products/8');
       await page.goto(`${shop.origin}/_profiler/${token}`);
       await page.getByRole('button', { name: 'Pin', exact: true }).click();
       await page.getByRole('button', { name: 'Pinned' }).waitFor();
@@ -255,19 +266,19 @@ describe('the list in a browser', () => {
     await page.goto(`${shop.origin}/_profiler/${token}`);
     await page.getByRole('button', { name: 'Pinned' }).click();
     expect(problems).to.deep.equal([]);
+    await page.context().close();
   });
 
   it('shows what is new by itself, and leaves what somebody has opened and marked', async () => {
-    const { page, problems } = await open();
-    const { page: visitor } = await open();
-    const token = await visit(visitor, '/products/9');
+    const { page, problems } = scripted;
+    const token = await visit(plain.page, '/products/9');
     await list(page);
     await page.locator('#live[aria-pressed=true]').waitFor();
     await page.locator(`#r-${token} .unfold`).click();
     await page.locator(`#r-${token} [name=t]`).check();
     await page.getByLabel('URL contains').fill('half typed');
     await page.mouse.move(2, 2);
-    const fresh = await visit(visitor, '/products/10');
+    const fresh = await visit(plain.page, '/products/10');
     await page.locator(`#r-${fresh}.new`).waitFor();
     expect(await page.locator(`#k-${token}`).isVisible()).to.equal(true);
     expect(await page.locator(`#r-${token} [name=t]`).isChecked()).to.equal(true);
@@ -278,13 +289,11 @@ describe('the list in a browser', () => {
 
   it('says how many are new further down the page, and is still when it is told to', async () => {
     const { page } = await browser.open({ viewport: { width: 900, height: 300 } });
-    const { page: visitor } = await open();
-    for (let i = 1; i < 6; i++) await visit(visitor, `/products/${i}`);
+    for (let i = 1; i < 6; i++) await ask(`/products/${i}`);
     await list(page);
     await page.locator('#live[aria-pressed=true]').waitFor();
-    await page.waitForTimeout(1500);
     await page.evaluate('window.scrollTo(0, 400)');
-    const fresh = await visit(visitor, '/products/11');
+    const fresh = await ask('/products/11');
     await page
       .locator('#news')
       .filter({ hasText: /^\d+ new requests?$/ })
@@ -296,14 +305,15 @@ describe('the list in a browser', () => {
     await page.locator(`#r-${fresh}`).waitFor();
     await page.locator('#live').click();
     expect(await page.locator('#live').getAttribute('aria-pressed')).to.equal('false');
-    const unseen = await visit(visitor, '/products/12');
+    const unseen = await ask('/products/12');
     await page.waitForTimeout(1500);
     expect(await page.locator(`#r-${unseen}`).count()).to.equal(0);
+    await page.context().close();
   });
 
   it('lets the service close while a list listens', async () => {
     const other = await startShop();
-    const { page } = await open();
+    const { page } = scripted;
     await page.goto(`${other.origin}/_profiler/`);
     await page.locator('#live[aria-pressed=true]').waitFor();
     await other.close();

@@ -22,6 +22,8 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
   let page: Page;
 
   before(async () => {
+    opened = await browser.open();
+    ({ page } = opened);
     host = await openToolbarHost({}, ({ app }) => {
       const answer = (body: string, library = ''): string =>
         pageOf({ token: '', before: '', body }).replace('</head>', `${library}</head>`);
@@ -52,14 +54,6 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
   after(async () => {
     await host?.close();
   });
-  beforeEach(async () => {
-    opened = await browser.open();
-    ({ page } = opened);
-  });
-  afterEach(async () => {
-    await page.context().close();
-  });
-
   async function open(path: string): Promise<void> {
     await page.goto(`${host.origin}${path}`);
     await page.evaluate('window.started');
