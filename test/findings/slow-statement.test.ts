@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { slowStatement } from '../../app/findings/time.ts';
-import type { DatabaseData } from '../../app/panels/database/data.ts';
 import type { Finding } from '../../app/profiler/finding.ts';
 import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
 import { timeOf } from '../support/time-of.ts';
