@@ -10,7 +10,7 @@ const named = process.argv.slice(2).some((argument) => /^(\.\/)?test\/(.*\.test\
 module.exports = {
   ...slow,
   spec: named ? [] : ['test/**/*.test.ts'],
-  ignore: named ? [] : slow.spec,
+  ignore: named ? [] : [...slow.ignore, ...slow.spec],
   parallel: !named,
   exit: named,
 };

@@ -12,6 +12,8 @@ const optimizesLate = process.version.startsWith('v20.') ? ['interrupt-budget=13
 module.exports = {
   extension: ['ts'],
   spec: ['test/{browser,database,package,service}/**/*.test.ts'],
+  // They test what `npm run libraries` and `npm run examples` install.
+  ignore: ['test/libraries/**'],
   recursive: true,
   // Without `require` of ES modules mocha imports test files. Those that it requires would be loaded a second time where something
   // imports them lazily, both under one source map.

@@ -34,8 +34,7 @@ describe('an application that is watched', () => {
   withBuild();
 
   it('answers, warns, fails and writes as it does by itself', async () => {
-    const plain = await answers('plain');
-    const watched = await answers('watched');
+    const [plain, watched] = await Promise.all([answers('plain'), answers('watched')] as const);
     expect(Object.keys(plain).length).to.be.above(140);
     expect(plain['GET /string HTTP/1.1']).to.have.nested.property('[0]').that.includes('\r\n\r\ntext');
     const differs = (name: string): boolean => !isDeepStrictEqual(watched[name], plain[name]);

@@ -131,12 +131,17 @@ function nowhere(text: string): string {
   return `nowhere ${text.slice(0, 300)}`.toWellFormed();
 }
 
+/** One word of a search, of which the list says that it is no number. */
+function misread(text: string): string {
+  return `duration>${nowhere(text).replace(/\s/g, '')}`;
+}
+
 const PANEL_NAMES = everyPanel().map(({ name }) => name);
 
 export const everyPage: readonly SamplePage[] = [
   ...PANEL_NAMES.map((name) => at(`panel ${name}`, ({ token }) => urls.profile(token, name))),
   at('list', () => urls.home()),
-  at('list, nothing found', ({ text }) => urls.search({ q: nowhere(text), url: nowhere(text) })),
+  at('list, nothing found', ({ text }) => urls.search({ q: misread(text), url: nowhere(text) })),
   fragmentAt('search bar', ({ text }) => urls.searchBar({ url: nowhere(text) })),
   fragmentAt('toolbar', ({ token }) => urls.toolbar(token)),
   fragmentAt('exception alone', ({ token }) => urls.exception(token)),

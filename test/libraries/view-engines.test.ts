@@ -9,7 +9,7 @@ import { load as html } from 'cheerio';
 import express, { type Express } from 'express';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import type { ViewsData } from '../../app/panels/views/data.ts';
-import { loadFrom } from '../libraries/cases.ts';
+import { loadFrom } from './cases.ts';
 import { listen } from '../support/listen.ts';
 
 type Engine = (path: string, options: object, callback: (error: Error | null, html?: string) => void) => void;
@@ -38,17 +38,11 @@ describe('views of engines other than EJS', () => {
   let profiler: Profiler;
   let server: Server | undefined;
 
-  before(async function () {
-    if (load === null) {
-      process.stderr.write('    skipped: pug, hbs and eta are not installed (npm run libraries)\n');
-      this.skip();
-    }
+  before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-engines-'));
     for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text);
   });
-  after(async () => {
-    if (load !== null) await rm(folder, { recursive: true });
-  });
+  after(() => rm(folder, { recursive: true }));
   beforeEach(() => {
     app = express();
     profiler = hindsight(app, { enabled: true });

@@ -10,7 +10,7 @@ import { hindsight, type Profiler } from '../../app/index.ts';
 import { EVENTS_PER_SECOND } from '../../app/observe/socket-events.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
-import { loadFrom } from '../libraries/cases.ts';
+import { loadFrom } from './cases.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { until } from '../support/waiting.ts';
 
@@ -42,11 +42,6 @@ describe('events of socket.io', () => {
   let client: Socket;
   let admin: Socket;
 
-  before(function () {
-    if (load !== null) return;
-    process.stderr.write('    skipped: socket.io is not installed (npm run libraries)\n');
-    this.skip();
-  });
   beforeEach(async () => {
     const app = express();
     profiler = hindsight(app, { enabled: true });
@@ -118,7 +113,7 @@ describe('events of socket.io', () => {
       const { queries, statements } = found?.profile.panels.database?.data as DatabaseData;
       expect(queries.map(({ bindings, error, durationMs }) => [bindings.map(({ value }) => value), error, typeof durationMs])).to.deep.equal([[[id], null, 'number']]); // prettier-ignore
       expect(statements[queries[0]!.statement]).to.have.property('sql', 'select $1::int as id');
-      expect(queries[0]?.caller).to.match(/^test\/observe\/socket-events\.test\.ts:\d+$/);
+      expect(queries[0]?.caller).to.match(/^test\/libraries\/socket-events\.test\.ts:\d+$/);
       const dumped = JSON.stringify(found?.profile.panels.dump?.data);
       expect(dumped).to.contain(String(id));
       expect(dumped).to.not.contain('hunter22');
