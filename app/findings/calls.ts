@@ -7,7 +7,7 @@ import { addTo } from '../profiler/group-by.ts';
 import { callName, isReading, isRetryable, outcomeOf, triesOf, typeOf } from './shared/calls.ts';
 import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
-import { brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
+import { brokeBy, count, duration, excerpt, failureOf, shareOf, pathText } from './shared/wording.ts';
 
 /** Fewer calls are a handful, not a loop. */
 const MANY = 5;
@@ -42,9 +42,8 @@ const manyCalls: FindingRule<Needs<'http_client'>> = {
       const costMs = coveredMs(of);
       const isSequential = of.every((call, at) => at === 0 || call.startMs >= endOf(of[at - 1] ?? call));
       const path = loops[first.caller ?? ''];
-      const from = path === undefined ? '' : ` in a loop (${path.join(' → ')})`;
       const how = isSequential ? 'ran one after the other and took' : 'took';
-      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls${from} ${how} ${shareOf(costMs, wholeMs)}`;
+      const sentence = `${callName(first)} and ${count(of.length - 1)} similar calls ${how} ${shareOf(costMs, wholeMs)}${pathText(path)}`;
       const severity = isSequential ? 'bad' : 'warn';
       const place = path?.[0] ?? first.caller;
       return [{ severity, sentence, anchor: `c${(members[0] ?? 0) + 1}`, costMs, place }];

@@ -31,9 +31,9 @@ describe('finding many-calls', () => {
     const [inTurn] = (await ask('/in-turn')).of('many-calls');
     expect(inTurn).to.include({ label: 'many calls', severity: 'bad', panel: 'http_client', anchor: 'c1' });
     expect(inTurn?.sentence).to.match(
-      /^GET 127\.0\.0\.1:\d+\/prices\/1 and 5 similar calls in a loop \((\S+:\d+) → \S+:\d+\) ran one after the other and took \d+\.\d+ m?s \(<?\d+ % of the request\)$/,
+      /^GET 127\.0\.0\.1:\d+\/prices\/1 and 5 similar calls ran one after the other and took \d+\.\d+ m?s \(<?\d+ % of the request\); path \S+:\d+ → \S+:\d+$/,
     );
-    expect(inTurn?.sentence).to.contain(`(${inTurn?.place ?? ''} → `);
+    expect(inTurn?.sentence).to.contain(`path ${inTurn?.place ?? ''} → `);
     const [atOnce] = (await ask('/at-once')).of('many-calls');
     expect(atOnce?.severity).to.equal('warn');
     expect(atOnce?.sentence).not.to.contain('one after the other');

@@ -130,7 +130,9 @@ describe('finding n-plus-one', () => {
       const [loop = '', statement = '', ...rest] = groups[0]?.path ?? [];
       expect(rest, path).to.deep.equal([]);
       expect(finding?.place, path).to.equal(loop);
-      expect(finding?.sentence, path).to.contain(`in a loop (${loop} → ${statement})`);
+      expect(finding?.sentence, path)
+        .to.match(/ of the request\); path \S+ → \S+$/)
+        .and.contain(`${loop} → ${statement}`);
       expect(statement, path).to.equal(groups[0]?.caller);
       expect(excerpts?.find(({ place }) => place === loop)?.excerpt.lines.join('\n'), path).to.contain(line);
       const page = load(await ask.page(`/_profiler/${profile.token}?panel=database`));

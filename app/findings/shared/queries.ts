@@ -3,7 +3,7 @@ import { loopPlace, timesOf } from '../../panels/shared/query-groups.ts';
 import { eachText, pick } from '../../panels/shared/rows.ts';
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
-import { count, shareOf } from './wording.ts';
+import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 type Database = Kept['database'];
@@ -34,16 +34,11 @@ export function loopsOf(
     const { durationMs: costMs, path } = group;
     if (group.kind !== kind) return [];
     const place = loopPlace(group);
-    const how =
-      path !== undefined
-        ? `in a loop (${path.join(' → ')})`
-        : place === null
-          ? 'that differ only in values'
-          : 'in a loop';
+    const how = place === null ? 'that differ only in values' : 'in a loop';
     const each = eachText(pick(database.queries, group.members));
     // Their sum is no time of the request.
     const parallel = each.startsWith('in parallel') ? `, ${each}` : '';
-    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}`;
+    const sentence = `${count(timesOf(group))} × ${labelOf(database, group)} ${how}${parallel}: ${shareOf(costMs, wholeMs)}${pathText(path)}`;
     return [{ group, sentence, anchor: `g${at + 1}`, costMs, place }];
   });
 }

@@ -13,6 +13,11 @@ export function shareOf(partMs: number, wholeMs: number | null): string {
   return `${duration(partMs)} (${numberHelpers.percentText(partMs, wholeMs)} of the request)`;
 }
 
+/** `; path src/list.ts:22 → src/repository.ts:10`: from the line that loops to the one that does the work. */
+export function pathText(path: readonly string[] | undefined): string {
+  return path === undefined ? '' : `; path ${path.join(' → ')}`;
+}
+
 /** What a failure broke: a response that reports success hides it. */
 export function brokeBy(status: number | null): NonNullable<FindingDraft['broke']> {
   return status !== null && status < 400 ? 'unseen' : 'response';
