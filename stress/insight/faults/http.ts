@@ -345,7 +345,7 @@ export const http: Fault[] = [
     ],
     ask: (shop) => shop.get('/account/greeting', { headers: { 'x-customer': '7' } }),
     symptom: status(500),
-    says: /loadCustomer passed next\(\) a value that is not an Error/,
+    says: /loadCustomer .*next\(\) a value that is not an Error/,
     at: ['app.js: app.use(loadCustomer)', 'middleware.js: next(req.customer)'],
   },
   {
