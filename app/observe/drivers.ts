@@ -1,7 +1,7 @@
 /** Statements of a driver that publishes them -> facts `query`, with waits for its pool. */
 import type { TracingChannel } from 'node:diagnostics_channel';
 import type { ContextTracker } from '../profiler/context.ts';
-import type { Traced } from './channels/trace.ts';
+import type { Connect, Traced } from './channels/trace.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
 import { createPoolWaits } from './pool-waits.ts';
 import type { Origin, QueryOutcome, QueryRecorder, QueryStart, RunningQuery, Waiting } from './queries.ts';
@@ -35,13 +35,6 @@ export interface DriverObserverOptions {
   queries: QueryRecorder;
   explainer?: Explainer | undefined;
 }
-
-/** A request for a connection. */
-export type Connect = Traced & {
-  pool: object;
-  /** Made by the pool's own `query`, which sends the statement while the callback runs. */
-  isForQuery: boolean;
-};
 
 export function observeDriver<Q extends Traced>(
   { system, library, query: channel, describe, outcome, pool }: Driver<Q>,

@@ -5,7 +5,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls } from './publish-calls.ts';
-import { publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
+import { type Connect, publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
 import { allOf, createCallMarker, ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface MysqlQuery extends Traced {
@@ -14,12 +14,6 @@ export interface MysqlQuery extends Traced {
   values: unknown;
   /** `execute`: the values are sent apart, and none becomes a list or assignments. */
   isPrepared: boolean;
-}
-
-interface MysqlConnect extends Traced {
-  pool: object;
-  /** Called by `pool.query` or `pool.execute`: the statement is sent while the callback runs. */
-  isForQuery: boolean;
 }
 
 type Callback = (...args: unknown[]) => unknown;
@@ -112,7 +106,7 @@ function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null
       prototype,
       'getConnection',
       connect,
-      (pool): MysqlConnect => ({
+      (pool): Connect => ({
         pool,
         isForQuery: poolQuery.isRunning(),
       }),

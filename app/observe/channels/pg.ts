@@ -2,19 +2,21 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls } from './publish-calls.ts';
-import { publishEnd, publishError, traceCall, traceSync, type Traced, tracedCallback } from './trace.ts';
+import {
+  type Connect,
+  publishEnd,
+  publishError,
+  traceCall,
+  traceSync,
+  type Traced,
+  tracedCallback,
+} from './trace.ts';
 import { allOf, createCallMarker, wrapMethod } from './wrap-method.ts';
 
 export interface PgQuery extends Traced {
   client: object;
   text: string;
   values: unknown;
-}
-
-export interface PgConnect extends Traced {
-  pool: object;
-  /** Called by `pool.query`: the statement is sent while the callback runs. */
-  isForQuery: boolean;
 }
 
 /** An object that is submitted itself: a Cursor, a QueryStream, a Query. */
@@ -137,7 +139,7 @@ export const pgPatch: LibraryPatch = {
         Pool.prototype,
         'connect',
         connect,
-        (pool): PgConnect => ({
+        (pool): Connect => ({
           pool,
           isForQuery: poolQuery.isRunning(),
         }),

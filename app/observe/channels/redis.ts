@@ -2,6 +2,7 @@
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
 import { publishCalls } from './publish-calls.ts';
+import { publishEnd, publishError } from './trace.ts';
 import { allOf, wrapMethod } from './wrap-method.ts';
 
 interface Client {
@@ -54,12 +55,9 @@ export function messagesOf(
 function settle(messages: readonly RedisCommand[], replies: unknown, error: unknown): void {
   messages.forEach((message, index) => {
     const reply: unknown = Array.isArray(replies) ? replies[index] : undefined;
-    if (error !== undefined || reply instanceof Error) {
-      message.error = error ?? reply;
-      channel.error.publish(message);
-    } else message.result = reply;
-    channel.asyncStart.publish(message);
-    channel.asyncEnd.publish(message);
+    if (error !== undefined || reply instanceof Error) publishError(channel, message, error ?? reply);
+    else message.result = reply;
+    publishEnd(channel, message);
   });
 }
 
@@ -79,7 +77,7 @@ export function sendBatch(
       return result;
     },
     (error: unknown) => {
-      settle(messages, null, error ?? new Error('rejected without a reason'));
+      settle(messages, null, error ?? null);
       throw error;
     },
   );

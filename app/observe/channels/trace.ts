@@ -11,6 +11,13 @@ export interface Traced {
   error?: unknown;
 }
 
+/** A connection of a pool is asked for. */
+export interface Connect extends Traced {
+  pool: object;
+  /** By the pool's own method for statements, which sends one while the callback runs. */
+  isForQuery: boolean;
+}
+
 interface Thenable {
   then(resolved: (value: unknown) => unknown, rejected: (error: unknown) => unknown): unknown;
 }
