@@ -6,7 +6,7 @@ import { hindsight, type Profiler } from '../../app/index.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
 import type { KeptPlans } from '../../app/profiler/query-plan.ts';
 import { type LibraryCase, libraryCases, loadFrom, type Servers, type Work } from '../libraries/cases.ts';
-import { documentedRow } from '../support/library-table.ts';
+import { readFileSync } from 'node:fs';
 import { close, listen } from '../support/listen.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import { startMongod } from '../support/mongod.ts';
@@ -20,6 +20,10 @@ const REQUESTS = 30;
 const FIRST = 1001;
 const ROWS = 1200;
 const EXPLAIN_MS = 40;
+
+/** Of the table in docs/libraries.md. */
+const COLUMNS = 10;
+const MAJOR = Number.parseInt(process.versions.node, 10);
 
 type Query = DatabaseData['queries'][number] & { sql: string; label: string };
 
@@ -140,6 +144,22 @@ function serve(app: express.Express, work: Work): void {
     await work.slow?.();
     response.send('slow');
   });
+}
+
+/** `from Node 26` is `yes` or `no`, by the version that runs, and `partly; from Node 26` is `yes` or `partly`. */
+function resolved(cell: string): string {
+  const [, before = 'no', from] = /^(?:(partly); )?from Node (\d+)$/.exec(cell) ?? [];
+  return from === undefined ? cell : MAJOR >= Number(from) ? 'yes' : before;
+}
+
+/** The cells of the row of docs/libraries.md that begins with this name; none where there is no such row. */
+function documentedRow(library: string): string[] {
+  const rows = readFileSync('docs/libraries.md', 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim().replaceAll('`', '')));
+  const row = rows.find(([, name, ...rest]) => name === library && rest.length >= COLUMNS);
+  return row?.slice(1, COLUMNS + 1).map(resolved) ?? [];
 }
 
 /** By the table, so that a plan that should come is waited for. */

@@ -3,10 +3,32 @@
  * twin: the same elements with the same attributes, no more and no fewer. The pages are those of test/support/every-page.ts.
  */
 import { expect } from 'chai';
-import { load } from 'cheerio';
+import { load, type CheerioAPI } from 'cheerio';
 import { everyPage, openWorld } from '../support/every-page.ts';
 import { HOSTILE } from '../support/page-samples.ts';
-import { structureOf } from '../support/page-structure.ts';
+
+/** Attributes whose value is a sentence, an address or a length, or a drawing that may come from foreign text. */
+const FREE = new Set([
+  'href', 'title', 'aria-label', 'aria-labelledby', 'value', 'datetime', 'width', 'x', 'id', 'action', 'data-fold', 'data-copy', 'data-filter', 'data-l',
+  'src', 'for', 'd', 'data-live',
+]); // prettier-ignore
+/** Colours of code follow the text; what stands in code is looked at by itself. */
+const CODE = 'pre *, .sql *, code *, .q > *';
+const COLOURS = new Set(['span', 'u', 'bdi', 'mark']);
+
+/** Elements in order, a line each, with their attributes. */
+function structureOf($: CheerioAPI): string {
+  const code = new Set($.root().find(CODE).toArray());
+  const found: string[] = [];
+  for (const element of $.root().find('*').toArray()) {
+    if (code.has(element) && COLOURS.has(element.name)) continue;
+    const attributes = Object.entries(element.attribs).map(([name, value]) =>
+      FREE.has(name) ? name : `${name}=${value}`,
+    );
+    found.push(`${element.name} ${attributes.sort().join(' ')}`);
+  }
+  return found.join('\n');
+}
 
 /** Text of the same length and the same words, without anything special. */
 function twinOf(text: string): string {
@@ -36,9 +58,10 @@ describe('hostile text', () => {
       for (const [name, html] of hostile) {
         expect(html.length, name).to.be.greaterThan(500);
         expect(html, name).to.not.contain("can't be shown").and.not.match(FORBIDDEN);
+        if (twin === hostile) continue;
         const $ = load(html);
         expect($('img, script:not([src]), [onerror], iframe, [style]'), name).to.have.length(0);
-        if (twin !== hostile) expect(structureOf($), name).to.equal(structureOf(load(twin.get(name) ?? '')));
+        expect(structureOf($), name).to.equal(structureOf(load(twin.get(name) ?? '')));
       }
     });
   }
