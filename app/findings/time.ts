@@ -8,7 +8,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Finding, FixCode } from '../profiler/finding.ts';
 import type { Profile, ProfileHead } from '../profiler/profile.ts';
 import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/query-plan.ts';
-import type { Slice } from '../profiler/time-ledger.ts';
+import { BUSY, type Slice } from '../profiler/time-ledger.ts';
 import { callName } from './shared/calls.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
@@ -454,7 +454,9 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
     const [longest] = from.time.slices
       .filter(({ kind }) => kind === 'idle')
       .sort((a, b) => b.durationMs - a.durationMs);
-    const layer = longest === undefined ? undefined : waitingAt(routing.layers.map(fromLayerRow), longest);
+    // Something ran, or was ready to run and got no CPU.
+    if (longest === undefined || longest.owner?.label === BUSY) return [];
+    const layer = waitingAt(routing.layers.map(fromLayerRow), longest);
     if (layer === undefined || layer.kind === 'error') return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;
     return [{ severity: 'info', sentence, panel: 'timeline', costMs, place: layer.source }];

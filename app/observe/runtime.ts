@@ -60,8 +60,6 @@ export interface RuntimeObserver {
 const TICK = 20;
 /** Lateness of the timer that counts as a block. */
 const BLOCKED_FROM = 10;
-/** Milliseconds that the loop may have been idle between a block and a request that waited for its end. */
-const NOT_IDLE = 1;
 /** Intervals stored for requests that still run. */
 const KEPT = 200;
 
@@ -167,8 +165,8 @@ function createLoopWatch(running: OpenList<Context>): {
   const marks: Mark[] = [];
   let timer: NodeJS.Timeout | null = null;
   let expected = 0;
-  /** When the last block ended. */
-  let idleAtBlock = -Infinity;
+  /** The block that has just ended: what is read until the loop turns again may have arrived meanwhile. */
+  let ended: Mark | null = null;
   /** At the last sample. */
   let idle = 0;
   let cpu = 0;
@@ -204,8 +202,11 @@ function createLoopWatch(running: OpenList<Context>): {
     const mark = blockedUntil(now);
     if (mark !== null) {
       const by = loopBlocker(running, mark.start, now);
-      pushBounded(marks, by === null ? mark : { ...mark, by });
-      idleAtBlock = idleTime();
+      ended = by === null ? mark : { ...mark, by };
+      pushBounded(marks, ended);
+      setImmediate(() => {
+        ended = null;
+      });
     }
     expectAt(now);
     for (const context of running) if (context.ended) running.delete(context);
@@ -225,8 +226,8 @@ function createLoopWatch(running: OpenList<Context>): {
     },
     before(now) {
       const current = timer === null ? null : blockedUntil(now);
-      const mark = current ?? (idleTime() - idleAtBlock < NOT_IDLE ? marks.at(-1) : undefined);
-      if (mark === undefined) return undefined;
+      const mark = current ?? ended;
+      if (mark === null) return undefined;
       const by = mark.by ?? loopBlocker(running, mark.start, now);
       return { durationMs: now - mark.start, ...(by === null ? {} : { by }) };
     },

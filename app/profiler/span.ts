@@ -29,7 +29,7 @@ export const SPAN_KINDS = {
   socket: wait('Waiting for a socket'),
   lock: wait('Waiting for a lock'),
   collection: wait('Garbage collection'),
-  blocked: wait('Event loop blocked by others'),
+  blocked: wait('Blocked by others'),
   body: wait('Receiving the body'),
   sending: wait('Sending the response'),
   idle: wait('Unaccounted'),

@@ -65,6 +65,8 @@ const SHORTEST_GAP = 1;
 const SMALLEST_GAP = 0.01;
 /** Layers that read the body: while they wait, it arrives. */
 const BODY_READERS = /^(?:json|urlencoded|text|raw)Parser$|^multerMiddleware$/;
+/** A gap in which code ran, of this request or of another one. */
+export const BUSY = 'unaccounted: the event loop was busy';
 /** Shorter overlaps change no number on a page. */
 const SHORTEST_OVERLAP = 0.05;
 /** Whatever runs meanwhile is inside of it. */
@@ -282,7 +284,7 @@ export function createTimeLedger(recorded: readonly SpanDraft[], options: TimeLe
     if (BODY_READERS.test(layerAt(layers, startMs)?.label ?? ''))
       return { kind: 'body', label: 'receiving the body' };
     if (!isBusy(gap)) return { kind: 'idle', label: 'unaccounted: code or waiting' };
-    return isAlone ? null : { kind: 'blocked', label: 'the event loop was busy' };
+    return isAlone ? null : { kind: 'idle', label: BUSY };
   }
 
   function add(slice: Slice): void {

@@ -1,6 +1,6 @@
-// The profiler's pages in the browser: theme, local times, rows that open, copy, filter, folds, keyboard. Every page is complete without it.
+// The profiler's pages in the browser: theme, local times, rows that open, copy, filter, folds, keyboard, waterfall. Every page is complete without it.
 // The markup declares what it acts on: data-theme-toggle, data-copy, data-copy-page,
-// data-filter, data-fold, data-key, data-go, data-confirm, data-live, data-source, data-editor.
+// data-filter, data-fold, data-key, data-go, data-confirm, data-live, data-source, data-editor, data-zoom.
 import { onTick, showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
 import { addCopyButtons, copyFrom, copyPage } from './copy.js';
@@ -13,6 +13,7 @@ import { openRow } from './open-row.js';
 import { showSource } from './source.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 import { showLocalTimes, startAges } from './times.js';
+import { startWaterfall } from './waterfall.js';
 
 function onClick(event) {
   const at = event.target.closest(
@@ -61,6 +62,7 @@ function start() {
   startLive();
   startAges();
   startFinding();
+  document.querySelectorAll('[data-zoom]').forEach(startWaterfall);
   window.addEventListener('hashchange', openTarget);
 }
 

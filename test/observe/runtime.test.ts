@@ -167,18 +167,19 @@ describe('the process as it is observed', () => {
   it('says how long a request may have waited before it was read, and for whom', async () => {
     const blocking = begin();
     blocking.add('request', requestFact({ url: '/reports/daily' }));
+    // As a request that arrives meanwhile: it is read once the loop is free.
+    const arrived = new Promise<Context>((done) => {
+      setTimeout(() => {
+        done(begin());
+      }, 30);
+    });
     const startMs = blocking.elapsedMs();
     useCpu(120);
     blocking.add(
       'layer',
       layer({ name: 'buildReport', startMs, durationMs: blocking.elapsedMs() - startMs }),
     );
-    // As a request that arrived meanwhile: read once the loop is free.
-    const waiting = await new Promise<Context>((done) => {
-      setImmediate(() => {
-        setImmediate(() => done(begin()));
-      });
-    });
+    const waiting = await arrived;
     const { before } = waiting.first('runtime')?.read() ?? {};
     expect(before?.durationMs).to.be.above(60);
     expect(before?.by).to.deep.include({ profile: '000001', where: 'buildReport' });

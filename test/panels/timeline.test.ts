@@ -130,7 +130,7 @@ describe('the timeline panel', () => {
       context.add('runtime', { read: () => reading({ blocks: [{ startMs: 12, durationMs: 8 }] }) });
     });
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
-      'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Event loop blocked by others': 8, 'Waiting for a connection': 5,
+      'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Blocked by others': 8, 'Waiting for a connection': 5,
     }); // prettier-ignore
     expect(shares.reduce((sum, { ms }) => sum + ms, 0)).to.equal(100);
     // What the panels of these kinds show, and where the difference went.
@@ -142,7 +142,7 @@ describe('the timeline panel', () => {
       out: [20, 'db'],
     });
     expect(shares.map(overlapText).filter((text) => text !== null)).to.include(
-      '8.0 ms of 30.0 ms counted elsewhere, most as Event loop blocked by others',
+      '8.0 ms of 30.0 ms counted elsewhere, most as Blocked by others',
     );
   });
 
@@ -284,6 +284,21 @@ describe('the timeline panel', () => {
     expect(rows.slice(1).map(({ label, bars, busyMs }) => [label, bars.length, busyMs])).to.deep.equal([
       ['6 × event loop blocked', 6, 66],
     ]);
+  });
+
+  it('makes equal calls of one layer one row, and says if one of them failed', () => {
+    const { rows } = present(
+      collect((context) => {
+        context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 0, durationMs: 1, outcome: 'running', nextMs: null })); // prettier-ignore
+        for (let i = 0; i < 30; i++)
+          context.add('call', call({ method: 'GET', url: `http://rates.internal/r?id=${i}`, startMs: 2 + i * 3, durationMs: 2, connection: null, status: i === 7 ? 404 : 200 })); // prettier-ignore
+      }),
+    );
+    const calls = rows.filter(({ span }) => span.kind === 'out');
+    expect(calls.map(({ label, bars }) => [label, bars.length])).to.deep.equal([
+      ['30 × GET rates.internal/r', 30],
+    ]);
+    expect((calls[0] as unknown as { failed: string }).failed).to.equal('404');
   });
 
   it('cuts the axis into parts that lead closer, to its very end', () => {

@@ -95,10 +95,10 @@ describe('the ledger of time', () => {
     ]); // prettier-ignore
   });
 
-  it('calls a gap own code if the loop had work, and blocked if other requests may have had it', () => {
+  it('calls a gap own code if the loop had work, and nobody’s if another request may have had it', () => {
     expect(owners([HANDLER], { loopIdleMs: 90 })).to.deep.equal(['app 0–1', 'idle 1–100']);
     expect(owners([HANDLER], { loopIdleMs: 5 })).to.deep.equal(['app 0–1', 'app 1–100']);
-    expect(owners([HANDLER], { loopIdleMs: 5, isAlone: false })).to.deep.equal(['app 0–1', 'blocked 1–100']);
+    expect(owners([HANDLER], { loopIdleMs: 5, isAlone: false })).to.deep.equal(['app 0–1', 'idle 1–100']);
     expect(owners([HANDLER], { loopIdleMs: 90, sampledMs: () => 80 })).to.deep.equal([
       'app 0–1',
       'app 1–100',

@@ -1,6 +1,6 @@
 /** Spans -> rows of the waterfall: a loop is one row; if a page has too many, the children of one parent fold by kind. */
 import { endOf, type SpanPart } from '../../profiler/span.ts';
-import type { Span } from './timeline-data.ts';
+import { isOfLayer, type Span } from './timeline-data.ts';
 import { coveredMs } from './rows.ts';
 import { addTo, groupBy } from '../../profiler/group-by.ts';
 
@@ -71,21 +71,31 @@ function rowOf(
   };
 }
 
+/** So many of the same in one parent, such as calls of one address, are one row. */
+const REPEATED = 3;
+
 /**
  * Spans of a loop (they share the anchor of its group) in one parent are one row; so is what the process did again and
- * again: holds and collections of one kind.
+ * again, and what has the same name.
  */
 export function loopRows(listed: readonly ListedSpan[], lengthMs: number): TimelineRow[] {
   const groups = new Map<string, ListedSpan[]>();
+  const parents = new Set(listed.map(({ span }) => span.parent));
   for (const item of listed) {
     const { span, index } = item;
     const { kind, panel, anchor, parent, label } = span;
     const loop = panel === 'database' && anchor?.startsWith('g') === true ? anchor : null;
-    const group = loop ?? (panel === 'runtime' ? 'process' : null);
+    // Statements have loops of their own.
+    const isRepeatable = kind !== 'db' && !parents.has(index) && !isOfLayer(span);
+    const group = loop ?? (panel === 'runtime' ? 'process' : isRepeatable ? 'same' : null);
     const key = group === null ? String(index) : `${kind} ${group} ${String(parent)} ${label}`;
     addTo(groups, key, item);
   }
-  return [...groups.values()].map((members) =>
+  const rows = [...groups].flatMap(([key, members]) =>
+    key.includes(' same ') && members.length < REPEATED ? members.map((member) => [member]) : [members],
+  );
+  rows.sort(([a], [b]) => (a?.index ?? 0) - (b?.index ?? 0));
+  return rows.map((members) =>
     rowOf(members, {
       grouped: members.length > 1 ? 'loop' : 'no',
       id: `s${members[0]?.index ?? 0}`,

@@ -200,6 +200,8 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
       text,
       href: link({ from: ms(fromMs), to: ms(toMs) }),
     })),
+    /** With other `from` and `to`, another part of the axis. */
+    zoomHref: link({}),
     wholeHref: link({ from: null, to: null, open: null }),
     opened: open === null ? null : (spans[open]?.label ?? null),
     openId: open === null ? null : `s${open}`,
