@@ -80,7 +80,7 @@ export function startWaterfall(box) {
     to.searchParams.set('to', Math.max(a.ms, b.ms).toFixed(2));
     location.assign(to);
   });
-  addEventListener('keydown', (event) => {
+  document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && start !== null) clear();
   });
 }
