@@ -134,6 +134,7 @@ export function createService(options: ServiceOptions): Service {
     return createProfiler({
       ...config.profiler,
       hosts: [...config.profiler.hosts, `.${domain}`, ...(trustedHosts ?? [])],
+      anyHostBehindProxy: domain === 'localhost' && trustedHosts === null,
       enabled: true,
       storage,
       redactor,

@@ -73,7 +73,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     password: settings.password,
     authorize: options.authorize,
     hosts: settings.hosts,
-    isFromProxy: (req) => sourceOf(req).origin.trusted,
+    isFromProxy: (req) => options.anyHostBehindProxy === true && sourceOf(req).origin.trusted,
     addressOf: (req) => sourceOf(req).origin.clientAddress,
     warn: (sentence) => {
       warn(redactText(sentence));

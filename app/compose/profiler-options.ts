@@ -58,6 +58,11 @@ export interface ServiceOptions extends ProfilerOptions {
   settings?: Readonly<Record<string, unknown>>;
   /** Where a request came from; default: what the host's Express says. */
   sourceOf?: (req: IncomingMessage) => RequestSource;
+  /**
+   * Serves the pages for any host behind a trusted proxy. Only where no name is set up: a page whose DNS record was changed to this server may
+   * send a proxy's headers, too.
+   */
+  anyHostBehindProxy?: boolean;
   /** `express.Router`. Needed to show where layers were registered before the profiler has seen the application. */
   Router?: RouterLibrary;
 }

@@ -17,6 +17,7 @@ const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
   root: true,
   authorize: true,
   sourceOf: true,
+  anyHostBehindProxy: true,
   Router: true,
   onRequest: true,
   observe: true,

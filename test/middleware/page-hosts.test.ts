@@ -1,7 +1,7 @@
 /** For which hosts a profiler without a password serves its pages: a page of another site may have changed its DNS record to ours. */
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { type IncomingMessage, request, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import express from 'express';
 import { createProfiler } from '../../app/index.ts';
@@ -31,7 +31,10 @@ async function ask(
 
 const open: (() => Promise<unknown>)[] = [];
 
-async function startService(env: Record<string, string>): Promise<number> {
+async function startService(
+  env: Record<string, string>,
+  prepare?: (server: Server) => void,
+): Promise<number> {
   const service = createService({
     config: readConfig({ APP_ENV: 'dev', ...env }),
     routes: [],
@@ -39,10 +42,11 @@ async function startService(env: Record<string, string>): Promise<number> {
     writeAccess: () => undefined,
   });
   open.push(() => service.close());
+  prepare?.(service.server);
   return (await listen(service.server)).port;
 }
 
-async function startHost(hosts: readonly string[]): Promise<number> {
+async function startHost(hosts: readonly string[], prepare?: (server: Server) => void): Promise<number> {
   const profiler = createProfiler({ observe: false, hosts, warn: () => undefined });
   const app = express();
   app.set('trust proxy', true);
@@ -50,6 +54,7 @@ async function startHost(hosts: readonly string[]): Promise<number> {
   app.get('/page', (_req, res) => void res.send('the page'));
   app.use(profiler.notFound, profiler.errors);
   const { server, port } = await listen(app);
+  prepare?.(server);
   open.push(() => close(server, profiler));
   return port;
 }
@@ -139,6 +144,26 @@ describe('the hosts of the profiler’s pages', () => {
     expect((await ask(port, '/_profiler/-/pause', pause, 'POST')).body).to.contain('TRUSTED_HOSTS');
     const trusting = await startService({ TRUSTED_HOSTS: '.example.net' });
     expect((await ask(trusting, '/_profiler/', { host: 'a.example.net' })).status).to.equal(200);
+  });
+
+  it('are the known ones in an application, and in a service with a name, whatever a proxy sends', async () => {
+    // The gateway of a container network, through which the browser of this machine comes.
+    const gateway = (server: Server): void => {
+      server.prependListener('connection', (socket: object) => {
+        Object.defineProperty(socket, 'remoteAddress', { value: '172.17.0.1' });
+      });
+    };
+    const headers = { host: ATTACKER, 'x-forwarded-for': '9.9.9.9', 'x-forwarded-host': 'localhost' };
+    const ports = [
+      await startHost([], gateway),
+      await startService({ APP_DOMAIN: 'shop.example.com' }, gateway),
+      await startService({ TRUSTED_HOSTS: 'localhost' }, gateway),
+      await startService({}, gateway),
+    ];
+    const statuses = await Promise.all(
+      ports.map(async (port) => (await ask(port, '/_profiler/', headers)).status),
+    );
+    expect(statuses).to.deep.equal([403, 403, 403, 200]);
   });
 
   it('are any with a password', async () => {

@@ -60,7 +60,9 @@ let users = 0;
 /** Returns what undoes it. An application that traces Prisma itself has a helper of its own, which stays. */
 export function publishPrisma(): () => void {
   const holder = globalThis as { [GLOBAL]?: { helper?: Helper } };
-  holder[GLOBAL] ??= { helper };
+  // Not enumerable: a test runner may look for globals that leak.
+  if (holder[GLOBAL] === undefined)
+    Object.defineProperty(holder, GLOBAL, { value: { helper }, configurable: true, writable: true });
   users++;
   return () => {
     users--;
