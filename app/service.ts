@@ -19,7 +19,6 @@ import { attachOrigin } from './middleware/attach-origin.ts';
 import { createOriginResolver } from './middleware/origin.ts';
 import { createDeferredStore } from './profiler/deferred-store.ts';
 import { escapeLogEntry } from './profiler/escape-controls.ts';
-import type { Panel } from './profiler/panel.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { stackText } from './profiler/thrown-value.ts';
 import { requirePackage } from './paths.ts';
@@ -142,7 +141,7 @@ export function createService(options: ServiceOptions): Service {
       settings: config.shown,
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
-      panels: [migrationsPanel as Panel],
+      panels: [migrationsPanel],
       findings: migrationRules,
       onRequest: [access.readMigrations],
       warn: log,

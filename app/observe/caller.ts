@@ -103,6 +103,51 @@ function nameOf(site: Site): string {
   return isAbsolute(filePathOf(source)) && EVALUATED.test(source) ? source : '';
 }
 
+const TYPESCRIPT = /\.[cm]?tsx?$/;
+
+/** ts-node, @swc-node, Jest and Vitest compile in memory, and hand no source map to Node.js: only their `prepareStackTrace` knows the lines. */
+function isCompiledInMemory(file: string): boolean {
+  return TYPESCRIPT.test(file) || '__vitest_worker__' in globalThis;
+}
+
+/** As a loader prints the position in a stack; null if none has taken that over. */
+function loaderPosition(file: string, line: number, column: number): { file: string; line: number } | null {
+  const prepare: unknown = Error.prepareStackTrace;
+  if (typeof prepare !== 'function' || !isCompiledInMemory(file)) return null;
+  const no = (): boolean => false;
+  const nothing = (): null => null;
+  // Of the prototype, from where loaders copy them.
+  const site: unknown = Object.create({
+    getFileName: () => file,
+    getScriptNameOrSourceURL: () => file,
+    getLineNumber: () => line,
+    getColumnNumber: () => column,
+    getFunctionName: nothing,
+    getTypeName: nothing,
+    getMethodName: nothing,
+    getThis: nothing,
+    getFunction: nothing,
+    getEvalOrigin: nothing,
+    getPromiseIndex: nothing,
+    isNative: no,
+    isToplevel: no,
+    isEval: no,
+    isConstructor: no,
+    isAsync: no,
+    isPromiseAll: no,
+    toString: () => `${file}:${line}:${column}`,
+  });
+  try {
+    const text: unknown = Reflect.apply(prepare, Error, [new Error('place'), [site]]);
+    const at = typeof text === 'string' ? parseStack(text, 'Error', 'place')[0] : undefined;
+    return at?.location === undefined || at.location === null || at.line === null
+      ? null
+      : { file: filePathOf(at.location), line: at.line };
+  } catch {
+    return null;
+  }
+}
+
 /** Position in the original source, where a source map is known. */
 export function sourcePosition(
   file: string,
@@ -114,7 +159,8 @@ export function sourcePosition(
   const original = maps?.original(filePathOf(file), line, column) ?? null;
   if (original !== null) return original;
   const entry = findSourceMap(file)?.findEntry(line - 1, Math.max(0, column - 1));
-  if (entry === undefined || !('originalSource' in entry)) return { file: filePathOf(file), line };
+  if (entry === undefined || !('originalSource' in entry))
+    return loaderPosition(file, line, column) ?? { file: filePathOf(file), line };
   const source = entry.originalSource;
   const known = source.startsWith('file://') || isAbsolute(source);
   return { file: known ? filePathOf(source) : filePathOf(file), line: entry.originalLine + 1 };

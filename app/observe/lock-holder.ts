@@ -21,6 +21,7 @@ const MOST_LOOKED_AT = 200;
 const LOCKS =
   /^\s*(?:with\b[^]*?\)\s*)?(?:(?:update|delete\s+from)\s+(?:only\s+)?|(?:insert|merge)\s+into\s+)([\w."`]+)/i;
 const SELECTS = /\bfrom\s+(?:only\s+)?([\w."`]+)[^]*\bfor\s+(?:no\s+key\s+)?(?:update|(?:key\s+)?share)\b/i;
+const INSERTS = /^\s*insert\b/i;
 /** It gave up waiting. */
 const REFUSED = /deadlock|lock timeout|could not obtain lock/i;
 
@@ -80,6 +81,8 @@ function lockIn(context: Context, members: readonly QueryFact[], waiting: Waitin
       one.durationMs !== null &&
       context.startMark + one.startMs + one.durationMs < to &&
       lockedTable(one.sql) === table &&
+      // Two that add rows wait for each other only if a unique key clashes, which is rare.
+      !(INSERTS.test(one.sql) && INSERTS.test(fact.sql)) &&
       !isAboutOtherRows(one, fact),
   );
   if (lock === undefined) return null;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { runInThisContext } from 'node:vm';
-import { createCallerFinder } from '../../app/observe/caller.ts';
+import { createCallerFinder, sourcePosition } from '../../app/observe/caller.ts';
 
 /** A function as if a library had it: it calls what it is given. */
 function libraryCode(file: string): <T>(call: () => T) => T {
@@ -61,5 +61,31 @@ describe('the caller in own code', () => {
     asked();
     expect(Error.prepareStackTrace).to.equal(prepareStackTrace);
     expect(Error.stackTraceLimit).to.equal(stackTraceLimit);
+  });
+});
+
+describe('code that a loader compiled in memory', () => {
+  it('has the lines that the loader prints in stacks', () => {
+    const { prepareStackTrace } = Error;
+    try {
+      // As source-map-support, of ts-node and Jest, reads a frame.
+      Error.prepareStackTrace = (error, sites) => {
+        const lines = sites.map((site) => {
+          const own = Object.getOwnPropertyNames(Object.getPrototypeOf(site));
+          const line = own.includes('getLineNumber') ? (site.getLineNumber() ?? 0) + 31 : 0;
+          return `    at place (${site.getFileName() ?? ''}:${line}:${site.getColumnNumber() ?? 0})`;
+        });
+        return [String(error), ...lines].join('\n');
+      };
+      const at = (file: string): unknown => sourcePosition(file, 5, 7, undefined);
+      expect(at('/shop/app.ts')).to.deep.equal({ file: '/shop/app.ts', line: 36 });
+      expect(at('/shop/app.js')).to.deep.equal({ file: '/shop/app.js', line: 5 });
+      Error.prepareStackTrace = () => {
+        throw new Error('no stack');
+      };
+      expect(at('/shop/app.ts')).to.deep.equal({ file: '/shop/app.ts', line: 5 });
+    } finally {
+      Error.prepareStackTrace = prepareStackTrace;
+    }
   });
 });
