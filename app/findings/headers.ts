@@ -12,6 +12,7 @@ import {
   headerCode,
   layerAt,
   nameOfLayer,
+  placeOfHeader,
   receivedHeader,
   type SentHeader,
   sentHeader,
@@ -265,7 +266,7 @@ const etagChanges: FindingRule<Needed> = {
   fix: 'Leave what changes each time out of the body, or send it in a header, so that the ETag stays the same and 304 can be sent.',
   compares: (kept, head) => namedTag(kept, head) !== null,
   find(kept, head, { earlier }) {
-    const { request, routing } = kept;
+    const { request } = kept;
     const named = namedTag(kept, head);
     const tag = sentHeader(request, 'etag');
     const before = named === null ? undefined : textWith(named, head.url, earlier);
@@ -276,14 +277,7 @@ const etagChanges: FindingRule<Needed> = {
       return [];
     const { after, from } = difference;
     const sentence = `The ETag changed since this client’s last request because of ${count(after.length, 'character')} of ${count(text.length)} (from ${count(from)} on) that look like a time or a random value: 304 is never sent`;
-    return [
-      {
-        severity: 'warn',
-        sentence,
-        anchor: tag.anchor,
-        place: authorOf(request, routing, tag.anchor)?.source ?? routing?.route?.source,
-      },
-    ];
+    return [{ severity: 'warn', sentence, anchor: tag.anchor, place: placeOfHeader(kept, tag.anchor) }];
   },
 };
 

@@ -11,9 +11,9 @@ import {
   layerAt,
   mediaType,
   nameOfLayer,
+  placeOfHeader,
   receivedHeader,
   sentHeader,
-  sentHeaders,
 } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { labelOf, sqlOf } from './shared/queries.ts';
@@ -119,7 +119,7 @@ const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
     const encoding = response.text === null ? null : sentHeader(request, 'content-encoding');
     if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding.value)) {
       const sentence = `Content-Encoding is ${excerpt(encoding.value, 40)}, but the body is not compressed: clients fail to decode it`;
-      const place = authorOf(request, routing, encoding.anchor)?.source ?? routing?.route?.source;
+      const place = placeOfHeader({ request, routing }, encoding.anchor);
       const { anchor } = encoding;
       return [{ label: 'wrong encoding', broke: 'response', severity: 'bad', sentence, anchor, place }];
     }
@@ -132,7 +132,7 @@ const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
         severity: 'bad',
         sentence,
         anchor: length.anchor,
-        place: authorOf(request, routing, length.anchor)?.source ?? routing?.route?.source,
+        place: placeOfHeader({ request, routing }, length.anchor),
       },
     ];
   },
@@ -151,18 +151,9 @@ const jsonTwice: FindingRule<Needs<'request', 'routing'>> = {
     const { response } = request;
     if (status === null || !TWICE.test(response?.text ?? '')) return [];
     if (!/[/+]json$/.test(mediaType(response?.contentType ?? null))) return [];
-    const [type] = sentHeaders(request, 'content-type');
-    const author = type === undefined ? undefined : authorOf(request, routing, type.anchor);
+    const place = placeOfHeader({ request, routing }, sentHeader(request, 'content-type')?.anchor);
     const sentence = 'The response was serialized twice: it is a string that contains JSON';
-    return [
-      {
-        broke: 'unseen',
-        severity: 'warn',
-        sentence,
-        anchor: 'response',
-        place: author?.source ?? routing?.route?.source,
-      },
-    ];
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'response', place }];
   },
 };
 
@@ -196,18 +187,9 @@ const unescapedInput: FindingRule<Needs<'request', 'routing'>> = {
     if (text === null || mediaType(response?.contentType ?? null) !== 'text/html') return [];
     const found = inputsOf(request).find(([, value]) => text.includes(value));
     if (found === undefined) return [];
-    const type = sentHeader(request, 'content-type');
-    const author = type === null ? undefined : authorOf(request, routing, type.anchor);
+    const place = placeOfHeader({ request, routing }, sentHeader(request, 'content-type')?.anchor);
     const sentence = `The HTML of the response contains ${found[0]} as it was sent, not escaped: its markup runs in the page`;
-    return [
-      {
-        broke: 'unseen',
-        severity: 'bad',
-        sentence,
-        anchor: 'response',
-        place: author?.source ?? routing?.route?.source,
-      },
-    ];
+    return [{ broke: 'unseen', severity: 'bad', sentence, anchor: 'response', place }];
   },
 };
 

@@ -55,6 +55,15 @@ export function authorOf(
   return layerAt(routing, steps?.at(-1)?.layer);
 }
 
+/** Where the header of this row was set, else the route. */
+export function placeOfHeader(
+  { request, routing }: { request: KeptRequest; routing?: KeptRouting },
+  anchor: string | undefined,
+): string | null | undefined {
+  const author = anchor === undefined ? undefined : authorOf(request, routing, anchor);
+  return author?.source ?? routing?.route?.source;
+}
+
 /** `showOrder`, or `GET /orders` if the function has no name. */
 export function nameOfLayer(layer: RanLayer | undefined): string {
   return layer === undefined ? 'code outside any middleware' : layerName(layer);

@@ -74,6 +74,25 @@ export function presentLogs({ lines, unkept, counts }: LogsData): Presentation {
         rows: lines.map(rowOf),
         card: 'in order',
       },
+      ...(unkept === undefined
+        ? []
+        : [
+            {
+              id: 'counted',
+              title: 'Counted past the recording limit',
+              unit: 'count',
+              columns: { label: 'Level', text: 'Written', number: 'Lines', place: 'Called from' },
+              rows: unkept
+                .toSorted((a, b) => b.count - a.count)
+                .map(({ level, caller, count }) => ({
+                  label: level,
+                  text: 'between the lines above',
+                  number: count,
+                  tone: TONES[level],
+                  place: caller,
+                })),
+            } as const,
+          ]),
     ],
   };
 }
