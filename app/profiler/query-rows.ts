@@ -17,6 +17,22 @@ export function isUnlabelled({ findings, state }: Pick<Row, 'findings' | 'state'
   return findings === null && state === 'final';
 }
 
+/** What the browser loads for a page besides its calls; `Sec-Fetch-Dest` names it. */
+export const ASSETS: readonly string[] = [
+  'audio',
+  'font',
+  'image',
+  'manifest',
+  'script',
+  'style',
+  'track',
+  'video',
+];
+
+export function isAsset({ dest }: Pick<Row, 'dest'>): boolean {
+  return dest !== null && ASSETS.includes(dest);
+}
+
 function hasMark({ marks }: Row, wanted: string): boolean {
   return marks.some(({ label }) => label.toLowerCase().includes(wanted.toLowerCase()));
 }
@@ -45,6 +61,7 @@ const FILTERS: Filters = {
   minQueries: (row, least) => row.queries >= least,
   fewerQueries: (row, count) => row.queries < count,
   hasError: (row, wanted) => failed(row) === wanted,
+  isAsset: (row, wanted) => isAsset(row) === wanted,
   isFull: (row, wanted) => (row.summary === null) === wanted,
   hasFinding: ({ findings }, wanted) => findings !== null && findings > 0 === wanted,
   isLabelled: (row, wanted) => isUnlabelled(row) !== wanted,

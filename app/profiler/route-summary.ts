@@ -1,5 +1,7 @@
 /** Summaries of requests by route: query and result of `storage.summarize`. Requests without a route are grouped by status. */
 
+import type { Severity } from './finding.ts';
+
 /** One group of requests. */
 export interface RouteGroup {
   /** Pattern; null: no route responded. */
@@ -52,7 +54,7 @@ export interface RouteSummary extends RouteGroup {
   /** Requests by duration: `durations[i]` lie below `DURATION_EDGES[i]`, the last entry counts those above all edges. */
   durations: number[];
   /** Labels of the worst finding of each request, the most frequent first, MOST_MARKS at most. */
-  marks: { mark: string; count: number }[];
+  marks: { mark: string; severity: Severity; count: number }[];
 }
 
 export interface RouteSummaries {

@@ -48,6 +48,8 @@ export interface ProfileQuery {
   fewerQueries?: number;
   /** True: something was thrown or the status is 5xx; false: neither. */
   hasError?: boolean;
+  /** True: a style sheet, script, image or other asset of a page; false: none. */
+  isAsset?: boolean;
   /** True: recorded in full; false: only a summary was recorded. */
   isFull?: boolean;
   /** True: it has findings; false: it has none. */

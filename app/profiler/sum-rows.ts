@@ -15,7 +15,7 @@ import {
   type SummaryQuery,
   type SummaryStep,
 } from './route-summary.ts';
-import { failed, matcherOf } from './query-rows.ts';
+import { failed, isAsset, matcherOf } from './query-rows.ts';
 import { groupBy } from './group-by.ts';
 import { type CountsAndHistogram, type CountsAndHistogramQuery, MOST_IN_HISTOGRAM } from './storage.ts';
 import type { Row } from './store.ts';
@@ -73,9 +73,15 @@ function durationBins(durations: readonly number[]): number[] {
 }
 
 function marksOf(rows: readonly Row[]): RouteSummary['marks'] {
-  const counts = new Map<string, number>();
-  for (const { mark } of rows) if (mark !== null) counts.set(mark, (counts.get(mark) ?? 0) + 1);
-  return Array.from(counts, ([mark, count]) => ({ mark, count }))
+  const found = new Map<string, RouteSummary['marks'][number]>();
+  for (const { mark, marks } of rows) {
+    if (mark === null) continue;
+    const severity = marks.find(({ label }) => label === mark)?.severity ?? 'warn';
+    const before = found.get(mark);
+    if (before === undefined) found.set(mark, { mark, severity, count: 1 });
+    else before.count += 1;
+  }
+  return [...found.values()]
     .sort((a, b) => b.count - a.count || (a.mark < b.mark ? -1 : 1))
     .slice(0, MOST_MARKS);
 }
@@ -129,7 +135,9 @@ export async function summarizeRows(
     rows,
     limit,
     (row) =>
-      row.kind === 'request' && row.startedAt < until && (wanted === null || keyOf(groupOf(row)) === wanted),
+      row.kind === 'request' &&
+      row.startedAt < until &&
+      (wanted === null ? !isAsset(row) : keyOf(groupOf(row)) === wanted),
   );
   const newestOnly = newest.length >= limit;
   const first = newest.at(-1)?.startedAt ?? from;

@@ -25,6 +25,8 @@ export const FILTERS = {
   'until:': [],
   'text:': [],
 };
+// Offered before anything is typed.
+const OFFERED = ['status:', 'time>', 'has:', 'route:', 'since:'];
 const MOST = 6;
 // Milliseconds without a key before the server is asked.
 const PAUSE = 150;
@@ -40,9 +42,9 @@ const list = () => document.getElementById('finds');
 // What the last word may become.
 export function completions(typed) {
   const word = /\S*$/.exec(typed)[0].toLowerCase();
-  if (word === '') return [];
   const before = typed.slice(0, typed.length - word.length);
   const minus = word.startsWith('-') ? '-' : '';
+  if (word === '') return OFFERED.map((text) => ({ group: 'Filters', text, value: typed + text }));
   const words = Object.entries(FILTERS).flatMap(([name, values]) =>
     word.startsWith(minus + name) ? values.map((value) => minus + name + value) : [minus + name],
   );
@@ -55,8 +57,18 @@ export function completions(typed) {
 function placesOf(typed) {
   return [...document.querySelectorAll('nav.panels a, .top nav a')]
     .map((link) => ({ group: 'Go to', text: link.firstChild.textContent.trim(), href: link.href }))
+    .concat(commands())
     .filter(({ text }) => text.toLowerCase().includes(typed))
     .slice(0, MOST);
+}
+
+// The buttons of the page: request again, pin, theme.
+function commands() {
+  return [...document.querySelectorAll('.subject .actions button, [data-theme-toggle]')].map((button) => ({
+    group: 'Do',
+    text: (button.textContent.trim() || button.title).replace('…', 'Request again '),
+    press: button,
+  }));
 }
 
 async function ask(form, file, query) {
@@ -85,13 +97,20 @@ async function routesOf(form, typed) {
 async function requestsOf(form, typed) {
   // Addresses only: a search in texts is too slow for each key.
   const found = await ask(form, 'search.json', {
-    ...(/[:>]/.test(typed) ? { q: typed } : { url: typed }),
+    ...(typed === '' ? {} : /[:<>]/.test(typed) ? { q: typed } : { url: typed }),
     limit: MOST,
   });
-  return (found?.profiles ?? []).map(({ token, method, url, status }) => ({
+  return (found?.profiles ?? []).map(({ token, method, url, status, durationMs, mark, startedAt }) => ({
     group: 'Requests',
     text: `${status ?? '…'} ${method} ${url}`,
-    note: token,
+    note: [
+      token,
+      durationMs === null ? null : `${Math.round(durationMs)} ms`,
+      mark,
+      new Date(startedAt).toLocaleTimeString(),
+    ]
+      .filter(Boolean)
+      .join(' · '),
     href: new URL(token, form.action).href,
   }));
 }
@@ -143,8 +162,11 @@ export function closeFinds() {
   if (box !== null && list() !== null) showList(box, []);
 }
 
-function take(box, { href, value }, elsewhere) {
-  if (href === undefined) {
+function take(box, { href, value, press }, elsewhere) {
+  if (press !== undefined) {
+    closeFinds();
+    press.click();
+  } else if (href === undefined) {
     box.value = value;
     find(box);
   } else if (elsewhere) {
@@ -159,11 +181,12 @@ export function find(box) {
   const typed = box.value.trim().toLowerCase();
   const mine = ++round;
   clearTimeout(timer);
-  const here = typed === '' ? [] : [...completions(box.value), ...placesOf(typed)];
+  const here = [...completions(box.value), ...(typed === '' ? commands() : placesOf(typed))];
   showList(box, here);
-  if (typed.length < 2) return;
+  if (typed.length === 1) return;
   timer = setTimeout(async () => {
-    const found = await Promise.all([routesOf(box.form, typed), requestsOf(box.form, typed)]);
+    const routesFound = typed === '' ? [] : routesOf(box.form, typed);
+    const found = await Promise.all([routesFound, requestsOf(box.form, typed)]);
     if (mine !== round || at !== -1) return;
     showList(box, [...here, ...found.flat()]);
     say(shown.length === 0 ? 'No suggestions' : `${shown.length} suggestions`);

@@ -78,6 +78,7 @@ function goesToSearch(event) {
   event.preventDefault();
   dialog()?.close();
   box.select();
+  if (box.value === '') box.dispatchEvent(new Event('input', { bubbles: true }));
   return true;
 }
 

@@ -49,8 +49,10 @@ describe('the list in a browser', () => {
     const token = await visit(page, '/products/3');
     await logIn(page);
     await list(page);
+    expect(await page.locator(`#r-${token} .unfold`).count(), 'assets are not listed').to.equal(0);
+    await list(page, '?kind=request');
     const fold = page.locator(`#r-${token} .unfold`);
-    expect(await fold.innerText()).to.equal('1 fetch');
+    expect(await fold.innerText()).to.equal('1 asset');
     const folded = page.locator(`#k-${token} .go`);
     expect(await folded.isVisible()).to.equal(false);
     await fold.click();
@@ -167,7 +169,7 @@ describe('the list in a browser', () => {
   it('shows all of a chain without script', async () => {
     const { page } = plain;
     const token = await visit(page, '/products/4');
-    await list(page);
+    await list(page, '?kind=request');
     expect(await page.locator(`#k-${token} .go`).innerText()).to.equal('/shop/shop.css');
     expect(await page.locator('#live').isVisible()).to.equal(false);
   });
@@ -252,7 +254,7 @@ describe('the list in a browser', () => {
     const token = await visit(page, '/products/2');
     await page.goto(`${shop.origin}/_profiler/${token}`);
     await page.getByRole('button', { name: 'Pin', exact: true }).click();
-    await list(page, '?since=1h');
+    await list(page, '?since=1h&kind=request');
     await page.getByRole('button', { name: 'Pause recording' }).click();
     await page.locator('.paused').waitFor();
     await page.locator(`#r-${token} .unfold`).click();
@@ -272,7 +274,7 @@ describe('the list in a browser', () => {
   it('shows what is new by itself, and leaves what somebody has opened and marked', async () => {
     const { page, problems } = scripted;
     const token = await visit(plain.page, '/products/9');
-    await list(page);
+    await list(page, '?kind=request');
     await page.locator('#live[aria-pressed=true]').waitFor();
     await page.locator(`#r-${token} .unfold`).click();
     await page.locator(`#r-${token} [name=t]`).check();

@@ -73,7 +73,12 @@ export function createCompareController(
   ): Promise<ProfileIndex[]> {
     const route = like?.route ?? null;
     const same = like === null || route === null ? {} : { route, method: like.method };
-    const { rows } = await profiles.find({ ...same, limit: OFFERED + without.length, offset: 0 });
+    const { rows } = await profiles.find({
+      ...same,
+      isAsset: false,
+      limit: OFFERED + without.length,
+      offset: 0,
+    });
     return rows.filter(({ token }) => !without.includes(token)).slice(0, OFFERED);
   }
 

@@ -3,7 +3,7 @@
  * BAD_FILTER that says what is expected, unknown names are ignored. Symfony's names (status_code, start, end) work too.
  */
 import { createError } from '../../errors.ts';
-import { PROFILE_KINDS, type ProfileKind } from '../../profiler/context.ts';
+import { PROFILE_KINDS } from '../../profiler/context.ts';
 import { storedRelease } from '../../profiler/release.ts';
 import { SORTS } from '../../profiler/profile-index.ts';
 import type { ProfileQuery, StatusRange } from '../../profiler/storage.ts';
@@ -32,14 +32,17 @@ const DEEPEST_OFFSET = 1_000_000;
 const LONGEST_VALUE = 2000;
 const DAY = 24 * 3_600_000;
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)?)?$/;
-const KINDS: Readonly<Record<string, readonly ProfileKind[]>> = {
-  request: ['request'],
-  error_page: ['error_page'],
-  profiler: ['profiler'],
-  job: ['job'],
-  command: ['command'],
-  all: PROFILE_KINDS,
+const KINDS: Readonly<Record<string, Partial<ProfileQuery>>> = {
+  request: { kinds: ['request'] },
+  asset: { kinds: ['request'], isAsset: true },
+  error_page: { kinds: ['error_page'] },
+  profiler: { kinds: ['profiler'] },
+  job: { kinds: ['job'] },
+  command: { kinds: ['command'] },
+  all: { kinds: PROFILE_KINDS },
 };
+/** Filters that ask for certain requests; without one, and without a kind, assets of pages are left out. */
+const ASKED_FOR: readonly FilterName[] = ['q', 'text', 'url', 'token', 'route', 'trace', 'kind'];
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** Milliseconds of a unit of `since`. */
@@ -255,7 +258,7 @@ function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery>
   if (values.under !== undefined) narrowing.underMs = readNumber('under', values.under, 1e9);
   if (values.queries !== undefined) narrowing.minQueries = readNumber('queries', values.queries, 1e9);
   if (values.fewer !== undefined) narrowing.fewerQueries = readNumber('fewer', values.fewer, 1e9);
-  if (values.kind !== undefined) narrowing.kinds = readChoice('kind', values.kind, KINDS);
+  if (values.kind !== undefined) Object.assign(narrowing, readChoice('kind', values.kind, KINDS));
   if (values.process !== undefined) narrowing.process = values.process;
   if (values.release !== undefined) narrowing.release = storedRelease(values.release);
   if (values.route !== undefined) narrowing.route = values.route;
@@ -274,7 +277,14 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
   return {
     values,
     page,
-    query: { ...readNarrowing(values, now), sort, descending: order, limit, offset: skip },
+    query: {
+      ...readNarrowing(values, now),
+      ...(ASKED_FOR.some((name) => values[name] !== undefined) ? {} : { isAsset: false }),
+      sort,
+      descending: order,
+      limit,
+      offset: skip,
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 /** Found rows -> the view model of the list: visits with folded rows, columns with sort links, pages. */
+import { isAsset } from '../../profiler/query-rows.ts';
 import { COLUMN_ENTRIES, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
 import type { CountsAndHistogram } from '../../profiler/storage.ts';
@@ -80,7 +81,8 @@ function entriesOf({ filters, found, visits, children }: ListModelOptions, slowe
     const label = [
       ...counted(pagesOf(head).length, 'error page', 'error pages'),
       ...counted(redirects.length, '1 redirect', 'redirects'),
-      ...counted(fetches.length, '1 fetch', 'fetches'),
+      ...counted(fetches.filter((row) => !isAsset(row)).length, '1 fetch', 'fetches'),
+      ...counted(fetches.filter(isAsset).length, '1 asset', 'assets'),
       ...counted(calls.length, '1 call', 'calls'),
       ...counted(alike.length, '1 identical', 'identical'),
     ];

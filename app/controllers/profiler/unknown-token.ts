@@ -26,7 +26,9 @@ export async function createUnknownTokenError(
 ): Promise<HindsightError> {
   const error = createError('UNKNOWN_TOKEN', [token]);
   const ended = await services.lastEnd().catch(() => null);
-  const newest = await services.profiles.find({ limit: NEWEST, offset: 0 }).catch(() => ({ rows: [] }));
+  const newest = await services.profiles
+    .find({ isAsset: false, limit: NEWEST, offset: 0 })
+    .catch(() => ({ rows: [] }));
   const model: UnknownTokenModel = {
     title: `No profile with token ${token}`,
     token,

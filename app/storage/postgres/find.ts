@@ -4,7 +4,7 @@
  */
 import type pg from 'pg';
 import { escapedForJson, type TextPlace } from '../../profiler/find-text.ts';
-import { matcherOf, orderOf } from '../../profiler/query-rows.ts';
+import { ASSETS, matcherOf, orderOf } from '../../profiler/query-rows.ts';
 import { type FindResult, MOST_COUNTED, type ProfileQuery, type TextSearch } from '../../profiler/storage.ts';
 import type { FindText, Row } from '../../profiler/store.ts';
 import { inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
@@ -34,6 +34,7 @@ const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
   parent: null,
   traceId: null,
   from: null,
+  isAsset: null,
   until: null,
   clientAddress: ['clientAddress'],
   method: ['method'],
@@ -77,6 +78,10 @@ function conditionOf(query: ProfileQuery): Condition {
   if (query.traceId !== undefined) add('trace_id = ', query.traceId);
   if (query.from !== undefined) add('started_at >= ', wholeMoment(Math.ceil(query.from)));
   if (query.until !== undefined) add('started_at < ', wholeMoment(Math.ceil(query.until)));
+  if (query.isAsset !== undefined) {
+    const wanted = query.isAsset ? '' : 'not ';
+    parts.push(`${wanted}coalesce(dest = any($${values.push(ASSETS)}::text[]), false)`);
+  }
   if (query.pinned === true) parts.push('pinned');
   if (query.isLabelled === false) parts.push('findings is null');
   parts.push(`kind = any($${values.push(query.kinds ?? ['request'])}::text[])`);

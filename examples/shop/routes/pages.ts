@@ -9,6 +9,20 @@ import { findOrder, listOrders, placeOrder } from '../orders.ts';
 import { dailyReport } from '../report.ts';
 import type { ShopServices } from '../services.ts';
 
+/** What is wrong at each address. */
+const FAULTS: readonly (readonly [path: string, fault: string])[] = [
+  ['/orders', 'a query in a loop (N+1)'],
+  ['/reports/daily', '200 queries, and a log line for each'],
+  ['/products/4711', 'a 404 that the application throws'],
+  ['/product/1', 'no such route, but one that is nearly the same'],
+  ['/api/quote', 'an error with two causes below it'],
+  ['/api/stock', 'a 503 without an error'],
+  ['/api/slow?ms=1200', 'a slow query'],
+  ['/orders/1', 'a call to the service itself while the page waits'],
+  ['/checkout', 'order with card number 1: the payment fails inside a transaction'],
+  ['/login', 'log in with a short password: a 401 and a warning'],
+];
+
 type Form = Readonly<Record<string, unknown>>;
 
 function formOf(request: Request): Form {
@@ -72,6 +86,10 @@ export default function createPages({ db }: ShopServices): Router {
 
   router.get('/reports/daily', async (_request, response) => {
     response.render('report', { rows: await dailyReport(db()) });
+  });
+
+  router.get('/faults', (_request, response) => {
+    response.render('faults', { faults: FAULTS });
   });
 
   router.get('/login', (_request, response) => {

@@ -24,7 +24,13 @@ function problemOf(text: string): string {
 
 describe('filters of the list', () => {
   it('are none by default: newest first, the first 25', () => {
-    expect(queryOf('')).to.deep.equal({ sort: 'startedAt', descending: true, limit: 25, offset: 0 });
+    expect(queryOf('')).to.deep.equal({
+      isAsset: false,
+      sort: 'startedAt',
+      descending: true,
+      limit: 25,
+      offset: 0,
+    });
   });
 
   it('read each parameter', () => {
@@ -106,6 +112,13 @@ describe('filters of the list', () => {
     expect(queryOf('q="nothing sold"').text).to.equal('nothing sold');
     expect(queryOf('q="status:5xx" now').text).to.equal('status:5xx now');
     expect(queryOf('q="id":1').text).to.equal('"id":1');
+  });
+
+  it('leave assets of pages out, unless something asks for certain requests', () => {
+    for (const text of ['', 'status=200', 'since=1h']) expect(queryOf(text).isAsset, text).to.equal(false);
+    for (const text of ['url=/shop.css', 'q=shop', 'kind=request', 'kind=all', 'route=/', 'token=abcdef'])
+      expect(queryOf(text), text).to.not.have.property('isAsset');
+    expect(queryOf('kind=asset')).to.deep.include({ kinds: ['request'], isAsset: true });
   });
 
   it('read what a request has, and how many', () => {
