@@ -110,8 +110,8 @@ function timesRan({ statements, queries }: Kept['database']): Uint16Array {
   return times;
 }
 
-/** Identical reads, in runs that no write interrupts. */
-function repeatedIn(database: Kept['database']): Run[] {
+/** Identical reads, in runs that no write interrupts. A timer that the request started may run on after the response: it repeats nothing. */
+function repeatedIn(database: Kept['database'], endMs: number | null): Run[] {
   const latest = new Map<string, Run>();
   const all: Run[] = [];
   const times = timesRan(database);
@@ -119,7 +119,7 @@ function repeatedIn(database: Kept['database']): Run[] {
   database.queries.forEach((query, index) => {
     const kind = kindOf(sqlOf(database, query));
     if (kind === 'write') writes++;
-    if (kind !== 'read' || times[query.statement] === 1) return;
+    if (kind !== 'read' || times[query.statement] === 1 || query.startMs > (endMs ?? Infinity)) return;
     // A loop is reported as N+1.
     if (query.error !== null || isLoop(database, query) || VOLATILE.test(sqlOf(database, query))) return;
     const key = `${query.statement}\n${query.instance}\n${JSON.stringify(query.bindings)}`;
@@ -159,7 +159,7 @@ const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
     // An event stream asks again to see what has changed.
     if (mediaType(request?.response?.contentType ?? null) === 'text/event-stream') return [];
     if (queries.length < 2 || database.statements.length === queries.length) return [];
-    return repeatedIn(database).flatMap(({ members }) => {
+    return repeatedIn(database, wholeMs).flatMap(({ members }) => {
       const of = pick(queries, members);
       const [first, second] = of;
       if (first === undefined || second === undefined) return [];
