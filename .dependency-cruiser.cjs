@@ -173,7 +173,9 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|var|\\.dist-|bench/(peers|hosts)|examples/(apollo|feathers|loopback|nest))' },
+    exclude: {
+      path: '^(dist|var|\\.dist-|bench/(peers|hosts)|examples/(apollo|express|express-typescript|feathers|loopback|nest))',
+    },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {
