@@ -170,7 +170,7 @@ const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
       const places = new Set(of.map(({ caller }) => caller));
       const where = places.size > 1 ? ` from ${placesText(places)}` : isConcurrent ? ' at the same time' : '';
       const sentence = `${labelOf(database, first)} ran ${count(of.length)} times with the same values${where}; the repeats took ${shareOf(costMs, wholeMs)}`;
-      const anchor = rowOf(database, members[1] ?? 0);
+      const anchor = rowOf(members[1] ?? 0);
       const severity = of.length > 3 || (costMs >= 10 && costMs > (wholeMs ?? 0) / 10) ? 'warn' : 'info';
       return [{ severity, sentence, anchor, costMs, place: second.caller }];
     });
@@ -225,7 +225,7 @@ const largeResult: FindingRule<Needs<'database'>> = {
       .map(({ query, index, rows }) => {
         const ms = query.durationMs ?? 0;
         const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
-        const anchor = rowOf(database, index);
+        const anchor = rowOf(index);
         const severity = isLarge(database, query) ? 'warn' : 'info';
         return { severity, sentence, anchor, costMs: ms, place: query.caller };
       });
@@ -249,7 +249,7 @@ const failedStatement: FindingRule<Needs<'database'>> = {
     }
     const more = totals.failed > 1 ? `, as did ${count(totals.failed - 1, 'other statement')}` : '';
     const what = `${labelOf(database, query)} failed (${excerpt(query.error ?? '')})${more}`;
-    const anchor = rowOf(database, index);
+    const anchor = rowOf(index);
     return [{ ...failureOf(what, status), severity: 'warn', anchor, place: query.caller }];
   },
 };
@@ -295,7 +295,7 @@ export const nullComparison: FindingRule<Needs<'database'>> = {
           severity: 'warn',
           broke: status !== null && status >= 400 ? 'response' : 'unseen',
           sentence: `${labelOf(database, query)} compares a column with NULL (value ${number} of ${query.bindings.length}), which is never true: it found no row`,
-          anchor: rowOf(database, index),
+          anchor: rowOf(index),
           place: query.caller,
         },
       ];

@@ -94,10 +94,12 @@ function firstOfGroups<T extends { group: number | null }>(waits: readonly Wait<
   });
 }
 
-/** Whether a query is the one that the finding is about. */
+/** Whether a query is the one that the finding is about, or of the same loop. */
 function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) => boolean {
-  const data = panels.database?.data as Kept['database'];
-  return (index) => rowOf(data, index) === anchor;
+  const { queries } = panels.database?.data as Kept['database'];
+  const at = queries.findIndex((_query, index) => rowOf(index) === anchor);
+  const group = queries[at]?.group ?? null;
+  return (index) => index === at || (group !== null && queries[index]?.group === group);
 }
 
 export const slowStatement: FindingRule<Needs<'database'>> = {
@@ -129,7 +131,7 @@ export const slowStatement: FindingRule<Needs<'database'>> = {
       const isUnusual = ms < SLOW_MS;
       const than = isUnusual ? usualText(usualMs) : '';
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}`;
-      const anchor = rowOf(database, index);
+      const anchor = rowOf(index);
       const severity = isUnusual ? 'info' : 'warn';
       return { severity, sentence, anchor, costMs: ms, place: query.caller };
     });
@@ -275,7 +277,7 @@ function workWithin({ database, http_client }: TemplateGiven, view: Interval): W
   database?.queries.forEach((query, index) => {
     if (startedWithin(query, view))
       work.push({
-        what: labelOf(database, query), panel: 'database', anchor: rowOf(database, index), caller: query.caller,
+        what: labelOf(database, query), panel: 'database', anchor: rowOf(index), caller: query.caller,
       }); // prettier-ignore
   });
   http_client?.calls.forEach((call, index) => {
@@ -419,7 +421,7 @@ const sequentialAwaits: FindingRule<Given> = {
       const to = labelOf(database, reads.at(-1) ?? first);
       const sentence = `${count(reads.length, 'read')}, from ${from} to ${to}, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(longest)}`;
       return [
-        { severity: 'info', sentence, anchor: rowOf(database, chain[0] ?? 0), costMs, place: first.caller },
+        { severity: 'info', sentence, anchor: rowOf(chain[0] ?? 0), costMs, place: first.caller },
       ];
     });
   },

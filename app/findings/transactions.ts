@@ -55,7 +55,7 @@ export const unendedTransaction: FindingRule<Needs<'database'>> = {
           broke: 'unseen',
           severity: 'bad',
           sentence,
-          anchor: rowOf(database, members[0] ?? 0),
+          anchor: rowOf(members[0] ?? 0),
           place,
         };
       });
@@ -104,7 +104,7 @@ const outsideTransaction: FindingRule<Needs<'database'>> = {
       const how = isUndone
         ? ({ broke: 'unseen', severity: 'warn' } as const)
         : ({ severity: 'info' } as const);
-      return [{ ...how, sentence, anchor: rowOf(database, index), place: query.caller }];
+      return [{ ...how, sentence, anchor: rowOf(index), place: query.caller }];
     });
   },
 };
@@ -196,7 +196,7 @@ export const connectionPerRequest: FindingRule<Needs<'database'>> = {
       const requests = requestsInARow(line, earlier);
       if (requests < REQUESTS) return [];
       const sentence = `${labelOf(database, query)} ran on a connection opened for it, as in the last ${count(requests, 'request')} from this line`;
-      return [{ severity: 'warn', sentence, anchor: rowOf(database, index), place: line }];
+      return [{ severity: 'warn', sentence, anchor: rowOf(index), place: line }];
     });
   },
 };
@@ -314,7 +314,7 @@ export const poolWait: FindingRule<PoolGiven> = {
       {
         ...(isRefused ? { broke: brokeBy(status), severity: 'bad' } : { severity: 'warn' }),
         sentence,
-        anchor: rowOf(database, queries.indexOf(longest)),
+        anchor: rowOf(queries.indexOf(longest)),
         costMs,
         place: longest.caller,
       },
@@ -340,9 +340,7 @@ export const lockWait: FindingRule<Needs<'database'>> = {
           : `a transaction of ${excerpt(what, LONGEST_NAME)}`;
       const where = place === null ? '' : ` (${place})`;
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)} and may have waited ${duration(waitedMs)} of it for a lock on rows of ${table} that ${who} held${where}`;
-      return [
-        { severity: 'warn', sentence, anchor: rowOf(database, index), costMs: waitedMs, place: caller },
-      ];
+      return [{ severity: 'warn', sentence, anchor: rowOf(index), costMs: waitedMs, place: caller }];
     });
   },
 };

@@ -83,7 +83,7 @@ export interface Row {
   /** `key` for highlighting: class and text, as the code helpers make them. */
   tokens?: readonly (readonly [kind: string, text: string])[];
   /** Its text on the page, coloured: class and text. */
-  line?: readonly (readonly [kind: string, text: string])[];
+  line?: () => readonly (readonly [kind: string, text: string])[];
   /** Amount, in the unit of the section. */
   number?: number | null;
   /** Number of identical rows folded into this one; default 1. */

@@ -99,6 +99,8 @@ export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
   panel: string;
   sections: PageSection[];
   find: string;
+  /** Id of the row that the address opens. */
+  open: string;
   /** By number, the largest first, instead of in the order in which they were recorded. */
   isLargestFirst: boolean;
   /** Nothing is folded. */
@@ -132,7 +134,8 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
 }
 
 /** What a row has in the column with this title. */
-function cellOf({ columns }: Section, title: string, { label, fields = [] }: Row): string {
+function cellOf({ columns }: Section, title: string, { label, badges = [], fields = [] }: Row): string {
+  if (title === columns?.badges) return badges[0]?.replace(/ .*/, '') ?? '';
   return title === columns?.label
     ? (label ?? '')
     : words(fields.find((field) => field.label === title)?.value);
@@ -289,6 +292,7 @@ export function rowsPage(
     figures,
     sections: shown,
     find: findOf(query),
+    open: query.open ?? '',
     isLargestFirst,
     isSingle,
     orderHref: link({ order: isLargestFirst ? null : 'largest' }),

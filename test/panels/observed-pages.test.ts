@@ -108,8 +108,9 @@ describe('pages of the observed panels', () => {
       const { $: target } = await page(token, url.searchParams.get('panel') ?? '', rest);
       expect(target(url.hash).length, href).to.equal(1);
     }
+    const { $: elsewhere } = await page(token, 'logs');
     const { $: database } = await page(token, 'database');
-    const findings = database('.findings a[href*="database"]').toArray().map((element) => element.attribs.href ?? ''); // prettier-ignore
+    const findings = elsewhere('.found a[href*="panel=database"][href*="#"]').toArray().map((element) => element.attribs.href ?? ''); // prettier-ignore
     expect(findings.length).to.be.at.least(3);
     for (const href of findings) expect(database(href.slice(href.indexOf('#'))).length, href).to.equal(1);
     expect(database('main').text()).to.contain('deadlock detected');
@@ -131,7 +132,7 @@ describe('pages of the observed panels', () => {
   it('show the first 500 rows, all of them on request, and all if the address opens one', async () => {
     const token = await record((context) => addCrowd(context, { queries: 700, lines: 0 }));
     const rowsOf = ({ $ }: { $: cheerio.CheerioAPI }): string[] =>
-      $('#ql > li').toArray().map((element) => element.attribs.id ?? ''); // prettier-ignore
+      $('#queries-rows > li').toArray().map((element) => element.attribs.id ?? ''); // prettier-ignore
     const first = await page(token, 'database');
     expect(rowsOf(first)).to.deep.equal(Array.from({ length: 500 }, (_, index) => `q${index + 1}`));
     const rest = first.$('main .note a').filter((_, link) => first.$(link).text() === 'Show all');

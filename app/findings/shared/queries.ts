@@ -18,10 +18,9 @@ export function labelOf({ statements }: Database, { statement }: Pick<Query, 'st
   return found === undefined ? '' : labelOfStatement(found);
 }
 
-/** Id of a query's row in the panel: that of its loop if it is part of one. */
-export function rowOf({ queries }: Database, index: number): string {
-  const group = queries[index]?.group ?? null;
-  return group === null ? `q${index + 1}` : `r${group + 1}`;
+/** Id of a query's row in the panel. */
+export function rowOf(index: number): string {
+  return `q${index + 1}`;
 }
 
 /** The loops of one kind, each with the sentence that says so. */

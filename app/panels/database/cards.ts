@@ -1,18 +1,22 @@
 /** Loops as cards above the list: the line that loops, the durations, one query instead of all. */
+import type { PanelPage } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type DatabaseData, type DatabaseGroup, type DatabaseQuery, GROUP_LABELS } from './data.ts';
-import { inOneQuery } from '../shared/one-query.ts';
 import { loopPlace, timesOf } from '../shared/query-groups.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, plainNames, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
-import type { SharedParts } from './list-rows.ts';
+import { differingNames, inOneQuery } from '../shared/one-query.ts';
+import { pick } from '../shared/rows.ts';
+import { shownPlans } from './plans.ts';
+import { oneLine } from './statement-line.ts';
 
-export interface ListedGroup {
+interface ListedGroup {
   group: DatabaseGroup;
   at: number;
 }
 
 const BARS_SHOWN = 60;
+const CARDS_SHOWN = 3;
 
 /** null for anything less simple than a comparison with one value. */
 function readInstead(
@@ -33,12 +37,12 @@ function barsOf(durations: readonly number[], perBar: number): number[] {
   );
 }
 
-export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: SharedParts) {
+function cardOf(data: DatabaseData, { group, at }: ListedGroup) {
   const durations = group.members.map((index) => data.queries[index]?.durationMs ?? 0);
   const sorted = [...durations].sort((a, b) => a - b);
   const perBar = Math.ceil(durations.length / BARS_SHOWN);
-  const differs = shared.differingIn(at);
-  const sql = data.statements[group.statement]?.sql ?? '';
+  const differs = differingNames(pick(data.queries, group.members));
+  const { sql = '', system } = data.statements[group.statement] ?? {};
   const [only] = differs;
   const ran = data.queries[group.members[0] ?? -1];
   return {
@@ -48,11 +52,11 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
     count: timesOf(group),
     /** Columns whose values differ. */
     differs,
-    tokens: joinTokens(shared.lineOf(group.statement)),
+    tokens: joinTokens(oneLine(sql, system)),
     caller: loopPlace(group),
     /** The lines from there to the statement. */
     through: group.path?.slice(1) ?? [],
-    excerpt: shared.excerptOf(loopPlace(group)),
+    excerpt: (data.excerpts ?? []).find(({ place }) => place === loopPlace(group))?.excerpt ?? null,
     durationMs: group.durationMs,
     /** In order of execution, each the slowest of `perBar` queries. */
     bars: barsOf(durations, perBar),
@@ -66,5 +70,18 @@ export function cardOf(data: DatabaseData, { group, at }: ListedGroup, shared: S
       group.kind === 'n+1' && differs.length === 1 && only !== undefined && ran !== undefined
         ? readInstead(sql, only, { count: timesOf(group), ran })
         : null,
+  };
+}
+
+/** What the page draws beside the rows: the loops that took longest, and query plans. */
+export function drawQueries(data: DatabaseData, { amendments }: Pick<PanelPage, 'amendments'>) {
+  const loops = data.groups
+    .map((group, at) => ({ group, at }))
+    .filter(({ group }) => group.kind !== 'duplicate')
+    .sort((a, b) => b.group.durationMs - a.group.durationMs);
+  return {
+    cards: loops.slice(0, CARDS_SHOWN).map((loop) => cardOf(data, loop)),
+    moreCards: Math.max(0, loops.length - CARDS_SHOWN),
+    plans: [...shownPlans(data, amendments.plan)].map(([index, plan]) => ({ number: index + 1, plan })),
   };
 }

@@ -6,7 +6,7 @@ import { createStatementBook } from '../shared/statement-book.ts';
 import { isControl, labelOfStatement } from '../shared/statements.ts';
 import { type Collecting, collectQueries } from './collect.ts';
 import type { DatabaseData, KeptDatabase } from './data.ts';
-import { drawQueries } from './draw.ts';
+import { drawQueries } from './cards.ts';
 import { presentQueries } from './present.ts';
 import { querySpans } from './spans.ts';
 
@@ -74,6 +74,6 @@ export function createDatabasePanel({
             })),
           },
     rows: (data, from) => presentQueries(data, from, { book, slowMs }),
-    view: { kind: 'db', model: (data, page) => drawQueries(data, page, slowMs) },
+    view: { kind: 'db', model: drawQueries },
   };
 }

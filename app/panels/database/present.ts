@@ -18,9 +18,13 @@ import {
   GROUP_TONES,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
+import { lineOf, queryDetail } from './query-detail.ts';
 import { transactionMarks } from './transactions.ts';
 
-const { count } = numberHelpers;
+const { count, durationText } = numberHelpers;
+/** From here on waiting for a connection is shown, and is a warning. */
+const WAIT_SHOWN_MS = 1;
+const LONG_WAIT_MS = 20;
 /** Characters of a statement that are compared in colours. */
 const COLOURED = 300;
 
@@ -60,20 +64,39 @@ function lockedByText({ lockedBy }: DatabaseQuery): string | null {
   return lockedBy === undefined ? null : `${lockedBy.what} (${lockedBy.profile}): rows of ${lockedBy.table}`;
 }
 
-function queryRows(
-  { statements, queries }: DatabaseData,
-  marks: ReturnType<typeof transactionMarks>,
-  slowMs: number,
-): Row[] {
+interface Showing {
+  slowMs: number;
+  marks: ReturnType<typeof transactionMarks>;
+  plans: ReadonlyMap<number, ShownPlan>;
+}
+
+function badgesOf(
+  { durationMs, waitMs, error }: DatabaseQuery,
+  index: number,
+  { slowMs, marks, plans }: Showing,
+): string[] {
+  return [
+    ...(error === null ? [] : ['failed']),
+    ...(durationMs !== null && durationMs >= slowMs ? ['slow'] : []),
+    ...(waitMs >= WAIT_SHOWN_MS ? [`waited ${durationText(waitMs)}`] : []),
+    ...(plans.get(index)?.tree === undefined ? [] : ['plan']),
+    ...(marks.has(index) ? [marks.get(index)?.name ?? ''] : []),
+  ];
+}
+
+function queryRows(data: DatabaseData, showing: Showing): Row[] {
+  const { statements, queries } = data;
+  const { slowMs, marks, plans } = showing;
   return queries.map((query, index): Row => {
     const { statement, bindings, startMs, durationMs, rows, waitMs, error, caller, group } = query;
     const isSlow = durationMs !== null && durationMs >= slowMs;
     return {
       id: `q${index + 1}`,
-      text: statements[statement]?.label ?? '',
+      text: statements[statement]?.label || 'waiting for a connection',
+      ...(statements[statement]?.sql ? { line: () => lineOf(data, query) } : {}),
       number: durationMs,
-      tone: error !== null ? 'bad' : isSlow ? 'warn' : 'plain',
-      badges: [...(error === null ? [] : ['failed']), ...(isSlow ? ['slow'] : [])],
+      tone: error !== null ? 'bad' : isSlow || waitMs >= LONG_WAIT_MS ? 'warn' : 'plain',
+      badges: badgesOf(query, index, showing),
       note: rows === null ? null : count(rows, 'row'),
       place: caller,
       fields: [
@@ -88,9 +111,15 @@ function queryRows(
         { label: 'Waiting for a connection', value: waitMs > 0 ? waitMs : null, unit: 'ms' },
         { label: 'Connections held by', value: heldByText(query) },
         { label: 'May have waited for', value: lockedByText(query) },
+        { label: 'Connection', value: query.connection?.replace(/^__knexUid/, '') ?? null },
+        {
+          label: 'Knex',
+          value: ['default', statements[statement]?.system].includes(query.instance) ? null : query.instance,
+        },
         { label: 'Transaction', value: marks.get(index)?.name ?? null },
         { label: 'Error', value: error },
       ],
+      detail: () => queryDetail(data, index, plans),
       ...(group === null ? {} : { within: `g${group + 1}` }),
     };
   });
@@ -104,6 +133,7 @@ function statementRows({ statements, queries, groups }: DatabaseData, book: Stat
     const isLoop = members.some(({ group }) => group !== null && groups[group]?.kind === 'n+1');
     const key = sql === '' || isControl(sql) ? undefined : book.about(sql, system).shape;
     return {
+      id: `s${index + 1}`,
       label: `S${index + 1}`,
       text: label,
       times: members.length,
@@ -114,6 +144,11 @@ function statementRows({ statements, queries, groups }: DatabaseData, book: Stat
       get block(): Block {
         const lines = sqlLines(sqlTokens(sql, system)).map((line) => line.map(([, text]) => text).join(''));
         return { text: lines.join('\n'), language: 'sql' };
+      },
+      detail: () => {
+        const lines = sqlLines(sqlTokens(sql, system));
+        const text = lines.map((line) => line.map(([, part]) => part).join('')).join('\n');
+        return [{ title: 'SQL', block: { text, lines: lines.map((line) => ({ tokens: line })) } }];
       },
       get tokens() {
         return key === undefined ? undefined : sqlTokens(key.slice(0, COLOURED), system);
@@ -152,6 +187,7 @@ export function presentQueries(
   const { statements, queries, groups, excerpts = [], unkept, totals } = data;
   const asked = statements.map(({ sql }) => !isControl(sql));
   const marks = transactionMarks(data);
+  const plans = shownPlans(data, amendments.plan);
   const kept = queries.filter(({ statement }) => asked[statement]).length;
   const sections: Section[] = [
     {
@@ -160,14 +196,17 @@ export function presentQueries(
       columns: { text: 'Statement', place: 'Called from' },
       rows: groups.map((group, index) => groupRow(data, group, index)),
       card: 'largest',
+      inPage: false,
     },
     {
       id: 'queries',
       title: 'Queries',
       note: 'in the order they ran',
-      columns: { text: 'Statement', note: 'Result', place: 'Called from' },
-      rows: queryRows(data, marks, slowMs),
+      columns: { text: 'Statement', badges: 'Marks', note: 'Result', place: 'Called from' },
+      rows: queryRows(data, { slowMs, marks, plans }),
       card: 'largest',
+      bars: 'db',
+      facets: ['Marks'],
     },
     {
       id: 'unrun',
@@ -198,11 +237,13 @@ export function presentQueries(
       id: 'plans',
       title: 'Query plans',
       columns: { label: 'Query', note: 'What stands out' },
-      rows: [...shownPlans(data, amendments.plan)].map(planRow),
+      rows: [...plans].map(planRow),
+      inPage: false,
     },
     {
       id: 'source',
       title: 'Source',
+      inPage: false,
       rows: excerpts.map(({ place, excerpt }) => ({
         label: place,
         block: { text: excerptText(excerpt, Number(/\d+$/.exec(place))), language: 'ts' },

@@ -1,4 +1,5 @@
 /** Transactions as they ran: the queries of each, where it begins, where and how it ends. */
+import { addTo } from '../../profiler/group-by.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { DatabaseData, DatabaseQuery } from './data.ts';
 
@@ -8,17 +9,8 @@ const { count, durationText } = numberHelpers;
 export interface TransactionMark {
   /** `T1`, in the order of their begin. */
   name: string;
-  /** 1 or 2: transactions that overlap are drawn side by side. */
-  lane: 1 | 2;
-  /** Place of the query in it. */
-  edge: 'begins' | 'ends' | 'inside';
   /** On its first query: `6 statements, open for 34.0 ms, committed`. */
   says: string | null;
-}
-
-interface Transaction {
-  members: number[];
-  lane: 1 | 2;
 }
 
 const ENDS = /^\s*(commit|rollback)(?!\s+to\b)/i;
@@ -33,7 +25,7 @@ function endMs({ startMs, durationMs }: DatabaseQuery): number {
   return startMs + (durationMs ?? 0);
 }
 
-function sayOf(data: DatabaseData, { members }: Transaction): string {
+function sayOf(data: DatabaseData, members: readonly number[]): string {
   const first = data.queries[members[0] ?? 0];
   const lastIndex = members.at(-1) ?? 0;
   const last = data.queries[lastIndex];
@@ -46,29 +38,14 @@ function sayOf(data: DatabaseData, { members }: Transaction): string {
 
 /** By index of a query. */
 export function transactionMarks(data: DatabaseData): Map<number, TransactionMark> {
-  const transactions = new Map<string, Transaction>();
+  const transactions = new Map<string, number[]>();
   data.queries.forEach(({ transaction, instance }, index) => {
-    if (transaction === null) return;
-    const key = `${instance}\n${transaction}`;
-    const known = transactions.get(key);
-    if (known === undefined) transactions.set(key, { members: [index], lane: 1 });
-    else known.members.push(index);
+    if (transaction !== null) addTo(transactions, `${instance}\n${transaction}`, index);
   });
   const marks = new Map<number, TransactionMark>();
-  let before = -1;
-  [...transactions.values()].forEach((transaction, at) => {
-    const { members } = transaction;
-    const [first = 0] = members;
-    const last = members.at(-1) ?? first;
-    const lane = first < before ? 2 : 1;
-    before = Math.max(before, last);
+  [...transactions.values()].forEach((members, at) => {
     for (const index of members)
-      marks.set(index, {
-        name: `T${at + 1}`,
-        lane,
-        edge: index === first ? 'begins' : index === last ? 'ends' : 'inside',
-        says: index === first ? sayOf(data, transaction) : null,
-      });
+      marks.set(index, { name: `T${at + 1}`, says: index === members[0] ? sayOf(data, members) : null });
   });
   return marks;
 }

@@ -1,0 +1,118 @@
+/** What a query shows when it is opened: its statement with its values, who it waited for, its line, its plan. */
+import type { BlockLine, Detail } from '../../profiler/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
+import { sqlLines } from '../shared/sql-lines.ts';
+import { joinTokens, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
+import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';
+import type { DatabaseData, DatabaseQuery, KeptExcerpt } from './data.ts';
+import type { ShownPlan } from './plans.ts';
+import { oneLine } from './statement-line.ts';
+
+const { count, durationText } = numberHelpers;
+/** Characters of a statement. */
+const STATEMENT_LENGTH = 12_000;
+/** Characters of a value in the line of a row. */
+const VALUE_LENGTH = 32;
+
+/** The statement in a line, with its values. */
+export function lineOf({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): SqlToken[] {
+  const { sql = '', system } = statements[statement] ?? {};
+  return joinTokens(valuesInPlace(oneLine(sql, system), bindings, { system, longest: VALUE_LENGTH }).tokens);
+}
+
+function statementDetail({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): Detail[] {
+  const { sql = '', system } = statements[statement] ?? {};
+  if (sql === '') return [];
+  const shown = sql.slice(0, STATEMENT_LENGTH);
+  const { tokens, isWhole } = valuesInPlace(sqlTokens(shown, system), bindings, { system });
+  const left = sql.length - shown.length;
+  const notes = [
+    left > 0 ? `${count(left, 'more character')} not shown.` : '',
+    isWhole && left === 0
+      ? ''
+      : 'This copy can’t be run as is: masked, truncated and binary values are placeholders.',
+  ].filter((note) => note !== '');
+  const lines = sqlLines(tokens);
+  return [
+    {
+      title: 'Statement',
+      ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
+      block: {
+        text: lines.map((line) => line.map(([, text]) => text).join('')).join('\n'),
+        language: 'sql',
+        lines: lines.map((line) => ({ tokens: line })),
+      },
+    },
+  ];
+}
+
+function valuesDetail({ bindings }: DatabaseQuery): Detail[] {
+  if (bindings.length === 0) return [];
+  const fields = bindings.map((binding) => {
+    const type = typeNameOf(binding);
+    const { name, value } = binding;
+    return { label: name, value: value as string, ...(type === 'null' ? {} : { note: type }) };
+  });
+  return [{ title: 'Bindings', fields }];
+}
+
+/** Requests that had what it waited for. */
+function waitDetail({ heldBy = [], lockedBy }: DatabaseQuery): Detail[] {
+  return [
+    ...heldBy.map(({ what, profile, connections }) => ({
+      note: 'When it asked for a connection, all were in use. This request held some of them:',
+      link: { label: `${what} (${profile}, ${count(connections, 'connection')})`, token: profile },
+    })),
+    ...(lockedBy === undefined
+      ? []
+      : [
+          {
+            note: `It may have waited ${durationText(lockedBy.waitedMs)} for a lock on rows of ${lockedBy.table}, held by:`,
+            link: { label: `${lockedBy.what} (${lockedBy.profile})`, token: lockedBy.profile },
+          },
+        ]),
+  ];
+}
+
+function sourceDetail(excerpts: readonly KeptExcerpt[], caller: string | null): Detail[] {
+  const found = excerpts.find(({ place }) => place === caller)?.excerpt;
+  if (found === undefined) return [];
+  const line = Number(/\d+$/.exec(caller ?? ''));
+  const lines = sourceHelpers
+    .excerptLines(found, { line, column: null })
+    .map((one): BlockLine => ({ ...one, mark: one.mark === undefined ? undefined : 'loop' }));
+  return [{ title: 'Source', block: { text: excerptText(found, line), language: 'ts', lines } }];
+}
+
+/** Its own plan, else that of the same statement. */
+function planDetail(
+  { queries }: DatabaseData,
+  index: number,
+  plans: ReadonlyMap<number, ShownPlan>,
+): Detail[] {
+  const own = plans.get(index);
+  if (own !== undefined) return [{ link: { label: 'Query plan', row: own.id } }];
+  const statement = queries[index]?.statement;
+  const same = [...plans].find(
+    ([at, { tree }]) => tree !== undefined && queries[at]?.statement === statement,
+  );
+  if (same === undefined) return [];
+  return [{ link: { label: `Query plan of the same statement: query ${same[0] + 1}`, row: same[1].id } }];
+}
+
+export function queryDetail(
+  data: DatabaseData,
+  index: number,
+  plans: ReadonlyMap<number, ShownPlan>,
+): Detail[] {
+  const query = data.queries[index];
+  if (query === undefined) return [];
+  return [
+    ...statementDetail(data, query),
+    ...valuesDetail(query),
+    ...waitDetail(query),
+    ...sourceDetail(data.excerpts ?? [], query.caller),
+    ...planDetail(data, index, plans),
+  ];
+}
