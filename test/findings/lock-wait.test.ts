@@ -94,7 +94,7 @@ describe('finding lock-wait', () => {
     expect(of('slow-statement')).to.deep.equal([]);
     const $ = load(await ask.page(`/_profiler/${profile.token}?panel=database`));
     const link = $(`a[href$="/_profiler/${shipped.token}"]`).first();
-    expect(link.closest('p').text()).to.contain(' for a lock on rows of orders, held by ');
+    expect(link.closest('.section').text()).to.contain(' for a lock on rows of orders, held by:');
   });
 
   it('accuses nobody of a statement about another row, or that is slow by itself', async () => {

@@ -60,16 +60,22 @@ function valuesDetail({ bindings }: DatabaseQuery): Detail[] {
 /** Requests that had what it waited for. */
 function waitDetail({ heldBy = [], lockedBy }: DatabaseQuery): Detail[] {
   return [
-    ...heldBy.map(({ what, profile, connections }) => ({
+    ...heldBy.map(({ what, profile, connections, place }) => ({
       note: 'When it asked for a connection, all were in use. This request held some of them:',
-      link: { label: `${what} (${profile}, ${count(connections, 'connection')})`, token: profile },
+      link: {
+        label: `${what} (${[profile, count(connections, 'connection'), ...(place === null ? [] : [place])].join(', ')})`,
+        token: profile,
+      },
     })),
     ...(lockedBy === undefined
       ? []
       : [
           {
             note: `It may have waited ${durationText(lockedBy.waitedMs)} for a lock on rows of ${lockedBy.table}, held by:`,
-            link: { label: `${lockedBy.what} (${lockedBy.profile})`, token: lockedBy.profile },
+            link: {
+              label: `${lockedBy.what} (${[lockedBy.profile, ...(lockedBy.place === null ? [] : [lockedBy.place])].join(', ')})`,
+              token: lockedBy.profile,
+            },
           },
         ]),
   ];
