@@ -420,9 +420,7 @@ const sequentialAwaits: FindingRule<Given> = {
       const from = labelOf(database, first);
       const to = labelOf(database, reads.at(-1) ?? first);
       const sentence = `${count(reads.length, 'read')}, from ${from} to ${to}, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(longest)}`;
-      return [
-        { severity: 'info', sentence, anchor: rowOf(chain[0] ?? 0), costMs, place: first.caller },
-      ];
+      return [{ severity: 'info', sentence, anchor: rowOf(chain[0] ?? 0), costMs, place: first.caller }];
     });
   },
 };

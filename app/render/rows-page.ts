@@ -22,6 +22,11 @@ export function firstRows<T>(rows: readonly T[], { all, open = '' }: Query): rea
   return all === '1' || open !== '' ? rows : rows.slice(0, FIRST_ROWS);
 }
 
+/** The first rows and the one that the address opens: to open one of thousands must not show all of them. */
+function firstAndOpen<T>(rows: readonly T[], { all }: Query, isOpen: (row: T) => boolean): readonly T[] {
+  return all === '1' ? rows : rows.filter((row, index) => index < FIRST_ROWS || isOpen(row));
+}
+
 /** The text of a page's field "find". */
 export function findOf({ find = '' }: Query): string {
   return find.slice(0, LONGEST_FIND);
@@ -216,7 +221,7 @@ function foldRows(section: Section, rows: readonly Row[], { query, summaries }: 
     const isOpenRow = ({ id }: Row): boolean => open !== undefined && id === open;
     if (key === undefined || all.length === 1) return [{ row, members: [], more: 0, isOpen: isOpenRow(row) }];
     if (all[0] !== row) return [];
-    const members = firstRows(all, query);
+    const members = firstAndOpen(all, query, isOpenRow);
     const summary = summaries.get(key);
     const isOpen = all.some(isOpenRow) || (summary !== undefined && isOpenRow(summary));
     return [{ row: summary ?? sumOf(section, all), members, more: all.length - members.length, isOpen }];
@@ -247,7 +252,7 @@ function sectionOf(section: Section, reading: Reading): PageSection {
         : foldRows(section, matching, reading);
   return {
     ...section,
-    items: firstRows(items, query),
+    items: firstAndOpen(items, query, ({ isOpen }) => isOpen),
     found: items.length,
     total: rows.length,
     matching: matching.length,

@@ -315,7 +315,9 @@ describe('the page of the database panel', () => {
     expect(noteOf({ instance: 'reports' })).to.match(/Knex\s*reports/);
     expect(noteOf({})).to.not.include('Knex');
     const driver = { system: 'postgresql' as const, instance: 'postgresql', connection: 'postgresql2' };
-    expect(noteOf(driver)).to.match(/Connection\s*postgresql2/).and.not.include('Knex');
+    expect(noteOf(driver))
+      .to.match(/Connection\s*postgresql2/)
+      .and.not.include('Knex');
   });
 
   it('finds by value, error and place', () => {
