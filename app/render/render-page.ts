@@ -11,7 +11,7 @@
  *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
  * - They are laid out to be read: line breaks and what indents them do not reach the page (app/render/template-lines.ts).
  * - No inline style, script or handler. A panel's own view, `views/panels/<name>.ejs`, gets { data, model, presented, profile,
- *   panel, query }: what it recorded, what its `draw` and `present` returned. Its empty state and failures are shown around it
+ *   panel, query }: what it recorded, what `view.model` and `rows` returned. Its empty state and failures are shown around it
  *   (partials/panel-body).
  *
  * Helpers in `h` (app/view-helpers/index.ts):
