@@ -1,4 +1,5 @@
 /** Creates the parts that record requests and read them back: tokens -> recorder -> store -> profiles. */
+import type { IncomingMessage } from 'node:http';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { ContextTracker } from '../profiler/context.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
@@ -11,10 +12,11 @@ import { createProcessEnd, type End, type EndedProcess } from '../profiler/proce
 import { createProfiles, type Profiles } from '../profiler/profiles.ts';
 import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
-import { createRecordingLimit, type RecordingLimit } from '../profiler/recording-limit.ts';
+import { createRecordingLimit, type SummaryReason } from '../profiler/recording-limit.ts';
 import type { Redactor } from '../profiler/redact.ts';
 import type { SharedPart, StoredProfile } from '../profiler/storage.ts';
 import type { Store } from '../profiler/store.ts';
+import { createRouteInFull, type RouteInFull } from '../profiler/route-in-full.ts';
 import { createTokens } from '../profiler/tokens.ts';
 import { urls } from '../urls.ts';
 import { processProfilers } from './process-profilers.ts';
@@ -42,6 +44,9 @@ export interface CoreOptions {
   warn: (sentence: string) => void;
 }
 
+/** What is known of a request when it opens. */
+export type RequestHead = Partial<Pick<IncomingMessage, 'method' | 'url' | 'headers'>>;
+
 export interface Core {
   tracker: ContextTracker;
   recorder: Recorder;
@@ -51,7 +56,8 @@ export interface Core {
   /** The process of this application that failed last; null if none did. */
   lastEnd(): Promise<EndedProcess | null>;
   /** Why only a summary of a request is recorded; null: it is recorded in full. */
-  summaryReason: RecordingLimit['summaryReason'];
+  summaryReason(request: RequestHead, isAsked?: boolean): SummaryReason | null;
+  routeInFull: RouteInFull;
   /** Says whether recording is paused. */
   sayIfPaused(): Promise<void>;
   /** Stores what is open and queued, within `timeoutMs`. */
@@ -64,6 +70,7 @@ export function createCore(options: CoreOptions): Core {
   const tracker = new ContextTracker();
   const tokens = createTokens(store.setting.bind(store), options.process);
   const recording = createRecording(store);
+  const routeInFull = createRouteInFull(store);
   const limit = createRecordingLimit({
     fullPerSecond: settings.fullPerSecond === 'unlimited' ? Infinity : settings.fullPerSecond,
     isTested: () => processProfilers().isTested,
@@ -153,11 +160,12 @@ export function createCore(options: CoreOptions): Core {
       const text = await store.setting(LAST_END);
       return text === null ? null : (JSON.parse(text) as EndedProcess);
     },
-    summaryReason(headers, isAsked) {
+    routeInFull,
+    summaryReason({ method = '', url = '', headers = {} }, isAsked = false) {
       // Not before the first request: to create a profiler has no effect.
       processEnd.begin();
       recording.check();
-      return limit.summaryReason(headers, isAsked);
+      return limit.summaryReason(headers, isAsked || routeInFull.matches(method, url));
     },
     async sayIfPaused() {
       await recording.refresh();

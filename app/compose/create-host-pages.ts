@@ -83,6 +83,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
   const pages = createLazyPages({
     profiles,
     recording,
+    routeInFull: core.routeInFull,
     forms: createFormSigner({ sharedKey: () => sharedKeyOf(store) }),
     live,
     cpu: parts.cpu,

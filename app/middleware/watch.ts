@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
 import type { Recorder } from '../profiler/recorder.ts';
-import type { RecordingLimit } from '../profiler/recording-limit.ts';
+import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { plainPropertyOf } from '../profiler/session-of.ts';
 import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { leaveBody, tapBody } from './body-tap.ts';
@@ -25,7 +25,7 @@ export interface WatchOptions {
   /** Bytes of a body stored as preview. */
   previewBytes: number;
   /** Why only a summary of a request is recorded; default: all are recorded in full. */
-  summaryReason?: RecordingLimit['summaryReason'];
+  summaryReason?: (req: IncomingMessage, isAsked: boolean) => SummaryReason | null;
   /** Called when headers are sent; absent: no response is changed. */
   exposeToken?: ExposeToken | undefined;
   /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
@@ -130,9 +130,9 @@ export function createWatch(options: WatchOptions): Watch {
   });
 
   /** The toolbar's frequent requests are kept apart from the pages that somebody opened. */
-  function openContext({ headers }: IncomingMessage, own: boolean, isSampled: boolean): Context {
-    if (own) return isOfToolbar(headers) ? recorder.openInternal() : recorder.open('profiler');
-    const reason = summaryReason(headers, isSampled);
+  function openContext(req: IncomingMessage, own: boolean, isSampled: boolean): Context {
+    if (own) return isOfToolbar(req.headers) ? recorder.openInternal() : recorder.open('profiler');
+    const reason = summaryReason(req, isSampled);
     return reason === null ? recorder.open('request') : recorder.openSummary(reason);
   }
 

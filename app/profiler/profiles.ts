@@ -38,6 +38,8 @@ export interface FoundProfile {
 export interface FoundProfiles extends FindResult {
   /** A sentence if the list is incomplete, for example because the store failed; else null. */
   notice: string | null;
+  /** The store failed: only requests that run in this process are known. */
+  isAway: boolean;
 }
 
 export interface Profiles {
@@ -122,20 +124,22 @@ export function createProfiles(options: {
     const open = isStoredOnly ? [] : runningRows(query);
     let stored: FindResult = { rows: [], total: 0, totalIsExact: true };
     let notice: string | null = null;
+    let isAway = false;
     try {
       const isByFinding = query.hasFinding !== undefined || query.mark !== undefined;
       const isLabelled = !isByFinding || (await labels.labelMatches(query));
       stored = await store.find(query, (record, wanted) => findText(record, wanted, searched));
       if (!((await labels.label(stored.rows)) && isLabelled)) notice = NOT_LABELLED;
     } catch (error) {
+      isAway = true;
       notice = `${unavailable(error).message} Only requests that run in this process are shown.`;
     }
     const known = new Set(stored.rows.map(({ token }) => token));
     const running = open.filter(({ token }) => !known.has(token));
     const total = stored.total + running.length;
-    if (running.length === 0 || query.offset > 0) return { ...stored, total, notice };
+    if (running.length === 0 || query.offset > 0) return { ...stored, total, notice, isAway };
     const rows = [...running, ...stored.rows].sort(orderOf(query)).slice(0, query.limit);
-    return { ...stored, rows, total, notice };
+    return { ...stored, rows, total, notice, isAway };
   }
 
   /** Cached, because every panel of a profile shows them and earlier requests don't change. */

@@ -119,8 +119,8 @@ export interface CountsAndHistogram {
   counts: readonly (number | null)[];
   /** null if it took too long or was not asked for. */
   histogram: {
-    /** `errors`: responses with 5xx, and requests that threw without a 4xx response. */
-    parts: { count: number; errors: number }[];
+    /** `errors`: responses with 5xx, and requests that threw without a 4xx response. `full`: recorded in full. */
+    parts: { count: number; errors: number; full: number }[];
     /** All requests since this moment are counted; later than `from` if there are too many. */
     since: number;
   } | null;

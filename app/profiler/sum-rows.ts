@@ -195,11 +195,12 @@ export async function histogramOf(
   const width = Math.max(1, Math.ceil((until - from) / parts));
   const matches = matcherOf({ ...query, until });
   const taken = await newestOf(rows, MOST_IN_HISTOGRAM, matches);
-  const drawn = Array.from({ length: parts }, () => ({ count: 0, errors: 0 }));
-  for (const { startedAt, status, error } of taken) {
+  const drawn = Array.from({ length: parts }, () => ({ count: 0, errors: 0, full: 0 }));
+  for (const { startedAt, status, error, summary } of taken) {
     const part = drawn[Math.floor((startedAt - from) / width)];
     if (part === undefined) continue;
     part.count++;
+    if (summary === null) part.full++;
     const refused = status !== null && status >= 400 && status < 500;
     if ((status ?? 0) >= 500 || (error !== null && !refused)) part.errors++;
   }

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { createMigrationReader } from '../../app/service/database/migration-state.ts';
 import { appendMigrations, migrationRules, migrationsPanel } from '../../app/service/migrations-panel.ts';
-import type { Panel } from '../../app/profiler/panel.ts';
 import { type Asked, withFindingsDatabase } from './findings-app.ts';
 import type { TestConnection } from './postgres.ts';
 
@@ -26,7 +25,7 @@ export function withMigrations(): (state: { files: string[]; executed: string[] 
       app.get('/', (_req, res) => void res.send('fine'));
     },
     {
-      panels: [migrationsPanel as Panel],
+      panels: [migrationsPanel],
       findings: migrationRules,
       onRequest: [
         (context) => {

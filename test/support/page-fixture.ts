@@ -21,6 +21,7 @@ import { createFormSigner } from '../../app/profiler/form-signature.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createProfiles, type Profiles } from '../../app/profiler/profiles.ts';
 import { createRecording } from '../../app/profiler/recording.ts';
+import { createRouteInFull } from '../../app/profiler/route-in-full.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { readHealth } from '../../app/profiler/health.ts';
@@ -147,6 +148,7 @@ export function createPageFixture(
   const services: PageServices = {
     profiles,
     recording: createRecording(store),
+    routeInFull: createRouteInFull(store),
     forms: createFormSigner({}),
     live: createLive({ find: (query) => profiles.find(query) }),
     panels,

@@ -1,5 +1,6 @@
-/** State changes: pin, unpin, clear, cpu, pause, resume. */
+/** State changes: pin, unpin, clear, cpu, in-full, pause, resume. */
 import { createError } from '../../errors.ts';
+import { pathsOf } from '../../profiler/route-in-full.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { formToken, requireFormProfile } from './require-profile.ts';
 import { createRespond, HTML } from './respond.ts';
@@ -8,8 +9,8 @@ import { createUnknownTokenError } from './unknown-token.ts';
 
 export function createActionsController(
   services: PageServices,
-): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'pause' | 'resume', PageAction> {
-  const { profiles, forms, recording, cpu, renderPage, foot } = services;
+): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'inFull' | 'pause' | 'resume', PageAction> {
+  const { profiles, forms, recording, routeInFull, cpu, renderPage, foot } = services;
   const respond = createRespond(services);
   const action = createSignedAction(services);
 
@@ -26,6 +27,15 @@ export function createActionsController(
     cpu.arm(profile);
   }
 
+  /** The next requests of the route of a recorded one. */
+  async function recordRoute(form: URLSearchParams): Promise<undefined> {
+    const { profile } = await requireFormProfile(services, form);
+    const { method, route } = profile;
+    if (profile.kind !== 'request' || route === null || pathsOf(route) === null)
+      throw createError('BAD_REQUEST', ['The form names no request of a route.']);
+    await routeInFull.start({ method, route });
+  }
+
   return {
     pin: action((form) => setPin(form, true)),
     unpin: action((form) => setPin(form, false)),
@@ -39,6 +49,7 @@ export function createActionsController(
       return undefined;
     }),
     cpu: action(armCpu),
+    inFull: action(recordRoute),
     pause: action(async () => {
       await recording.pause();
       return undefined;

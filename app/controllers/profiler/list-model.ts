@@ -210,6 +210,7 @@ export function createListModel(options: ListModelOptions) {
     csrf,
     filtered: Object.keys(values).some((name) => !isPresentation(name)),
     notice: found.notice,
+    isAway: found.isAway,
     foot,
   };
 }

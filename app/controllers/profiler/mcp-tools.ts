@@ -215,8 +215,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
       'sort',
       'order',
     ]);
-    const { rows, notice } = await profiles.find(readFilters(params).query);
-    if (rows.length === 0 && notice !== null) throw createError('STORAGE_UNAVAILABLE', [notice]);
+    const { rows, notice, isAway } = await profiles.find(readFilters(params).query);
+    if (rows.length === 0 && isAway) throw createError('STORAGE_UNAVAILABLE', [notice ?? '']);
     return rows;
   }
 

@@ -10,6 +10,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { Recording } from '../../profiler/recording.ts';
+import type { RouteInFull } from '../../profiler/route-in-full.ts';
 import type { Assets } from './assets.ts';
 import type { Live } from './live.ts';
 
@@ -22,6 +23,7 @@ export interface ShownSource {
 export interface PageServices {
   profiles: Profiles;
   recording: Recording;
+  routeInFull: RouteInFull;
   /** Signs forms that change state. */
   forms: FormSigner;
   live: Live;

@@ -12,6 +12,7 @@ import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
+import { readSummary } from './summary-shown.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
@@ -40,15 +41,17 @@ export function createProfileController(
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
       const around = readTraceAround(services, profile);
-      const [children, routePercentiles, redirects, csrf, beside, { caller }, called] = await Promise.all([
-        childrenOf(services, profile),
-        profiles.routePercentiles(profile),
-        findRedirects(profiles, profile),
-        forms.sign(),
-        panel.name === OVERVIEW ? readBeside(services, { profile, amendments }) : undefined,
-        around,
-        panel.view?.showsCalled ? around.then((trace) => readCalled(services, profile, trace)) : undefined,
-      ]);
+      const [children, routePercentiles, redirects, csrf, beside, { caller }, called, summary] =
+        await Promise.all([
+          childrenOf(services, profile),
+          profiles.routePercentiles(profile),
+          findRedirects(profiles, profile),
+          forms.sign(),
+          panel.name === OVERVIEW ? readBeside(services, { profile, amendments }) : undefined,
+          around,
+          panel.view?.showsCalled ? around.then((trace) => readCalled(services, profile, trace)) : undefined,
+          panel.name === OVERVIEW ? readSummary(services, profile) : null,
+        ]);
       const model = createProfileModel({
         profile,
         amendments,
@@ -66,6 +69,7 @@ export function createProfileController(
         caller,
         called,
         cpuForm: cpuFormOf(profile, cpu),
+        summary,
       });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },

@@ -3,6 +3,7 @@ import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { BesideProfile, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { SummaryShown } from './summary-shown.ts';
 import type { CpuForm } from './cpu-form.ts';
 import type { Redirects } from './redirects.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
@@ -104,6 +105,8 @@ export function createProfileModel(options: {
   called: PanelPage['called'];
   /** Shown above the panel `cpu`; null: nothing can be sampled. */
   cpuForm: CpuForm | null;
+  /** Shown below the overview of a summary. */
+  summary: SummaryShown | null;
 }) {
   const { beside, called, mayReplay, panels, query, routePercentiles, rules, ...shown } = options;
   const { profile, amendments, panel } = shown;

@@ -53,13 +53,15 @@ export function createHistogram(
   const most = Math.max(1, ...counted.parts.map(({ count }) => count));
   const heightOf = (count: number): number =>
     count === 0 ? 0 : Math.max(LOWEST, Math.round((count / most) * HEIGHT));
-  const sum = (of: 'count' | 'errors'): number => counted.parts.reduce((total, part) => total + part[of], 0);
+  const sum = (of: 'count' | 'errors' | 'full'): number =>
+    counted.parts.reduce((total, part) => total + part[of], 0);
   return {
     /** Size in the drawing's own units. */
     width: parts * BAR_WIDTH,
     height: HEIGHT,
-    /** SVG paths of all requests and of the failed ones. */
+    /** SVG paths of all requests, of those recorded in full if not all were, and of the failed ones. */
     all: svgPath(counted.parts.map(({ count }) => heightOf(count))),
+    inFull: sum('full') === sum('count') ? '' : svgPath(counted.parts.map(({ full }) => heightOf(full))),
     failed: svgPath(counted.parts.map(({ errors }) => heightOf(errors))),
     /** Moments for the scale below the drawing, evenly spaced. */
     moments: Array.from(
@@ -67,6 +69,7 @@ export function createHistogram(
       (_, i) => from + Math.round(((until - from) * i) / (MOMENTS - 1)),
     ),
     count: sum('count'),
+    full: sum('full'),
     errors: sum('errors'),
     /** The largest bar, and the milliseconds that each bar covers. */
     most,

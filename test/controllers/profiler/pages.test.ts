@@ -312,6 +312,7 @@ describe('pages of the profiler', () => {
             total: 0,
             totalIsExact: true,
             notice: 'The stored profiles can’t be read now.',
+            isAway: true,
           }),
       };
       const services = { ...fixture.services, profiles: failing };

@@ -38,10 +38,10 @@ describe('the request histogram', () => {
   it('draws bars on one scale, the smallest still visible, failed ones over them', () => {
     const asked = { query: queryOf(''), from: 0, until: 4000, parts: 4 };
     const parts = [
-      { count: 0, errors: 0 },
-      { count: 1, errors: 1 },
-      { count: 400, errors: 0 },
-      { count: 200, errors: 0 },
+      { count: 0, errors: 0, full: 0 },
+      { count: 1, errors: 1, full: 1 },
+      { count: 400, errors: 0, full: 400 },
+      { count: 200, errors: 0, full: 200 },
     ];
     const histogram = createHistogram(asked, { parts, since: 0 });
     expect(histogram?.all).to.equal('M10 40v-3h9v3zM20 40v-40h9v40zM30 40v-20h9v20z');
@@ -49,5 +49,11 @@ describe('the request histogram', () => {
     expect(histogram).to.include({ count: 601, errors: 1, most: 400, stepMs: 1000, since: null });
     expect(createHistogram(asked, { parts, since: 2000 })?.since).to.equal(2000);
     expect(createHistogram(asked, null)).to.equal(null);
+    expect(histogram?.inFull).to.equal('');
+    const some = parts.map(({ count, ...part }) => ({ ...part, count, full: count / 2 }));
+    expect(createHistogram(asked, { parts: some, since: 0 })).to.include({
+      inFull: 'M10 40v-3h9v3zM20 40v-20h9v20zM30 40v-10h9v10z',
+      full: 300.5,
+    });
   });
 });
