@@ -82,6 +82,12 @@ function sitesOf(stack: string): Site[] {
   }));
 }
 
+/** Frames behind those of a layer are of code that called `next()`, which has nothing to do with the work of the layer. */
+function ofOneLayer(sites: readonly Site[]): readonly Site[] {
+  const at = sites.findIndex((site) => site.getFunctionName?.() === 'hindsightLayer');
+  return at === -1 ? sites : sites.slice(0, at);
+}
+
 function isIn(file: string, libraries: readonly string[]): boolean {
   const path = file.replaceAll('\\', '/');
   // `pg-pool` sends the statements of `pg`.
@@ -313,7 +319,9 @@ export function createCallerFinder(
   const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn } = {}) => {
     try {
       let library: string | null = null;
-      for (const { kind, file, place } of framesOf(stack === undefined ? takeSites() : sitesOf(stack))) {
+      for (const { kind, file, place } of framesOf(
+        stack === undefined ? ofOneLayer(takeSites()) : sitesOf(stack),
+      )) {
         if (kind === 'own') return place;
         if (!isIn(file, [skip].flat())) library ??= place;
       }
@@ -331,7 +339,7 @@ export function createCallerFinder(
 
   const path: FindCaller['path'] = ({ stack }) => {
     try {
-      const lines = ownPlaces(stack === undefined ? takeSites() : sitesOf(stack));
+      const lines = ownPlaces(stack === undefined ? ofOneLayer(takeSites()) : sitesOf(stack));
       return lines.filter((line, index) => line !== lines[index - 1]);
     } catch {
       return [];

@@ -97,7 +97,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
     get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),
     get('_profiler', `/${TOKEN}`, profile),
-    get('_profiler_no_token', '/(?<token>[0-9A-Za-z]{5,7})', controllers.noToken),
+    get('_profiler_no_token', '/(?<token>[0-9A-Fa-f]{5,7})', controllers.noToken),
     { name: '_profiler_mcp', method: 'POST', path: new RegExp(`^${urls.mcp()}$`), action: controllers.mcp },
     post('pin', controllers.pin),
     post('unpin', controllers.unpin),

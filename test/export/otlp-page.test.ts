@@ -93,7 +93,9 @@ describe('a profile in OTLP/JSON', () => {
     const { response, token } = await otlpOf('/orders/7');
     expect(response.status).to.equal(200);
     expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
-    expect(response.headers.get('content-disposition')).to.equal(`attachment; filename="${token}.otlp.json"`);
+    expect(response.headers.get('content-disposition')).to.equal(
+      `attachment; filename="GET-orders-7-${token}.otlp.json"`,
+    );
   });
 
   it('names the service as the settings do', async () => {

@@ -93,7 +93,9 @@ describe('a profile as HAR', () => {
   it('is a JSON file for download that is not cached', () => {
     expect(response.status).to.equal(200);
     expect(response.headers.get('content-type')).to.equal('application/json; charset=utf-8');
-    expect(response.headers.get('content-disposition')).to.match(/^attachment; filename="[0-9a-f]{6}\.har"$/);
+    expect(response.headers.get('content-disposition')).to.match(
+      /^attachment; filename="POST-orders-[0-9a-f]{6}\.har"$/,
+    );
     expect(response.headers.get('cache-control')).to.equal('no-cache, private');
   });
 

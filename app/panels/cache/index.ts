@@ -22,6 +22,7 @@ function groupSection({ groups }: CacheData): Section {
   return {
     id: 'groups',
     title: 'Repeated reads',
+    inPage: false,
     note: 'one round trip to Redis for each',
     columns: { label: 'Command', text: 'Key', badges: 'Kind', place: 'Called from' },
     card: 'largest',

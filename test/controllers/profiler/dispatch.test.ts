@@ -97,8 +97,6 @@ describe('addresses of the profiler', () => {
 
   for (const path of [
     '/_profiler/zz!!',
-    '/_profiler/ABCDEF',
-    '/_profiler/abcdef0',
     '/_profiler/abcdef/nothing',
     '/_profiler/abcdef%2f',
     '/_profiler/-/nothing',
@@ -111,6 +109,13 @@ describe('addresses of the profiler', () => {
       expect((lastError().cause as Error).message).to.match(/^No routes found for "/);
     });
   }
+
+  it('read a token in capitals, and name one with a character too many', async () => {
+    const { status, headers } = await ask(server, 'GET', '/_profiler/ABCDEF?panel=logs');
+    expect([status, headers.location]).to.deep.equal([302, '/_profiler/abcdef?panel=logs']);
+    expect((await ask(server, 'GET', '/_profiler/abcdef0')).status).to.equal(404);
+    expect(lastError().message).to.equal('Token "abcdef0" not found.');
+  });
 
   it('name the referer where nothing was found', async () => {
     await ask(server, 'GET', '/_profiler/nothing', {
