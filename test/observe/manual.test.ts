@@ -6,6 +6,7 @@ import hindsight, { createProfiler, type Panel } from '../../app/index.ts';
 import { showPanel } from '../../app/testing.ts';
 import { useRecordingLimit } from '../support/recording-limit.ts';
 import type { SpansData } from '../../app/panels/spans/index.ts';
+import { until } from '../support/waiting.ts';
 
 declare module '../../app/profiler/facts.ts' {
   interface Facts {
@@ -158,7 +159,8 @@ describe('what an application records by itself', () => {
       profiler.attach(app);
       const page = await request(app).get(`/_profiler/${rows[0]?.token}`).redirects(1).expect(200);
       expect(page.text).to.include('Recorded as a summary').and.not.include('x-debug-profile');
-      expect(profiler.counters()).to.deep.include({ tokens: 2, stored: 2 });
+      await until(() => profiler.counters().stored === 2, 'both are stored');
+      expect(profiler.counters()).to.include({ tokens: 2 });
       await profiler.close();
     });
   });

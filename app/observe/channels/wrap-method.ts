@@ -39,7 +39,8 @@ function replace(
 ): (() => void) | null {
   const own = Object.getOwnPropertyDescriptor(target, name);
   const original: unknown = Reflect.get(target, name);
-  const place = { configurable: true, enumerable: own?.enumerable ?? false };
+  const described = own ?? Object.getOwnPropertyDescriptor(ownerOf(target, name) ?? {}, name);
+  const place = { configurable: true, enumerable: described?.enumerable ?? false };
   try {
     // An accessor that hands over a function of an ES module is called; anything else is defined.
     if (onRead !== undefined)
@@ -123,7 +124,7 @@ export function allOf(...undo: readonly ((() => void) | null)[]): (() => void) |
 }
 
 /** The object of a prototype chain that has the method itself. */
-export function ownerOf(start: unknown, name: string): object | null {
+export function ownerOf(start: unknown, name: PropertyKey): object | null {
   let holder = start ?? null;
   while (holder !== null && !Object.hasOwn(holder, name))
     holder = Object.getPrototypeOf(holder) as object | null;
