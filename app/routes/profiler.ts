@@ -103,7 +103,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     post('unpin', controllers.unpin),
     post('clear', controllers.clear),
     post('cpu', controllers.cpu),
-    post('in-full', controllers.inFull),
+    post('full', controllers.inFull),
     post('pause', controllers.pause),
     post('resume', controllers.resume),
     post('replay', controllers.replay),

@@ -271,7 +271,9 @@ describe('profiles', () => {
       const { counts } = await profiles.countsAndHistogram({ counts: [{ ...everything, mark: 'bad' }] });
       expect(counts).to.deep.equal([2]);
       const { routes, notice } = await profiles.summarize({ from: 0, until: Date.now() + 1 });
-      expect(routes.flatMap(({ marks }) => marks)).to.deep.equal([{ mark: 'bad', count: 2 }]);
+      expect(routes.flatMap(({ marks }) => marks)).to.deep.equal([
+        { mark: 'bad', count: 2, severity: 'bad' },
+      ]);
       expect(notice).to.equal(null);
     });
 

@@ -1,4 +1,4 @@
-/** State changes: pin, unpin, clear, cpu, in-full, pause, resume. */
+/** State changes: pin, unpin, clear, cpu, full, pause, resume. */
 import { createError } from '../../errors.ts';
 import { pathsOf } from '../../profiler/route-in-full.ts';
 import type { PageAction, PageServices } from './page-services.ts';

@@ -59,7 +59,17 @@ function arePages(reads: readonly Query[], book: StatementBook): boolean {
   });
 }
 
-/** `endMs`: when the response finished. What ran later may be a timer that the request started, whose runs repeat nothing. */
+/** Milliseconds between two runs of a loop after the response; a timer that the request started waits longer, and repeats nothing. */
+const LONGEST_PAUSE = 5;
+
+function hasPauses(runs: readonly Query[]): boolean {
+  return runs.some(({ startMs }, index) => {
+    const before = runs[index - 1];
+    return before !== undefined && startMs - before.startMs - (before.durationMs ?? 0) > LONGEST_PAUSE;
+  });
+}
+
+/** `endMs`: when the response finished. */
 export function groupQueries(
   queries: readonly Query[],
   book: StatementBook,
@@ -67,12 +77,13 @@ export function groupQueries(
 ): QueryGroup[] {
   const byShape = new Map<string, number[]>();
   queries.forEach(({ sql, system, caller, startMs }, index) => {
-    if (sql === '' || isControl(sql) || (endMs !== null && startMs > endMs)) return;
-    addTo(byShape, repeatKey(caller, book.about(sql, system).shape), index);
+    if (sql === '' || isControl(sql)) return;
+    const late = endMs !== null && startMs > endMs ? '\nlate' : '';
+    addTo(byShape, repeatKey(caller, book.about(sql, system).shape) + late, index);
   });
   const groups: QueryGroup[] = [];
-  for (const members of byShape.values()) {
-    if (members.length < 2) continue;
+  for (const [key, members] of byShape) {
+    if (members.length < 2 || (key.endsWith('\nlate') && hasPauses(pick(queries, members)))) continue;
     const same = new Set(
       members.map((index) => JSON.stringify([queries[index]?.sql, queries[index]?.bindings])),
     );

@@ -63,7 +63,7 @@ describe('actions of the profiler', () => {
     });
 
     it('by any method but POST', async () => {
-      for (const action of ['pin', 'unpin', 'clear', 'cpu', 'in-full', 'pause', 'resume'])
+      for (const action of ['pin', 'unpin', 'clear', 'cpu', 'full', 'pause', 'resume'])
         for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
           const response = await fetch(`${server.address}/_profiler/-/${action}`, { method });
           expect([response.status, response.headers.get('allow')], action).to.deep.equal([405, 'POST']);

@@ -167,7 +167,7 @@ describe('pages of the profiler', () => {
 
     it('is a page of its own too where it is no token, and found in capitals', async () => {
       const { token } = await fixture.record({ url: '/newest' });
-      for (const name of ['f896b', 'zzzzzz', 'f896b2a']) {
+      for (const name of ['f896b', 'f896b2a']) {
         const response = await get(`/_profiler/${name}`);
         expect(response.status, name).to.equal(404);
         expect(load(await response.text())('h1').text()).to.equal(`No profile with token ${name}`);
