@@ -233,7 +233,7 @@ export const workAfterResponse: FindingRule<Needs<'request', 'database' | 'http_
   needs: ['request'],
   labels: ['after the response'],
   why: 'Queries or outgoing calls in the async context of this request started, or ended, more than 5 ms after the response finished or the client left.',
-  fix: "Await the work before the response if its result matters; otherwise hand it to a queue, and catch its errors. Stop timers and listeners when the client leaves (`res.on('close', …)`). If a queue of your own ran work of other requests here, give it `profiler.bind(work)`.",
+  fix: "Await the work if its result matters, else hand it to a queue. Stop timers when the client leaves (`res.on('close', …)`). If your own queue ran other requests' work here, pass it `profiler.bind(work)`.",
   find({ database, http_client }, { durationMs, outcome }) {
     if (durationMs === null || (outcome !== 'finished' && outcome !== 'aborted')) return [];
     const isLeft = outcome === 'aborted';
