@@ -45,7 +45,7 @@ describe('work of Hindsight itself', () => {
     const $ = load(await ask.page(urls.profile(profile.token, 'overview')));
     const first = $('#time tbody tr').first();
     expect(first.text()).to.contain('GET /boom').and.contain('threw');
-    expect($('#time').text()).to.match(/Outside of its time, in no total: (.*, )?Hindsight’s error page \d/);
+    expect($('#time').text()).to.match(/Not part of its time: (.*, )?Hindsight’s error page \d/);
     const timeline = load(await ask.page(urls.profile(profile.token, 'timeline')));
     expect(timeline('#wf').text()).to.contain('threw').and.contain('not counted');
   });

@@ -73,7 +73,7 @@ export function outsideTexts({ spans }: Pick<TimelineData, 'spans'>): string[] {
 /** Remark of the section that lists the shares. */
 export function outsideNote(data: Pick<TimelineData, 'spans'>): { note?: string } {
   const texts = outsideTexts(data);
-  return texts.length === 0 ? {} : { note: `outside of its time, in no total: ${texts.join(', ')}` };
+  return texts.length === 0 ? {} : { note: `not part of its time: ${texts.join(', ')}` };
 }
 
 /** The row of another panel that proves a span; middleware is shown by the routing panel. */
