@@ -26,7 +26,7 @@ describe('the page of a summary', () => {
 
   const post = () =>
     request(app)
-      .post('/_profiler/-/in-full')
+      .post('/_profiler/-/full')
       .set({ host: 'localhost', origin: 'http://localhost' })
       .type('form');
 
@@ -51,20 +51,20 @@ describe('the page of a summary', () => {
     expect(listed(`#r-${summary}`)).to.have.length(1);
     const list = await page('/_profiler/');
     expect(list('#histogram').text()).to.match(/\d requests: \d in full \(dark\), 1 summary\./);
-    expect((await page(`/_profiler/${full}?panel=overview`))('form[action$="/in-full"]')).to.have.length(0);
+    expect((await page(`/_profiler/${full}?panel=overview`))('form[action$="/full"]')).to.have.length(0);
   });
 
   it('has a form that records its route in full for a minute, up to the limit once more', async () => {
     const { summary } = await exhaust();
     const address = `/_profiler/${summary}?panel=overview`;
-    const form = (await page(address))('form[action$="/in-full"]');
+    const form = (await page(address))('form[action$="/full"]');
     const fields = Object.fromEntries(
       form
         .find('input')
         .get()
         .map(({ attribs }): [string, string] => [attribs.name ?? '', attribs.value ?? '']),
     );
-    await request(app).get('/_profiler/-/in-full').expect(405);
+    await request(app).get('/_profiler/-/full').expect(405);
     await post()
       .send({ ...fields, csrf: 'x' })
       .expect(403);
