@@ -1,4 +1,4 @@
-/** Waits for a connection of a pool: how long, who held its connections meanwhile, and that none was to be had. */
+/** Waits for a connection of a pool: how long, who held the connections, and whether the request never got one. */
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { QueryRecorder, QueryStart, Waiting } from './queries.ts';
 

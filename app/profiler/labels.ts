@@ -3,6 +3,7 @@
  * about to see or filter, and for the newest of this process while it has little to do and somebody has read lately.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Finding } from './finding.ts';
 import { labelsOf } from './profile-index.ts';
 import { isUnlabelled } from './query-rows.ts';
@@ -37,10 +38,6 @@ const IDLE_SHARE = 0.5;
 /** Milliseconds after somebody has read. */
 const READER_MS = 600_000;
 
-function pause(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}
-
 export function createLabels({
   store,
   findingsOf,
@@ -71,7 +68,7 @@ export function createLabels({
       const now = performance.now();
       if (now > until) return false;
       if (now - turn > TURN_MS) {
-        await pause();
+        await nextTurn();
         turn = performance.now();
       }
       await labelOne(row);

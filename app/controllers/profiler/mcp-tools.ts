@@ -300,7 +300,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         'The newest request that threw or got a 5xx: the error with its causes, the line of code with its source, ' +
         'and what the request did before. Usually all that is needed to mend it.',
       properties: some(FILTERS),
-      run: (call) => newest(call, { has: 'error' }, 'No request that matches threw or got a 5xx.'),
+      run: (call) => newest(call, { has: 'error' }, 'No matching request threw an error or got a 5xx.'),
     },
     {
       name: 'explain_slow',
@@ -313,7 +313,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         newest(
           { ...call, args: { since: '24h', ...call.args } },
           { sort: 'time', order: 'desc' },
-          'No request that matches was recorded in that time.',
+          'No matching request was recorded in that time.',
         ),
     },
     {
@@ -331,7 +331,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
               )?.token
             : given;
         if (missed === undefined)
-          return `No request that matches got a 404 or 405 because no route matched. ${await lookedAt(call.args)}`;
+          return `No matching request got a 404 or 405 for lack of a route. ${await lookedAt(call.args)}`;
         return cutMarkdown(
           await panelsMarkdown(await read(missed), ['routing']),
           longestOf(call.args),

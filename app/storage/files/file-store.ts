@@ -2,6 +2,7 @@
  * Keeps records in files of one folder that all processes of an application share, or in memory by the same code. Each process writes
  * segments of its own (segment-writer.ts), reads those of all (segment-index.ts), and one at a time deletes old ones (delete-old.ts).
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createError, isHindsightError, messageOf } from '../../errors.ts';
 import { firstOf, matcherOf, orderOf } from '../../profiler/query-rows.ts';
 import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/storage.ts';
@@ -60,10 +61,6 @@ function unavailable(error: unknown): Error {
   return isHindsightError(error)
     ? error
     : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 export function createFileStore(options: FileStoreOptions): Store {
@@ -188,7 +185,7 @@ export function createFileStore(options: FileStoreOptions): Store {
         Object.assign(found, { [one.token]: place });
       }
       if (performance.now() - turn < TURN_MS) continue;
-      await pause();
+      await nextTurn();
       turn = performance.now();
     }
     const oldest = candidates[count - 1]?.row.startedAt ?? null;
@@ -288,7 +285,7 @@ export function createFileStore(options: FileStoreOptions): Store {
         from += ROWS_AT_ONCE;
         if (batch.length === 0) return;
         yield batch;
-        await pause();
+        await nextTurn();
       }
     },
     async label(token, labels) {

@@ -2,6 +2,7 @@
  * What lies in the folder, by token: rows in memory, texts on the disk. Until somebody reads, it has only the newest records of this process.
  * The first list or search reads the rows of all segments; from then on only what other processes have added is read.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { compareNewest } from '../../profiler/query-rows.ts';
 import type { Row } from '../../profiler/store.ts';
 import type { Disk } from './disk.ts';
@@ -92,10 +93,6 @@ export const PIN = 'pin-';
 
 export function isAlive({ changedAt, closed }: Segment): boolean {
   return !closed && Date.now() - changedAt < ALIVE_MS;
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 export function createSegmentIndex(options: {
@@ -213,7 +210,7 @@ export function createSegmentIndex(options: {
       if (entry === null) sayDamaged();
       else apply(segment, entry);
       if (performance.now() - turn < TURN_MS) continue;
-      await pause();
+      await nextTurn();
       turn = performance.now();
     }
   }
