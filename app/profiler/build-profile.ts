@@ -2,6 +2,7 @@
  * Context -> document: each panel collects its data once, everything is masked, empty values are left out. Nothing is concluded here
  * (conclude.ts). A panel that throws fails alone, and `build` never throws: if it fails, only the line of the request remains.
  */
+import { round } from './span.ts';
 import { type Context, createSlot } from './context.ts';
 import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
@@ -138,7 +139,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       requestId: request?.requestId ?? '',
       trace: traceOf(context) ?? undefined,
       startedAt: context.startedAt,
-      durationMs: context.durationMs === null ? null : Math.round(context.durationMs * 1000) / 1000,
+      durationMs: context.durationMs === null ? null : round(context.durationMs),
       outcome: outcomeOf(context),
       endedProcess: context.endedProcess ?? undefined,
       summary: context.summary,

@@ -2,6 +2,7 @@
  * Facts of a request as its record has them: plain, masked, with times rounded to microseconds. Panels read them when somebody
  * looks at the request.
  */
+import { round } from './span.ts';
 import type { BeyondFacts, Counted, Stretch } from './beyond-limit.ts';
 import type { Context } from './context.ts';
 import type { FactName, Facts } from './facts.ts';
@@ -29,17 +30,13 @@ interface RecordedBeyond {
 
 const NONE: readonly never[] = [];
 
-function rounded(value: number): number {
-  return Math.round(value * 1000) / 1000;
-}
-
 /** A copy whose own times are rounded: members whose names end with `Ms`. */
 function withRoundedTimes(fact: unknown): unknown {
   if (typeof fact !== 'object' || fact === null || Array.isArray(fact)) return fact;
   return Object.fromEntries(
     Object.entries(fact).map(([name, value]) => [
       name,
-      typeof value === 'number' && name.endsWith('Ms') ? rounded(value) : (value as unknown),
+      typeof value === 'number' && name.endsWith('Ms') ? round(value) : (value as unknown),
     ]),
   );
 }
@@ -49,11 +46,11 @@ function recordBeyond({ count, byKey, stretches }: BeyondFacts): RecordedBeyond 
     count,
     byKey: [...byKey].map(([key, counted]) => [
       key,
-      { ...counted, durationMs: rounded(counted.durationMs), slowestMs: rounded(counted.slowestMs) },
+      { ...counted, durationMs: round(counted.durationMs), slowestMs: round(counted.slowestMs) },
     ]),
     stretches: stretches.map(({ startMs, durationMs }) => ({
-      startMs: rounded(startMs),
-      durationMs: rounded(durationMs),
+      startMs: round(startMs),
+      durationMs: round(durationMs),
     })),
   };
 }

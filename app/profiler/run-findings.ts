@@ -2,6 +2,7 @@
  * Runs the rules over one profile: what broke the response first, then what broke unseen, then the rest by
  * severity and time; limited, and the others counted. Never throws.
  */
+import { round } from './span.ts';
 import type { Finding, Severity } from './finding.ts';
 import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
 import type { ProfileHead } from './profile.ts';
@@ -50,7 +51,7 @@ function findingOf(
   const [label = ''] = rule.labels;
   const [panel = ''] = rule.needs;
   const finding: Finding = { label, panel, ...draft, rule: rule.name };
-  if (costMs !== undefined) finding.costMs = Math.round(costMs * 1000) / 1000;
+  if (costMs !== undefined) finding.costMs = round(costMs);
   const route = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route;
   const known = place ?? (OF_WORK.has(finding.panel) ? route?.source : null);
   if (typeof known === 'string' && known !== '') finding.place = known;

@@ -94,3 +94,8 @@ export function workSpan(
 export function lasting(startMs: number, durationMs: number | null, endMs: number): number {
   return durationMs ?? Math.max(0, endMs - startMs);
 }
+
+/** Milliseconds to the microsecond: pages round once, when they show it. */
+export function round(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

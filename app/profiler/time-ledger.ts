@@ -6,7 +6,7 @@
  * request that blocks the event loop; the innermost of the work that is awaited. If nothing runs, the gap has an owner by what is known
  * of it: the body arrives, the response is sent, code of a layer ran, or nobody knows (`idle`).
  */
-import { endOf, SPAN_KINDS, type SpanDraft, type SpanKind } from './span.ts';
+import { endOf, SPAN_KINDS, type SpanDraft, type SpanKind, round } from './span.ts';
 
 interface Interval {
   startMs: number;
@@ -71,10 +71,6 @@ export const BUSY = 'unaccounted: the event loop was busy';
 const SHORTEST_OVERLAP = 0.05;
 /** Whatever runs meanwhile is inside of it. */
 const OWN_CODE: readonly SpanKind[] = ['app', 'middleware'];
-
-function round(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
-}
 
 /** Code outside of any layer is the application's. */
 function kindOfLayer(layer: SpanDraft | null): SpanKind {

@@ -1,8 +1,9 @@
 /** The panel of Redis: which commands ran, how long each took, and which reads were misses. */
+import { round } from '../../profiler/span.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Section } from '../../profiler/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
-import { coveredMs, round, totalMs } from '../shared/rows.ts';
+import { coveredMs, totalMs } from '../shared/rows.ts';
 import { keptNote, unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { CacheData, CacheTotals } from './data.ts';
 import { groupCommands } from './groups.ts';

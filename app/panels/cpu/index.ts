@@ -1,8 +1,8 @@
 /** The CPU panel: which functions ran during the request, by V8's sampler. Only for requests that were asked for. */
+import { round } from '../../profiler/span.ts';
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { isSampled } from '../../profiler/cpu-tree.ts';
-import { round } from '../shared/rows.ts';
 import { drawCpu } from './draw.ts';
 import { presentCpu } from './present.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';

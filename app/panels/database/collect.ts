@@ -2,13 +2,14 @@
  * Facts `query` -> stored data: each statement's text once, bindings named after their columns, so that the recorder masks a password by
  * its column, and source around the lines that loop, are slow or fail.
  */
+import { round } from '../../profiler/span.ts';
 import type { Counted } from '../../profiler/beyond-limit.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { isLoop, groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
-import { coveredMs, round, roundOrNull, pick } from '../shared/rows.ts';
+import { coveredMs, roundOrNull, pick } from '../shared/rows.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';

@@ -1,10 +1,11 @@
 /** The panel of outgoing calls: who was called, how long each part took, and the profile of the called service. */
+import { round } from '../../profiler/span.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { pairHeaders } from '../../profiler/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { round, roundOrNull } from '../shared/rows.ts';
+import { roundOrNull } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';

@@ -3,6 +3,7 @@
  * which the recorder masks by name. Values of cookies are not recorded, and multipart bodies
  * only as parsed: both contain secrets under names that no rule knows, and raw text would show what the rows hide.
  */
+import { round } from '../../profiler/span.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
@@ -17,7 +18,6 @@ import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
 import { createAuthorsWriter, layerName, type NamedAuthors } from '../shared/header-authors.ts';
 import { authorsOf, layersOf } from '../shared/kept-panels.ts';
-import { round } from '../shared/rows.ts';
 
 const MOST_PAIRS = 500;
 

@@ -1,8 +1,8 @@
 /** The panel of the process: CPU, event loop, garbage collection and memory while the request ran. */
+import { round } from '../../profiler/span.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { undefinedIfEmpty } from '../../profiler/plain.ts';
-import { round } from '../shared/rows.ts';
 import type { BlockedTime, KeptRuntime, OwnTime, RuntimeData } from './data.ts';
 import { drawRuntime } from './draw.ts';
 import { presentRuntime } from './present.ts';

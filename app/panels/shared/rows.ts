@@ -1,10 +1,6 @@
 /** Rows and times that several panels need. */
+import { round } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-
-/** To the microsecond: pages round once, when they show it. */
-export function round(ms: number): number {
-  return Math.round(ms * 1000) / 1000;
-}
 
 export function roundOrNull(ms: number | null): number | null {
   return ms === null ? null : round(ms);

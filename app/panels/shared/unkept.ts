@@ -1,8 +1,8 @@
 /** What a panel stores of its facts past the recording limit: how many, how long, when. Included in the panel's totals. */
+import { round } from '../../profiler/span.ts';
 import type { BeyondFacts, Counted, Stretch } from '../../profiler/beyond-limit.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { SpanDraft, SpanKind } from '../../profiler/span.ts';
-import { round } from './rows.ts';
 
 export interface Unkept extends Omit<Counted, 'slowestMs'> {
   /** When at least one of them ran. */

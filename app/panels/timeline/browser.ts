@@ -2,13 +2,13 @@
  * Browser timings, drawn with the server's work on one scale. The difference between the two clocks is unknown, so they are joined at the
  * first byte. Its time on the way is unknown, too, so the server's part may have been earlier than drawn, by at most the rest of the wait.
  */
+import { round } from '../../profiler/span.ts';
 import type { SpanKind } from '../../profiler/span.ts';
 import type { TimelineData } from '../shared/timeline-data.ts';
 import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { round } from '../shared/rows.ts';
 import { type Tick, ticksOf } from '../shared/ticks.ts';
 import { isRecord } from '../../profiler/json.ts';
 

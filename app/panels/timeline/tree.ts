@@ -1,8 +1,8 @@
 /** Spans of the ledger in reading order: children follow their parent, in the order of their start. */
+import { round } from '../../profiler/span.ts';
 import type { SpanDraft } from '../../profiler/span.ts';
 import { layerAt, OUTSIDE, type TimeLedger } from '../../profiler/time-ledger.ts';
 import type { Span } from '../shared/timeline-data.ts';
-import { round } from '../shared/rows.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 export interface TreeOptions {

@@ -2,9 +2,8 @@
 import type { Facts } from '../../profiler/facts.ts';
 import type { FactReader } from '../../profiler/recorded-facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { lasting, shorten, type SpanDraft } from '../../profiler/span.ts';
+import { lasting, shorten, type SpanDraft, round } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { round } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
 import { presentViews } from './present.ts';

@@ -1,7 +1,7 @@
+import { round } from '../../profiler/span.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Detail, Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { round } from '../shared/rows.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
