@@ -1,0 +1,72 @@
+/** JSON that was perhaps recorded only in part: its values, and the leaves of a value with their paths. */
+import { isRecord, type Json } from '../../profiler/json.ts';
+
+export interface Leaf {
+  /** `lines.0.quantity` */
+  path: string;
+  /** The last name on its path; of an item in a list, that of the list. */
+  name: string;
+  value: string | number | boolean | null;
+}
+
+/** Characters that are tried as the end of a text that was cut. */
+const MOST_ENDS = 40;
+
+/** What closes the brackets that are open in a text; null inside of a string. */
+function closing(text: string): string | null {
+  const open: string[] = [];
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (inString) {
+      if (character === '\\') at++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{') open.push('}');
+    else if (character === '[') open.push(']');
+    else if (character === '}' || character === ']') open.pop();
+  }
+  return inString ? null : open.reverse().join('');
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A JSON text, or the whole values at its beginning if it was cut; undefined if it is no JSON. */
+export function parseBeginning(text: string): { value: Json; isWhole: boolean } | undefined {
+  const whole = parse(text);
+  if (whole !== undefined) return { value: whole, isWhole: true };
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  let end = text.length;
+  for (let tries = 0; tries < MOST_ENDS && end > 0; tries++) {
+    end = text.lastIndexOf(',', end - 1);
+    if (end === -1) return undefined;
+    const close = closing(text.slice(0, end));
+    const value = close === null ? undefined : parse(text.slice(0, end) + close);
+    if (value !== undefined) return { value, isWhole: false };
+  }
+  return undefined;
+}
+
+/** The first leaves of a value, in order. */
+export function leavesOf(value: Json, most = 500): Leaf[] {
+  const leaves: Leaf[] = [];
+  const walk = (part: Json, path: string, name: string, depth: number): void => {
+    if (leaves.length >= most || depth > 12) return;
+    if (Array.isArray(part))
+      part.forEach((item, at) => {
+        walk(item, path === '' ? String(at) : `${path}.${at}`, name, depth + 1);
+      });
+    else if (isRecord(part))
+      for (const [key, item] of Object.entries(part))
+        walk(item, path === '' ? key : `${path}.${key}`, key, depth + 1);
+    else leaves.push({ path, name, value: part });
+  };
+  walk(value, '', '', 0);
+  return leaves;
+}

@@ -1,0 +1,112 @@
+import { expect } from 'chai';
+import {
+  changeOf,
+  type ComparedRecord,
+  type ComparedValue,
+  compareValues,
+} from '../../../app/panels/shared/compare-values.ts';
+import { leavesOf, parseBeginning } from '../../../app/panels/shared/json-leaves.ts';
+import type { Json } from '../../../app/profiler/json.ts';
+
+const bindings = (values: Record<string, Json>) =>
+  Object.entries(values).map(([name, value]) => ({ name, value }));
+
+function record(given: {
+  params?: Record<string, Json>;
+  body?: Json;
+  bound?: readonly Record<string, Json>[];
+  sent?: Json;
+}): ComparedRecord {
+  const { params = {}, body, bound = [], sent } = given;
+  return {
+    request: {
+      query: undefined,
+      routeParams: bindings(params),
+      body: { bytes: 1, contentType: 'application/json', fields: null, parsed: body, files: [], text: null, truncated: false }, // prettier-ignore
+      response: { contentType: 'application/json', text: sent === undefined ? null : JSON.stringify(sent) },
+    },
+    database: {
+      queries: bound.map((values, at) => ({
+        statement: 0, bindings: bindings(values), startMs: at, durationMs: 1, rows: 1, connection: null, transaction: null, waitMs: 0,
+        error: null, caller: `src/cart.ts:${at + 1}`, instance: 'pg', group: null,
+      })), // prettier-ignore
+    },
+  };
+}
+
+const told = (values: readonly ComparedValue[]) =>
+  values
+    .filter(({ change }) => change !== null)
+    .map(({ name, change, isDerived }) => [name, change, isDerived]);
+
+describe('the same field in three places', () => {
+  it('finds a value that changed on the way, with both places', () => {
+    const [value] = compareValues(
+      record({
+        params: { id: '88231' },
+        body: { productId: 417, quantity: '1,200' },
+        bound: [{ id: 417 }, { cart_id: 88231, product_id: 417, quantity: 1 }],
+        sent: { cartId: '88231', lines: [{ productId: 417, quantity: 1 }] },
+      }),
+    ).filter(({ change }) => change !== null);
+    expect(value).to.deep.include({
+      name: 'quantity',
+      change: 'value',
+      isDerived: true,
+      places: ['src/cart.ts:2'],
+    });
+    expect(value?.received).to.include({ field: 'body quantity', value: '1,200', isText: false });
+    expect(value?.bound).to.have.length(1);
+    expect(value?.bound[0]).to.include({ field: 'quantity', value: 1, query: 1, change: 'value' });
+    expect(value?.sent[0]).to.include({ field: 'lines.0.quantity', value: 1, change: 'value' });
+  });
+
+  it('finds a number that became text, but not text of a path that became a number', () => {
+    expect(told(compareValues(record({ body: { price: 5 }, sent: { price: '5' } })))).to.deep.equal([['price', 'type', true]]); // prettier-ignore
+    expect(told(compareValues(record({ params: { cartId: '7' }, bound: [{ cart_id: 7 }] })))).to.deep.equal(
+      [],
+    );
+  });
+
+  it('knows lost zeros, lost digits, the truth of "false", and days moved by a time zone', () => {
+    expect(changeOf('007', 7, true)).to.equal('value');
+    expect(changeOf('12345678901234567890', Number('12345678901234567890'), true)).to.equal('value');
+    expect(changeOf('false', true, true)).to.equal('value');
+    expect(changeOf('2024-03-01', '2024-02-29T23:00:00.000Z', true)).to.equal('value');
+    expect(changeOf('2024-03-01', '2024-03-01T00:00:00.000Z', true)).to.equal(null);
+    expect(changeOf('1.50', 1.5, true)).to.equal(null);
+    expect(changeOf('Ada@Example.com ', 'ada@example.com', true)).to.equal('case');
+    expect(changeOf('boots', '%boots%', true)).to.equal(null);
+  });
+
+  it('is silent if an equal name may mean another thing', () => {
+    const silent = [
+      record({ params: { id: '5' }, bound: [{ id: 81 }], sent: { id: 551 } }),
+      record({ body: { price: 5 }, sent: [{ price: 7 }, { price: 9 }] }),
+      record({ body: { lines: [{ quantity: 1 }, { quantity: 2 }] }, bound: [{ quantity: 9 }] }),
+      record({ body: { password: '[masked 1, string]' }, bound: [{ password: '[masked 2, string]' }] }),
+      record({ body: { note: `a… (50 more characters)` }, bound: [{ note: 'b' }] }),
+    ];
+    for (const one of silent) expect(told(compareValues(one))).to.deep.equal([]);
+  });
+
+  it('compares masked values by their marks', () => {
+    const masked = (bound: string) =>
+      told(compareValues(record({ body: { iban: '[masked 1, string]' }, bound: [{ iban: bound }] })));
+    expect(masked('[masked 1, string]')).to.deep.equal([]);
+    expect(masked('[masked 2, string]')).to.deep.equal([['iban', 'value', false]]);
+    expect(masked('[masked 2, number]')).to.deep.equal([]);
+  });
+
+  it('reads whole values of JSON that was cut', () => {
+    const value: Json = { a: 1, list: [{ b: 'x,y' }, { b: 'z' }], c: 2 };
+    const text = JSON.stringify(value);
+    expect(parseBeginning(text)).to.deep.equal({ value, isWhole: true });
+    for (let end = 8; end < text.length; end++) {
+      const cut = parseBeginning(text.slice(0, end));
+      expect(cut?.isWhole).to.equal(false);
+      expect(leavesOf(cut?.value ?? null)[0]).to.deep.equal({ path: 'a', name: 'a', value: 1 });
+    }
+    expect(parseBeginning('<p>')).to.equal(undefined);
+  });
+});
