@@ -69,8 +69,15 @@ export interface Detail {
   block?: Block;
   /** How its time divides: the name of a part (a class of the style sheet), its label, and milliseconds. */
   parts?: readonly { name: string; label: string; ms: number }[];
-  /** A profile of this storage, or another address, which is checked already. */
-  link?: { label: string; token?: string; row?: string; href?: string };
+  /** A profile of this storage, a search in it, a row of the page, or another address, which is checked already. */
+  link?: {
+    label: string;
+    token?: string;
+    panel?: string;
+    search?: Record<string, string>;
+    row?: string;
+    href?: string;
+  };
 }
 
 export interface Row {

@@ -35,39 +35,33 @@ describe('the panel of the process', () => {
     ];
     const context = contextOf({ blocks, collections: [{ startMs: 50, durationMs: 2, kind: 'minor' }] });
     const profile = profileOf(context, [panel]);
-    const data = dataOf(panel, context)!;
-    const { rows, ticks, beside } = panel.view?.model?.(data, {
+    const { sections } = panel.rows!(dataOf(panel, context)!, {
       profile: { ...profile, token: '000000' },
-      query: {},
       amendments: {},
-    }) as {
-      rows: { id: string; what: string; other: string | null }[];
-      ticks: unknown[];
-      beside: { from: string; until: string };
-    };
-    expect(rows.map(({ id, what, other }) => [id, what, other])).to.deep.equal([
-      ['h1', 'event loop blocked by GET /reports/daily, in buildReport', 'abc123'],
-      ['gc1', 'garbage collection, minor', null],
-      ['h2', 'event loop blocked here, in buildReport', null],
-      ['h3', 'event loop blocked', null],
+    });
+    expect(
+      sections.slice(0, 2).flatMap(({ rows }) => rows.map(({ id, text, detail }) => [id, text, detail?.()])),
+    ).to.deep.equal([
+      [
+        'h1',
+        'event loop blocked by GET /reports/daily, in buildReport',
+        [{ title: 'Blocked by', link: { label: 'GET /reports/daily', token: 'abc123' } }],
+      ],
+      ['h2', 'event loop blocked here, in buildReport', undefined],
+      ['h3', 'event loop blocked', undefined],
+      ['gc1', 'minor', undefined],
     ]);
-    expect(ticks).to.have.length.within(2, 8);
-    expect(Date.parse(beside.until) - Date.parse(beside.from)).to.equal(2300);
   });
 
-  it('lists the longest of many, which a finding may lead to', () => {
-    const blocks = Array.from({ length: 200 }, (_, index) => ({
-      startMs: index,
-      durationMs: index === 170 ? 90 : 11,
-    }));
-    const context = contextOf({ blocks, collections: [] });
-    const { rows, left } = panel.view?.model?.(dataOf(panel, context)!, {
+  it('leads to the requests that ran meanwhile', () => {
+    const context = contextOf({ concurrent: 3 });
+    const presented = panel.rows!(dataOf(panel, context)!, {
       profile: profileOf(context, [panel]),
-      query: {},
       amendments: {},
-    }) as { rows: { id: string; startMs: number }[]; left: number };
-    expect(rows).to.have.length(60);
-    expect(rows.at(-1)).to.deep.include({ id: 'h171', startMs: 170 });
-    expect(left).to.equal(140);
+    });
+    expect(presented.lead?.join(' ')).to.include('2 other requests overlapped with it and share them.');
+    const row = presented.sections.at(-1)?.rows.find(({ label }) => label === 'Overlapping requests');
+    const { from, until } = row?.detail?.()[0]?.link?.search ?? {};
+    expect(Date.parse(until!) - Date.parse(from!)).to.equal(2300);
   });
 });

@@ -2,7 +2,7 @@
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type CallNode, callTree, isSampled } from '../../profiler/cpu-tree.ts';
-import { ownFunctions, selfByKind, whereOf } from './present.ts';
+import { ownFunctions, whereOf } from './present.ts';
 
 /** Narrower blocks are not drawn. */
 const LEAST_SHARE = 0.004;
@@ -28,7 +28,7 @@ function percent(share: number): string {
 }
 
 export function drawCpu(kept: KeptCpu) {
-  if (!isSampled(kept)) return { blocks: [], height: 0, left: 0, kinds: null, rowHeight: ROW };
+  if (!isSampled(kept)) return { blocks: [], height: 0, left: 0, rowHeight: ROW };
   const root = callTree(kept);
   const rows = new Map(ownFunctions(root).map(({ key }, index) => [key, `#f${index + 1}`]));
   const blocks: FlameBlock[] = [];
@@ -60,5 +60,5 @@ export function drawCpu(kept: KeptCpu) {
     at += child.totalUs;
   }
   const height = Math.max(0, ...blocks.map(({ y }) => y + ROW));
-  return { blocks, height, left, kinds: selfByKind(root), rowHeight: ROW };
+  return { blocks, height, left, rowHeight: ROW };
 }

@@ -86,7 +86,7 @@ function syncCalls(root: CallNode): SyncCall[] {
 }
 
 /** Own microseconds by whose code it is. */
-export function selfByKind(root: CallNode): Record<'own' | 'package' | 'node', number> {
+function selfByKind(root: CallNode): Record<'own' | 'package' | 'node', number> {
   const sums = { own: 0, package: 0, node: 0 };
   const walk = (node: CallNode): void => {
     sums[node.kind === 'profiler' ? 'node' : node.kind] += node.selfUs;
@@ -127,9 +127,8 @@ function treeRows(root: CallNode): { rows: Row[]; left: number } {
 
 /** What has to be said of how it was sampled. */
 function remarks(kept: CpuSamples): string[] {
-  const { asked, everyUs, samples, startingMs, otherMs, isOverLimit, nodesLeft, isThinned } = kept;
+  const { everyUs, samples, startingMs, otherMs, isOverLimit, nodesLeft, isThinned } = kept;
   return [
-    ASKED[asked],
     `${count(samples, 'sample')}, one each ${durationText(everyUs / 1000)}, of the main thread; a sampled request is slower than others. Starting V8’s sampler took ${durationText(startingMs)} before the request’s clock.`,
     otherMs >= HARDLY_MS
       ? `Code of other requests ran for ${durationText(otherMs)} meanwhile; it is left out.`
@@ -159,7 +158,13 @@ function presentUnsampled(kept: Exclude<KeptCpu, CpuSamples>): Presentation {
         title: 'Functions that ran there',
         rows: [
           { label: 'Function', text: what, place },
-          { label: 'Profile', text: profile },
+          {
+            label: 'Profile',
+            text: profile,
+            detail: () => [
+              { title: 'CPU profile', link: { label: `Open ${profile}`, token: profile, panel: 'cpu' } },
+            ],
+          },
         ],
       },
     ],
@@ -173,7 +178,7 @@ export function presentCpu(kept: KeptCpu): Presentation {
   const functions = ownFunctions(root);
   const tree = treeRows(root);
   return {
-    lead: remarks(kept),
+    lead: [ASKED[kept.asked]],
     figures: [
       {
         label: 'Code of this request ran',
@@ -238,6 +243,7 @@ export function presentCpu(kept: KeptCpu): Presentation {
         left: tree.left,
         rows: tree.rows,
       },
+      { id: 'sampling', title: 'How it was sampled', rows: remarks(kept).map((note) => ({ note })) },
     ],
   };
 }

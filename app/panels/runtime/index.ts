@@ -4,7 +4,6 @@ import type { Context } from '../../profiler/context.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { undefinedIfEmpty } from '../../profiler/plain.ts';
 import type { BlockedTime, KeptRuntime, OwnTime, RuntimeData } from './data.ts';
-import { drawRuntime } from './draw.ts';
 import { presentRuntime } from './present.ts';
 import { outsideSpans, processSpans } from './spans.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -89,5 +88,4 @@ export const runtimePanel: Panel<RuntimeData, KeptRuntime> = {
   collect,
   data: dataOf,
   rows: presentRuntime,
-  view: { model: drawRuntime },
 };

@@ -1,11 +1,30 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import type { Presentation } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { timeFigure } from '../shared/timeline-data.ts';
 import type { RuntimeData } from './data.ts';
 import { blockedLabel } from './spans.ts';
 
-const { bytesText, durationText } = numberHelpers;
+const { bytesText, count, durationText } = numberHelpers;
+
+/** A request that began so long before may still have run. */
+const BEFORE_MS = 2000;
+
+function overlapOf(concurrent: number): string {
+  const whole = 'For the whole process while this request ran, all threads.';
+  if (concurrent <= 1) return `${whole} No other request overlapped with it.`;
+  const verb = concurrent === 2 ? 'shares' : 'share';
+  return `${whole} ${count(concurrent - 1, 'other request')} overlapped with it and ${verb} them.`;
+}
+
+/** The list of requests that began while this one ran, or shortly before. */
+function beside({ startedAt }: Profile, durationMs: number): Record<string, string> {
+  return {
+    from: new Date(startedAt - BEFORE_MS).toISOString(),
+    until: new Date(startedAt + Math.ceil(durationMs)).toISOString(),
+  };
+}
 
 export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom, 'profile'>): Presentation {
   const {
@@ -20,7 +39,15 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
     totals,
   } = data;
   const cpuMs = cpuUserMs + cpuSystemMs;
+  const overlapping = {
+    title: 'Which',
+    link: {
+      label: `requests that started then, or in the ${durationText(BEFORE_MS)} before`,
+      search: beside(profile, durationMs),
+    },
+  };
   return {
+    lead: [overlapOf(concurrent)],
     card: { text: `${bytesText(memory.heapUsed)} heap` },
     figures: [
       { label: 'CPU of the process', value: cpuMs, unit: 'ms', compare: 'cost', measured: true },
@@ -34,8 +61,10 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
       {
         id: 'blocked',
         title: 'What blocked this request',
+        ...(blocks.length > 0 ? { note: 'sampled every 20 ms, so a block may be up to 20 ms longer' } : {}),
         columns: { text: 'What' },
         card: 'largest',
+        none: 'The event loop was never blocked for longer than 10 ms.',
         rows: blocks.map(({ startMs, durationMs: ms, cpuMs, by }, index) => ({
           id: `h${index + 1}`,
           text: blockedLabel({ by }, profile.token),
@@ -45,6 +74,9 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
             { label: 'Start', value: startMs, unit: 'at' },
             { label: 'CPU', value: cpuMs, unit: 'ms' },
           ],
+          ...(by === undefined || by.profile === profile.token
+            ? {}
+            : { detail: () => [{ title: 'Blocked by', link: { label: by.what, token: by.profile } }] }),
         })),
       },
       {
@@ -73,7 +105,11 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
           { label: 'Resident memory', text: bytesText(memory.rss) },
           { label: 'Heap', text: `${bytesText(memory.heapUsed)} of ${bytesText(memory.heapTotal)}` },
           { label: 'External', text: bytesText(memory.external), note: 'buffers and bound objects' },
-          { label: 'Overlapping requests', text: concurrent - 1 },
+          {
+            label: 'Overlapping requests',
+            text: concurrent - 1,
+            ...(concurrent <= 1 ? {} : { detail: () => [overlapping] }),
+          },
         ],
       },
     ],
