@@ -1,4 +1,5 @@
 /** Transactions, connections and locks of a database. */
+import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { callName } from './shared/calls.ts';
@@ -345,6 +346,56 @@ export const lockWait: FindingRule<Needs<'database'>> = {
   },
 };
 
+function isWrite(database: Database, query: Query): boolean {
+  return query.error === null && kindOf(sqlOf(database, query)) === 'write';
+}
+
+/** `stock` and `sold` */
+function columnsText(columns: readonly string[]): string {
+  return columns.slice(0, MOST_NAMED).join(' and ');
+}
+
+/** Of the writes that rest on a stale read: what is certain of their order. */
+function raceSentence(
+  { what, token }: Overlap,
+  { who, columns, of, isInsert, label, staleMs }: Race,
+): string {
+  const other = `${excerpt(what, LONGEST_NAME)} (${token})`;
+  const read = `it had read ${duration(staleMs)} before`;
+  if (isInsert)
+    return who === 'both'
+      ? `${label} rests on a read of ${of} that ${other} made stale: both read before either inserted`
+      : `${label} rests on a read of ${of} that did not see ${who === 'over' ? `the row ${other} had inserted meanwhile` : 'this one'}: ${read}`;
+  const set = columnsText(columns);
+  if (who === 'over')
+    return `${label} wrote over ${set} that ${other} had written meanwhile: ${read}, so that change is lost`;
+  if (who === 'under')
+    return `${other} wrote over ${set} that ${label} had written: it had read before, so this change is lost`;
+  return `${label} and ${other} wrote ${set} of the same row at the same time, each from what it had read before: one change is lost`;
+}
+
+export const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
+  name: 'lost-update',
+  needs: ['database'],
+  labels: ['lost update', 'check then insert'],
+  why: 'Both requests read the row, or counted rows, before either wrote, and the values written were neither received nor made by the database. The order is that of the statements of both, with their transactions; a write that names the state it expects, or a read that locks, is left out.',
+  fix: 'Let the database compute the value (`set stock = stock - 1 where stock > 0`), lock the row while you read it (`select … for update`), or compare a version in the `where`. Against a second row, use a unique index.',
+  overlaps: ({ database, runtime }) =>
+    (runtime?.concurrent ?? 1) > 1 && database.queries.some((query) => isWrite(database, query)),
+  find(kept, head, { overlapping }) {
+    if (overlapping.length === 0) return [];
+    return overlapsOf({ head, kept: { ...kept } }, overlapping).flatMap((overlap) =>
+      overlap.shared.flatMap(({ race }): FindingDraft[] => {
+        if (race === null || race.panel !== 'database') return [];
+        const { anchor, place, isInsert } = race;
+        const label = isInsert ? 'check then insert' : 'lost update';
+        const sentence = raceSentence(overlap, race);
+        return [{ label, broke: 'unseen', severity: 'bad', sentence, anchor, place }];
+      }),
+    );
+  },
+};
+
 export const transactionRules: readonly FindingRule[] = [
   unendedTransaction,
   outsideTransaction,
@@ -352,4 +403,5 @@ export const transactionRules: readonly FindingRule[] = [
   connectionPerRequest,
   poolWait,
   lockWait,
+  lostUpdate,
 ];

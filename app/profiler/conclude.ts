@@ -35,6 +35,8 @@ export interface ConcludeFrom {
   shown?: readonly string[] | undefined;
   /** Earlier full requests of the route, the newest first; default: none. */
   earlier?: readonly EarlierRequest[] | undefined;
+  /** Full requests that ran at the same time, the newest first; default: none. */
+  overlapping?: readonly EarlierRequest[] | undefined;
 }
 
 export interface Conclude {
@@ -43,9 +45,9 @@ export interface Conclude {
   findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
   /** Whether rules look at it. */
   isExamined(document: Pick<ProfileDocument, 'kind' | 'summary'>): boolean;
-  /** Whether a rule compares this request with earlier ones of its route. */
-  needsEarlier(document: ProfileDocument): boolean;
-  /** A document of an earlier request, for rules that compare. */
+  /** Whether a rule compares this request with earlier ones of its route, or with those that ran at the same time. */
+  asks(document: ProfileDocument): { earlier: boolean; overlapping: boolean };
+  /** The document of another request, for rules that compare. */
   earlierRequest(document: ProfileDocument): EarlierRequest;
 }
 
@@ -240,7 +242,10 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
     return kind !== 'profiler' && kind !== 'error_page' && summary === null;
   }
 
-  function find(reading: Reading, earlier: readonly EarlierRequest[]): Findings {
+  function find(
+    reading: Reading,
+    { earlier = [], overlapping = [] }: Omit<ConcludeFrom, 'sharedOf'>,
+  ): Findings {
     const { profile } = reading;
     if (!isExamined(profile)) return NOTHING_FOUND;
     const { kept, shared } = reading.seen();
@@ -248,16 +253,18 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
       shared,
       usualMs: profile.usualMs ?? null,
       earlier,
+      overlapping,
       get time() {
         return reading.time;
       },
     });
   }
 
-  function conclude(document: ProfileDocument, { sharedOf, shown, earlier = [] }: ConcludeFrom): Profile {
+  function conclude(document: ProfileDocument, from: ConcludeFrom): Profile {
+    const { sharedOf, shown } = from;
     const reading = new Reading(document, panels, sharedOf);
     const { profile } = reading;
-    const { findings, left } = shown === undefined ? find(reading, earlier) : NOTHING_FOUND;
+    const { findings, left } = shown === undefined ? find(reading, from) : NOTHING_FOUND;
     profile.findings = findings;
     if (left > 0) profile.findingsLeft = left;
     const made: Record<string, PanelRecord> = {};
@@ -271,12 +278,17 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
 
   return Object.assign(conclude, {
     isExamined,
-    findings: (document: ProfileDocument, { sharedOf, earlier = [] }: ConcludeFrom) =>
-      find(new Reading(document, panels, sharedOf), earlier).findings,
-    needsEarlier(document: ProfileDocument) {
+    findings: (document: ProfileDocument, from: ConcludeFrom) =>
+      find(new Reading(document, panels, from.sharedOf), from).findings,
+    asks(document: ProfileDocument) {
       const reading = new Reading(document, panels, () => undefined);
       const { profile } = reading;
-      return profile.route !== null && isExamined(profile) && runner.compares(reading.seen().kept, profile);
+      if (!isExamined(profile)) return { earlier: false, overlapping: false };
+      const { kept } = reading.seen();
+      return {
+        earlier: profile.route !== null && runner.asks('compares', kept, profile),
+        overlapping: runner.asks('overlaps', kept, profile),
+      };
     },
     earlierRequest(document: ProfileDocument): EarlierRequest {
       return { head: headOf(document), kept: new Reading(document, panels, () => undefined).seen().kept };

@@ -3,7 +3,7 @@ import type { Finding, FixCode } from './finding.ts';
 import type { Profile, ProfileHead } from './profile.ts';
 import type { TimeLedger } from './time-ledger.ts';
 
-/** An earlier request of the same route: its head and the stored data of its panels. */
+/** Another request, such as an earlier one of the same route: its head and the stored data of its panels. */
 export interface EarlierRequest {
   head: ProfileHead;
   kept: Readonly<Record<string, unknown>>;
@@ -17,6 +17,8 @@ export interface RuleBeside {
   usualMs: number | null;
   /** Up to 20 requests of its route before this one that were recorded in full, the newest first; empty unless `compares` asked for them. */
   earlier: readonly EarlierRequest[];
+  /** Up to 20 requests recorded in full that ran at the same time, the newest first; empty unless `overlaps` asked for them. */
+  overlapping: readonly EarlierRequest[];
   /** Who owned each millisecond: take times from here. Made when a rule first asks for it, so ask late. */
   readonly time: TimeLedger;
 }
@@ -47,6 +49,8 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   find(kept: Kept, profile: ProfileHead, beside: RuleBeside): FindingDraft[];
   /** Whether it needs `earlier` for this request; they are read from the storage. Absent: never. */
   compares?(kept: Kept, profile: ProfileHead): boolean;
+  /** Whether it needs `overlapping` for this request; they are read from the storage. Absent: never. */
+  overlaps?(kept: Kept, profile: ProfileHead): boolean;
   /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */
   amend?(finding: Finding, profile: Profile, amendments: Readonly<Record<string, unknown>>): Finding;
   /** The fix as code; called when a page is read. null if the profile does not have enough for it. */

@@ -5,6 +5,7 @@
 import type { Context } from './context.ts';
 import type { FactName } from './facts.ts';
 import type { ExplainedFinding } from './finding.ts';
+import type { EarlierRequest } from './finding-rule.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { FactReader } from './recorded-facts.ts';
@@ -129,6 +130,8 @@ export interface BesideProfile {
   rulesChecked: number;
   /** Earlier requests to its route; null if there are too few. */
   usual: { percentiles: RoutePercentiles; /** The newest first. */ recent: readonly ProfileIndex[] } | null;
+  /** Requests that ran at the same time, the newest first. */
+  overlapping: readonly EarlierRequest[];
 }
 
 export interface PanelPage extends PresentFrom {

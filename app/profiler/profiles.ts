@@ -55,6 +55,8 @@ export interface Profiles {
   summarize(query: SummaryQuery): Promise<RouteSummaries & { notice: string | null }>;
   /** Durations of stored requests of the same route before this one; null if it has no route or the store failed. */
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
+  /** Requests recorded in full that ran at the same time, the newest first. Empty if the store failed. */
+  overlapping(profile: Pick<ProfileHead, 'token' | 'startedAt' | 'durationMs'>): Promise<EarlierRequest[]>;
   /** Whether a token without a profile belongs to a request that came while recording was paused. */
   isUnrecorded(token: string): boolean;
   /** Error page and other children, oldest first. */
@@ -67,8 +69,10 @@ export interface Profiles {
   stored(row: Row): void;
 }
 
-/** Earlier requests of a route that a rule may compare with. */
-const MOST_EARLIER = 20;
+/** Other requests that a rule may compare with. */
+const MOST_OTHERS = 20;
+/** Milliseconds that a request may have begun before another and still be looked for beside it. */
+const LONGEST_BESIDE = 60_000;
 /** Shared values of other processes that are cached. */
 const MOST_SHARED = 500;
 /** Profiles whose route percentiles are cached. */
@@ -159,11 +163,11 @@ export function createProfiles(options: {
     return recorder.sharedOf(id) !== undefined || known.has(id);
   }
 
-  /** Full requests of the same route before this one, the newest first; empty if the store fails. */
-  async function readEarlier({ route, method, startedAt }: ProfileDocument): Promise<EarlierRequest[]> {
+  /** Full requests that match, the newest first; empty if the store fails. */
+  async function readOthers(query: Partial<ProfileQuery>): Promise<EarlierRequest[]> {
     try {
-      const query = { route: route ?? '', method, until: startedAt, isFull: true, limit: MOST_EARLIER };
-      const { rows } = await store.find({ ...query, offset: 0, counted: false });
+      const page = { isFull: true, limit: MOST_OTHERS, offset: 0, counted: false as const };
+      const { rows } = await store.find({ ...query, ...page });
       const found = await Promise.all(rows.map(({ token }) => store.read(token)));
       return found.flatMap((one) =>
         one === null ? [] : recorder.conclude.earlierRequest(JSON.parse(one.text) as ProfileDocument),
@@ -173,14 +177,33 @@ export function createProfiles(options: {
     }
   }
 
+  const readEarlier = ({ route, method, startedAt: until }: ProfileDocument): Promise<EarlierRequest[]> =>
+    readOthers({ route: route ?? '', method, until });
+
+  const readOverlapping: Profiles['overlapping'] = ({ token, startedAt, durationMs }) =>
+    readOthers({
+      kinds: ['request', 'job', 'command'],
+      from: startedAt - LONGEST_BESIDE,
+      endsAfter: startedAt,
+      until: startedAt + (durationMs ?? LONGEST_BESIDE),
+      not: [{ token }],
+    });
+
   /** What concluding needs besides the document. */
   async function beside(document: ProfileDocument): Promise<ConcludeFrom & { isWhole: boolean }> {
     const missing = sharedIdsOf(document).filter((id) => !isKnown(id));
     // If the store fails, the panels that need the shared value say so.
     await Promise.all(missing.map(readShared)).catch(() => undefined);
-    const earlier = recorder.conclude.needsEarlier(document) ? await readEarlier(document) : [];
+    const asked = recorder.conclude.asks(document);
+    const { token, startedAt, durationMs = null } = document;
     const sharedOf = (id: string): SharedValue | undefined => recorder.sharedOf(id) ?? known.get(id);
-    return { sharedOf, earlier, isWhole: missing.every(isKnown) };
+    return {
+      sharedOf,
+      earlier: asked.earlier ? await readEarlier(document) : [],
+      overlapping: asked.overlapping ? await readOverlapping({ token, startedAt, durationMs }) : [],
+      // One that overlaps may end, and be stored, later.
+      isWhole: missing.every(isKnown) && !asked.overlapping,
+    };
   }
 
   const labels = createLabels({
@@ -293,6 +316,7 @@ export function createProfiles(options: {
         return null;
       }
     },
+    overlapping: readOverlapping,
     isUnrecorded,
     async children(token) {
       const query: ProfileQuery = {

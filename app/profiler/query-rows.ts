@@ -56,6 +56,7 @@ const FILTERS: Filters = {
   url: (row, part) => row.url.toLowerCase().includes(part.toLowerCase()),
   from: (row, from) => row.startedAt >= from,
   until: (row, until) => row.startedAt < until,
+  endsAfter: ({ startedAt, durationMs }, moment) => startedAt + (durationMs ?? Infinity) > moment,
   overMs: (row, overMs) => (row.durationMs ?? 0) > overMs,
   underMs: (row, underMs) => row.durationMs !== null && row.durationMs < underMs,
   minQueries: (row, least) => row.queries >= least,

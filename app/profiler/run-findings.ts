@@ -62,6 +62,7 @@ interface Finder {
   needs: readonly string[];
   find: (kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside) => readonly Finding[];
   compares?: FindingRule['compares'];
+  overlaps?: FindingRule['overlaps'];
 }
 
 /** By the first panel that they need: for most requests few panels have data. */
@@ -73,15 +74,16 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
       const found = rule.find(kept, head, beside);
       return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, kept));
     };
-    add({ needs: rule.needs, find, compares: rule.compares?.bind(rule) });
+    const { needs } = rule;
+    add({ needs, find, compares: rule.compares?.bind(rule), overlaps: rule.overlaps?.bind(rule) });
   }
   return groups;
 }
 
 export interface FindingRunner {
   find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Findings;
-  /** Whether a rule needs earlier requests of the route. */
-  compares(kept: SeenPanels['kept'], head: ProfileHead): boolean;
+  /** Whether a rule needs earlier requests of the route, or those that ran at the same time. */
+  asks(what: 'compares' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
 }
 
 export function createFindingRunner(rules: readonly FindingRule[]): FindingRunner {
@@ -119,10 +121,10 @@ export function createFindingRunner(rules: readonly FindingRule[]): FindingRunne
       all.sort(worstFirst);
       return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
     },
-    compares: (kept, head) =>
-      findersFor(kept).some(({ compares }) => {
+    asks: (what, kept, head) =>
+      findersFor(kept).some(({ [what]: isAsked }) => {
         try {
-          return compares?.(kept, head) ?? false;
+          return isAsked?.(kept, head) ?? false;
         } catch {
           return false;
         }

@@ -39,6 +39,8 @@ export interface ProfileQuery {
   from?: number;
   /** Exclusive. */
   until?: number;
+  /** Milliseconds since 1970: it ended later, or still runs. */
+  endsAfter?: number;
   overMs?: number;
   /** Took less than this; unfinished requests are left out. */
   underMs?: number;

@@ -131,6 +131,7 @@ describe('the overview panel', () => {
         percentiles: { count: 999, p50Ms: 212, p95Ms: 388, queries: [21, 21], blockedMs: [0, 3], responseBytes: [18_402, 20_000] }, // prettier-ignore
         recent,
       },
+      overlapping: [],
     });
     const usual = usualOf(profile, beside(Array.from({ length: 10 }, () => row({}))));
     const measures = usual?.measures.map(({ label, value, p50, p95, tone }) => [

@@ -61,9 +61,9 @@ describe('findings of a profile', () => {
     const kept = { request: {} };
     runner.find(kept, head, { ...NOTHING_BESIDE, usualMs: 7, earlier: [{ head, kept }] });
     expect(seen).to.deep.equal([7, 1]);
-    expect(runner.compares(kept, head)).to.equal(false);
-    expect(runner.compares({ request: { tag: 'a' } }, head)).to.equal(true);
-    expect(runner.compares({ logs: {} }, head)).to.equal(false);
+    expect(runner.asks('compares', kept, head)).to.equal(false);
+    expect(runner.asks('compares', { request: { tag: 'a' } }, head)).to.equal(true);
+    expect(runner.asks('compares', { logs: {} }, head)).to.equal(false);
   });
 
   it('stand behind what broke the response, and that behind nothing', () => {

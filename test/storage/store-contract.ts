@@ -365,6 +365,7 @@ export function describeStoreContract(subject: StoreSubject): void {
       ['with \\ meaning itself', { url: '\\a' }, ['000003']],
       ['from, inclusive', { from: START + 3 }, ['000006', '000003']],
       ['until, exclusive', { until: START + 3 }, ['000002', '000001']],
+      ['that had not ended', { endsAfter: START + 6 }, ['000006', '000003', '000002']],
       ['longer than', { overMs: 3.5 }, ['000006']],
       ['with an error', { hasError: true }, ['000003', '000002']],
       ['without an error', { hasError: false }, ['000006', '000001']],

@@ -7,6 +7,7 @@ export const NOTHING_BESIDE: RuleBeside = {
   shared: {},
   usualMs: null,
   earlier: [],
+  overlapping: [],
   time: createTimeLedger([], { totalMs: 0, loopIdleMs: null, isAlone: true }),
 };
 

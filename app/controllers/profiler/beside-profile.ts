@@ -63,6 +63,12 @@ function countChecked(rules: RuleTexts, { panels }: Profile): number {
   return [...new Set(Object.values(rules))].filter(recorded).length;
 }
 
+/** The process that responded knows; of others nothing is known, and they seldom share what it does not. */
+function isAlone({ panels }: Profile): boolean {
+  const { concurrent = 1 } = (panels.runtime?.data ?? {}) as { concurrent?: number };
+  return concurrent === 1;
+}
+
 export async function readBeside(
   { profiles, panels, rules = {} }: Pick<PageServices, 'profiles' | 'panels' | 'rules'>,
   { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
@@ -100,5 +106,6 @@ export async function readBeside(
     findings: explain([...shown, ...folded], rules, rowsOf),
     rulesChecked: countChecked(rules, profile),
     usual: await readUsual(),
+    overlapping: isAlone(profile) ? [] : await profiles.overlapping(profile),
   };
 }

@@ -16,6 +16,8 @@ export interface OwnTime {
 
 export interface RuntimeData extends RuntimeReading {
   durationMs: number;
+  /** `performance.now()` at its start: orders what overlapping requests of one process did. */
+  startMark: number;
   own?: OwnTime[] | undefined;
   totals: { blockedMs: number };
 }

@@ -51,6 +51,7 @@ function collect(context: Context): KeptRuntime | null {
   const { blocks, collections, memory, before } = reading;
   return {
     durationMs: round(context.durationMs ?? context.elapsedMs()),
+    startMark: round(context.startMark),
     cpuUserMs: round(reading.cpuUserMs),
     cpuSystemMs: round(reading.cpuSystemMs),
     loopUtilization: Math.round(reading.loopUtilization * 1000) / 1000,

@@ -40,6 +40,7 @@ const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
   method: ['method'],
   status: ['status'],
   url: ['url'],
+  endsAfter: ['startedAt', 'durationMs'],
   overMs: ['durationMs'],
   underMs: ['durationMs'],
   minQueries: ['queries'],

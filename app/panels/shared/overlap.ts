@@ -1,0 +1,420 @@
+/**
+ * Two requests at once: which rows, keys and locks both touched, in which order, and who wrote over whom. The overview and the findings ask
+ * the same function. Silent where texts or times leave it open.
+ */
+import type { Facts } from '../../profiler/facts.ts';
+import type { EarlierRequest } from '../../profiler/finding-rule.ts';
+import type { ProfileHead } from '../../profiler/profile.ts';
+import { isMasked } from '../../profiler/redact.ts';
+import { isSameRow, type RowTouched, rowTouched } from './row-touched.ts';
+import type { Binding } from './sql-values.ts';
+import { isControl, isRead, labelOfStatement } from './statements.ts';
+
+/** Another request, and what it shared with this one. */
+export interface Overlap {
+  token: string;
+  /** `PUT /products/7` */
+  what: string;
+  status: number | null;
+  /** When it began, in the time of this request; negative: before it. */
+  startMs: number;
+  /** null: it still runs. */
+  durationMs: number | null;
+  /** Where one wrote over the other first. Empty: nothing that is recorded. */
+  shared: Shared[];
+}
+
+export interface Shared {
+  kind: 'row' | 'key' | 'connection' | 'lock' | 'statement';
+  /** `products where id = 7`, `cart:7`, `rows of orders`, `select … from products`. */
+  name: string;
+  /** What each did with it, in order; empty for a lock or connection that one held and the other waited for. */
+  steps: Step[];
+  /** `read here, read there, written there, written here` */
+  order: string;
+  race: Race | null;
+}
+
+export interface Step {
+  isHere: boolean;
+  does: 'read' | 'written';
+  /** In the time of this request. */
+  atMs: number;
+  place: string | null;
+}
+
+/** A write that rests on a read which the other request's write had made stale. */
+export interface Race {
+  /** `over`: this request wrote over the other. `under`: the other wrote over this one. `both`: neither saw the other, the order is open. */
+  who: 'over' | 'under' | 'both';
+  /** Columns that are lost; empty for an insert that rests on a count or an absent row, and for a key. */
+  columns: string[];
+  /** `products`, or the key. */
+  of: string;
+  isInsert: boolean;
+  /** Label of the write, and the row that proves it. */
+  label: string;
+  anchor: string;
+  panel: 'database' | 'cache';
+  place: string | null;
+  /** Milliseconds between this request's read and its write. */
+  staleMs: number;
+}
+
+interface Times {
+  from: number;
+  to: number;
+}
+
+interface Touch extends Times {
+  kind: 'row' | 'key';
+  does: Step['does'];
+  name: string;
+  label: string;
+  panel: Race['panel'];
+  anchor: string;
+  place: string | null;
+  /** When others see it: the commit of its transaction. */
+  seen: Times;
+  row: RowTouched | null;
+  /** Rows that it returned or changed; values that a key's read found. */
+  rows: number | null;
+}
+
+interface Query extends Omit<Facts['query'], 'sql' | 'bindings'> {
+  statement: number;
+  bindings: readonly Binding[];
+}
+
+/** What the database panel stores. */
+interface KeptQueries {
+  statements: readonly { sql: string; above?: string; system?: string }[];
+  queries: readonly Query[];
+}
+
+type Kept = Readonly<Record<string, unknown>>;
+type Command = Facts['cache'];
+
+const MOST_TOUCHES = 200;
+const MOST_SHARED = 5;
+/** Milliseconds by which the clocks of two requests may differ: those of one process don't. */
+const SLACK_MS = 2;
+const SAME_CLOCK_MS = 0.05;
+/** Shorter statements that happen to be the same say nothing. */
+const SAME_FROM_MS = 10;
+const ENDS = /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort)\b/i;
+const UNDONE = /^\s*(?:rollback|abort)\b/i;
+/** Columns that each write sets to its own moment. */
+const OF_A_MOMENT = /(?:_at|At|_on|_time|timestamp|modified|updated|seen)$/i;
+
+function endOf({ startMs, durationMs }: { startMs: number; durationMs: number | null }): number {
+  return durationMs === null ? Infinity : startMs + durationMs;
+}
+
+/** The statement that ended the transaction of another one. */
+function endOfTransaction(database: KeptQueries, query: Query): Query | undefined {
+  return database.queries.findLast(
+    (one) =>
+      one.transaction === query.transaction &&
+      one.connection === query.connection &&
+      ENDS.test(database.statements[one.statement]?.sql ?? ''),
+  );
+}
+
+function rowTouches(database: KeptQueries): Touch[] {
+  return database.queries.slice(0, MOST_TOUCHES).flatMap((query, index): Touch[] => {
+    const { caller, durationMs, error, rows, startMs } = query;
+    const statement = database.statements[query.statement];
+    if (statement === undefined || error !== null || durationMs === null) return [];
+    const row = rowTouched(statement.sql, query.bindings, statement.system);
+    if (row === null) return [];
+    const does = row.does === 'read' || row.does === 'count' ? 'read' : 'written';
+    // It found nothing to change.
+    if (does === 'written' && rows === 0) return [];
+    const end = query.transaction === null ? query : endOfTransaction(database, query);
+    if (end !== undefined && UNDONE.test(database.statements[end.statement]?.sql ?? '')) return [];
+    const where = [...row.where].map(([column, value]) => `${column} = ${value}`).join(', ');
+    return [
+      {
+        kind: 'row',
+        does,
+        name: `${row.table} where ${where}`,
+        label: labelOfStatement(statement),
+        panel: 'database',
+        anchor: `q${index + 1}`,
+        place: caller,
+        from: startMs,
+        to: startMs + durationMs,
+        seen: end === undefined ? { from: Infinity, to: Infinity } : { from: end.startMs, to: endOf(end) },
+        row,
+        rows,
+      },
+    ];
+  });
+}
+
+const READS_KEY = /^(?:GET|HGET|HGETALL|JSON\.GET)$/;
+const WRITES_KEY =
+  /^(?:SET|SETEX|PSETEX|GETSET|HSET|HMSET|DEL|UNLINK|INCR|INCRBY|INCRBYFLOAT|DECR|DECRBY|HINCRBY|HDEL|APPEND|JSON\.SET)$/;
+
+function keyTouches(commands: readonly Command[]): Touch[] {
+  return commands.slice(0, MOST_TOUCHES).flatMap((one, index): Touch[] => {
+    const { command, key, args, startMs, durationMs, error, hits, caller } = one;
+    const isRead_ = READS_KEY.test(command);
+    if (key === null || isMasked(key) || durationMs === null || error !== null) return [];
+    if (!isRead_ && !WRITES_KEY.test(command)) return [];
+    const [field] = args;
+    const isField = /^H(?:GET|SET|DEL|INCRBY)$/.test(command) && field !== undefined;
+    const times = { from: startMs, to: startMs + durationMs };
+    return [
+      {
+        kind: 'key',
+        does: isRead_ ? 'read' : 'written',
+        name: isField ? `${key} ${field.value}` : key,
+        label: command,
+        panel: 'cache',
+        anchor: `k${index + 1}`,
+        place: caller,
+        ...times,
+        seen: times,
+        row: null,
+        rows: hits,
+      },
+    ];
+  });
+}
+
+function touchesOf({ database, cache }: Kept, shiftMs = 0): Touch[] {
+  const rows = database === undefined ? [] : rowTouches(database as KeptQueries);
+  const keys = keyTouches((cache as { items?: Command[] } | undefined)?.items ?? []);
+  return [...rows, ...keys].map((touch) => ({
+    ...touch,
+    from: touch.from + shiftMs,
+    to: touch.to + shiftMs,
+    seen: { from: touch.seen.from + shiftMs, to: touch.seen.to + shiftMs },
+  }));
+}
+
+function isSame(a: Touch, b: Touch): boolean {
+  if (a.kind !== b.kind) return false;
+  return a.row === null || b.row === null ? a.name === b.name : isSameRow(a.row, b.row);
+}
+
+/** It read what the write then changed: the columns, or that there is no such row, or how many. */
+function restsOn(write: Touch, read: Touch): boolean {
+  if (read.to > write.from || !isSame(write, read)) return false;
+  if (write.row === null || read.row === null) return (read.rows ?? 0) > 0;
+  if (write.row.does === 'insert') return read.row.does === 'count' || read.rows === 0;
+  return write.row.does === 'update' && read.row.does === 'read' && read.rows === 1;
+}
+
+/** What the later of two writes takes from the earlier one; null: nothing. */
+function lostColumns(
+  later: Touch,
+  earlier: Touch,
+  read: Touch,
+  received: ReadonlySet<string>,
+): string[] | null {
+  if (later.row === null || earlier.row === null)
+    return later.label === 'SET' || later.label === 'HSET' ? [] : null;
+  if (later.row.does === 'insert') return earlier.row.does === 'insert' ? [] : null;
+  // It says which state it expects.
+  if (later.row.hasMore || [...later.row.where.keys()].some((column) => earlier.row?.sets.has(column)))
+    return null;
+  const lost = [...later.row.sets].flatMap(([column, value]) => {
+    if (value === null || received.has(value) || isMasked(value) || OF_A_MOMENT.test(column)) return [];
+    const before = earlier.row?.sets.get(column);
+    // Both set the same state: no change is lost. Two that count to the same number lose one.
+    const isSameState = before === value && !/^-?\d/.test(value);
+    const wasRead = read.row?.reads === null || read.row?.reads.has(column) === true;
+    return before === undefined || isSameState || !wasRead ? [] : [column];
+  });
+  return lost.length === 0 ? null : lost;
+}
+
+/** Every scalar that the request brought, as text. */
+function receivedBy(head: Pick<ProfileHead, 'url'>, { request }: Kept): Set<string> {
+  const received = new Set(head.url.split(/[/?&=,]/).map((part) => decodeSafely(part)));
+  const { body, routeParams, query } = (request ?? {}) as Record<string, unknown>;
+  const open: unknown[] = [body, routeParams, query];
+  for (const value of open) {
+    if (Array.isArray(value)) open.push(...(value as unknown[]));
+    else if (typeof value === 'object' && value !== null)
+      open.push(...Object.values<unknown>(value as Record<string, unknown>));
+    else received.add(String(value));
+    if (open.length > 2000) break;
+  }
+  return received;
+}
+
+function decodeSafely(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+interface Side {
+  touches: readonly Touch[];
+  received: ReadonlySet<string>;
+}
+
+/** What this write of this request lost to, or took from, a write of the other. */
+function raceOf(write: Touch, here: Side, there: Side, slackMs: number): Race | null {
+  const read = here.touches.findLast((touch) => touch.does === 'read' && restsOn(write, touch));
+  if (read === undefined) return null;
+  for (const other of there.touches) {
+    const isCounterpart =
+      other.does === 'written' && (write.row?.does === 'insert' ? isSame(other, read) : isSame(other, write));
+    // Only what this request read before can be stale.
+    if (!isCounterpart || read.to + slackMs > other.seen.from) continue;
+    const otherRead = there.touches.findLast((touch) => touch.does === 'read' && restsOn(other, touch));
+    const isFirst = other.to + slackMs <= write.from;
+    const neitherSaw = otherRead !== undefined && otherRead.to + slackMs <= write.seen.from;
+    const isSecond = write.to + slackMs <= other.from;
+    if (!isFirst && !neitherSaw) continue;
+    const taken = isSecond ? null : lostColumns(write, other, read, here.received);
+    const given = isFirst || !neitherSaw ? null : lostColumns(other, write, otherRead, there.received);
+    const columns = taken ?? given;
+    if (columns === null) continue;
+    return {
+      who: isFirst ? 'over' : isSecond ? 'under' : 'both',
+      columns,
+      of: write.row?.table ?? write.name,
+      isInsert: write.row?.does === 'insert',
+      label: write.label,
+      anchor: write.anchor,
+      panel: write.panel,
+      place: write.place,
+      staleMs: write.from - read.to,
+    };
+  }
+  return null;
+}
+
+function stepsOf(name: (touch: Touch) => boolean, here: Side, there: Side): Step[] {
+  const steps = [
+    ...here.touches.filter(name).map((touch) => ({ touch, isHere: true })),
+    ...there.touches.filter(name).map((touch) => ({ touch, isHere: false })),
+  ];
+  return steps
+    .sort((a, b) => a.touch.to - b.touch.to)
+    .map(({ touch, isHere }) => ({ isHere, does: touch.does, atMs: touch.from, place: touch.place }));
+}
+
+function orderText(steps: readonly Step[]): string {
+  const words = steps.map(({ does, isHere }) => `${does} ${isHere ? 'here' : 'there'}`);
+  return words.filter((word, at) => word !== words[at - 1]).join(', ');
+}
+
+/** Rows and keys that both touched and one of them wrote. */
+function touchedByBoth(here: Side, there: Side, slackMs: number): Shared[] {
+  const shared = new Map<string, Shared>();
+  for (const touch of here.touches) {
+    const race = touch.does === 'written' ? raceOf(touch, here, there, slackMs) : null;
+    const known = shared.get(touch.name);
+    if (known !== undefined) {
+      known.race ??= race;
+      continue;
+    }
+    const isThis = (one: Touch): boolean => isSame(one, touch);
+    const others = there.touches.filter(isThis);
+    const isWritten = [...here.touches.filter(isThis), ...others].some(({ does }) => does === 'written');
+    if (race === null && (others.length === 0 || !isWritten)) continue;
+    const steps = stepsOf(isThis, here, there);
+    shared.set(touch.name, { kind: touch.kind, name: touch.name, steps, order: orderText(steps), race });
+  }
+  return [...shared.values()];
+}
+
+/** The same statement with the same values, at the same time. */
+function sameStatements(here: KeptQueries, there: KeptQueries, shiftMs: number): Shared[] {
+  const keyOf = (database: KeptQueries, { statement, bindings }: Query): string =>
+    JSON.stringify([database.statements[statement]?.sql, bindings.map(({ value }) => value)]);
+  const others = new Map(there.queries.map((query) => [keyOf(there, query), query]));
+  return here.queries.slice(0, MOST_TOUCHES).flatMap((query): Shared[] => {
+    const statement = here.statements[query.statement];
+    const key = keyOf(here, query);
+    const other = others.get(key);
+    if (statement === undefined || other === undefined || isControl(statement.sql) || !isRead(statement.sql))
+      return [];
+    if (isMasked(key) || Math.min(query.durationMs ?? 0, other.durationMs ?? 0) < SAME_FROM_MS) return [];
+    if (other.startMs + shiftMs > endOf(query) || endOf(other) + shiftMs < query.startMs) return [];
+    const steps: Step[] = [
+      { isHere: true, does: 'read' as const, atMs: query.startMs, place: query.caller },
+      { isHere: false, does: 'read' as const, atMs: other.startMs + shiftMs, place: other.caller },
+    ].sort((a, b) => a.atMs - b.atMs);
+    const order = 'ran in both at the same time';
+    return [{ kind: 'statement', name: labelOfStatement(statement), steps, order, race: null }];
+  });
+}
+
+/** Locks and connections of a pool that one held while the other waited for them. */
+function heldByOne(waits: KeptQueries, holder: string, isHere: boolean): Shared[] {
+  const [held, waited] = isHere ? ['held there', 'waited for here'] : ['held here', 'waited for there'];
+  const order = `${held}, ${waited}`;
+  return waits.queries.flatMap(({ lockedBy, heldBy = [] }): Shared[] => {
+    const connections = heldBy.some(({ profile }) => profile === holder);
+    return [
+      ...(lockedBy?.profile === holder
+        ? [{ kind: 'lock' as const, name: `rows of ${lockedBy.table}`, steps: [], order, race: null }]
+        : []),
+      ...(connections
+        ? [{ kind: 'connection' as const, name: 'a connection of the pool', steps: [], order, race: null }]
+        : []),
+    ];
+  });
+}
+
+function startMarkOf({ runtime }: Kept): number | undefined {
+  return (runtime as { startMark?: number } | undefined)?.startMark;
+}
+
+function nameOf({ method, url }: ProfileHead): string {
+  return `${method} ${url.replace(/\?.*$/s, '')}`.slice(0, 200);
+}
+
+const NO_QUERIES: KeptQueries = { statements: [], queries: [] };
+
+function withoutRepeats(shared: readonly Shared[]): Shared[] {
+  const first = shared.filter(
+    ({ kind, name, order }, at) =>
+      shared.findIndex((one) => one.kind === kind && one.name === name && one.order === order) === at,
+  );
+  return first.sort((a, b) => Number(a.race === null) - Number(b.race === null)).slice(0, MOST_SHARED);
+}
+
+/** In the order that they began. Of a profile, `kept` is the data of its panels by name. */
+export function overlapsOf(request: EarlierRequest, overlapping: readonly EarlierRequest[]): Overlap[] {
+  const { head, kept } = request;
+  const here: Side = { touches: touchesOf(kept), received: receivedBy(head, kept) };
+  const database = (kept.database as KeptQueries | undefined) ?? NO_QUERIES;
+  const mark = startMarkOf(kept);
+  return overlapping
+    .map((other): Overlap => {
+      const otherMark = startMarkOf(other.kept);
+      const isSameClock =
+        other.head.process === head.process && mark !== undefined && otherMark !== undefined;
+      const shiftMs = isSameClock ? otherMark - mark : other.head.startedAt - head.startedAt;
+      const there: Side = {
+        touches: touchesOf(other.kept, shiftMs),
+        received: receivedBy(other.head, other.kept),
+      };
+      const others = (other.kept.database as KeptQueries | undefined) ?? NO_QUERIES;
+      return {
+        token: other.head.token,
+        what: nameOf(other.head),
+        status: other.head.status,
+        startMs: shiftMs,
+        durationMs: other.head.durationMs,
+        shared: withoutRepeats([
+          ...touchedByBoth(here, there, isSameClock ? SAME_CLOCK_MS : SLACK_MS),
+          ...heldByOne(database, other.head.token, true),
+          ...heldByOne(others, head.token, false),
+          ...sameStatements(database, others, shiftMs),
+        ]),
+      };
+    })
+    .sort((a, b) => a.startMs - b.startMs);
+}
