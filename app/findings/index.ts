@@ -11,6 +11,7 @@ import { processRules } from './process.ts';
 import { queryRules } from './queries.ts';
 import { requestRules } from './requests.ts';
 import { responseRules } from './responses.ts';
+import { statementRules } from './statements.ts';
 import { timeRules } from './time.ts';
 import { transactionRules } from './transactions.ts';
 
@@ -18,6 +19,7 @@ export function createFindingRules(): FindingRule[] {
   return [
     ...processRules,
     ...queryRules,
+    ...statementRules,
     ...transactionRules,
     ...callRules,
     ...timeRules,

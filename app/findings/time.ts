@@ -12,7 +12,8 @@ import { BUSY, type Slice } from '../profiler/time-ledger.ts';
 import { callName } from './shared/calls.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
-import { isLarge, kindOf, labelOf, rowOf, sqlOf } from './shared/queries.ts';
+import { isLarge, kindOf, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
+import { isDeep, reasonOf } from './shared/statement-reasons.ts';
 import { isMostlyHeld, lengthOf, shareOfKind, usualText, type Wait, waitsOf } from './shared/time.ts';
 import { count, duration, shareOf } from './shared/wording.ts';
 
@@ -107,7 +108,7 @@ export const slowStatement: FindingRule<Needs<'database'>> = {
   needs: ['database'],
   labels: ['slow query'],
   why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
-  fix: 'Check its plan: it may need an index on what it filters or joins by, fewer rows or columns, or to run once instead of repeatedly.',
+  fix: 'If the finding names a reason, remove that first. Otherwise read its plan (EXPLAIN), and look for what reads many rows to keep few.',
   find({ database }, { durationMs: wholeMs }, from) {
     const { usualMs } = from;
     const slow = database.queries
@@ -120,6 +121,7 @@ export const slowStatement: FindingRule<Needs<'database'>> = {
           sqlOf(database, query) !== '' &&
           query.error === null &&
           !isLarge(database, query) &&
+          !isDeep(readOf(database, query), query) &&
           !isTold(database, query),
       )
       .filter(({ lockedBy }) => lockedBy === undefined)
@@ -130,7 +132,9 @@ export const slowStatement: FindingRule<Needs<'database'>> = {
       const others = beside.length === 0 ? '' : `, while ${count(beside.length, 'other slow statement')} ran`;
       const isUnusual = ms < SLOW_MS;
       const than = isUnusual ? usualText(usualMs) : '';
-      const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}`;
+      const reason = reasonOf(readOf(database, query), query);
+      const why = reason === null ? '' : `; ${reason}`;
+      const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}${why}`;
       const anchor = rowOf(index);
       const severity = isUnusual ? 'info' : 'warn';
       return { severity, sentence, anchor, costMs: ms, place: query.caller };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { nullComparison } from '../../app/findings/queries.ts';
+import { nullComparison } from '../../app/findings/statements.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 
@@ -21,7 +21,7 @@ describe('finding null-comparison', () => {
       label: 'compared with NULL',
       broke: 'response',
       sentence:
-        'select … from users compares a column with NULL (value 2 of 2), which is never true: it found no row',
+        'select … from users compares id with NULL (value 2 of 2), which is never true: it found no row',
       anchor: 'q1',
       place: 'a.ts:3',
     });
@@ -41,6 +41,7 @@ describe('finding null-comparison', () => {
     expect(found('select * from users where id = $1', [NULL], { rows: 1 })).to.deep.equal([]);
     expect(found('select * from users where id = $1', [SEVEN])).to.deep.equal([]);
     expect(found('insert into users (boss) values ($1)', [NULL])).to.deep.equal([]);
+    expect(found("select * from users -- where id = $1\n where name = 'id = $1'", [NULL])).to.deep.equal([]);
     for (const condition of [
       '($1::int is null or id = $1)',
       'id is not distinct from $1',
@@ -49,5 +50,16 @@ describe('finding null-comparison', () => {
     ])
       // prettier-ignore
       expect(found(`select * from users where ${condition}`, [NULL]), condition).to.deep.equal([]);
+  });
+
+  it('reads NULL in the text, in NOT IN, and in an empty list of a refused request', () => {
+    expect(found('select * from users where boss = NULL', [])[0]?.sentence).to.contain(
+      'compares boss with NULL,',
+    );
+    expect(found('select * from users where id not in ($1, $2)', [SEVEN, NULL])[0]?.sentence).to.equal(
+      'select … from users asks for id not in a list that has NULL, which is never true: it found no row',
+    );
+    expect(found('select * from users where id in (NULL)', [])[0]).to.include({ label: 'empty list' });
+    expect(found('select * from users where id in (NULL)', [], { status: 200 })).to.deep.equal([]);
   });
 });

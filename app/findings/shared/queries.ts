@@ -1,5 +1,6 @@
 /** Helpers of rules that read the database panel. */
 import { loopPlace, timesOf } from '../../panels/shared/query-groups.ts';
+import { type ReadStatement, readStatement } from '../../panels/shared/read-statement.ts';
 import { eachText, pick } from '../../panels/shared/rows.ts';
 import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
@@ -7,6 +8,25 @@ import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
 type Database = Kept['database'];
+
+/** What the texts of a profile ask for, by index of the statement: read when a rule first wants it. */
+const read = new WeakMap<Database['statements'], Map<number, ReadStatement | null>>();
+
+/** null for statements that are not plain enough to conclude from. */
+export function readOf(
+  { statements }: Database,
+  { statement }: Pick<Query, 'statement'>,
+): ReadStatement | null {
+  const known = read.get(statements) ?? new Map<number, ReadStatement | null>();
+  read.set(statements, known);
+  let found = known.get(statement);
+  if (found === undefined) {
+    const { sql = '', system } = statements[statement] ?? {};
+    found = readStatement(sql, system);
+    known.set(statement, found);
+  }
+  return found;
+}
 
 export function sqlOf({ statements }: Database, { statement }: Query): string {
   return statements[statement]?.sql ?? '';

@@ -134,8 +134,8 @@ function isWhole({ value, type }: Binding): boolean {
   return !isMasked(text) && !CUT.test(text);
 }
 
-/** `?` is a placeholder where a dialect has no numbered ones; in PostgreSQL it is an operator. */
-function indexesOf(tokens: readonly SqlToken[], count: number): (number | null)[] {
+/** Which binding each token stands for. `?` is a placeholder where a dialect has no numbered ones; in PostgreSQL it is an operator. */
+export function indexesOf(tokens: readonly SqlToken[], count: number): (number | null)[] {
   const numbered = tokens.some(([kind, text]) => kind === 'd' && /^\$\d+$/.test(text));
   const named = namedPlaceholders(tokens) ?? [];
   let next = 0;

@@ -1,0 +1,40 @@
+/** Why a statement is dear, as far as its own text and values say it. */
+import { givenValue, type ReadStatement } from '../../panels/shared/read-statement.ts';
+import type { Query } from './kept.ts';
+
+/** Rows that a statement skips; 0 if it has no OFFSET. */
+export function offsetOf({ offset }: ReadStatement, { bindings }: Query): number {
+  const given = offset === null ? 0 : Number(givenValue(offset, bindings) ?? 0);
+  return Number.isFinite(given) ? given : 0;
+}
+
+/** Fewer skipped rows cost next to nothing. */
+const DEEP = 10_000;
+const DEEP_IF_SLOW = 1000;
+const SLOW_MS = 50;
+
+/** An OFFSET that is a finding by itself. */
+export function isDeep(read: ReadStatement | null, query: Query): boolean {
+  if (read === null) return false;
+  return offsetOf(read, query) >= (isSlow(query) ? DEEP_IF_SLOW : DEEP);
+}
+
+export function isSlow({ durationMs }: Query): boolean {
+  return (durationMs ?? 0) >= SLOW_MS;
+}
+
+/** In words that follow a statement's name; null if its text gives no reason. */
+export function reasonOf(read: ReadStatement | null, query: Query): string | null {
+  if (read === null) return null;
+  if (/^(?:random|rand)\(\)/.test(read.orderBy))
+    return `ORDER BY ${read.orderBy} sorts all rows to give some`;
+  for (const { column, operator, values, wrapped } of read.where ?? []) {
+    const [value] = values;
+    const given = value === undefined ? undefined : givenValue(value, query.bindings);
+    if (/^i?like$/.test(operator) && typeof given === 'string' && /^[%_]/.test(given))
+      return `its ${operator.toUpperCase()} begins with a wildcard, so an ordinary index on ${column} is of no use`;
+    if (operator === '=' && wrapped !== null)
+      return `an ordinary index on ${column} is of no use for ${wrapped.startsWith('::') ? `${column}${wrapped}` : `${wrapped}(…)`}`;
+  }
+  return null;
+}

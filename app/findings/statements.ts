@@ -1,0 +1,419 @@
+/** What a statement's text and its values say: look-ups by nothing, writes that hit no row or all of them, more rows than anybody wanted. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { type Comparison, givenValue, type ReadStatement } from '../panels/shared/read-statement.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
+import type { Kept, Needs, Query } from './shared/kept.ts';
+import { labelOf, readOf, rowOf } from './shared/queries.ts';
+import { isDeep, isSlow, offsetOf } from './shared/statement-reasons.ts';
+import { count, excerpt, shareOf } from './shared/wording.ts';
+
+type Database = Kept['database'];
+
+interface Read {
+  query: Query;
+  index: number;
+  read: ReadStatement;
+}
+
+/** Statements that are plain enough to conclude from and did not fail, in the order they ran. */
+function readsOf(database: Database): Read[] {
+  return database.queries.flatMap((query, index) => {
+    const read = query.error === null ? readOf(database, query) : null;
+    return read === null ? [] : [{ query, index, read }];
+  });
+}
+
+function isSuccess(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
+}
+
+/** Texts of the values that a comparison has. */
+function valuesOf({ values }: Comparison, { bindings }: Query): string[] {
+  return values.flatMap((value) => textOf(givenValue(value, bindings)) ?? []);
+}
+
+/** The comparison by `=` with one of these values; undefined if there is none. */
+function keyedBy({ query, read }: Read, keys: ReadonlySet<string>): Comparison | undefined {
+  return read.where?.find(
+    (one) => one.operator === '=' && valuesOf(one, query).some((value) => keys.has(value)),
+  );
+}
+
+function routeValues({ routeParams = [] }: KeptRequest): Set<string> {
+  return new Set(routeParams.flatMap(({ value }) => textOf(value) ?? []).filter((text) => text !== ''));
+}
+
+/** Leaves of what the client sent, as texts. */
+function receivedValues(request: KeptRequest): Set<string> {
+  const { query = [], body } = request;
+  const values = routeValues(request);
+  const add = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(add);
+    else if (isRecord(value)) Object.values(value).forEach(add);
+    else if (typeof value === 'string' || typeof value === 'number') values.add(String(value));
+  };
+  add(query.map(({ value }) => value));
+  add(body?.fields?.map(({ value }) => value));
+  add(body?.parsed);
+  return values;
+}
+
+const BY_ORDER = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'not like', 'not ilike']);
+
+/** Why a condition can never be true; null if it can. */
+function neverTrue(one: Comparison, { bindings }: Query): { what: string; label: string } | null {
+  const { operator, values, column } = one;
+  const isNull = values.map((value) => givenValue(value, bindings) === null);
+  const label = 'compared with NULL';
+  if (BY_ORDER.has(operator) && isNull[0] === true) {
+    const [value] = values;
+    const which = value?.kind === 'bound' ? ` (value ${value.index + 1} of ${bindings.length})` : '';
+    return { label, what: `compares ${column} with NULL${which}, which is never true` };
+  }
+  if (operator === 'not in' && isNull.includes(true))
+    return { label, what: `asks for ${column} not in a list that has NULL, which is never true` };
+  if (operator === 'in' && values.length > 0 && isNull.every(Boolean))
+    return { label: 'empty list', what: `asks for ${column} in an empty list` };
+  return null;
+}
+
+export const nullComparison: FindingRule<Needs<'database'>> = {
+  name: 'null-comparison',
+  needs: ['database'],
+  labels: ['compared with NULL', 'empty list'],
+  why: 'A value in the WHERE was `null`, `undefined` or an empty list, an operator such as `=`, `IN` or `NOT IN` compares a column with it, and no row was found.',
+  fix: 'Look for the misspelled or missing parameter that the value comes from, and refuse the request without it. To find NULL, use `IS NULL` or `IS NOT DISTINCT FROM`.',
+  find({ database }, { status }) {
+    for (const { query, index, read } of readsOf(database)) {
+      if (query.rows !== 0 || !read.isPlain) continue;
+      // Together with IS NULL, the statement was written with NULL in mind.
+      if (read.where?.some(({ operator }) => operator === 'is' || operator === '<=>') !== false) continue;
+      const found = read.where.map((one) => neverTrue(one, query)).find((one) => one !== null);
+      if (found === undefined) continue;
+      const isRefused = status !== null && status >= 400;
+      // A list without entries is usual.
+      if (found.label === 'empty list' && !isRefused) continue;
+      return [
+        {
+          label: found.label,
+          severity: 'warn',
+          broke: isRefused ? 'response' : 'unseen',
+          sentence: `${labelOf(database, query)} ${found.what}: it found no row`,
+          anchor: rowOf(index),
+          place: query.caller,
+        },
+      ];
+    }
+    return [];
+  },
+};
+
+const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'no-row-changed',
+  needs: ['database', 'request'],
+  labels: ['no row changed'],
+  why: 'An update or delete of what the address names changed no row, nothing else was written, and the response was a 2xx.',
+  fix: 'Look at the number of changed rows (`rowCount`, `affectedRows`, `changes`), and answer 404 or 409 if it is 0.',
+  find({ database, request }, { status }) {
+    const keys = routeValues(request);
+    if (!isSuccess(status) || keys.size === 0) return [];
+    const writes = readsOf(database).filter(({ read }) => read.verb !== 'select');
+    if (writes.some(({ query }) => query.rows === null || query.rows > 0)) return [];
+    const found = writes.find((one) => keyedBy(one, keys) !== undefined);
+    if (found === undefined) return [];
+    const { query, index, read } = found;
+    const others = (read.where ?? [])
+      .filter((one) => one !== keyedBy(found, keys))
+      .map(({ column }) => column);
+    const condition =
+      others.length === 0 ? '' : ` (its condition also asks for ${others.slice(0, 3).join(', ')})`;
+    return [
+      {
+        broke: 'unseen',
+        // Deleting what is gone is often meant to succeed.
+        severity: read.verb === 'delete' ? 'info' : 'warn',
+        sentence: `${labelOf(database, query)} changed 0 rows${condition}, but this request answered ${status ?? ''}`,
+        anchor: rowOf(index),
+        place: query.caller,
+      },
+    ];
+  },
+};
+
+const allRowsChanged: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'all-rows-changed',
+  needs: ['database', 'request'],
+  labels: ['all rows changed'],
+  why: 'An update without WHERE, or a delete without WHERE in a route that names one thing, changed at least two rows.',
+  fix: 'Add the condition. ORMs drop a condition whose value is `undefined`: check the parameter before you pass it.',
+  find({ database, request }) {
+    const isOne = routeValues(request).size > 0;
+    return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {
+      const rows = query.rows ?? 0;
+      if (read.where !== null || read.limit !== null || rows < 2) return [];
+      if (read.verb !== 'update' && (read.verb !== 'delete' || !isOne)) return [];
+      const names = isOne ? ', although the address names one' : '';
+      return [
+        {
+          broke: 'unseen',
+          severity: isOne ? 'bad' : 'warn',
+          sentence: `${labelOf(database, query)} has no WHERE and changed ${count(rows, 'row')}${names}`,
+          anchor: rowOf(index),
+          place: query.caller,
+        },
+      ];
+    });
+  },
+};
+
+/** `null`, `{}`, nothing, or objects that hold only those. */
+function isNothing(value: unknown, depth = 0): boolean {
+  if (value === null) return true;
+  if (!isRecord(value) || depth > 2) return false;
+  return Object.values(value).every((part) => isNothing(part, depth + 1));
+}
+
+function sendsNothing({ response }: KeptRequest): boolean {
+  if (response === undefined || !/\bjson\b/i.test(response.contentType ?? 'json')) return false;
+  if (response.bytes === 0) return true;
+  try {
+    return response.truncated !== true && isNothing(JSON.parse(response.text ?? '[]'));
+  } catch {
+    return false;
+  }
+}
+
+const foundNothing: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'found-nothing',
+  needs: ['database', 'request'],
+  labels: ['found nothing'],
+  why: 'The read of what the address names found no row, and the response was a 200 without a value: `null`, `{}` or no body.',
+  fix: 'Answer 404 if there is no row. Clients take 200 for success, and fail later on the value that is not there.',
+  find({ database, request }, { status }) {
+    const keys = routeValues(request);
+    if (status !== 200 || keys.size === 0 || !sendsNothing(request)) return [];
+    const reads = readsOf(database).filter(
+      (one) => one.read.verb === 'select' && keyedBy(one, keys) !== undefined,
+    );
+    const [first] = reads;
+    if (first === undefined || reads.some(({ query }) => query.rows !== 0)) return [];
+    const { query, index } = first;
+    const column = keyedBy(first, keys)?.column ?? '';
+    return [
+      {
+        broke: 'unseen',
+        severity: 'warn',
+        sentence: `${labelOf(database, query)} found no row for ${column}, but this request answered 200 without a value`,
+        anchor: rowOf(index),
+        place: query.caller,
+      },
+    ];
+  },
+};
+
+/** Methods of ORMs that want one row at most. */
+const WANTS_ONE = /\.(?:findOne\w*|findFirst\w*|findUnique\w*|findByPk|first\w*|getOne\w*|takeFirst\w*)$/;
+/** Fewer rows are no matter. */
+const MANY_FOR_ONE = 20;
+const MANY_JOINED = 200;
+/** From so many rows for one entry of the response on, most of them were read in vain. */
+const TIMES_ENTRIES = 4;
+/** Bytes that an entry of a list has at least, as JSON. */
+const SHORTEST_ENTRY = 8;
+
+/** Entries of all lists of the response; null if that is not known. */
+function entriesOf({ response }: KeptRequest): number | null {
+  if (response?.text === null || response === undefined || !/\bjson\b/i.test(response.contentType ?? ''))
+    return null;
+  if (response.truncated === true) return Math.floor(response.bytes / SHORTEST_ENTRY);
+  let entries = 0;
+  const walk = (value: unknown): void => {
+    if (Array.isArray(value)) entries += value.length;
+    if (typeof value === 'object' && value !== null) Object.values(value).forEach(walk);
+  };
+  try {
+    walk(JSON.parse(response.text));
+  } catch {
+    return null;
+  }
+  return entries;
+}
+
+/** `/customers/:customerId/orders`: the parameter that says whose rows of the table are wanted; null if none does. */
+function ownerOf(pattern: string, table: string): string | null {
+  const parts = pattern.toLowerCase().split('/');
+  const at = parts.indexOf(table.toLowerCase());
+  const near = [parts[at + 1], parts[at - 1]].find((part) => part?.startsWith(':') === true);
+  return at === -1 || near === undefined ? null : near.slice(1);
+}
+
+/** A read of all rows of a table, in a route that names whose; nothing of the database was asked with that name. */
+function unfiltered(
+  { database, routing, request }: Needs<'database' | 'request' | 'routing'>,
+  { query, read }: Read,
+): string | null {
+  if (
+    read.where !== null ||
+    read.limit !== null ||
+    read.joins > 0 ||
+    read.isAggregated ||
+    read.table === null
+  )
+    return null;
+  const owner = ownerOf(routing.route?.pattern ?? '', read.table);
+  const given = request.routeParams?.find(({ name }) => name.toLowerCase() === owner)?.value;
+  const value = textOf(given);
+  if (owner === null || value === null || (query.rows ?? 0) < 2) return null;
+  const isAsked = database.queries.some(
+    ({ bindings, statement }) =>
+      bindings.some((binding) => JSON.stringify(binding.value).includes(value)) ||
+      (database.statements[statement]?.sql.includes(value) ?? false),
+  );
+  return isAsked ? null : owner;
+}
+
+const moreThanWanted: FindingRule<Needs<'database' | 'request' | 'routing'>> = {
+  name: 'more-than-wanted',
+  needs: ['database', 'request', 'routing'],
+  labels: ['more than wanted'],
+  why: 'A method that wants one row got many, joins of several lists gave at least four times as many rows as the response has entries, or no statement has the parameter whose rows are wanted.',
+  fix: 'Let the database choose: a WHERE with the parameter, `limit 1`, and one statement for each list instead of joining two lists (`separate: true`, `relationLoadStrategy`).',
+  find(kept, { durationMs: wholeMs }) {
+    const { database, request } = kept;
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query, index, read } = one;
+      const rows = query.rows ?? 0;
+      const { above = '' } = database.statements[query.statement] ?? {};
+      if (read.verb !== 'select' || rows < 2) return [];
+      const common = { anchor: rowOf(index), place: query.caller };
+      const label = labelOf(database, query);
+      const owner = unfiltered(kept, one);
+      if (owner !== null)
+        return [
+          {
+            ...common,
+            broke: 'unseen',
+            severity: 'warn',
+            sentence: `${label} has no WHERE and returned ${count(rows, 'row')}; no statement has the parameter ${excerpt(owner, 40)}`,
+          },
+        ];
+      const costMs = query.durationMs ?? 0;
+      if (WANTS_ONE.test(above) && rows >= MANY_FOR_ONE && read.joins === 0)
+        return [
+          {
+            ...common,
+            severity: 'warn',
+            costMs,
+            sentence: `${label} wants one row and read ${count(rows)}, ${shareOf(costMs, wholeMs)}: the statement has no limit`,
+          },
+        ];
+      const entries = read.joins < 2 || read.isAggregated || rows < MANY_JOINED ? null : entriesOf(request);
+      if (entries === null || rows < entries * TIMES_ENTRIES) return [];
+      return [
+        {
+          ...common,
+          severity: 'warn',
+          costMs,
+          sentence: `${label} with ${count(read.joins, 'join')} returned ${count(rows, 'row')} for ${request.response?.truncated === true ? 'at most ' : ''}${count(entries, 'entry', 'entries')} of the response: joined lists multiply each other`,
+        },
+      ];
+    });
+  },
+};
+
+const deepOffset: FindingRule<Needs<'database'>> = {
+  name: 'deep-offset',
+  needs: ['database'],
+  labels: ['deep offset'],
+  why: 'The OFFSET of the statement was at least 10,000, or 1,000 where it took 50 ms or more. The database reads the rows that it skips.',
+  fix: 'Page by key: remember the last row of a page and ask for those after it (`where id > $1 order by id limit 20`).',
+  find({ database }, { durationMs: wholeMs }) {
+    return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {
+      const offset = offsetOf(read, query);
+      const ms = query.durationMs ?? 0;
+      if (!isDeep(read, query)) return [];
+      const sentence = `${labelOf(database, query)} skips ${count(offset, 'row')} (OFFSET)${query.rows === null ? '' : ` to return ${count(query.rows)}`}: ${shareOf(ms, wholeMs)}`;
+      const severity = isSlow(query) ? 'warn' : 'info';
+      return [{ severity, sentence, anchor: rowOf(index), costMs: ms, place: query.caller }];
+    });
+  },
+  code({ anchor = '' }, { panels }) {
+    const data = panels.database?.data as Database;
+    const query = data.queries[Number(anchor.slice(1)) - 1];
+    const read = query === undefined ? null : readOf(data, query);
+    const [, column] = /^(?:[\w"`]+\.)?["`]?(\w+)["`]?(desc|asc)?$/.exec(read?.orderBy ?? '') ?? [];
+    if (read?.table === undefined || read.table === null || column === undefined) return null;
+    const order = read.orderBy.endsWith('desc') ? '<' : '>';
+    return {
+      language: 'sql',
+      text: `-- instead of OFFSET; $1 is ${column} of the last row of the page before\n… from ${read.table} where ${column} ${order} $1 order by ${read.orderBy} limit …`,
+      assumes: `Assumes that ${column} is unique, or that the key is added to the order, and that an index begins with it.`,
+    };
+  },
+};
+
+/** Names of what is counted or summed up. In other columns a number may be a constant. */
+const AMOUNT =
+  /^(?:\w*_)?(?:balance|stock|quantity|qty|count|counter|total|amount|points|credits?|views|likes|votes|seats|remaining|available|inventory|usage|used|score)(?:_\w+)?$/i;
+const VERSIONED = /^(?:\w*_)?(?:version|revision|etag|lock_version|updated_?at)$/i;
+const ISOLATED = /\b(?:serializable|repeatable\s+read)\b/i;
+
+/** The column that an update sets to a number which was computed from what the request had read before. */
+function computedColumn(update: Read, received: ReadonlySet<string>): string | null {
+  for (const { column, value } of update.read.sets) {
+    const text = textOf(givenValue(value, update.query.bindings));
+    if (!AMOUNT.test(column.replace(/([a-z])([A-Z])/g, '$1_$2')) || text === null) continue;
+    if (/^-?\d+(?:\.\d+)?$/.test(text) && !received.has(text) && text !== '0') return column;
+  }
+  return null;
+}
+
+const lostUpdate: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'lost-update',
+  needs: ['database', 'request'],
+  labels: ['lost update'],
+  why: 'The request read a row without a lock, then set a column of it to a number that was not received; the WHERE of the update names neither the old value nor a version.',
+  fix: 'Let the statement compute (`set stock = stock - $1 where id = $2 and stock >= $1`), lock the row (`for update`), or compare a version and try again.',
+  find({ database, request }) {
+    const reads = readsOf(database);
+    if (!reads.some(({ read }) => read.sets.length > 0)) return [];
+    if (database.statements.some(({ sql }) => ISOLATED.test(sql))) return [];
+    const received = receivedValues(request);
+    for (const update of reads) {
+      const { read, query, index } = update;
+      const column = read.verb === 'update' && query.rows !== 0 ? computedColumn(update, received) : null;
+      if (column === null || read.where === null) continue;
+      if (read.where.some((one) => one.column === column || VERSIONED.test(one.column))) continue;
+      const keys = new Set(
+        read.where.filter(({ operator }) => operator === '=').flatMap((one) => valuesOf(one, query)),
+      );
+      const before = reads.filter(
+        (one) =>
+          one.read.verb === 'select' &&
+          one.read.table === read.table &&
+          one.query.startMs < query.startMs &&
+          keyedBy(one, keys) !== undefined,
+      );
+      const [first] = before;
+      if (first === undefined || before.some((one) => one.read.isLocking)) continue;
+      const sentence = `${labelOf(database, query)} sets ${column} to a number computed from ${labelOf(database, first.query)}, which did not lock the row: of two requests at once, one is lost`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+    }
+    return [];
+  },
+};
+
+export const statementRules: readonly FindingRule[] = [
+  nullComparison,
+  noRowChanged,
+  allRowsChanged,
+  foundNothing,
+  moreThanWanted,
+  deepOffset,
+  lostUpdate,
+];
