@@ -49,6 +49,8 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 
 /** Between us and own code are frames of libraries, of frameworks, and of routers, several for each one that is left. */
 const FRAMES = 80;
+/** Most callers are this near. A whole stack costs ten times as much, so it is taken only if they are not. */
+const NEAR_FRAMES = 20;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
 /** Files and places cached at most; own code has few places that query or log. */
@@ -58,12 +60,12 @@ function asSites(_error: unknown, sites: unknown): unknown {
   return sites;
 }
 
-/** The call sites of now. Settings of `Error` that a host has frozen stay as they are. */
-export function takeSites(): readonly Site[] {
+/** The call sites of now, the nearest first. Settings of `Error` that a host has frozen stay as they are. */
+export function takeSites(frames = FRAMES): readonly Site[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   try {
     Reflect.set(Error, 'prepareStackTrace', asSites);
-    Reflect.set(Error, 'stackTraceLimit', FRAMES);
+    Reflect.set(Error, 'stackTraceLimit', frames);
     const { stack } = new Error() as { stack?: unknown };
     return Array.isArray(stack) ? (stack as Site[]) : [];
   } finally {
@@ -316,16 +318,28 @@ export function createCallerFinder(
     return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
   }
 
-  const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn } = {}) => {
+  function nearest(
+    sites: readonly Site[],
+    skip: readonly string[],
+  ): { own: string | null; library: string | null } {
+    let library: string | null = null;
+    for (const { kind, file, place } of framesOf(sites)) {
+      if (kind === 'own') return { own: place, library };
+      if (!isIn(file, skip)) library ??= place;
+    }
+    return { own: null, library };
+  }
+
+  const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn = false } = {}) => {
     try {
-      let library: string | null = null;
-      for (const { kind, file, place } of framesOf(
-        stack === undefined ? ofOneLayer(takeSites()) : sitesOf(stack),
-      )) {
-        if (kind === 'own') return place;
-        if (!isIn(file, [skip].flat())) library ??= place;
-      }
-      return onlyOwn === true || stack !== undefined ? null : library;
+      if (stack !== undefined) return nearest(sitesOf(stack), []).own;
+      const near = takeSites(NEAR_FRAMES);
+      const inLayer = ofOneLayer(near);
+      const isWhole = inLayer.length < near.length || near.length < NEAR_FRAMES;
+      const found = nearest(inLayer, [skip].flat());
+      const { own, library } =
+        found.own !== null || isWhole ? found : nearest(ofOneLayer(takeSites()), [skip].flat());
+      return own ?? (onlyOwn ? null : library);
     } catch {
       return null;
     }

@@ -60,6 +60,8 @@ export interface RuntimeObserver {
 const TICK = 20;
 /** Lateness of the timer that counts as a block. */
 const BLOCKED_FROM = 10;
+/** Milliseconds for which a reading of the memory is used again. */
+const MEMORY_AGE = 100;
 /** Intervals stored for requests that still run. */
 const KEPT = 200;
 
@@ -242,9 +244,17 @@ function sampleProcess(): ProcessSample {
   return { cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
 }
 
-function memoryNow(): RuntimeReading['memory'] {
-  const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
-  return { rss, heapUsed, heapTotal, external };
+/** Reads the memory of the process, at most ten times a second: a reading costs as much as a small page. */
+function createMemoryGauge(): () => RuntimeReading['memory'] {
+  let last: RuntimeReading['memory'] | null = null;
+  let readAt = 0;
+  return () => {
+    const now = performance.now();
+    if (last !== null && now - readAt < MEMORY_AGE) return last;
+    const { rss, heapUsed, heapTotal, external } = process.memoryUsage();
+    readAt = now;
+    return (last = { rss, heapUsed, heapTotal, external });
+  };
 }
 
 export function observeRuntime(): RuntimeObserver {
@@ -252,6 +262,7 @@ export function observeRuntime(): RuntimeObserver {
   const readings = createSlot<RunningRequest>('runtime');
   const loopWatch = createLoopWatch(running);
   const collections = createCollections();
+  const memoryNow = createMemoryGauge();
   let started = 0;
   let open = 0;
 

@@ -49,18 +49,22 @@ const WORD = /^[A-Za-z_]+$/;
 const SQL_TEXT = /'(?:[^']|'')*(?:'|$)/g;
 /** No rule finds anything in a shorter text. */
 const SHORTEST_FIND = 5;
-/** Texts and keys that have nothing to mask: most repeat from request to request. */
-const MOST_CLEAN = 5000;
-const LONGEST_CLEAN = 200;
+/** Texts and keys that have nothing to mask: most repeat from request to request, policies and bodies among them. */
+const MOST_CLEAN = { short: 5000, long: 100 };
+const LONGEST_SHORT = 200;
+const LONGEST_CLEAN = 8192;
 
 function createMemory(): { has(text: string): boolean; add(text: string): void } {
-  const texts = new Map<string, true>();
+  const short = new Map<string, true>();
+  const long = new Map<string, true>();
   return {
-    has: (text) => texts.has(text),
+    has: (text) => (text.length > LONGEST_SHORT ? long : short).has(text),
     add(text) {
       if (text.length > LONGEST_CLEAN) return;
-      texts.set(text, true);
-      dropOldest(texts, MOST_CLEAN);
+      const isLong = text.length > LONGEST_SHORT;
+      (isLong ? long : short).set(text, true);
+      if (isLong) dropOldest(long, MOST_CLEAN.long);
+      else dropOldest(short, MOST_CLEAN.short);
     },
   };
 }

@@ -23,8 +23,10 @@ export interface OwnFile {
   /** Writes all of it; to write the same again changes nothing. */
   write(bytes: Uint8Array, position: number): Promise<void>;
   writeSync(bytes: Uint8Array, position: number): void;
-  /** Says that its process is alive; false: the file is no longer in the folder. */
-  touch(): Promise<boolean>;
+  /** Says that its process is alive. */
+  touch(): Promise<void>;
+  /** False: it was deleted. */
+  isThere(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -83,11 +85,9 @@ function isGone(error: unknown): boolean {
 }
 
 class FolderFile implements OwnFile {
-  readonly #path: string;
   readonly #fd: number;
 
-  constructor(path: string, fd: number) {
-    this.#path = path;
+  constructor(fd: number) {
     this.#fd = fd;
   }
 
@@ -103,16 +103,14 @@ class FolderFile implements OwnFile {
       done += writeSync(this.#fd, bytes, done, bytes.length - done, position + done);
   }
 
-  async touch(): Promise<boolean> {
+  touch(): Promise<void> {
     const now = new Date();
-    await touchLater(this.#fd, now, now);
-    try {
-      const [here, there] = [await stateLater(this.#fd), await fs.lstat(this.#path)];
-      return here.ino === there.ino;
-    } catch (error) {
-      if (isGone(error)) return false;
-      throw error;
-    }
+    return touchLater(this.#fd, now, now);
+  }
+
+  async isThere(): Promise<boolean> {
+    const { nlink } = await stateLater(this.#fd);
+    return nlink > 0;
   }
 
   close(): Promise<void> {
@@ -194,11 +192,10 @@ export function createFolderDisk(folder: string): Disk {
         await handle.close();
       }
     },
-    create: (name) =>
-      inFolder(async () => new FolderFile(pathOf(name), await openLater(pathOf(name), MAKE, PRIVATE))),
+    create: (name) => inFolder(async () => new FolderFile(await openLater(pathOf(name), MAKE, PRIVATE))),
     createSync(name) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      return new FolderFile(pathOf(name), openSync(pathOf(name), MAKE, PRIVATE));
+      return new FolderFile(openSync(pathOf(name), MAKE, PRIVATE));
     },
     async remove(name) {
       try {
@@ -267,8 +264,12 @@ class MemoryFile implements OwnFile {
     return Promise.resolve();
   }
 
-  touch(): Promise<boolean> {
+  touch(): Promise<void> {
     this.changedAt = Date.now();
+    return Promise.resolve();
+  }
+
+  isThere(): Promise<boolean> {
     return Promise.resolve(true);
   }
 

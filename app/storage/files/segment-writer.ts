@@ -73,7 +73,7 @@ export interface SegmentWriter {
 }
 
 /** Milliseconds that entries wait for others. */
-const LINGER_MS = 50;
+const LINGER_MS = 75;
 const RETRY_MS = 1000;
 const HEARTBEAT_MS = 5000;
 const SEGMENT_MS = 10 * 60_000;
@@ -258,7 +258,7 @@ export function createSegmentWriter(options: {
           onFull();
         }
         const known = open.get(kind);
-        if (known !== undefined && !(await known.rows.touch())) await forgetSegment(known);
+        if (known !== undefined && !(await known.rows.isThere())) await forgetSegment(known);
         const one = open.get(kind) ?? (await openSegment(kind));
         inFlight = batchOf(one, items);
         await one.texts.write(inFlight.texts, one.textsSize);
@@ -344,8 +344,9 @@ export function createSegmentWriter(options: {
 
   async function touchAll(): Promise<void> {
     for (const one of [...open.values()]) {
-      if (!(await one.rows.touch())) await forgetSegment(one);
+      if (!(await one.rows.isThere())) await forgetSegment(one);
       else if (isOver(one)) await closeSegment(one);
+      else await one.rows.touch();
     }
   }
 
