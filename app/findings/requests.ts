@@ -32,7 +32,7 @@ const routeMissed: FindingRule<Needs<'routing'>> = {
     const [wrong] = nearest.filter(({ reason }) => reason === 'method');
     if (allow.length > 0) {
       const sentence = `This path allows ${count(allow.length, 'method')} (${allow.join(', ')}), not ${method.slice(0, 40)}`;
-      const anchor = wrong === undefined ? 'allow' : 'nearest';
+      const anchor = wrong === undefined ? 'match' : 'nearest';
       return [{ ...common, sentence, anchor, place: wrong?.source }];
     }
     const near = nearest.find(isSimilar);

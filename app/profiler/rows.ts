@@ -96,6 +96,8 @@ export interface Row {
   /** Number of identical rows folded into this one; default 1. */
   times?: number;
   tone?: Tone;
+  /** The row that the others are about, and one that nearly was. */
+  mark?: 'on' | 'near';
   /** Short marks: `N+1`, `failed`. Never a recorded text. */
   badges?: readonly string[];
   /** A remark. Never a recorded text. */

@@ -233,7 +233,11 @@ function sectionOf(section: Section, reading: Reading): PageSection {
   const { rows, unit } = section;
   const find = findOf(query).toLowerCase();
   const isLong = rows.length >= LONG;
-  const isOrdered = isLong && unit !== 'at' && rows.every(({ depth = 0 }) => depth === 0);
+  const isOrdered =
+    isLong &&
+    unit !== 'at' &&
+    rows.every(({ depth = 0 }) => depth === 0) &&
+    rows.some(({ number }) => number !== undefined);
   const facets = isLong ? (section.facets ?? []).map((title) => facetOf(section, title, query)) : [];
   const matching = rows.filter((row) => {
     const fits = facets.every((facet) => {

@@ -112,6 +112,7 @@ export function renderErrorPage(request: FailedRequest, root?: string): string {
     panels: [
       { name: 'request', title: 'Request' },
       { name: 'exception', title: 'Exception' },
+      createRoutingPanel(),
     ],
     foot: ['express-hindsight 1.0.0', 'Node 22.11.0'],
     unknownTokenModel: () => null,

@@ -3,10 +3,12 @@
  * debugger. The first and last line repeat status and message as a comment, for readers of curl's output.
  */
 import type { ErrorCode } from '../../errors.ts';
+import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { presentPanel } from '../../render/present-panel.ts';
+import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
 import { isProfilerTarget, urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { nearestFirst } from '../../view-helpers/route-rows.ts';
 import type { SafeHtml } from '../../view-helpers/safe-html.ts';
 import { readException, readRouting, requestedToken, type RoutingView } from './recorded.ts';
 import { hasNoRouter, suggestRoute, welcomeEntry, welcomeRouter } from './snippets.ts';
@@ -28,8 +30,8 @@ export interface ErrorPageInput {
 
 export interface ErrorPageOptions {
   renderPage: (view: string, model: object) => string;
-  /** Names and titles, in menu order. */
-  panels: readonly { name: string; title: string }[];
+  /** In menu order. */
+  panels: readonly Panel[];
   /** Lines of the foot. */
   foot: readonly string[];
   /** Model of the page for an unknown token; null if the error carries none. */
@@ -40,6 +42,8 @@ export type RenderError = (input: ErrorPageInput) => string;
 
 const LONGEST_TITLE = 400;
 const LONGEST_ADDRESS = 600;
+/** Rows of a section of the routing panel. */
+const MOST_ROWS = 100;
 
 function truncate(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
@@ -114,12 +118,26 @@ export function createErrorPage({
     };
   }
 
+  /** The sections of the routing panel, the first rows of each, without filters. */
+  function routingRows(profile: Profile): RowsPage {
+    const panel = panels.find(({ name }) => name === 'routing');
+    const presented = panel && presentPanel(panel, { profile, amendments: {} });
+    const sections = (presented?.sections ?? []).map((section) => ({
+      ...section,
+      rows: section.rows.slice(0, MOST_ROWS),
+      left: (section.left ?? 0) + Math.max(0, section.rows.length - MOST_ROWS),
+    }));
+    const page = rowsPage({ sections }, { panel: 'routing', query: {} });
+    const plain = page.sections.map((section) => ({ ...section, isLong: false, isOrdered: false }));
+    return { ...page, sections: plain };
+  }
+
   function routePage(input: ErrorPageInput, message: string, routing: RoutingView): string {
     const { profile, code } = input;
     const page = frameOf(input, message, 'routing');
     const path = pathOf(profile.url);
     const isHome = path === '/' && (profile.method === 'GET' || profile.method === 'HEAD');
-    const rows = nearestFirst(routing.nearest, routing.routes ?? []);
+    const rows = routingRows(profile);
     if (isHome && code === 'ROUTE_NOT_FOUND' && hasNoRouter(routing))
       return renderPage('errors/welcome', {
         page,

@@ -15,15 +15,13 @@ import type {
   RouteGroup,
   RoutingData,
   SharedRoutes,
-  Trace,
 } from './data.ts';
-import { drawRouting } from './draw.ts';
 import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
 import { layerSpans } from './spans.ts';
 import { buildTrace } from './trace.ts';
 import { headersByLayer } from '../shared/kept-panels.ts';
-import { fromLayerRow, type RanLayer, toLayerRow } from '../shared/layer-rows.ts';
+import { fromLayerRow, toLayerRow } from '../shared/layer-rows.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
 const MOST_ROUTES = 500;
@@ -119,80 +117,35 @@ function collect(context: Context): KeptRouting | null {
   };
 }
 
-/**
- * Its trace and its routes are derived when they are read: every profile page has this panel in its menu, few show it. A class, because V8
- * allocates what an accessor of a single object consists of in the old generation, where it would keep the whole profile alive.
- */
-class DerivedRouting implements RoutingData {
-  readonly asked: Asked;
-  readonly route: KeptRouting['route'];
-  readonly nearest: NearGroup[];
-  readonly secondTry: RoutingData['secondTry'];
-  readonly redirect: RoutingData['redirect'];
-  readonly allow: string[];
-  readonly matchedMs: number | null;
-  readonly ran: number;
-  readonly routesDropped: number;
-  readonly #layers: readonly RanLayer[];
-  readonly #considered: readonly Considered[];
-  readonly #profile: RecordReader['profile'];
-  readonly #table: SharedRoutes | null;
-  #trace: Trace | null = null;
-  #routes: RouteGroup[] | null = null;
-
-  constructor(kept: KeptRouting, { profile, shared }: RecordReader) {
-    const { layers, considered = [], route, nearest = [], secondTry, redirect, allow = [] } = kept;
-    this.asked = askedOf(profile);
-    this.route = route;
-    this.nearest = nearest;
-    this.secondTry = secondTry ?? null;
-    this.redirect = redirect ?? null;
-    this.allow = allow;
-    this.#layers = layers.map(fromLayerRow);
-    this.#considered = considered;
-    this.#profile = profile;
-    this.#table = shared as SharedRoutes | null;
-    this.matchedMs = this.#layers.find(({ kind }) => kind === 'handler')?.startMs ?? null;
-    this.ran = layers.length;
-    this.routesDropped = this.#table?.routesDropped ?? 0;
-  }
-
-  get #traced(): Trace {
-    return (this.#trace ??= buildTrace(this.#layers, this.#considered, {
-      asked: this.asked,
-      profile: this.#profile,
-      headersBy: headersByLayer(this.#profile),
-      near: new Map(this.nearest.map(({ pattern, why }) => [pattern, why ?? ''])),
-    }));
-  }
-
-  get trace(): RoutingData['trace'] {
-    return this.#traced.trace;
-  }
-
-  get traceDropped(): number {
-    return this.#traced.traceDropped;
-  }
-
-  get routes(): RoutingData['routes'] {
-    const { route, asked } = this;
-    const threw = this.#layers.some(({ kind, outcome }) => kind === 'param' && outcome === 'threw');
-    const before = threw ? 'the handler of a parameter threw' : null;
-    return (this.#routes ??=
-      this.#table?.routes.map((group) => ({
-        ...group,
-        why: route === null ? whyRouteDiffers(group.methods, group.pattern, asked, before) : null,
-      })) ?? null);
-  }
-
-  /** With what accessors derive, as the JSON of a profile has it. */
-  toJSON(): RoutingData {
-    const { asked, route, nearest, secondTry, redirect, allow, matchedMs } = this;
-    const { trace, traceDropped, ran, routes, routesDropped } = this;
-    return {
-      asked, route, nearest, secondTry, redirect, allow, matchedMs, trace, traceDropped, ran, routes, routesDropped,
-    }; // prettier-ignore
-  }
+function dataOf({ collected: kept, profile, shared }: RecordReader<KeptRouting>): RoutingData | null {
+  if (kept === null) return null;
+  const { considered = [], route, nearest = [], secondTry = null, redirect = null, allow = [] } = kept;
+  const asked = askedOf(profile);
+  const layers = kept.layers.map(fromLayerRow);
+  const table = shared as SharedRoutes | null;
+  const threw = layers.some(({ kind, outcome }) => kind === 'param' && outcome === 'threw');
+  const before = threw ? 'the handler of a parameter threw' : null;
+  const routes = table?.routes.map((group) => ({
+    ...group,
+    why: route === null ? whyRouteDiffers(group.methods, group.pattern, asked, before) : null,
+  }));
+  return {
+    asked,
+    route,
+    nearest,
+    secondTry,
+    redirect,
+    allow,
+    matchedMs: layers.find(({ kind }) => kind === 'handler')?.startMs ?? null,
+    routes: routes ?? null,
+    routesDropped: table?.routesDropped ?? 0,
+    ...buildTrace(layers, considered, {
+      asked,
+      profile,
+      headersBy: headersByLayer(profile),
+      near: new Map(nearest.map(({ pattern, why }) => [pattern, why ?? ''])),
+    }),
+  };
 }
 
 export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
@@ -230,8 +183,7 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
       },
     },
     collect,
-    data: (from) => (from.collected === null ? null : new DerivedRouting(from.collected, from)),
+    data: dataOf,
     rows: presentRouting,
-    view: { model: drawRouting },
   };
 }

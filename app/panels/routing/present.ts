@@ -23,6 +23,15 @@ function figuresOf({ route, ran, matchedMs, routes, routesDropped }: RoutingData
   ];
 }
 
+function isSame(a: RouteGroup, b: RouteGroup): boolean {
+  return a.pattern === b.pattern && a.handler === b.handler && a.source === b.source;
+}
+
+function responded({ methods, pattern }: RouteGroup, { route }: RoutingData): boolean {
+  if (route?.pattern !== pattern) return false;
+  return methods.includes(route.method) || methods.includes('*');
+}
+
 function routeRow({ name, methods, pattern, handler, source, why }: RouteGroup): Row {
   return {
     label: methods.join(', '),
@@ -36,53 +45,83 @@ function routeRow({ name, methods, pattern, handler, source, why }: RouteGroup):
   };
 }
 
-const ROUTE_COLUMNS = { label: 'Methods', text: 'Path', note: 'Why not', place: 'Defined at' };
+/** Each route once: those that may have been meant, with all their methods, then the others in the order in which they are tried. */
+function routeSections(data: RoutingData): Section[] {
+  const { route, nearest, routesDropped } = data;
+  const routes = data.routes ?? [];
+  const near = nearest.filter((group, index) => nearest.findIndex((one) => isSame(one, group)) === index);
+  const others = routes.flatMap((group, index) =>
+    near.some((one) => isSame(one, group)) ? [] : [{ group, number: index + 1 }],
+  );
+  const columns = { label: 'Methods', text: 'Path', note: 'Why it did not match', place: 'Source' };
+  return [
+    {
+      id: 'nearest',
+      title: 'Closest routes',
+      columns,
+      rows: near.map((group, index) => ({
+        ...routeRow({
+          ...group,
+          methods: routes.find((one) => isSame(one, group))?.methods ?? group.methods,
+        }),
+        id: `near-${index + 1}`,
+        mark: 'near',
+      })),
+      ...(route === null ? { card: 'in order' as const } : {}),
+    },
+    {
+      id: 'routes',
+      title: near.length > 0 ? 'Other routes' : 'All routes',
+      columns,
+      rows: others.map(({ group, number }) => ({
+        ...routeRow(group),
+        id: `route-${number}`,
+        ...(responded(group, data) ? { mark: 'on' as const } : {}),
+      })),
+      left: routesDropped,
+      // If a route matched, the others are noise in an issue.
+      ...(route === null ? {} : { inMarkdown: false as const }),
+    },
+  ];
+}
 
 function traceRow({ number, kind, label, handler, happened, tone, ms, source }: TraceRow): Row {
-  const said = handler === null ? label : `${label} ${handler}`;
+  const said = handler === null || handler === 'router' ? label : `${label} ${handler}`;
   const isRun = tone !== 'off' && tone !== 'near' && kind !== 'route';
   return {
+    id: `layer-${number}`,
     label: number,
     text: said,
     number: ms,
     tone: tone === 'bad' ? 'bad' : 'plain',
     note: happened,
     place: source,
+    ...(tone === 'on' || tone === 'near' ? { mark: tone } : {}),
     ...(isRun ? { key: said } : {}),
   };
 }
 
 export function presentRouting(data: RoutingData): Presentation {
-  const { route, nearest, trace, traceDropped, routes, routesDropped } = data;
-  const sections: Section[] = [
-    {
-      id: 'parameters',
-      title: 'Route parameters',
-      rows: (route?.params ?? []).map(({ name, value }) => ({ label: name, text: value })),
-    },
-    {
-      id: 'nearest',
-      title: 'Closest routes',
-      columns: ROUTE_COLUMNS,
-      rows: nearest.map(routeRow),
-      ...(route === null ? { card: 'in order' as const } : {}),
-    },
-    {
-      id: 'match',
-      title: 'Middleware',
-      columns: { label: 'No', text: 'Middleware', note: 'What happened', place: 'Defined at' },
-      rows: trace.map(traceRow),
-      left: traceDropped,
-    },
-    {
-      id: 'routes',
-      title: 'All routes',
-      columns: ROUTE_COLUMNS,
-      rows: (routes ?? []).map(routeRow),
-      left: routesDropped,
-      // If a route matched, the others are noise in an issue.
-      ...(route === null ? {} : { inMarkdown: false as const }),
-    },
-  ];
-  return { lead: leadOf(data), figures: figuresOf(data), sections };
+  const { route, trace, traceDropped } = data;
+  const parameters: Section = {
+    id: 'parameters',
+    title: 'Route parameters',
+    rows: (route?.params ?? []).map(({ name, value }) => ({ label: name, text: value })),
+  };
+  const matching: Section = {
+    id: 'match',
+    title: 'How it was matched',
+    note: 'as it ran',
+    columns: { label: 'No', text: 'Middleware or route', note: 'What happened', place: 'Source' },
+    // If none responded, the routes are listed with the reason.
+    rows: trace.filter(({ kind }) => route !== null || kind !== 'route').map(traceRow),
+    left: traceDropped,
+    none: 'No middleware or handler ran.',
+  };
+  const routes = routeSections(data);
+  return {
+    lead: leadOf(data),
+    figures: figuresOf(data),
+    sections: route === null ? [...routes, matching] : [parameters, matching, ...routes],
+  };
 }

@@ -302,8 +302,8 @@ describe('the page of a request that no route answered', () => {
   it('names the nearest routes and why each did not match', () => {
     const $ = page(routeMiss('/robots.txt', 'GET', { prepare: noteRoutes }));
     expect($('h1').text()).to.equal('No route found for "GET /robots.txt"');
-    expect($('#ar tr.near').text()).to.include('/humans.txt').and.include('2 letters differ');
-    expect($('#routes tbody tr').length, 'each route once').to.equal(2);
+    expect($('#nearest tr.near').text()).to.include('/humans.txt').and.include('2 letters differ');
+    expect($('#nearest tbody tr, #routes tbody tr').length, 'each route once').to.equal(2);
     expect($('.soft').first().text())
       .to.include('None of the 2 routes matches this path')
       .and.include('with or without a trailing slash');
@@ -381,7 +381,7 @@ describe('the page of a request that no route answered', () => {
       context.add('routing', { ...nothing, table: many });
     };
     const html = renderErrorPage(routeMiss('/x', 'GET', { prepare }));
-    expect(load(html)('#routes .note').text()).to.include('more routes not shown');
+    expect(load(html)('#routes .note').text()).to.include('more rows not shown');
   });
 
   it('is a welcome at the root, with the lines that answer it', () => {
@@ -406,7 +406,9 @@ describe('the pages of the profiler’s own errors', () => {
     const links = $('main .views a')
       .toArray()
       .map((element) => $(element).attr('href'));
-    expect(links).to.deep.equal(['/_profiler/abcdef?panel=request', '/_profiler/abcdef?panel=exception']);
+    expect(links).to.deep.equal(
+      ['request', 'exception', 'routing'].map((name) => `/_profiler/abcdef?panel=${name}`),
+    );
   });
 
   it('show the beginning of a long path as the headline', () => {
