@@ -1,8 +1,9 @@
 /** The header block as sent -> name, value … in order and case. */
 export function readHeaderBlock(block: string): string[] {
-  const [, ...lines] = block.split('\r\n');
-  return lines.flatMap((line) => {
+  const headers: string[] = [];
+  for (const line of block.split('\r\n').slice(1)) {
     const colon = line.indexOf(':');
-    return colon < 1 ? [] : [line.slice(0, colon), line.slice(colon + 1).trim()];
-  });
+    if (colon > 0) headers.push(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  return headers;
 }
