@@ -4,6 +4,7 @@ import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
+import { pathOf } from '../profiler/request-target.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import {
   authorOf,
@@ -11,6 +12,7 @@ import {
   headerAt,
   headerCode,
   layerAt,
+  mediaType,
   nameOfLayer,
   placeOfHeader,
   receivedHeader,
@@ -98,8 +100,12 @@ function seconds(directives: ReadonlyMap<string, string>, name: string): number 
 }
 
 /** Without `public` or `s-maxage`, shared caches don't store what such a request got (RFC 9111, 3.5). */
-function isPersonal(request: KeptRequest): boolean {
-  return receivedHeader(request, 'authorization') !== null;
+function personalBy(request: KeptRequest, ageS: number): string | null {
+  if (receivedHeader(request, 'authorization') !== null) return 'carried credentials (Authorization)';
+  // A file may be sent to a user, too.
+  const isMade = /html|json/.test(mediaType(request.response?.contentType ?? null));
+  const isKnown = request.sessionAndUser?.user !== undefined && receivedHeader(request, 'cookie') !== null;
+  return isMade && isKnown && ageS > 0 ? 'belongs to a user (`req.user`)' : null;
 }
 
 /** What contradicts this Cache-Control among the other headers of the response. */
@@ -122,9 +128,10 @@ function contradictions(
     say(
       `Shared caches may store this response with the ${count(cookies.length, 'cookie')} it sets, and send them to other visitors`,
     );
-  if (isShared && !directives.has('no-store') && cookies.length === 0 && isPersonal(request))
+  const personal = personalBy(request, ageS);
+  if (isShared && !directives.has('no-store') && cookies.length === 0 && personal !== null)
     say(
-      'Shared caches may store this response, although the request carried credentials (Authorization), and send it to other visitors',
+      `Shared caches may store this response, although the request ${personal}, and send it to other visitors`,
     );
   const tag = sentHeader(request, 'etag');
   if (directives.has('no-store') && tag !== null && bytes >= LARGE_BODY)
@@ -281,6 +288,62 @@ const etagChanges: FindingRule<Needed> = {
   },
 };
 
+/** Clients that ask again soon find out soon. */
+const LONGEST_ERROR_S = 60;
+const DAY_S = 86_400;
+/** `app.3f2a1b9c.js`, `index-BX3k2a9d.js`: another content has another name. */
+const HASHED = /(?:[.-][0-9a-f]{8,}|-(?=[\w-]*\d)[\w-]{8})\.(?:m?js|css|woff2?|png|jpe?g|svg|webp|avif)$/;
+const LOG_IN = /\/(?:log-?in|sign-?in|sso|auth)(?:[/?#]|$)/i;
+
+/** A permanent redirect depends on nothing that changes, such as whether somebody is logged in. */
+function permanentLogIn(kept: Needs<'request', 'routing'>, { status, method }: ProfileHead): FindingDraft[] {
+  const location = status === 301 || status === 308 ? sentHeader(kept.request, 'location') : null;
+  if (location === null || (method !== 'GET' && method !== 'HEAD') || !LOG_IN.test(location.value)) return [];
+  if (/no-store|no-cache|max-age=0/i.test(sentHeader(kept.request, 'cache-control')?.value ?? '')) return [];
+  const place = placeOfHeader(kept, location.anchor);
+  const sentence = `The redirect to the log-in is permanent (${status}): browsers keep it, and go there without asking again after the log-in`;
+  return [{ broke: 'unseen', severity: 'warn', sentence, anchor: location.anchor, place }];
+}
+
+const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'cached-wrongly',
+  needs: ['request'],
+  labels: ['cached too long', 'not cached'],
+  why: 'An error has a lifetime over a minute, a page without a hash in its address one of a day or more, a log-in redirect is permanent, or a file with a hash in its name has none.',
+  fix: 'Give lifetimes by kind: `no-cache` for pages, `immutable` for files with a hash in their name, `no-store` for errors and personal responses, 302 or 303 for a log-in.',
+  find(kept, head) {
+    const { request } = kept;
+    const { status, method, url } = head;
+    const redirect = permanentLogIn(kept, head);
+    if (redirect.length > 0 || status === null || method !== 'GET') return redirect;
+    const control = sentHeader(request, 'cache-control');
+    if (control === null) return [];
+    const directives = directivesOf(control.value);
+    const isStored = !directives.has('no-store') && !directives.has('no-cache');
+    const ageS = isStored ? Math.max(seconds(directives, 'max-age'), seconds(directives, 's-maxage')) : 0;
+    const common = { anchor: control.anchor, place: placeOfHeader(kept, control.anchor) };
+    if (status >= 400 && status !== 410 && ageS > LONGEST_ERROR_S) {
+      const sentence = `The ${status} has a lifetime of ${count(ageS, 'second')}: it is shown until then, also once the cause is gone`;
+      return [{ ...common, broke: 'unseen', severity: 'warn', sentence }];
+    }
+    if (status !== 200) return [];
+    const path = pathOf(url);
+    const pageS = isStored ? seconds(directives, 'max-age') : 0;
+    if (
+      mediaType(request.response?.contentType ?? null) === 'text/html' &&
+      pageS >= DAY_S &&
+      !HASHED.test(path)
+    ) {
+      const sentence = `Browsers keep this page for ${count(pageS, 'second')} without asking again: until then nobody sees a new version`;
+      return [{ ...common, broke: 'unseen', severity: 'warn', sentence }];
+    }
+    const bytes = request.response?.bytes ?? 0;
+    if (ageS > 0 || !HASHED.test(path) || bytes < LARGE_BODY) return [];
+    const sentence = `The file has a hash in its name, but browsers ask for it again each time (${bytesText(bytes)})`;
+    return [{ ...common, label: 'not cached', severity: 'info', sentence }];
+  },
+};
+
 const streamBuffered: FindingRule<Needs<'request'>> = {
   name: 'stream-buffered',
   needs: ['request'],
@@ -309,5 +372,6 @@ export const headerRules: readonly FindingRule[] = [
   headerOverwritten,
   cachingCannotWork,
   etagChanges,
+  cachedWrongly,
   streamBuffered,
 ];

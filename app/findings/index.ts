@@ -14,12 +14,14 @@ import { responseRules } from './responses.ts';
 import { statementRules } from './statements.ts';
 import { timeRules } from './time.ts';
 import { transactionRules } from './transactions.ts';
+import { valueRules } from './values.ts';
 
 export function createFindingRules(): FindingRule[] {
   return [
     ...processRules,
     ...queryRules,
     ...statementRules,
+    ...valueRules,
     ...transactionRules,
     ...callRules,
     ...timeRules,

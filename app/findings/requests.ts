@@ -1,4 +1,5 @@
 /** Requests that reached no route, or another one, and bodies that nobody read. */
+import type { ConfigurationData } from '../panels/configuration/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/data.ts';
 import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
@@ -284,6 +285,47 @@ const uploadCutOff: FindingRule<Needs<'request'>> = {
   },
 };
 
+/** `filter[status]`; a name that ends with empty brackets is often read as it is. */
+const NESTED = /^([\w-]+)\[[^\]]+\]/;
+
+const queryNotNested: FindingRule<Needs<'request' | 'routing', 'database'>> = {
+  name: 'query-not-nested',
+  needs: ['request', 'routing'],
+  labels: ['flat query'],
+  why: 'A name in the query has brackets, the application’s `query parser` is `simple` (the default of Express 5), and no statement has its value.',
+  fix: 'Set `app.set("query parser", "extended")` where you want objects from `filter[status]=open`, or read the flat name: `req.query["filter[status]"]`.',
+  find({ request, routing, database }, _head, { shared }) {
+    const application = (shared.configuration as Partial<ConfigurationData> | undefined)?.application ?? [];
+    const parser = application.find(({ name }) => name === 'query parser');
+    if (routing.route === null || parser?.value !== 'simple') return [];
+    const nested = request.query?.find(({ name }) => NESTED.test(name));
+    if (nested === undefined) return [];
+    const isUsed = database?.queries.some(({ bindings }) =>
+      bindings.some(({ value }) => value === nested.value),
+    );
+    if (isUsed === true) return [];
+    const [, name = ''] = NESTED.exec(nested.name) ?? [];
+    const sentence = `The query has ${nested.name.slice(0, 60)}, which this application’s query parser (simple) leaves flat: req.query.${name.slice(0, 60)} is undefined`;
+    return [{ broke: 'unseen', severity: 'warn', sentence, place: routing.route.source }];
+  },
+};
+
+const oneClient: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'one-client',
+  needs: ['request'],
+  labels: ['one client for all'],
+  why: 'A 429 was sent, and the request had X-Forwarded-For from a proxy that the application does not trust: every client has the address of the proxy.',
+  fix: "Trust the proxy (`app.set('trust proxy', 1)`), so that `req.ip`, by which limits count, is the address of the client.",
+  find({ request, routing }, { status }) {
+    if (status !== 429 || request.client.trusted === true) return [];
+    if (receivedHeader(request, 'x-forwarded-for') === null) return [];
+    const place = lastRunning(routing?.layers.map(fromLayerRow) ?? [])?.source;
+    const sentence =
+      'The proxy in front is not trusted, so all clients behind it have its address: a limit by address counts them as one';
+    return [{ broke: 'response', severity: 'warn', sentence, place }];
+  },
+};
+
 export const requestRules: readonly FindingRule[] = [
   routeMissed,
   routeShadowed,
@@ -292,4 +334,6 @@ export const requestRules: readonly FindingRule[] = [
   bodyNotParsed,
   bodyRefused,
   uploadCutOff,
+  queryNotNested,
+  oneClient,
 ];

@@ -157,6 +157,42 @@ const jsonTwice: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
+function isJson(text: string): boolean {
+  if (!/^\s*(?:\{\s*["}]|\[\s*[[{"\d\]])/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const wrongType: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'wrong-type',
+  needs: ['request'],
+  labels: ['wrong type'],
+  why: 'All of the body is JSON but its Content-Type is that of a page, or it is a page but its type is JSON or plain text.',
+  fix: 'Use `res.json(value)` for JSON: `res.send(text)` takes any text for HTML. Set the type of a page (`res.type("html")`) if you write it yourself.',
+  find({ request, routing }, { status }) {
+    const { response } = request;
+    const text = response?.text ?? '';
+    const type = mediaType(response?.contentType ?? null);
+    if (status === null || status >= 400 || response?.truncated === true || text === '') return [];
+    const isPage = /^\s*<(?:!doctype html|html)[\s>]/i.test(text);
+    const wrong =
+      type === 'text/html' && isJson(text)
+        ? 'JSON'
+        : isPage && (type === 'text/plain' || /[/+]json$/.test(type))
+          ? 'an HTML page'
+          : null;
+    if (wrong === null) return [];
+    const header = sentHeader(request, 'content-type');
+    const place = placeOfHeader({ request, routing }, header?.anchor);
+    const sentence = `The body is ${wrong}, but it was sent as ${type}`;
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: header?.anchor ?? 'response', place }];
+  },
+};
+
 /** The beginning of a tag. Shorter texts are found by chance. */
 const MARKUP = /<[a-z!/][^]{2,}/i;
 const LONGEST = 2000;
@@ -338,6 +374,7 @@ export const responseRules: readonly FindingRule[] = [
   nextAfterResponse,
   wrongLength,
   jsonTwice,
+  wrongType,
   unescapedInput,
   workAfterResponse,
   clientLeft,

@@ -373,10 +373,10 @@ function computedColumn(update: Read, received: ReadonlySet<string>): string | n
   return null;
 }
 
-const lostUpdate: FindingRule<Needs<'database' | 'request'>> = {
-  name: 'lost-update',
+const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'unlocked-update',
   needs: ['database', 'request'],
-  labels: ['lost update'],
+  labels: ['unlocked update'],
   why: 'The request read a row without a lock, then set a column of it to a number that was not received; the WHERE of the update names neither the old value nor a version.',
   fix: 'Let the statement compute (`set stock = stock - $1 where id = $2 and stock >= $1`), lock the row (`for update`), or compare a version and try again.',
   find({ database, request }) {
@@ -415,5 +415,5 @@ export const statementRules: readonly FindingRule[] = [
   foundNothing,
   moreThanWanted,
   deepOffset,
-  lostUpdate,
+  unlockedUpdate,
 ];

@@ -164,7 +164,7 @@ describe('findings from the text of statements', () => {
 
   it('a number computed from a row that was not locked', async () => {
     const { of } = await ask('/buy/7', json('POST', {}));
-    expect(of('lost-update')[0]?.sentence).to.equal(
+    expect(of('unlocked-update')[0]?.sentence).to.equal(
       'update products sets stock to a number computed from select … from products, which did not lock the row: of two requests at once, one is lost',
     );
     for (const path of ['/buy-locked/7', '/buy-in-place/7', '/stock/7'])

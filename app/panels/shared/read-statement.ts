@@ -240,15 +240,19 @@ function setsIn(clause: Clause | undefined): ReadStatement['sets'] {
   });
 }
 
-export function readStatement(sql: string, system?: string): ReadStatement | null {
+function wordsOf(sql: string, system: string | undefined): Words {
   const tokens = significant(sqlTokens(sql, system)).filter(([, text]) => text !== ';');
   const indexes = indexesOf(tokens, Infinity);
-  const words: Words = tokens.map(([kind, text], at) => ({
+  return tokens.map(([kind, text], at) => ({
     kind,
     text,
     lower: text.toLowerCase(),
     at: indexes[at] ?? null,
   }));
+}
+
+export function readStatement(sql: string, system?: string): ReadStatement | null {
+  const words = wordsOf(sql, system);
   const clauses = clausesOf(words);
   const verb = clauses?.[0]?.name;
   if (clauses === null || (verb !== 'select' && verb !== 'insert' && verb !== 'update' && verb !== 'delete'))
@@ -282,6 +286,20 @@ export function readStatement(sql: string, system?: string): ReadStatement | nul
     isStar: columns.at(-1)?.text === '*',
     isLocking: find('for') !== undefined || find('lock') !== undefined,
   };
+}
+
+/** Names of the columns that are an aggregate: `select count(*) as orders` -> `count`, `orders`. */
+export function aggregatesOf(sql: string, system?: string): { by: string; name: string }[] {
+  const clauses = clausesOf(wordsOf(sql, system));
+  return splitAtCommas(clauses?.find(({ name }) => name === 'select')?.words ?? []).flatMap((words) => {
+    const [first] = words;
+    const last = words.at(-1);
+    if (first === undefined || words[1]?.text !== '(' || !AGGREGATES.test(first.lower)) return [];
+    const close = closeOf(words, 1);
+    // A cast makes it another type.
+    if (words[close + 1]?.text === '::' || words.length > close + 3) return [];
+    return [{ by: first.lower, name: words[close + 1] === undefined ? first.lower : bare(last?.text ?? '') }];
+  });
 }
 
 /** What a value was when the statement ran; undefined if the record doesn't say. */

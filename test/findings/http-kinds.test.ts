@@ -1,0 +1,72 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('findings from the kind of a resource', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/missing', (_req, res) => {
+      res.status(404).set('Cache-Control', 'public, max-age=31536000').send('no');
+    });
+    app.get('/page', (_req, res) => {
+      res.set('Cache-Control', 'public, max-age=31536000, immutable').send('<!doctype html><p>Hello</p>');
+    });
+    app.get('/private', (_req, res) => {
+      res.redirect(301, '/login?next=/private');
+    });
+    app.get('/assets/:file', (_req, res) => {
+      res
+        .set('Cache-Control', 'public, max-age=0')
+        .type('js')
+        .send(`// ${'x'.repeat(20_000)}`);
+    });
+    app.get('/json', (_req, res) => {
+      res.send(JSON.stringify({ name: 'Ann' }));
+    });
+    app.get('/text', (_req, res) => {
+      res.send('{curly} but no JSON');
+    });
+    app.get('/plain', (_req, res) => {
+      res.type('text').send('<!doctype html><p>Hello</p>');
+    });
+    app.get('/list', (req, res) => {
+      res.json(Object.keys(req.query));
+    });
+    app.get('/limited', (_req, res) => {
+      res.status(429).json({});
+    });
+  });
+  const said = async (path: string, headers: Record<string, string> = {}) =>
+    (await ask(path, { headers })).findings.map(({ sentence }) => sentence);
+
+  it('name a lifetime that is wrong for it', async () => {
+    expect(await said('/missing')).to.deep.equal([
+      'The 404 has a lifetime of 31,536,000 seconds: it is shown until then, also once the cause is gone',
+    ]);
+    expect(await said('/page')).to.deep.equal([
+      'Browsers keep this page for 31,536,000 seconds without asking again: until then nobody sees a new version',
+    ]);
+    expect(await said('/private')).to.deep.equal([
+      'The redirect to the log-in is permanent (301): browsers keep it, and go there without asking again after the log-in',
+    ]);
+    expect(await said('/assets/app.3f2a1b9c.js')).to.deep.equal([
+      'The file has a hash in its name, but browsers ask for it again each time (19.5 KiB)',
+    ]);
+    expect(await said('/assets/jquery-datatable.js')).to.deep.equal([]);
+  });
+
+  it('name a type that is another one than that of the body', async () => {
+    expect(await said('/json')).to.deep.equal(['The body is JSON, but it was sent as text/html']);
+    expect(await said('/plain')).to.deep.equal(['The body is an HTML page, but it was sent as text/plain']);
+    expect(await said('/text')).to.deep.equal([]);
+  });
+
+  it('name brackets that stay flat, and clients that count as one', async () => {
+    expect(await said('/list?filter[status]=open')).to.deep.equal([
+      'The query has filter[status], which this application’s query parser (simple) leaves flat: req.query.filter is undefined',
+    ]);
+    expect(await said('/list?ids[]=1&ids[]=2')).to.deep.equal([]);
+    expect(await said('/limited', { 'x-forwarded-for': '203.0.113.9' })).to.deep.equal([
+      'The proxy in front is not trusted, so all clients behind it have its address: a limit by address counts them as one',
+    ]);
+    expect(await said('/limited')).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,147 @@
+import express from 'express';
+import { expect } from 'chai';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+
+describe('findings from values on their way', () => {
+  const ask = withFindingsDatabase(
+    async (knex) => {
+      await knex.raw(
+        'create table items (id serial, name text, quantity int, sku bigint, active boolean, unit_price numeric, due date, note text)',
+      );
+      await knex('items').insert({ name: 'first', quantity: 1 });
+    },
+    (app, knex) => {
+      app.use(express.json(), express.urlencoded({ extended: false }));
+      app.post('/parsed', async (req, res) => {
+        const { quantity } = req.body as { quantity: string };
+        await knex('items').insert({ name: 'a', quantity: parseInt(quantity, 10) });
+        res.json({ ok: true });
+      });
+      app.post('/sku', async (req, res) => {
+        const { sku } = req.body as { sku: string };
+        await knex('items').insert({ name: 'a', sku: Number(sku) });
+        res.json({ ok: true });
+      });
+      app.post('/active', async (req, res) => {
+        const { active } = req.body as { active: string };
+        await knex('items').insert({ name: 'a', active: Boolean(active) });
+        res.json({ ok: true });
+      });
+      app.post('/due', (req, res) => {
+        const { due } = req.body as { due: string };
+        res.json({ due: new Date(new Date(due).getTime() - 3_600_000).toISOString() });
+      });
+      app.post('/price', async (req, res) => {
+        const { unit_price: price } = req.body as { unit_price?: number };
+        await knex.raw('insert into items (name, unit_price) values (?, ?)', ['a', price ?? null]);
+        res.json({ ok: true });
+      });
+      app.patch('/items/:id', async (req, res) => {
+        const { name } = req.body as { name: string };
+        await knex('items').where({ id: req.params.id }).update({ name });
+        const [{ id }] = (await knex('items').where({ id: req.params.id })) as [{ id: number }];
+        res.json({ id, name, status: 'open' });
+      });
+      app.get('/by-name', async (_req, res) => {
+        const user: { name?: string } = {};
+        await knex('items').where({ name: String(user.name) });
+        res.json([]);
+      });
+      app.get('/items/:id', (_req, res) => {
+        res.status(404).json({});
+      });
+      app.get('/page', (_req, res) => {
+        res.send('<p>Try <code>undefined</code>.</p><td class="a">NaN</td>');
+      });
+      app.get('/moved', (_req, res) => {
+        res.redirect('/orders/undefined');
+      });
+      app.get('/count', async (_req, res) => {
+        const { rows } = await knex.raw<{ rows: object[] }>(
+          'select count(*) as items, count(*)::int as n from items',
+        );
+        res.json(rows[0]);
+      });
+      app.post('/healthy', async (req, res) => {
+        const { name, quantity, active, note } = req.body as Record<string, string>;
+        const values = {
+          name: name?.trim(),
+          quantity: Number(quantity),
+          active: active === 'true',
+          note: note ?? null,
+        };
+        const [item] = (await knex('items').insert(values).returning('*')) as [object];
+        res.status(201).json(item);
+      });
+    },
+  );
+
+  const post = (body: object, method = 'POST') => ({
+    method,
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
+  const said = async (path: string, init?: RequestInit) =>
+    (await ask(path, init)).findings.map(({ sentence }) => sentence);
+
+  it('say how a value was changed before it was bound', async () => {
+    expect(await said('/parsed', post({ quantity: '1,200' }))).to.deep.equal([
+      'quantity was received and bound to insert into items as a number read from its beginning only (`parseInt`, `parseFloat`)',
+    ]);
+    expect(await said('/sku', post({ sku: '9007199254740993' }))).to.deep.equal([
+      'sku was received and bound to insert into items as a number, which can’t hold all of its digits',
+    ]);
+    expect(await said('/active', post({ active: 'false' }))).to.deep.equal([
+      'active was received and bound to insert into items as true: any text but the empty one is (`Boolean("false")`)',
+    ]);
+    expect(await said('/due', post({ due: '2026-03-10' }))).to.deep.equal([
+      'due was received and sent back as another day: a date became a time, and the time zone moved it',
+    ]);
+    expect(await said('/parsed', post({ quantity: '12' }))).to.deep.equal([]);
+    expect(await said('/active', post({ active: 'true' }))).to.deep.equal([]);
+  });
+
+  it('say that a field was lost', async () => {
+    const { of } = await ask('/price', post({ unitPrice: 12 }));
+    expect(of('field-lost')[0]).to.include({
+      severity: 'bad',
+      sentence: 'The body has unitPrice, but insert into items got NULL for unit_price',
+    });
+    expect(of('field-lost')[0]?.place).to.match(/values\.test\.ts:\d+$/);
+    expect(await said('/price', post({ unit_price: 12 }))).to.deep.equal([]);
+    expect(await said('/price', post({ other: 12 }))).to.deep.equal([]);
+    expect(await said('/items/1', post({ name: 'b', status: 'done' }, 'PATCH'))).to.deep.equal([
+      'The body has status: no statement has it, and the response has another value',
+    ]);
+  });
+
+  it('say that something had no value', async () => {
+    expect(await said('/by-name')).to.deep.equal(['select … from items was given “undefined” for name']);
+    expect(await said('/items/undefined')).to.deep.equal([
+      'The parameter id is the text “undefined”: the client built the address from something that had no value',
+    ]);
+    expect(await said('/page')).to.deep.equal(['“NaN” was sent in the page as the text of a <td>']);
+    expect(await said('/moved')).to.deep.equal([
+      'The redirect leads to an address with “undefined”, “NaN” or “[object Object]” in it',
+    ]);
+  });
+
+  it('say that a count is a text', async () => {
+    expect(await said('/count')).to.deep.equal([
+      'items was sent as a text: select … from items computes it, and the driver returns such numbers as text',
+    ]);
+  });
+
+  it('say nothing of values that are converted as they should be', async () => {
+    expect(
+      await said('/healthy', post({ name: ' Bob ', quantity: '12', active: 'true', note: '' })),
+    ).to.deep.equal([]);
+    expect(
+      await said('/healthy', {
+        method: 'POST',
+        body: 'name=Ann&quantity=3&active=false&note=Why+undefined+is+no+function',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      }),
+    ).to.deep.equal([]);
+  });
+});
