@@ -10,7 +10,7 @@ import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { FactReader } from './recorded-facts.ts';
 import type { RoutePercentiles } from './route-summary.ts';
-import type { Presentation } from './rows.ts';
+import type { Presentation, Row } from './rows.ts';
 import type { SpanDraft, SpanKind } from './span.ts';
 import type { TimeLedger } from './time-ledger.ts';
 
@@ -122,12 +122,56 @@ export interface PresentFrom {
   beside?: BesideProfile | undefined;
 }
 
+/** A profile that a request started. */
+export interface StartedProfile {
+  token: string;
+  /** `job emails/welcome` */
+  what: string;
+  /** `failed`, `running`, `completed`; of a call its status. */
+  outcome: string;
+  isFailed: boolean;
+  /** Milliseconds from the request's start. */
+  startMs: number;
+  durationMs: number | null;
+  /** The first line of its error. */
+  error: string | null;
+  place: string | null;
+}
+
+/** A difference between a request and others of its route. */
+export interface RouteDifference {
+  /** `query`, `redis`, `call`, `middleware` … */
+  kind: string;
+  /** What differs, as recorded. */
+  text: string;
+  /** On how many requests it rests, and how they are. */
+  note: string;
+  place: string | null;
+}
+
+export interface RouteComparison {
+  /** Requests that this one is compared with. */
+  count: number;
+  /** The others did it, this one did not. */
+  missing: readonly RouteDifference[];
+  /** Only this one did it, or has it so. */
+  only: readonly RouteDifference[];
+  /** Kinds without a difference. */
+  same: readonly string[];
+}
+
 /** What the overview shows and no panel recorded. */
 export interface BesideProfile {
   /** Worst first. */
   findings: readonly ExplainedFinding[];
-  /** Number of rules that had what they read. */
-  rulesChecked: number;
+  /** Names of the rules that had what they read. */
+  checked: readonly string[];
+  /** Panels of work, with their rows. */
+  work: readonly { name: string; title: string; rows: () => readonly Row[] }[];
+  /** Profiles that this request started: jobs, events, commands, calls to this application. */
+  started: readonly StartedProfile[];
+  /** What ran here and in other requests to its route; null: there are too few to compare with. */
+  compared: RouteComparison | null;
   /** Earlier requests to its route; null if there are too few. */
   usual: { percentiles: RoutePercentiles; /** The newest first. */ recent: readonly ProfileIndex[] } | null;
   /** Requests that ran at the same time, the newest first. */

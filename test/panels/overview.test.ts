@@ -126,7 +126,10 @@ describe('the overview panel', () => {
       profileIndex({ url: '/orders?page=1&per_page=20', process: profile.process, durationMs: 200, marks: [{ label: 'N+1', severity: 'bad' }], ...changes }); // prettier-ignore
     const beside = (recent: ProfileIndex[]): BesideProfile => ({
       findings: [],
-      rulesChecked: 0,
+      checked: [],
+      work: [],
+      started: [],
+      compared: null,
       usual: {
         percentiles: { count: 999, p50Ms: 212, p95Ms: 388, queries: [21, 21], blockedMs: [0, 3], responseBytes: [18_402, 20_000] }, // prettier-ignore
         recent,
@@ -210,8 +213,12 @@ describe('the overview panel', () => {
       .and.contain('Parameter “tab”: “history”; 6 of 6 had “items”.');
     expect($('#received').text()).to.contain('tab').and.contain('history').and.contain('id');
     expect($('#sent').text())
-      .to.contain('200 OK, text/html, 18.0 KiB')
+      .to.contain('200 OK')
+      .and.contain('text/html, 18.0 KiB')
       .and.contain('<title>Order 4712</title>');
+    expect($('#asked li').first().text()).to.contain('POST mail.internal/send').and.contain('503, 80.0 ms');
+    expect($('#asked').text()).to.match(/20 ×\s+N\+1\s+select \* from lines where order_id = 0/);
+    expect($('#asked').text()).to.contain('mail <b>not</b> sent');
     const ids = $('[id]')
       .toArray()
       .map((element) => $(element).attr('id'));
@@ -227,7 +234,8 @@ describe('the overview panel', () => {
       'How this route usually is',
       'What differs this time',
       'Received',
-      'Sent back',
+      'Asked',
+      'Sent',
     ])
       // prettier-ignore
       expect(text).to.contain(`### ${title}\n`);
@@ -242,15 +250,67 @@ describe('the overview panel', () => {
       },
     });
     const $ = await page(token);
-    const said = $('#wrong .none').text();
-    expect(said).to.match(/^No finding: \d+ rules checked 1 query\.$/);
+    const said = $('#wrong .none p').first().text();
+    expect(said).to.match(/^Nothing stood out in \d+ checks\.$/);
     expect(Number(/\d+/.exec(said)?.[0])).to.be.within(3, rules.length);
-    expect($('#time .sub th').first().text()).to.equal('In the order it ran');
-    expect($('#time .views')).to.have.length(0);
+    expect($('#wrong .checks').text()).to.contain('n plus one');
+    expect($('#wrong .none.unsure')).to.have.length(0);
+    // Time is not the question: no waterfall, but what was received, asked and sent.
+    expect($('#time .split')).to.have.length(1);
+    expect($('#time .wf')).to.have.length(0);
+    expect($('#asked li')).to.have.length(1);
     const own = await fixture.profileOf({ kind: 'profiler' });
-    expect((await page(own.token))('#wrong .none').text()).to.equal(
+    expect((await page(own.token))('#wrong .none p').first().text()).to.equal(
       'The profiler’s own pages are not checked.',
     );
+  });
+
+  it('marks a value that changed between received, asked and sent', async () => {
+    const { token } = await fixture.profileOf({
+      method: 'POST',
+      url: '/cart/88231/lines',
+      response: { headersAtMs: 8, rawHeaders: ['content-type', 'application/json'], preview: Buffer.from('{"lines":[{"quantity":1}]}') }, // prettier-ignore
+      more: (context) => {
+        context.add('body', { bytes: 40, contentType: 'application/json', parsed: { productId: 417, quantity: '1,200' }, files: [], preview: Buffer.from(''), truncated: false }); // prettier-ignore
+        lasting(context, 9);
+        context.add('query', query({ sql: 'insert into lines (product_id, quantity) values ($1, $2)', bindings: [417, 1], startMs: 2, durationMs: 1, waitMs: 0, caller: 'src/add.ts:24' })); // prettier-ignore
+      },
+    });
+    const $ = await page(token);
+    const marked = $('.steps u').toArray().map((part) => $(part).text()); // prettier-ignore
+    expect(marked).to.deep.equal(['"1,200"', '1', '1']);
+    expect($('#asked .was').text().trim()).to.equal('received as quantity: "1,200", a string');
+    expect($('#wrong .leads').text()).to.contain('quantity').and.contain('src/add.ts:24');
+    expect($('#wrong .none.unsure')).to.have.length(1);
+    expect($('#sent .vl').last().text()).to.contain('[1 × { quantity: number 1 }]');
+  });
+
+  it('begins a refusal with who sent it, and is not sure that nothing is wrong', async () => {
+    const { token } = await fixture.profileOf({
+      response: { status: 403, headersAtMs: 2, rawHeaders: ['content-type', 'application/json'], preview: Buffer.from('{"error":"admins only"}') }, // prettier-ignore
+      more: (context) => {
+        lasting(context, 3);
+        context.add('layer', layer({ name: 'requireAdmin', source: 'src/auth.ts:7', startMs: 1, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
+      },
+    });
+    const $ = await page(token);
+    expect($('#wrong .leads').text())
+      .to.contain('403')
+      .and.contain('{ error: "admins only" }')
+      .and.contain('sent by requireAdmin')
+      .and.contain('src/auth.ts:7');
+    expect($('#wrong .none.unsure').text()).to.contain('says why');
+  });
+
+  it('shows a body that no middleware parsed', async () => {
+    const { token } = await fixture.profileOf({
+      method: 'POST',
+      more: (context) => context.add('body', { bytes: 68, contentType: 'application/json', parsed: undefined, files: [], preview: Buffer.from('{"query":"{ orders { id } }"}'), truncated: false }), // prettier-ignore
+    });
+    const $ = await page(token);
+    expect($('#received').text())
+      .to.contain('query: "{ orders { id } }"')
+      .and.contain('parsed by no middleware');
   });
 
   it('is what a profile opens on', async () => {

@@ -56,11 +56,20 @@ function explain(
   });
 }
 
-function countChecked(rules: RuleTexts, { panels }: Profile): number {
+function checkedBy(rules: RuleTexts, { panels }: Profile): string[] {
   const recorded = ({ needs = [] }: RuleTexts[string]): boolean =>
     needs.every((name) => (panels[name]?.data ?? null) !== null);
+  const names = new Map<RuleTexts[string], string>();
   // A rule that was renamed has two names.
-  return [...new Set(Object.values(rules))].filter(recorded).length;
+  for (const [name, rule] of Object.entries(rules)) if (!names.has(rule)) names.set(rule, name);
+  return [...names].filter(([rule]) => recorded(rule)).map(([, name]) => name);
+}
+
+/** Panels with spans that are neither of the request itself nor of the process. */
+const NO_WORK = new Set(['request', 'routing', 'runtime', 'cpu', 'timeline']);
+
+function isOfWork({ name, recorded }: Panel): boolean {
+  return recorded?.spans !== undefined && !NO_WORK.has(name);
 }
 
 /** The process that responded knows; of others nothing is known, and they seldom share what it does not. */
@@ -104,7 +113,12 @@ export async function readBeside(
   const { shown, folded } = createFindingsModel(profile, rules, amendments);
   return {
     findings: explain([...shown, ...folded], rules, rowsOf),
-    rulesChecked: countChecked(rules, profile),
+    checked: checkedBy(rules, profile),
+    work: panels
+      .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)
+      .map(({ name, title }) => ({ name, title, rows: () => rowsOf(name) })),
+    started: [],
+    compared: null,
     usual: await readUsual(),
     overlapping: isAlone(profile) ? [] : await profiles.overlapping(profile),
   };

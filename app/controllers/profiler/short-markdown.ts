@@ -34,7 +34,9 @@ const SHORTEST_PART = 600;
 const SAMPLES = 3;
 const LOG_LINES = 12;
 /** Its other sections repeat what stands above or below. */
-const OF_OVERVIEW = new Set(['shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full']);
+const OF_OVERVIEW = new Set([
+  'leads', 'received', 'asked', 'sent', 'started', 'missing', 'only', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
+]); // prettier-ignore
 const ROUTES = 30;
 
 interface ShortMarkdownOptions {
@@ -168,24 +170,11 @@ const lastRows = (most: number) => (section: Section) => ({
   left: (section.left ?? 0) + Math.max(0, section.rows.length - most),
 });
 
-/** A 4xx was sent on purpose: what was sent, and by whom. */
-function nothingFound({ profile }: ShortMarkdownOptions): string {
-  const { status, state } = profile;
-  if (state === 'running') return 'It is still running.';
-  if (status === null) return 'No rule says why there was no response.';
-  if (status < 400) return 'Nothing wrong was found.';
-  const { response } = (profile.panels.request?.data ?? {}) as { response?: { text?: string | null } | null };
-  const routing = (profile.panels.routing?.data ?? {}) as {
-    trace?: readonly { label: string; tone: string; source: string | null }[];
-  };
-  const layer = routing.trace?.findLast(({ tone }) => tone === 'on');
-  const by = layer === undefined ? '' : `, by ${code(layer.label)}`;
-  const at = layer?.source === null || layer?.source === undefined ? '' : ` at ${code(layer.source)}`;
-  const text = response?.text ?? '';
-  return blocks([
-    `Answered ${status}${by}${at}; no rule applies.`,
-    text === '' ? '' : `Its body:\n\n${fence(text.slice(0, LONGEST_BLOCK))}`,
-  ]);
+/** As the overview says it. */
+function nothingFound({ profile, panels, amendments, beside }: ShortMarkdownOptions): string {
+  const overview = panels.find(({ name }) => name === OVERVIEW);
+  const presented = overview === undefined ? null : presentPanel(overview, { profile, amendments, beside });
+  return presented?.sections.find(({ id }) => id === 'wrong')?.none ?? 'No rule checked this request.';
 }
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {

@@ -1,20 +1,12 @@
 /**
- * What a profile opens on from the list and the toolbar: what came back, what is wrong, what took the time, how this route usually is,
- * what was received and sent. It records nothing: other panels did, and prove it. The address without a panel keeps to the contract, and
- * opens the exception or the request.
+ * The page that list and toolbar open: findings, what was received, asked and sent, what took the time, how this route usually is. It
+ * records nothing: other panels did, and prove it. The address without a panel keeps to the contract: it opens the exception or the request.
  */
 import type { Panel } from '../../profiler/panel.ts';
-import type { Tone } from '../../profiler/rows.ts';
 import { drawOverview } from './draw.ts';
 import { presentOverview } from './present.ts';
+import { type OverviewData, ranOf } from './ran.ts';
 import { collectSummary, type SummaryFacts } from './summary.ts';
-
-export interface OverviewData {
-  findings: number;
-  worst: Tone;
-  /** Set if only a summary of the request was recorded. */
-  summary?: SummaryFacts;
-}
 
 export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
   name: 'overview',
@@ -25,14 +17,15 @@ export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
     summary: ({ findings, worst }) => (findings === 0 ? null : { text: String(findings), tone: worst }),
   },
   collect: collectSummary,
-  data: ({ collected, profile: { findings, findingsLeft = 0 } }) => {
+  data: ({ collected, profile }) => {
+    const { findings, findingsLeft = 0 } = profile;
     const [first] = findings;
     return {
       findings: findings.length + findingsLeft,
       worst: first === undefined || first.severity === 'info' ? 'plain' : first.severity,
-      ...(collected === null ? {} : { summary: collected }),
+      ...(collected === null ? { ran: ranOf(profile) } : { summary: collected }),
     };
   },
-  rows: ({ summary }, from) => presentOverview(from, summary),
-  view: { model: (_data, page) => drawOverview(page) },
+  rows: presentOverview,
+  view: { model: drawOverview },
 };

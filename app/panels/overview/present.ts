@@ -1,16 +1,17 @@
-/** The overview as rows, for Markdown and for agents. */
+/** The overview: one model, from which page, Markdown, JSON and agents have the same rows. */
+import type { ExplainedFinding } from '../../profiler/finding.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { valueText } from '../../view-helpers/amount.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { findingsOf, noneFound } from './draw.ts';
-import { receivedOf, sentOf } from './exchange.ts';
+import { type Exchange, exchangeOf } from './exchange.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
 import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
-import { type SummaryFacts, summarySections } from './summary.ts';
+import { summarySections } from './summary.ts';
 import { type Work, type WorkRow, workOf } from './work.ts';
-import type { Json } from '../../profiler/json.ts';
+import { NOBODY, type OverviewData } from './ran.ts';
+import { answeredRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
 import { outsideNote, shareRow, timelineOf } from '../shared/timeline-data.ts';
 
 const { historyText } = historyHelpers;
@@ -73,15 +74,65 @@ function usualSections(usual: Usual | null): Section[] {
   ];
 }
 
-export function presentOverview(from: PresentFrom, summary?: SummaryFacts): Presentation {
-  const { profile, beside } = from;
-  if (summary !== undefined && profile.summary !== null)
-    return { lead: [WHY_SUMMARY[profile.summary]], sections: summarySections(profile, summary) };
+/** Without the texts of rules, if nobody gave them. */
+function findingsOf({
+  profile,
+  beside,
+}: Pick<PresentFrom, 'profile' | 'beside'>): readonly ExplainedFinding[] {
+  return (
+    beside?.findings ?? profile.findings.map((finding) => ({ ...finding, why: '', fix: '', evidence: [] }))
+  );
+}
+
+/** Longer requests, in milliseconds, and findings that cost as much of them, are about time. */
+const LONG_MS = 1000;
+const COST_MS = 10;
+const COST_SHARE = 0.1;
+
+/** Whether time is the question: it took long, or longer than usual, or a finding says that time was lost. */
+function isOfTime(
+  { profile }: PresentFrom,
+  findings: readonly ExplainedFinding[],
+  usual: Usual | null,
+): boolean {
+  const durationMs = profile.durationMs ?? 0;
+  const isCostly = findings.some(
+    ({ severity, costMs = 0 }) => severity !== 'info' && costMs >= Math.max(COST_MS, durationMs * COST_SHARE),
+  );
+  const isSlower = usual?.measures.some(({ label, tone }) => label === 'Time' && tone === 'warn') === true;
+  return isCostly || durationMs >= LONG_MS || (isSlower && durationMs >= LONG_MS / 10);
+}
+
+export interface Overview {
+  findings: readonly ExplainedFinding[];
+  verdict: Verdict;
+  /** Who refused the request; values that changed on their way. */
+  leads: Row[];
+  exchange: Exchange;
+  usual: Usual | null;
+  isOfTime: boolean;
+}
+
+export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): Overview {
   const findings = findingsOf(from);
+  const exchange = exchangeOf(from, ran);
+  const usual = usualOf(from.profile, from.beside);
+  return {
+    findings,
+    verdict: verdictOf(from, exchange.changed),
+    leads: [...answeredRow(from, ran), ...changedRows(from, exchange.changed)],
+    exchange,
+    usual,
+    isOfTime: isOfTime(from, findings, usual),
+  };
+}
+
+export function presentOverview(data: OverviewData, from: PresentFrom): Presentation {
+  const { profile } = from;
+  if (data.summary !== undefined && profile.summary !== null)
+    return { lead: [WHY_SUMMARY[profile.summary]], sections: summarySections(profile, data.summary) };
+  const { findings, verdict, leads, exchange, usual, isOfTime: isTime } = overviewOf(data, from);
   const timeline = timelineOf(profile);
-  const received = receivedOf(profile);
-  const sent = sentOf(profile);
-  const preview = sent?.preview ?? null;
   return {
     sections: [
       {
@@ -98,8 +149,10 @@ export function presentOverview(from: PresentFrom, summary?: SummaryFacts): Pres
             ? {}
             : { fields: [{ label: 'History', value: historyText(label, history) }] }),
         })),
-        none: noneFound(from),
+        none: verdict.text,
       },
+      { id: 'leads', title: 'Stands out', columns: { label: 'What' }, rows: leads },
+      ...exchange.sections,
       {
         id: 'shares',
         title: 'What took the time',
@@ -107,28 +160,8 @@ export function presentOverview(from: PresentFrom, summary?: SummaryFacts): Pres
         ...(timeline === null ? {} : outsideNote(timeline)),
         rows: timeline === null ? [] : timeline.shares.map((share) => shareRow(share, timeline.totalMs)),
       },
-      ...workSections(workOf(profile, findings, false)),
-      ...usualSections(usualOf(profile, beside)),
-      {
-        id: 'received',
-        title: 'Received',
-        rows: (received?.pairs ?? []).map(({ name, value, say }): Row => ({
-          label: name,
-          text: value as Json,
-          note: say,
-        })),
-        left: received?.left ?? 0,
-      },
-      {
-        id: 'sent',
-        title: 'Sent back',
-        ...(sent === null
-          ? {}
-          : {
-              note: `${sent.status}, ${sent.contentType ?? 'no type'}, ${numberHelpers.bytesText(sent.bytes)}`,
-            }),
-        rows: preview === null ? [] : [{ block: { text: preview } }],
-      },
+      ...(isTime ? workSections(workOf(profile, findings, false)) : []),
+      ...usualSections(usual),
     ],
   };
 }

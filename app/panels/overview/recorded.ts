@@ -1,9 +1,20 @@
 /** What the overview reads of other panels: the parts that it shows, perhaps stored by another release. */
 import type { Profile } from '../../profiler/profile.ts';
 
-interface Pair {
+export interface Pair {
   name: string;
   value: unknown;
+}
+
+export interface RecordedResponse {
+  headers: readonly { name: string; value: string }[];
+  authors?: { sent: readonly (readonly { by: string; place: string | null }[])[] } | null;
+  contentType: string | null;
+  bytes: number;
+  text: string | null;
+  truncated?: boolean;
+  headersAtMs?: number | null;
+  isErrorPage?: boolean;
 }
 
 export interface RecordedRequest {
@@ -16,22 +27,19 @@ export interface RecordedRequest {
     fields: readonly Pair[] | null;
     parsed?: unknown;
     files: readonly { field: string; name: string; bytes: number }[];
+    text?: string | null;
+    truncated?: boolean;
+    unread?: boolean;
   } | null;
   sessionAndUser?: { session?: unknown; user?: unknown } | null;
-  response?: {
-    headers: readonly { name: string; value: string }[];
-    authors?: { sent: readonly (readonly { by: string }[])[] } | null;
-    contentType: string | null;
-    bytes: number;
-    text: string | null;
-    truncated?: boolean;
-  } | null;
+  response?: RecordedResponse | null;
 }
 
 export interface RecordedLine {
   level: string;
   message: string;
   atMs: number;
+  caller?: string | null;
   after?: boolean;
 }
 

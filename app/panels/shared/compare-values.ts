@@ -4,8 +4,6 @@
  */
 import type { Json } from '../../profiler/json.ts';
 import { isMasked } from '../../profiler/redact.ts';
-import type { KeptDatabase } from '../database/data.ts';
-import type { KeptRequest } from '../request/data.ts';
 import { type Leaf, leavesOf, parseBeginning } from './json-leaves.ts';
 
 export interface FieldAt {
@@ -35,11 +33,31 @@ export interface ComparedValue {
   places: string[];
 }
 
+interface Pair {
+  name: string;
+  value: Json;
+}
+
+/** What the panels of the request and the database store, as far as it is compared. */
 export interface ComparedRecord {
-  request?: Pick<KeptRequest, 'query' | 'routeParams' | 'body'> & {
-    response?: { contentType: string | null; text: string | null } | null | undefined;
-  };
-  database?: Pick<KeptDatabase, 'queries'>;
+  request?:
+    | {
+        query?: readonly Pair[] | undefined;
+        routeParams?: readonly Pair[] | undefined;
+        body?: { fields: readonly Pair[] | null; parsed?: Json | undefined } | null | undefined;
+        response?: { contentType: string | null; text: string | null } | null | undefined;
+      }
+    | null
+    | undefined;
+  database?:
+    | {
+        queries: readonly {
+          caller: string | null;
+          bindings: readonly (Pair & { type?: string })[];
+        }[];
+      }
+    | null
+    | undefined;
 }
 
 /** Many things have a field of this name: without more, an equal name says nothing. */
@@ -129,7 +147,7 @@ function isMadeFrom(before: Leaf['value'], after: Leaf['value']): boolean {
 type Received = ComparedValue['received'] & { name: string };
 
 function receivedOf({ query, routeParams, body }: NonNullable<ComparedRecord['request']>): Received[] {
-  const pairs = (list: readonly { name: string; value: Json }[] | null | undefined, where: string) =>
+  const pairs = (list: readonly Pair[] | null | undefined, where: string) =>
     (list ?? []).flatMap(({ name, value }) =>
       leavesOf(value).map((leaf) =>
         fieldOf(leaf.name || name, leaf.path === '' ? name : `${name}.${leaf.path}`, leaf.value, where),
@@ -204,10 +222,10 @@ const WEIGHT: Record<Change, number> = { value: 3, type: 2, case: 1 };
 
 /** Fields that were received once, and bound or sent under the same name. */
 export function compareValues({ request, database }: ComparedRecord): ComparedValue[] {
-  if (request === undefined) return [];
+  if (request === undefined || request === null) return [];
   const byName = new Map<string, Received[]>();
   for (const field of receivedOf(request)) add(byName, field.name, field);
-  const bound = database === undefined ? new Map<string, never[]>() : boundOf(database);
+  const bound = database === undefined || database === null ? new Map<string, never[]>() : boundOf(database);
   const sent = sentOf(request.response);
   return [...byName].flatMap(([key, fields]): ComparedValue[] => {
     const [received] = fields;

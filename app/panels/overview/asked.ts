@@ -1,0 +1,269 @@
+/** What the request asked of others, in the order it began: statements, cache commands, calls, jobs, mails, and work of own panels. */
+import type { BesideProfile } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { Field, Row } from '../../profiler/rows.ts';
+import { noteOf, valueText } from '../../view-helpers/amount.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { addressOf } from '../../render/rows-page.ts';
+import type { ComparedValue } from '../shared/compare-values.ts';
+import { parseBeginning } from '../shared/json-leaves.ts';
+import { linesOf } from './recorded.ts';
+import { receivedAs, type Step } from './step.ts';
+import { textOf, type Token, valueLine } from './value-line.ts';
+
+/** Steps shown; statements of a loop are one. */
+const MOST = 40;
+/** From as many runs on, the same work of the same line is one step. */
+const FOLDED_FROM = 3;
+const MOST_LINES = 6;
+const LONGEST_BODY = 160;
+const WORDS: Readonly<Record<string, string>> = {
+  cache: 'redis',
+  http_client: 'call',
+  jobs: 'job',
+  mail: 'mail',
+  processes: 'process',
+  views: 'view',
+  graphql: 'graphql',
+  spans: 'span',
+};
+
+interface Asked {
+  steps: Step[];
+  /** Not shown. */
+  left: number;
+}
+
+function fieldOf({ fields = [] }: Row, label: string): Field | undefined {
+  return fields.find((field) => field.label === label);
+}
+
+interface KeptQueries {
+  statements?: readonly { sql: string }[];
+  queries?: readonly { statement: number; bindings: readonly { name: string }[] }[];
+}
+
+interface KeptCalls {
+  calls?: readonly { requestBody?: { text: string | null }; responseBody?: { text: string | null } }[];
+}
+
+function dataOf({ panels }: Profile, name: string): unknown {
+  return panels[name]?.data ?? null;
+}
+
+const CONTROL = /^\s*(begin|start\s+transaction|commit|rollback|savepoint|release)\b/i;
+/** Settings of a connection, which an ORM repeats. */
+const SETTING = /^\s*(?:set|pragma)\b/i;
+
+/** The values of a statement that changed on their way are underlined. */
+function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<string>): readonly Token[] {
+  const tokens: readonly Token[] = row.line?.() ?? [['', valueText(row.text)]];
+  if (changed.size === 0 || tokens.filter(([kind]) => kind === 'v').length !== names.length) return tokens;
+  let at = 0;
+  return tokens.map(([kind, text]): Token =>
+    kind === 'v' && changed.has(names[at++] ?? '') ? ['u', text] : [kind, text],
+  );
+}
+
+function queryStep(
+  row: Row,
+  index: number,
+  profile: Profile,
+  compared: readonly ComparedValue[],
+): Step | null {
+  const { statements = [], queries = [] } = (dataOf(profile, 'database') ?? {}) as KeptQueries;
+  const query = queries[index];
+  const sql = statements[query?.statement ?? -1]?.sql ?? '';
+  if (SETTING.test(sql)) return null;
+  const changed = compared.filter(({ bound }) =>
+    bound.some((at) => at.query === index && at.change !== null),
+  );
+  const names = new Set(changed.flatMap(({ bound }) => bound.map(({ field }) => field)));
+  const tokens = queryLine(row, query?.bindings.map(({ name }) => name) ?? [], names);
+  const control = CONTROL.exec(sql);
+  return {
+    ...row,
+    label: control === null ? `query ${index + 1}` : 'transaction',
+    text: textOf(tokens),
+    line: () => tokens,
+    note: control === null ? row.note : null,
+    fields: receivedAs(changed),
+  };
+}
+
+/** The beginning of a body, as a value if it is JSON. */
+function bodyTokens(body: { text: string | null } | undefined): Token[] {
+  const text = body?.text ?? '';
+  if (text === '') return [];
+  const json = parseBeginning(text);
+  return json === undefined
+    ? [['', text.slice(0, LONGEST_BODY).toWellFormed()]]
+    : valueLine(json.value, { longest: LONGEST_BODY });
+}
+
+/** `POST tax.internal/v2/quote { net: 1299 }`, and what came back. */
+function callStep(row: Row, index: number, profile: Profile): Step {
+  const { requestBody, responseBody } =
+    ((dataOf(profile, 'http_client') ?? {}) as KeptCalls).calls?.[index] ?? {};
+  const sent = bodyTokens(requestBody);
+  const got = bodyTokens(responseBody);
+  const tokens: Token[] = [
+    ['', `${row.label ?? ''} ${valueText(row.text).replace(/^https?:\/\//, '')}`],
+    ...(sent.length === 0 ? [] : ([['', ' '], ...sent] as Token[])),
+    ...(got.length === 0 ? [] : ([['c', ' → '], ...got] as Token[])),
+  ];
+  return {
+    ...row,
+    label: 'call',
+    text: textOf(tokens),
+    line: () => tokens,
+    note: row.note ?? null,
+    fields: [],
+  };
+}
+
+function dataText({ block }: Row): string {
+  if (block?.language !== 'json') return '';
+  const json = parseBeginning(block.text);
+  return json === undefined ? '' : ` ${textOf(valueLine(json.value, { longest: LONGEST_BODY }))}`;
+}
+
+function otherStep(row: Row, panel: { name: string; title: string }): Step {
+  const { line: _line, ...plain } = row;
+  const { label, text, fields = [] } = row;
+  const parts = [label, text === undefined || text === null ? undefined : valueText(text)];
+  const values = fieldOf(row, 'Arguments')?.value;
+  const said = fields.filter(
+    ({ label: name, value }) => SAID.has(name) && value !== null && value !== undefined,
+  );
+  const args = panel.name === 'cache' && typeof values === 'string' ? ` ${values.slice(0, 120)}` : '';
+  return {
+    ...plain,
+    label: WORDS[panel.name] ?? panel.title.toLowerCase().slice(0, 20),
+    text: `${parts.filter((part) => part !== undefined).join(panel.name === 'jobs' ? '/' : ' ')}${args}${dataText(row)}`,
+    note: noteOf([
+      row.note,
+      ...said.map(({ label: name, value, unit }) => `${name.toLowerCase()} ${valueText(value, unit)}`),
+    ]),
+    fields: [],
+  };
+}
+
+/** Fields of a row that say what came of it. */
+const SAID = new Set(['Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
+
+function stepOf(
+  row: Row,
+  index: number,
+  {
+    panel,
+    profile,
+    compared,
+  }: { panel: { name: string; title: string }; profile: Profile; compared: readonly ComparedValue[] },
+): Step | null {
+  const startMs = fieldOf(row, 'Start')?.value;
+  // What a library asks to do its work, such as a queue of Redis, says less than that it was asked.
+  if (typeof startMs !== 'number' || row.place?.includes('node_modules/') === true) return null;
+  const error = fieldOf(row, 'Error')?.value;
+  const made =
+    panel.name === 'database'
+      ? queryStep(row, index, profile, compared)
+      : panel.name === 'http_client'
+        ? callStep(row, index, profile)
+        : otherStep(row, panel);
+  if (made === null) return null;
+  const took =
+    row.number === null || row.number === undefined ? 'not finished' : numberHelpers.durationText(row.number);
+  const { detail: _detail, block: _block, within, ...step } = made;
+  return {
+    ...step,
+    ...(within === undefined ? {} : { within: `${panel.name} ${within}` }),
+    // A cache that has not got a value is nothing to warn of.
+    tone: made.tone === 'bad' ? 'bad' : 'plain',
+    number: startMs,
+    depth: 0,
+    note: noteOf([made.note, took]),
+    fields: [
+      ...(made.fields ?? []),
+      ...(error === null || error === undefined ? [] : [{ label: 'Error', value: error }]),
+    ],
+    href:
+      row.id === undefined
+        ? addressOf(panel.name, {})
+        : `${addressOf(panel.name, { open: row.id })}#${row.id}`,
+  };
+}
+
+/** Work that repeats is one step, at its first run, with the marks of the row that sums it up. */
+function fold(steps: readonly Step[], summaries: ReadonlyMap<string, Row>): Step[] {
+  const keyOf = ({ label, within, key, place }: Step): string | null =>
+    within === undefined && key === undefined
+      ? null
+      : `${label?.replace(/ \d+$/, '') ?? ''}\n${within ?? key ?? ''}\n${place ?? ''}`;
+  const counts = new Map<string, Step[]>();
+  for (const step of steps) {
+    const key = keyOf(step);
+    if (key !== null) counts.set(key, [...(counts.get(key) ?? []), step]);
+  }
+  return steps.flatMap((step): Step[] => {
+    const all = counts.get(keyOf(step) ?? '') ?? [];
+    if (all.length < FOLDED_FROM) return [step];
+    if (all[0] !== step) return [];
+    const failed = all.filter(({ tone }) => tone === 'bad').length;
+    const worst = all.find(({ tone }) => tone === 'bad') ?? step;
+    return [
+      {
+        ...worst,
+        number: step.number ?? null,
+        times: all.length,
+        badges: [...new Set([...(worst.badges ?? []), ...(summaries.get(step.within ?? '')?.badges ?? [])])],
+        note: noteOf([
+          worst.note,
+          failed > 0 && failed < all.length ? `${numberHelpers.count(failed)} failed` : null,
+          `last at ${numberHelpers.durationText(all.at(-1)?.number)}`,
+        ]),
+      },
+    ];
+  });
+}
+
+/** Errors and warnings that it logged. */
+function lineSteps(profile: Profile): Step[] {
+  return linesOf(profile)
+    .flatMap((line, at) => (line.level === 'error' || line.level === 'warn' ? [{ line, at }] : []))
+    .slice(0, MOST_LINES)
+    .map(({ line: { level, message, atMs, caller = null }, at }) => ({
+      label: `log ${level}`,
+      text: message.slice(0, 300).toWellFormed(),
+      number: atMs,
+      tone: level === 'error' ? ('bad' as const) : ('warn' as const),
+      place: caller,
+      href: `${addressOf('logs', { open: `l${at + 1}` })}#l${at + 1}`,
+    }));
+}
+
+export function askedSteps(
+  profile: Profile,
+  { beside, compared }: { beside: BesideProfile | undefined; compared: readonly ComparedValue[] },
+): Asked {
+  const summaries = new Map<string, Row>();
+  const steps = (beside?.work ?? []).flatMap((panel) => {
+    const rows = panel.rows();
+    for (const row of rows) if (row.id !== undefined) summaries.set(`${panel.name} ${row.id}`, row);
+    return rows.flatMap((row) => {
+      const index = Number(/^[a-z](\d+)$/.exec(row.id ?? '')?.[1] ?? NaN) - 1;
+      return stepOf(row, index, { panel, profile, compared }) ?? [];
+    });
+  });
+  const all = fold(
+    [...steps, ...lineSteps(profile)].toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0)),
+    summaries,
+  );
+  const failed = new Set(all.filter(({ tone }) => tone === 'bad').slice(0, MOST / 2));
+  let room = MOST - failed.size;
+  const shown = all.filter((step) => failed.has(step) || room-- > 0);
+  return {
+    steps: shown.map(({ within: _within, ...step }, at) => ({ ...step, id: `a${at + 1}` })),
+    left: all.length - shown.length,
+  };
+}

@@ -1,0 +1,76 @@
+/** The layers that the overview names: who read the body, who handled the request, who answered it. */
+import type { Profile } from '../../profiler/profile.ts';
+import { layerName } from '../shared/header-authors.ts';
+import { layersOf } from '../shared/kept-panels.ts';
+import { lastRunning, type RanLayer } from '../shared/layer-rows.ts';
+import type { Tone } from '../../profiler/rows.ts';
+import type { SummaryFacts } from './summary.ts';
+
+export interface NamedLayer {
+  /** As pages name it: `requireUser`, `GET /orders/:id`. */
+  name: string;
+  /** Of the function; null if it has none. */
+  handler: string | null;
+  /** `file:line` of its registration. */
+  place: string | null;
+  startMs: number;
+  /** When the next layer started; null if none did. */
+  endMs: number | null;
+  isHandler: boolean;
+  /** It threw, rejected, or passed an error on. */
+  threw: boolean;
+}
+
+export interface Ran {
+  parser: NamedLayer | null;
+  handler: NamedLayer | null;
+  answered: NamedLayer | null;
+}
+
+export interface OverviewData {
+  findings: number;
+  worst: Tone;
+  /** Set if only a summary of the request was recorded. */
+  summary?: SummaryFacts;
+  /** Absent of a summary. */
+  ran?: Ran;
+}
+
+export const NOBODY: Ran = { parser: null, handler: null, answered: null };
+
+/** Middleware that reads bodies -> the function that made it. */
+const PARSERS: Readonly<Record<string, string>> = {
+  jsonParser: 'express.json',
+  urlencodedParser: 'express.urlencoded',
+  textParser: 'express.text',
+  rawParser: 'express.raw',
+  multerMiddleware: 'multer',
+};
+
+function namedLayer(layer: RanLayer | undefined): NamedLayer | null {
+  if (layer === undefined) return null;
+  const { name, kind, method, pattern, source, startMs, nextMs, outcome } = layer;
+  const isHandler = kind === 'handler';
+  return {
+    name: isHandler ? `${method ?? 'ALL'} ${pattern}` : layerName(layer),
+    handler: name === '' || name === '<anonymous>' ? null : name,
+    place: source,
+    startMs,
+    endMs: nextMs === null ? null : startMs + nextMs,
+    isHandler,
+    threw: outcome === 'threw',
+  };
+}
+
+/** Reads stored data: only before panels have made theirs of it. */
+export function ranOf(profile: Profile): Ran {
+  const layers = layersOf(profile);
+  const parser = layers.findLast(({ name }) => Object.hasOwn(PARSERS, name));
+  const handler = profile.route === null ? undefined : layers.findLast(({ kind }) => kind === 'handler');
+  const read = namedLayer(parser);
+  return {
+    parser: read === null ? null : { ...read, name: PARSERS[parser?.name ?? ''] ?? read.name },
+    handler: namedLayer(handler),
+    answered: namedLayer(lastRunning(layers)),
+  };
+}

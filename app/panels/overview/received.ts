@@ -1,0 +1,151 @@
+/** What was received, in the order in which the application got it: values, the user, and the handler that took them. */
+import type { Json } from '../../profiler/json.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { ComparedValue } from '../shared/compare-values.ts';
+import { parseBeginning } from '../shared/json-leaves.ts';
+import type { Ran } from './ran.ts';
+import { type Pair, type RecordedRequest, requestOf } from './recorded.ts';
+import { lineOf, type Step } from './step.ts';
+import { valueLine } from './value-line.ts';
+
+const LONGEST = 400;
+const LONGEST_TEXT = 600;
+/** Request headers that decide how it is answered. */
+const DECIDING =
+  /^(?:accept|accept-language|authorization|content-type|if-none-match|if-modified-since|if-match|origin|range|x-requested-with|x-http-method-override|x-forwarded-(?:host|proto)|x-tenant.*|x-api-key|x-api-version|idempotency-key)$/i;
+/** Sent by every client, whatever it wants. */
+const USUAL: Readonly<Record<string, RegExp>> = {
+  accept: /^\*\/\*$|^text\/html,/,
+  'accept-language': /^\*$/,
+};
+const WRITES = /^(?:POST|PUT|PATCH)$/;
+
+function objectOf(pairs: readonly Pair[]): Json {
+  const values: Record<string, Json> = {};
+  for (const { name, value } of pairs) {
+    const known = values[name];
+    values[name] = Object.hasOwn(values, name)
+      ? [...(Array.isArray(known) ? known : [known ?? null]), value as Json]
+      : (value as Json);
+  }
+  return values;
+}
+
+function changedIn(compared: readonly ComparedValue[], where: string): Set<string> {
+  const start = `${where} `;
+  return new Set(
+    compared.flatMap(({ change, received: { field } }) =>
+      change !== null && field.startsWith(start) ? [field.slice(start.length)] : [],
+    ),
+  );
+}
+
+function bodyStep(
+  body: NonNullable<RecordedRequest['body']>,
+  parser: Ran['parser'],
+  compared: readonly ComparedValue[],
+): Step {
+  const { bytes, contentType, fields, parsed, text = null, truncated = false, unread = false } = body;
+  const size = `${numberHelpers.bytesText(bytes)}${contentType === null ? '' : `, ${contentType.replace(/;.*$/s, '').slice(0, 60)}`}`;
+  const common = { label: 'body', href: '?panel=request#body' };
+  if (fields !== null || parsed !== undefined) {
+    const where = fields === null ? 'body' : 'form';
+    const line = valueLine(fields === null ? (parsed as Json) : objectOf(fields), {
+      longest: LONGEST,
+      marked: changedIn(compared, where),
+    });
+    return {
+      ...common,
+      ...lineOf(line),
+      number: parser?.endMs ?? null,
+      note: noteOf([size, parser?.name]),
+      place: parser?.place ?? null,
+    };
+  }
+  const note = noteOf([
+    size,
+    unread ? 'not read before the response' : 'parsed by no middleware of Express',
+    text === null ? 'not recorded as text' : truncated ? 'the beginning' : null,
+  ]);
+  if (text === null || text === '') return { ...common, note };
+  const json = parseBeginning(text);
+  return {
+    ...common,
+    ...(json === undefined
+      ? { text: text.slice(0, LONGEST_TEXT).toWellFormed() }
+      : lineOf(valueLine(json.value, { longest: LONGEST }))),
+    note,
+  };
+}
+
+/** The handler's own line, or that of what answered in its place. */
+function handlerStep({ handler, answered }: Ran): Step[] {
+  const ran = handler ?? answered;
+  if (ran === null) return [];
+  const { name, isHandler, startMs, place } = ran;
+  return [
+    {
+      label: isHandler ? 'handler' : 'answered by',
+      text: name,
+      note: isHandler ? ran.handler : 'no route was reached',
+      ...(ran.threw ? { tone: 'bad' as const, badges: ['threw'] } : {}),
+      number: startMs,
+      place,
+      href: '?panel=routing',
+    },
+  ];
+}
+
+function headersStep(headers: RecordedRequest['headers']): Step[] {
+  const deciding = (headers ?? []).filter(
+    ({ name, value }) => DECIDING.test(name) && !(USUAL[name.toLowerCase()]?.test(value) ?? false),
+  );
+  if (deciding.length === 0) return [];
+  const rest = (headers?.length ?? 0) - deciding.length;
+  return [
+    {
+      label: 'headers',
+      text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 120)}`).join(' · '),
+      note: rest > 0 ? numberHelpers.count(rest, 'other') : null,
+      href: '?panel=request#request',
+    },
+  ];
+}
+
+export function receivedSteps(
+  profile: Profile,
+  { ran, compared }: { ran: Ran; compared: readonly ComparedValue[] },
+): Step[] {
+  const request = requestOf(profile);
+  if (request === null) return [];
+  const { routeParams = [], query = [], body = null, sessionAndUser, headers } = request;
+  const handler = handlerStep(ran);
+  const values = (label: string, where: string, value: Json, at: number | null): Step => ({
+    label,
+    ...lineOf(valueLine(value, { longest: LONGEST, marked: changedIn(compared, where) })),
+    number: at,
+    href: '?panel=request',
+  });
+  const { user, session } = sessionAndUser ?? {};
+  return [
+    ...(query.length === 0 ? [] : [values('query', 'query', objectOf(query), 0)]),
+    ...headersStep(headers),
+    ...(body === null ? [] : [bodyStep(body, ran.parser, compared)]),
+    ...(body === null && WRITES.test(profile.method) ? [{ label: 'body', note: 'none was sent' }] : []),
+    ...(body?.files ?? []).map(({ field, name, bytes }): Step => ({
+      label: 'file',
+      text: `${field}: ${name}`,
+      note: numberHelpers.bytesText(bytes),
+    })),
+    ...(session === undefined || session === null
+      ? []
+      : [values('session', 'session', session as Json, null)]),
+    ...(user === undefined || user === null ? [] : [values('user', 'user', user as Json, null)]),
+    ...(routeParams.length === 0
+      ? []
+      : [values('path', 'path', objectOf(routeParams), handler[0]?.number ?? null)]),
+    ...handler,
+  ];
+}

@@ -1,0 +1,109 @@
+/** What was sent: the status and who sent it, the headers that decide what becomes of it, the shape of the body. */
+import type { Profile } from '../../profiler/profile.ts';
+import type { Block } from '../../profiler/rows.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { ComparedValue } from '../shared/compare-values.ts';
+import { parseBeginning } from '../shared/json-leaves.ts';
+import type { Ran } from './ran.ts';
+import { STATUS_CODES } from '../../node-http.ts';
+import { type RecordedResponse, requestOf } from './recorded.ts';
+import { lineOf, receivedAs, type Step } from './step.ts';
+import { valueLine } from './value-line.ts';
+
+const LONGEST = 700;
+const PREVIEW_LINES = 6;
+const PREVIEW_LENGTH = 600;
+/** From as many headers on it is worth naming who set them. */
+const SEVERAL = 3;
+const DECIDING =
+  /^(?:cache-control|set-cookie|location|vary|etag|content-encoding|content-disposition|www-authenticate|retry-after|allow|refresh|access-control-allow-origin|access-control-allow-credentials|x-accel-.*)$/i;
+
+function headersStep({ headers, authors }: RecordedResponse): Step {
+  const deciding = headers.flatMap(({ name, value }, at) =>
+    DECIDING.test(name) ? [{ name, value, at }] : [],
+  );
+  const counts = new Map<string, number>();
+  for (const steps of authors?.sent ?? []) {
+    const by = steps.at(-1)?.by;
+    if (by !== undefined) counts.set(by, (counts.get(by) ?? 0) + 1);
+  }
+  const [most] = [...counts].filter(([, count]) => count >= SEVERAL).sort((a, b) => b[1] - a[1]);
+  const others = headers.length - deciding.length;
+  const has = (name: string): boolean => deciding.some((header) => header.name.toLowerCase() === name);
+  const last = deciding.flatMap(({ at }) => authors?.sent[at]?.at(-1)?.place ?? []).at(-1) ?? null;
+  return {
+    label: 'headers',
+    text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 160)}`).join(' · '),
+    note: noteOf([
+      has('cache-control') ? null : 'no cache-control',
+      has('set-cookie') ? null : 'no cookie set',
+      others === 0
+        ? null
+        : `${numberHelpers.count(others, 'other')}${most === undefined ? '' : `, ${numberHelpers.count(most[1])} of them by ${most[0].slice(0, 60)}`}`,
+    ]),
+    place: last,
+    href: '?panel=request#response',
+  };
+}
+
+/** The beginning of a body that is no JSON. */
+function previewOf(text: string): Block {
+  const lines = text
+    .replace(/^\s*\n/gm, '')
+    .split('\n')
+    .slice(0, PREVIEW_LINES)
+    .join('\n');
+  return { text: lines.slice(0, PREVIEW_LENGTH).toWellFormed() };
+}
+
+function bodyStep(response: RecordedResponse, compared: readonly ComparedValue[]): Step[] {
+  const { text, bytes, contentType, truncated = false, isErrorPage = false } = response;
+  const common = { label: 'body', href: '?panel=request#response' };
+  if (isErrorPage) return [{ ...common, note: 'Hindsight’s error page' }];
+  if (bytes === 0) return [];
+  if (text === null || text === '') return [{ ...common, note: 'not recorded as text' }];
+  const json =
+    /\bjson\b/i.test(contentType ?? '') || /^\s*[[{]/.test(text) ? parseBeginning(text) : undefined;
+  if (json === undefined)
+    return [{ ...common, block: previewOf(text), note: truncated ? 'the beginning' : null }];
+  const changed = compared.filter(({ sent }) => sent.some(({ change }) => change !== null));
+  const marked = new Set(
+    changed.flatMap(({ sent }) => sent.flatMap(({ field, change }) => (change === null ? [] : [field]))),
+  );
+  return [
+    {
+      ...common,
+      ...lineOf(valueLine(json.value, { longest: LONGEST, isTyped: true, marked })),
+      note: json.isWhole ? null : 'the beginning',
+      fields: receivedAs(changed),
+    },
+  ];
+}
+
+export function sentSteps(
+  profile: Profile,
+  { ran: { answered }, compared }: { ran: Ran; compared: readonly ComparedValue[] },
+): Step[] {
+  const response = requestOf(profile)?.response ?? null;
+  const { status } = profile;
+  if (response === null || status === null) return [];
+  const { contentType, bytes, headersAtMs = null } = response;
+  return [
+    {
+      label: 'status',
+      text: `${status} ${profile.statusMessage || (STATUS_CODES[status] ?? '')}`.trim(),
+      note: noteOf([
+        contentType?.replace(/;.*$/s, '').slice(0, 80) ?? 'no content type',
+        numberHelpers.bytesText(bytes),
+        answered === null ? null : `by ${answered.name.slice(0, 80)}`,
+      ]),
+      tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain',
+      number: headersAtMs,
+      place: answered?.place ?? null,
+      href: '?panel=request#response',
+    },
+    headersStep(response),
+    ...bodyStep(response, compared),
+  ];
+}

@@ -1,0 +1,40 @@
+/** A step of a request, as a row: what was received, asked or sent, when, and by which line. */
+import type { Field, Row } from '../../profiler/rows.ts';
+import type { Json } from '../../profiler/json.ts';
+import type { ComparedValue } from '../shared/compare-values.ts';
+import { textOf, type Token } from './value-line.ts';
+
+export interface Step extends Row {
+  /** Its row in another panel. */
+  href?: string | null;
+}
+
+export function lineOf(tokens: readonly Token[]): Pick<Row, 'text' | 'line'> {
+  return { text: textOf(tokens), line: () => tokens };
+}
+
+/** A value in a sentence. */
+export function valueText(value: Json): string {
+  return typeof value === 'string' && value.length > 60
+    ? JSON.stringify(`${value.slice(0, 60)}…`)
+    : JSON.stringify(value);
+}
+
+function typeOf(value: Json): string {
+  return value === null ? '' : typeof value === 'boolean' ? 'true or false' : `a ${typeof value}`;
+}
+
+/** `quantity received as "1,200", a string`, for each value that changed on its way here. */
+export function receivedAs(values: readonly ComparedValue[]): Field[] {
+  const texts = values.map(({ name, received }) =>
+    received.isMasked
+      ? `${name}: another value, masked`
+      : [
+          `${name}: ${valueText(received.value)}`,
+          received.isText ? '' : typeof received.value === 'object' ? '' : typeOf(received.value),
+        ]
+          .filter((text) => text !== '')
+          .join(', '),
+  );
+  return texts.length === 0 ? [] : [{ label: 'Received as', value: texts.join('; ') }];
+}

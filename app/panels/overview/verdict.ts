@@ -1,0 +1,114 @@
+/** What is said if no rule found anything: what was looked at, and what speaks against "nothing is wrong". */
+import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Row } from '../../profiler/rows.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { ComparedValue } from '../shared/compare-values.ts';
+import { parseBeginning } from '../shared/json-leaves.ts';
+import type { Ran } from './ran.ts';
+import { requestOf } from './recorded.ts';
+import { lineOf, valueText } from './step.ts';
+import { textOf, valueLine } from './value-line.ts';
+
+export interface Verdict {
+  /** Nothing speaks against it. */
+  isGood: boolean;
+  text: string;
+  /** Names of the rules that looked. */
+  checked: readonly string[];
+}
+
+const { count } = numberHelpers;
+const LONGEST_BODY = 300;
+
+/** Why the absence of findings says little about this request. */
+function doubts({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>): string[] {
+  const { status, state, outcome, dropped } = profile;
+  const notKept = Object.values(dropped).reduce((sum, one) => sum + one, 0);
+  const failed = (beside?.started ?? []).filter(({ isFailed }) => isFailed).length;
+  const missing = beside?.compared?.missing.length ?? 0;
+  return [
+    state === 'running' ? 'It is still running.' : '',
+    state !== 'running' && status === null ? 'No response was sent.' : '',
+    outcome === 'aborted' ? 'The client left before the end.' : '',
+    failed > 0 ? `${count(failed, 'profile')} started by this request failed.` : '',
+    missing > 0 ? 'It did not do all that this route usually does.' : '',
+    notKept > 0 ? `${count(notKept, 'fact')} of it ${notKept === 1 ? 'was' : 'were'} not kept.` : '',
+  ].filter((text) => text !== '');
+}
+
+export function verdictOf(
+  { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
+  changed: readonly ComparedValue[],
+): Verdict {
+  const { kind, summary, status } = profile;
+  const checked = beside?.checked ?? [];
+  const none = (text: string): Verdict => ({ isGood: false, text, checked: [] });
+  if (kind === 'profiler' || kind === 'error_page') return none('The profiler’s own pages are not checked.');
+  if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
+  const reasons = doubts({ profile, beside });
+  const checks =
+    checked.length === 0 ? 'No finding.' : `Nothing stood out in ${count(checked.length, 'check')}.`;
+  const isError = (status ?? 0) >= 400;
+  return {
+    isGood: !isError && reasons.length === 0 && changed.length === 0 && checked.length > 0,
+    text: [...reasons, isError ? `No finding in ${count(checked.length, 'check')} says why.` : checks].join(
+      ' ',
+    ),
+    checked,
+  };
+}
+
+/** A refusal begins with who sent it, and the body that it sent. */
+export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, { answered }: Ran): Row[] {
+  const { status, findings } = profile;
+  const response = requestOf(profile)?.response;
+  if (status === null || status < 400 || findings.some(({ broke }) => broke === 'response')) return [];
+  const text = response?.text ?? '';
+  const json = parseBeginning(text);
+  const body =
+    json === undefined
+      ? text.slice(0, LONGEST_BODY).toWellFormed()
+      : textOf(valueLine(json.value, { longest: LONGEST_BODY }));
+  return [
+    {
+      label: `${status}`,
+      text: body === '' ? 'without a body' : body,
+      tone: status >= 500 ? 'bad' : 'warn',
+      note: answered === null ? 'no middleware answered it' : `sent by ${answered.name.slice(0, 80)}`,
+      place: answered?.place ?? null,
+    },
+  ];
+}
+
+/** Values that changed between the places, unless a finding names them. */
+export function changedRows(
+  { profile }: Pick<PresentFrom, 'profile'>,
+  changed: readonly ComparedValue[],
+): Row[] {
+  return changed.flatMap(({ name, received, bound, sent, places, change }): Row[] => {
+    if (change !== 'value' || profile.findings.some(({ sentence }) => sentence.includes(name))) return [];
+    const to = [
+      ...bound.map((at) => ({ ...at, verb: 'bound as' })),
+      ...sent.map((at) => ({ ...at, verb: 'sent as' })),
+    ];
+    const first = (verb: string): string => {
+      const at = to.find((one) => one.verb === verb && one.change !== null);
+      return at === undefined ? '' : `, ${verb} ${at.isMasked ? 'another value' : valueText(at.value)}`;
+    };
+    const as = received.isMasked ? 'masked' : valueText(received.value);
+    return [
+      {
+        label: 'changed value',
+        ...lineOf([
+          ['k', name],
+          ['', ` received as ${as}${first('bound as')}${first('sent as')}`],
+        ]),
+        note:
+          received.field.replace(/ .*/, '') === 'body'
+            ? 'from the body'
+            : `from the ${received.field.replace(/ .*/, '')}`,
+        place: places[0] ?? null,
+      },
+    ];
+  });
+}
