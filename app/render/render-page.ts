@@ -34,7 +34,6 @@
  *   findings  history(label, history): in how many requests to its route it was seen; historyText: as plain text
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
  *   drawing   at(part, whole) `36.80%` for SVG attributes; barsOf(slices, totalMs): who owned the time, touching bars joined
- *   masks     maskRule(profile, 'panels.request.data.headers[2]') -> `masked: name`, or null
  *   tags      markup`…` escapes what stands in ${}; join(items, separator)
  *
  * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):

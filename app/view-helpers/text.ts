@@ -102,11 +102,4 @@ export const textHelpers = {
   /** A note of ours in place of a value; never copied with it. */
   say: (text: string): SafeHtml => markup`<span class="say">${text}</span>`,
   code: (text: unknown): SafeHtml => markup`<code class="any">${foreign(text)}</code>`,
-  /** The rule by which the value at this path of the profile was masked: `masked: name`; null if it was not. */
-  maskRule(profile: { masked: readonly { where: string; rule: string }[] }, where: string): string | null {
-    if (profile.masked.length === 0) return null;
-    const inside = `${where}.`;
-    const found = profile.masked.find((entry) => entry.where === where || entry.where.startsWith(inside));
-    return found === undefined ? null : `masked: ${found.rule}`;
-  },
 } as const;

@@ -32,7 +32,7 @@ export function addCopyButtons() {
   if (!mark) return;
   const href = mark.replace(/#.*/, '#copy');
   for (const row of document.querySelectorAll('table.kv > tbody > tr')) {
-    if (row.querySelector('td.act') !== null) continue;
+    if (row.querySelector('td.act, .copy') !== null) continue;
     const cell = document.createElement('td');
     cell.className = 'act';
     cell.append(createButton(row.querySelector('th')?.textContent ?? '', href));

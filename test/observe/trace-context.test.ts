@@ -102,7 +102,7 @@ describe('the trace of a request', () => {
     expect(spans[0]!.parentSpanId).to.equal(PARENT);
     expect(spans[1]!.parentSpanId).to.equal(spans[0]!.spanId);
     expect(flags).to.deep.equal([0x301, 0x101]);
-    expect(shown).to.equal(`Trace ${TRACE}, of its caller, whose span is ${PARENT}.`);
+    expect(shown).to.equal(`Trace${TRACE} of its caller, whose span is ${PARENT}`);
     expect(trace).to.deep.equal({ traceId: TRACE, parentId: PARENT, sampled: true });
   });
 
@@ -153,7 +153,7 @@ describe('the trace of a request', () => {
       calls.map(({ spanId }) => `00-${root!.traceId}-${spanId}-01`),
     );
     expect(root).to.not.have.property('parentSpanId');
-    expect(shown).to.equal(`Trace ${root!.traceId}, begun by this request’s first outgoing call.`);
+    expect(shown).to.equal(`Trace${root!.traceId} begun by this request’s first outgoing call`);
   });
 
   it('is not passed on to other hosts', async () => {

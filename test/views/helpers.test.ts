@@ -123,12 +123,6 @@ describe('view helpers: foreign text', () => {
     expect(text(h.value(0))).to.equal('0');
     expect(text(h.value(undefined))).to.equal('empty');
   });
-
-  it('finds the rule by which a value was masked', () => {
-    const profile = { masked: [{ where: 'panels.request.data.headers[2].value', rule: 'name' }] };
-    expect(h.maskRule(profile, 'panels.request.data.headers[2]')).to.equal('masked: name');
-    expect(h.maskRule(profile, 'panels.request.data.headers[20]')).to.equal(null);
-  });
 });
 
 describe('view helpers: code', () => {

@@ -80,9 +80,9 @@ describe('pages in a browser', () => {
   });
 
   it('filter rows while one types', async () => {
-    const { page } = await open('request');
-    await page.locator('[data-filter="request-headers"]').fill('authoriz');
-    expect(await page.locator('#request-headers tr:visible').count()).to.equal(1);
+    const { page } = await open('migrations');
+    await page.locator('[data-filter="executed-rows"]').fill('20261103_');
+    expect(await page.locator('#executed tbody tr:visible').count()).to.equal(1);
     expect(await page.locator('#said').textContent()).to.match(/^1 of \d+ shown$/);
     await page.context().close();
   });

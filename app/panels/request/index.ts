@@ -11,7 +11,6 @@ import { undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
 import { readBody } from './body.ts';
 import type { KeptRequest, RequestPanelData, Response } from './data.ts';
-import { drawRequest } from './draw.ts';
 import { decodePreview } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
@@ -194,6 +193,5 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     },
     data: dataOf,
     rows: presentRequest,
-    view: { model: drawRequest },
   };
 }

@@ -1,9 +1,12 @@
 import type { EmptyState, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { Figure, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { authorsText } from '../shared/header-authors.ts';
-import { toCurl } from './curl.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { toTest } from './as-test.ts';
+import { foldedRow, formFields, receivedSection, sentSection } from './bodies.ts';
+import { leavesBodyOut, toCurl } from './curl.ts';
 import type { RequestPanelData } from './data.ts';
 import { toHttp } from './raw-http.ts';
 import { absenceSentence } from './toolbar-absence.ts';
@@ -40,22 +43,228 @@ function figuresOf(data: RequestPanelData, { status, route, process, trace }: Pr
   ];
 }
 
-function valueRows(rows: readonly { name: string; value: Row['text'] }[]): Row[] {
-  return rows.map(({ name, value }) => ({ label: name, ...(value === undefined ? {} : { text: value }) }));
+/** The rule by which the value at this path was masked: `masked: name`; null if it was not. */
+function maskRule({ masked }: Profile, path: string): string | null {
+  const where = `panels.request.data.${path}`;
+  const found = masked.find((entry) => entry.where === where || entry.where.startsWith(`${where}.`));
+  return found === undefined ? null : `masked: ${found.rule}`;
 }
 
-function headerRows(headers: readonly NamedValue[], response?: RequestPanelData['response']): Row[] {
-  return headers.map(({ name, value }, index): Row => {
-    const steps = response?.authors?.sent[index] ?? [];
+type Named = readonly { name: string; value: Row['text'] }[];
+
+/** `list`: path of the rows in the panel's data. */
+function valueRows(profile: Profile, rows: Named, list: string): Row[] {
+  return rows.map(({ name, value }, index) => ({
+    label: name,
+    note: maskRule(profile, `${list}[${index}]`),
+    ...(value === undefined ? {} : { text: value }),
+  }));
+}
+
+function varyingOf(name: string): Pick<Row, 'varies'> {
+  return VARYING.has(name.toLowerCase()) ? { varies: true } : {};
+}
+
+function receivedHeaders({ headers }: RequestPanelData, profile: Profile): Section {
+  return {
+    id: 'request-headers',
+    title: 'Request headers',
+    note: 'in the order sent',
+    values: 'request header',
+    rows: valueRows(profile, headers, 'headers').map((row) => ({ ...row, ...varyingOf(row.label ?? '') })),
+    none: 'No header was sent.',
+    inMarkdown: false,
+  };
+}
+
+function sentHeaders({ response }: RequestPanelData, profile: Profile): Section {
+  const section = {
+    id: 'response',
+    title: 'Response headers',
+    values: 'response header',
+    columns: { label: 'Header', note: 'Set by', place: 'Defined at' },
+    none: profile.state === 'running' ? 'Headers not sent yet.' : 'No response was sent.',
+    // The response as text has the values; this adds who set each header.
+    ...(response?.authors ? {} : { inMarkdown: false as const }),
+  };
+  if (response === null || response.status === null) return { ...section, rows: [] };
+  const { status, statusMessage, headers, bytes, authors } = response;
+  const sent = headers.map(({ name, value }, index): Row => {
+    const steps = authors?.sent[index] ?? [];
+    const by = steps.length === 0 ? null : authorsText(steps);
     return {
-      ...(response === undefined ? {} : { id: `rh-${index + 1}` }),
+      id: `rh-${index + 1}`,
       label: name,
       text: value,
-      note: steps.length === 0 ? null : authorsText(steps),
+      note: noteOf([by, maskRule(profile, `response.headers[${index}]`)]) || null,
       place: steps.at(-1)?.place ?? null,
-      ...(VARYING.has(name.toLowerCase()) ? { varies: true } : {}),
+      ...varyingOf(name),
     };
   });
+  const removed = (authors?.removed ?? []).map(({ name, steps }): Row => ({
+    label: name,
+    badges: ['not sent'],
+    note: authorsText(steps),
+  }));
+  const note = noteOf([`${status} ${statusMessage}`.trim(), numberHelpers.bytesText(bytes)]);
+  return { ...section, note, rows: [...sent, ...removed] };
+}
+
+function lateSection({ response }: RequestPanelData): Section {
+  return {
+    id: 'refused',
+    title: 'Came too late',
+    unit: 'at',
+    columns: { text: 'Change', note: 'By' },
+    rows: (response?.refused ?? []).map(({ method, name, by, atMs }, index) => ({
+      id: `late-${index + 1}`,
+      text: name === null ? `${method}()` : `${method} ${name.slice(0, 100)}`,
+      number: atMs,
+      note: by ?? 'not known',
+    })),
+  };
+}
+
+function cookieSection({ jar }: RequestPanelData): Section {
+  return {
+    id: 'cookies',
+    title: 'Cookies received',
+    note: 'values of cookies are not recorded',
+    unit: 'bytes',
+    columns: { label: 'Name', number: 'Length' },
+    rows: jar.map(({ name, length }, index) => ({
+      id: `cookie-${index + 1}`,
+      label: name || '(no name)',
+      number: length,
+    })),
+  };
+}
+
+function sessionRows({ sessionAndUser }: RequestPanelData, profile: Profile): Row[] {
+  if (sessionAndUser === null) return [];
+  const { late, unread = [] } = sessionAndUser;
+  const rows = (['session', 'user'] as const).flatMap((name): Row[] => {
+    const value = sessionAndUser[name];
+    if (value === undefined) return [];
+    const path = `sessionAndUser.${name}`;
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return [{ label: name, text: value, note: maskRule(profile, path) }];
+    const entries = Object.entries(value);
+    if (entries.length === 0) return [{ label: name, note: 'there, and empty' }];
+    return entries.map(([key, item]) => ({
+      id: `${name}-${key}`,
+      label: `${name}.${key}`,
+      text: item,
+      note: maskRule(profile, `${path}.${key}`),
+    }));
+  });
+  if (late !== undefined)
+    rows.push({
+      label: 'Changed late',
+      text: late.map((name) => `req.session.${name}`).join(', '),
+      tone: 'warn',
+      note: 'after the headers were sent, and not shown. express-session saves when end() is called: what changes later is lost.',
+    });
+  for (const name of unread)
+    rows.push({
+      label: `req.${name}`,
+      note: 'behind an accessor: not read, because reading could start or save a session.',
+    });
+  return rows;
+}
+
+function hopRows({ client }: RequestPanelData): Row[] {
+  const { address, chain, port, trusted } = client;
+  const addresses = chain.length === 0 ? [address] : chain;
+  return addresses.map((hop, index) => {
+    const isPeer = index === addresses.length - 1;
+    const said = isPeer
+      ? trusted
+        ? 'a trusted proxy: its headers counted'
+        : 'its address only: its forwarded headers changed nothing'
+      : hop === address
+        ? 'the nearest that is not trusted'
+        : 'as forwarded';
+    return {
+      label: hop === address ? 'Client' : isPeer ? 'Peer' : 'Proxy',
+      text: hop,
+      note: noteOf([isPeer ? `port ${port}` : '', addresses.length === 1 ? 'connected directly' : said]),
+    };
+  });
+}
+
+function clientSection(data: RequestPanelData, { trace }: Profile): Section {
+  const { client, requestId, receivedRequestId } = data;
+  const caller = trace?.parentId ?? null;
+  return {
+    id: 'client',
+    title: 'Client and proxies',
+    rows: [
+      ...hopRows(data),
+      { label: 'Origin', text: client.origin ?? client.hostError ?? 'unknown' },
+      {
+        label: 'Request id',
+        text: requestId,
+        note:
+          receivedRequestId === null
+            ? null
+            : `generated here; received and replaced: ${receivedRequestId.slice(0, 200)}`,
+      },
+      ...(trace === undefined
+        ? []
+        : [
+            {
+              id: 'trace',
+              label: 'Trace',
+              text: trace.traceId,
+              note:
+                caller === null
+                  ? 'begun by this request’s first outgoing call'
+                  : `of its caller, whose span is ${caller}`,
+            },
+          ]),
+    ],
+  };
+}
+
+function maskedSection({ masked }: Profile): Section {
+  return {
+    id: 'masked',
+    title: 'Masked in this profile',
+    columns: { text: 'Place', note: 'Rule' },
+    rows: masked.map(({ where, rule }, index) => ({
+      id: `mask-${index + 1}`,
+      text: where.slice(0, 300),
+      note: rule,
+    })),
+    none: 'Nothing in this profile had to be masked.',
+    inMarkdown: false,
+  };
+}
+
+function curlSection(data: RequestPanelData, { masked }: Profile): Section {
+  const why = data.body?.truncated ? 'only its beginning was recorded' : 'it is binary, or no parser read it';
+  const note = noteOf([
+    leavesBodyOut(data) ? `without the body: ${why}` : '',
+    masked.length > 0 ? 'masked values are not included: fill in your own' : '',
+  ]);
+  return {
+    id: 'as-curl',
+    title: 'As cURL',
+    ...(note === '' ? {} : { note }),
+    rows: [{ id: 'curl', block: { text: toCurl(data).join('\n'), language: 'sh' } }],
+  };
+}
+
+function testSection(data: RequestPanelData, profile: Profile): Section {
+  const text = toTest(data, profile).join('\n');
+  const title = 'For mocha, supertest and chai: fails while the fault is there';
+  return {
+    id: 'as-test',
+    title: 'As test',
+    rows: text === '' ? [] : [foldedRow('test', title, { text, language: 'ts' })],
+    inMarkdown: false,
+  };
 }
 
 /** Status line, headers and the beginning of the body. */
@@ -85,13 +294,16 @@ function httpSections(data: RequestPanelData): Section[] {
   return [
     {
       id: 'as-http',
-      title: 'Request',
+      title: 'Request as HTTP',
       ...(http.bodyLeftOut === null ? {} : { note: `without its body: ${http.bodyLeftOut}` }),
-      rows: [{ block: { text: http.lines.join('\n'), language: 'http' } }],
+      rows: [
+        foldedRow('http', 'As it came over the wire', { text: http.lines.join('\n'), language: 'http' }),
+      ],
     },
     {
       id: 'response-as-http',
-      title: 'Response',
+      title: 'Response as HTTP',
+      inPage: false,
       ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
       rows: data.response === null ? [] : [{ block: { text: responseText(data), language: 'http' } }],
     },
@@ -102,8 +314,9 @@ export function presentRequest(
   data: RequestPanelData,
   { profile }: Pick<PresentFrom, 'profile'>,
 ): Presentation {
-  const { query, routeParams, headers, body, response, client, sessionAndUser } = data;
+  const { query, routeParams, body } = data;
   const { status } = profile;
+  const { fields, isParsed } = formFields(data);
   return {
     card: {
       text: status === null ? 'no response yet' : `${status} ${profile.statusMessage}`.trim(),
@@ -111,69 +324,54 @@ export function presentRequest(
     },
     figures: figuresOf(data, profile),
     sections: [
-      ...httpSections(data),
       {
-        id: 'request-headers',
-        title: 'Request headers',
-        values: 'request header',
-        rows: headerRows(headers),
-        inMarkdown: false,
-      },
-      {
-        id: 'response-headers',
-        title: 'Response headers',
-        values: 'response header',
-        columns: { label: 'Header', note: 'Set by', place: 'Defined at' },
-        rows: headerRows(response?.headers ?? [], response),
-        // The text above has the values; this adds who set each header.
-        ...(response?.authors ? {} : { inMarkdown: false as const }),
+        id: 'query',
+        title: 'Query string',
+        values: 'query',
+        rows: valueRows(profile, query, 'query'),
       },
       {
         id: 'route-parameters',
         title: 'Route parameters',
         values: 'route parameter',
-        rows: valueRows(routeParams),
+        rows: valueRows(profile, routeParams, 'routeParams'),
       },
-      { id: 'query', title: 'Query string', values: 'query', rows: valueRows(query) },
-      { id: 'form', title: 'Form', rows: valueRows(body?.fields ?? []) },
+      receivedHeaders(data, profile),
+      {
+        id: 'fields',
+        title: 'Form',
+        ...(isParsed ? {} : { note: 'no parser read it: its fields as they were sent' }),
+        rows: valueRows(profile, fields, 'body.fields'),
+      },
       {
         id: 'files',
         title: 'Files',
         unit: 'bytes',
         columns: { label: 'Field', text: 'File' },
-        rows: (body?.files ?? []).map(({ field, name, contentType, bytes }) => ({
+        rows: (body?.files ?? []).map(({ field, name, contentType, bytes }, index) => ({
+          id: `file-${index + 1}`,
           label: field,
           text: name,
           number: bytes,
           fields: [{ label: 'Type', value: contentType }],
         })),
       },
+      receivedSection(data),
+      sentHeaders(data, profile),
+      lateSection(data),
+      sentSection(data, profile),
+      cookieSection(data),
       {
-        id: 'session-and-user',
+        id: 'session',
         title: 'Session and user',
-        rows: (['session', 'user'] as const).flatMap((name): Row[] => {
-          const value = sessionAndUser?.[name];
-          const late = name === 'session' ? sessionAndUser?.late : undefined;
-          const note =
-            late === undefined ? {} : { note: `changed after the headers were sent: ${late.join(', ')}` };
-          return value === undefined ? [] : [{ label: name, text: value, ...note }];
-        }),
+        note: 'as they were when the headers were sent',
+        rows: sessionRows(data, profile),
       },
-      {
-        id: 'client',
-        title: 'Client',
-        rows: [
-          { label: 'Address', text: client.address },
-          { label: 'Peer', text: client.peer },
-          ...(client.chain.length > 1 ? [{ label: 'Forwarded for', text: client.chain.join(', ') }] : []),
-          { label: 'Origin', text: client.origin },
-        ],
-      },
-      {
-        id: 'as-curl',
-        title: 'As a command',
-        rows: [{ block: { text: toCurl(data).join('\n'), language: 'sh' } }],
-      },
+      clientSection(data, profile),
+      curlSection(data, profile),
+      testSection(data, profile),
+      ...httpSections(data),
+      maskedSection(profile),
     ],
   };
 }

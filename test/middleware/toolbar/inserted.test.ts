@@ -267,7 +267,7 @@ describe('a page that gets no toolbar', () => {
     const page = await host.ask(`/_profiler/${header('x-debug-token') ?? ''}?panel=request`, NAVIGATION);
     expect(tagsIn(page.body.toString()), 'on the profiler’s own page').to.deep.equal([]);
     await host.close();
-    return load(page.body.toString())('p.note#no-toolbar').text();
+    return load(page.body.toString())('#no-toolbar .say').text();
   }
   const policy =
     (text: string): Answering =>

@@ -1,0 +1,123 @@
+/** Bodies of request and response as rows. */
+import { mediaTypeOf } from '../../profiler/http-text.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { NamedValue } from '../../profiler/raw-headers.ts';
+import type { Block, Row, Section } from '../../profiler/rows.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { RequestPanelData } from './data.ts';
+import { absenceSentence } from './toolbar-absence.ts';
+
+const { bytesText } = numberHelpers;
+
+const FORM = 'application/x-www-form-urlencoded';
+
+function jsonBlock(value: unknown): Block {
+  return { text: JSON.stringify(value, null, 2), language: 'json' };
+}
+
+/** Indented if it is JSON. */
+function blockOf(text: string, contentType: string | null): Block {
+  const type = mediaTypeOf(contentType);
+  if (type !== 'application/json' && !type.endsWith('+json')) return { text };
+  try {
+    return jsonBlock(JSON.parse(text));
+  } catch {
+    return { text };
+  }
+}
+
+/** Opened on request. */
+export function foldedRow(id: string, title: string, block: Block): Row {
+  return { id, block, detail: () => [{ title, block }] };
+}
+
+/** Fields of a form that a parser read, or as they were sent. */
+export function formFields({ body }: RequestPanelData): { fields: NamedValue[]; isParsed: boolean } {
+  if (body === null) return { fields: [], isParsed: true };
+  const { fields, parsed, text, contentType } = body;
+  if (fields !== null) return { fields: fields as NamedValue[], isParsed: true };
+  if (parsed !== undefined || text === null || mediaTypeOf(contentType) !== FORM)
+    return { fields: [], isParsed: true };
+  const pairs = Array.from(new URLSearchParams(text), ([name, value]) => ({ name, value }));
+  return { fields: pairs, isParsed: false };
+}
+
+function receivedRows({ body }: RequestPanelData): Row[] {
+  if (body === null) return [];
+  const { fields, parsed, text, contentType, truncated, bytes, unread } = body;
+  const sent = text === null || text === '' ? null : blockOf(text, contentType);
+  const isIndented = sent !== null && sent.text !== text;
+  const shown =
+    parsed === undefined
+      ? isIndented
+        ? { ...sent, note: 'No parser read it: as it was sent, indented.' }
+        : null
+      : typeof parsed === 'string'
+        ? { text: parsed }
+        : jsonBlock(parsed);
+  const rows: Row[] = [];
+  if (unread)
+    rows.push({ id: 'unread', tone: 'warn', text: 'Not read before the response headers were sent.' });
+  if (shown !== null)
+    rows.push({ id: 'parsed', block: shown, ...('note' in shown ? { note: shown.note } : {}) });
+  if (text !== null && text !== '') {
+    const title = truncated ? `As sent, the beginning of ${bytesText(bytes)}` : 'As sent';
+    const block = { text };
+    const isOnly = shown === null && fields === null;
+    rows.push(isOnly ? { id: 'raw-body', note: title, block } : foldedRow('raw-body', title, block));
+  } else if (fields === null && parsed === undefined && body.files.length === 0) {
+    const note = /^multipart\//i.test(contentType ?? '')
+      ? 'No parser read this form; its parts are not shown as sent, because what they hold can’t be masked.'
+      : 'Binary: only type and size are shown.';
+    rows.push({ note });
+  }
+  return rows;
+}
+
+export function receivedSection(data: RequestPanelData): Section {
+  const { body } = data;
+  return {
+    id: 'body',
+    title: 'Request body',
+    ...(body === null
+      ? { none: 'No body was sent.' }
+      : { note: noteOf([bytesText(body.bytes), body.contentType?.slice(0, 200) ?? 'no content type']) }),
+    rows: receivedRows(data),
+    inMarkdown: false,
+  };
+}
+
+function answerRow({ response }: RequestPanelData, { kind }: Profile): Row {
+  const { text = null, contentType = null, bytes = 0, truncated = false } = response ?? {};
+  if (text) {
+    const block = blockOf(text, contentType);
+    const title = truncated ? `Body, the beginning of ${bytesText(bytes)}` : `Body, ${bytesText(bytes)}`;
+    return foldedRow('answer', block.text === text ? title : `${title}, indented`, block);
+  }
+  if (bytes === 0) return { note: 'No body was sent.' };
+  const why =
+    kind === 'profiler' || response?.isErrorPage
+      ? 'bodies of the profiler’s own pages are not recorded'
+      : `it is binary${contentType === null ? '' : ` (${contentType.slice(0, 100)})`}`;
+  return { note: `A body of ${bytesText(bytes)} was sent; ${why}.` };
+}
+
+export function sentSection(data: RequestPanelData, profile: Profile): Section {
+  const { response } = data;
+  const rows: Row[] = [];
+  if (response !== null && response.status !== null) {
+    const { outcome, toolbarBytes, toolbarAbsent } = response;
+    if (outcome === 'aborted')
+      rows.push({
+        tone: 'warn',
+        text: 'The response was not finished: the client left, or the connection broke.',
+      });
+    if (toolbarBytes > 0)
+      rows.push({ id: 'toolbar', note: `Shown without the toolbar’s tag of ${bytesText(toolbarBytes)}.` });
+    const absence = absenceSentence(toolbarAbsent);
+    if (absence !== null) rows.push({ id: 'no-toolbar', note: absence });
+    rows.push(answerRow(data, profile));
+  }
+  return { id: 'response-body', title: 'Response body', rows, inMarkdown: false };
+}
