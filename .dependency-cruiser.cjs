@@ -113,7 +113,7 @@ module.exports = {
     room('controllers', [PROFILER, ERRORS, URLS, SHARED, '^app/export/']),
     // `services.ts` is the type of what the owner's routers get.
     room('routes', ['^app/controllers/', '^app/middleware/', URLS], { except: '^app/routes/services\\.ts$' }),
-    room('cli', [ERRORS, URLS, '^app/profiler/escape-controls\\.ts$']),
+    room('cli', [ERRORS, URLS, PATHS, '^app/profiler/escape-controls\\.ts$']),
     {
       name: 'only-its-door-imports-cli',
       comment: 'The command line is a program of its own; a host never loads it.',

@@ -2,7 +2,7 @@
 /** The door of the command line, `npx express-hindsight`. It is started, never imported. */
 import { createInterface } from 'node:readline/promises';
 import { runProgram } from './cli/program.ts';
-import { packageVersion } from './paths.ts';
+import { packageVersion, registerUrl } from './paths.ts';
 
 const { stdin, stdout, env, argv } = process;
 const isTerminal = stdout.isTTY;
@@ -33,6 +33,7 @@ void runProgram(argv.slice(2), {
   version: packageVersion(),
   note: (sentence) => void process.stderr.write(`${sentence}\n`),
   confirm,
+  register: registerUrl(),
   // The profiler is loaded only where its database is read.
   storedProjects: async (path) => (await import('./compose/open-stored.ts')).storedProjects(path),
   openFiles: async (options) => (await import('./compose/open-stored.ts')).openStoredFiles(options),

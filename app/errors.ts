@@ -64,10 +64,6 @@ const catalogue = {
     status: 503,
     message: (reason: string) => `The stored profiles can't be read: ${reason}`,
   },
-  MCP_NOT_INSTALLED: {
-    status: 501,
-    message: () => 'The MCP server needs its SDK: npm install --save-dev @modelcontextprotocol/server',
-  },
   BAD_CONFIG: { status: 500, message: (name: string, problem: string) => `${name} ${problem}` },
 } as const;
 

@@ -2,7 +2,9 @@
  * Where the package's own files lie, from sources as from `dist`. The only user of `import.meta.url` (by lint):
  * `dist/app` has no `views` beside it, so everything is found from the package's root.
  */
-import { readFileSync } from 'node:fs';
+import type * as Sdk from '@modelcontextprotocol/server';
+import type * as Stdio from '@modelcontextprotocol/server/stdio';
+import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -63,11 +65,31 @@ export function moduleUrl(name: string): URL {
   return pathToFileURL(join(folder, `${name}${isBuilt() ? '.js' : '.ts'}`));
 }
 
+/** What `--import` takes to record a process. */
+export function registerUrl(): string {
+  return isBuilt()
+    ? pathToFileURL(join(packageRoot(), 'dist', 'cjs', 'register.js')).href
+    : moduleUrl('register').href;
+}
+
 /**
  * A package in CommonJS as `require` gives it. An `import` of one first looks for the names that it exports, which takes a fifth of
  * the time in which a service with Express starts. `createRequire` is a property, because webpack replaces the name by nothing.
  */
 export const requirePackage: NodeJS.Require = module.createRequire(codeUrl());
+
+export type McpSdk = typeof Sdk & typeof Stdio;
+
+/** The SDK of coding agents' protocol: a file of this package, which is made at its build. */
+export function requireMcpSdk(): McpSdk {
+  const bundled = join(packageRoot(), 'dist', 'mcp-sdk.cjs');
+  if (existsSync(bundled)) return requirePackage(bundled) as McpSdk;
+  const name = '@modelcontextprotocol/server';
+  return {
+    ...(requirePackage(name) as typeof Sdk),
+    ...(requirePackage(`${name}/stdio`) as typeof Stdio),
+  };
+}
 
 /** `version` of this package. */
 export function packageVersion(): string {

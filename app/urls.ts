@@ -4,6 +4,12 @@ export const PROFILER_PREFIX = '/_profiler';
 
 /** A token: 6 lower-case hexadecimal digits. No route name below the prefix may look like one. */
 export const TOKEN_PATTERN = /^[0-9a-f]{6}$/;
+const TOKEN_IN = /(?:^|\/)([0-9a-f]{6})(?=$|[/?#.])/i;
+
+/** A token as people paste it: in capitals, or in the address of its profile; null if there is none. */
+export function tokenIn(text: string): string | null {
+  return TOKEN_IN.exec(text.trim())?.[1]?.toLowerCase() ?? null;
+}
 
 /** Sent with each request of the toolbar: they are recorded separately, and if one is refused, no browser asks for a password. */
 export const TOOLBAR_HEADER = 'x-hindsight-toolbar';

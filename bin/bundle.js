@@ -22,6 +22,7 @@ export async function bundle(app, root) {
   bundleAssets(app, root);
   const bundler = await import('esbuild').catch(() => null);
   if (bundler === null) return;
+  await bundleMcpSdk(bundler, dirname(app), root);
   // First, because the other bundle overwrites the files that this one reads.
   await bundleCommonJs(bundler, app);
   dropOtherTypes(app, ['index', 'testing', 'service']);
@@ -98,6 +99,38 @@ async function bundleCommonJs(bundler, app) {
     await bundler.build({ ...common, entryPoints: [`${name}.js`], outfile: join(folder, `${name}.js`) });
   writeFileSync(join(folder, 'index.js'), COMMONJS_DOOR);
   copyTypes(app, folder, ['index', 'testing', 'register']);
+}
+
+const MCP_SDK = `
+export { McpServer, ProtocolError, createMcpHandler, fromJsonSchema } from '@modelcontextprotocol/server';
+export { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
+`;
+
+/** The protocol of coding agents, so that no application installs it; its licences and the list of its packages lie beside it. */
+async function bundleMcpSdk(bundler, folder, root) {
+  const { metafile } = await bundler.build({
+    absWorkingDir: root,
+    stdin: { contents: MCP_SDK, resolveDir: root },
+    outfile: join(folder, 'mcp-sdk.cjs'),
+    bundle: true,
+    minify: true,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node20.19',
+    legalComments: 'none',
+    metafile: true,
+    logLevel: 'silent',
+  });
+  const packages = new Set(
+    Object.keys(metafile.inputs).flatMap(
+      (input) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? [],
+    ),
+  );
+  const licences = [...packages].sort().map((path) => {
+    const { name, version } = JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8'));
+    return `${name} ${version}\n\n${readFileSync(join(root, path, 'LICENSE'), 'utf8').trim()}\n`;
+  });
+  writeFileSync(join(folder, 'mcp-sdk.LICENSES'), licences.join(`\n${'-'.repeat(80)}\n\n`));
 }
 
 /** The types of these entry points, and those that they import: paths below `app`, without their ending. */

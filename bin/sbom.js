@@ -20,8 +20,11 @@ sbom.metadata.component.name = name;
 // Not by --omit=dev, which also omits a dependency of ours that a development tool has too.
 const dependsOn = new Map(sbom.dependencies.map((entry) => [entry.ref, entry.dependsOn]));
 const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+// The SDK is part of a file of ours.
 const installed = new Set(
-  Object.keys(dependencies).map((direct) => `${direct}@${packages[`node_modules/${direct}`].version}`),
+  [...Object.keys(dependencies), '@modelcontextprotocol/server'].map(
+    (direct) => `${direct}@${packages[`node_modules/${direct}`].version}`,
+  ),
 );
 // A set that grows while it is walked.
 for (const ref of installed) for (const other of dependsOn.get(ref) ?? []) installed.add(other);

@@ -1,5 +1,8 @@
 /** Requests to the profiler's pages. Whatever goes wrong becomes a sentence with an exit code. */
 
+import { urls } from '../urls.ts';
+import type { ListedProfile } from './print.ts';
+
 /** Nothing matches. */
 export const NOTHING_FOUND = 1;
 /** Wrong arguments, or no profiler that responds. */
@@ -21,10 +24,17 @@ export class UnreachableError extends CommandError {
   }
 }
 
+/** The password is missing, or wrong. */
+export class PasswordError extends CommandError {
+  constructor(message: string) {
+    super(message, FAILED);
+  }
+}
+
 export interface Client {
   /** `path` is an address of urls.ts. */
   text(path: string): Promise<string>;
-  json(path: string): Promise<unknown>;
+  json(path: string, withinMs?: number): Promise<unknown>;
   /** Sends `value` as JSON. */
   post(path: string, value: unknown, options: { accept: string; signal: AbortSignal }): Promise<string>;
   /** The parts of a response without an end, as they arrive. */
@@ -46,7 +56,8 @@ function readBase(url: string): string {
     throw new CommandError(`"${url}" is no address; give one such as http://127.0.0.1:3000.`, FAILED);
   if (username !== '' || password !== '')
     throw new CommandError('Set the password as PROFILER_PASSWORD, not in the address.', FAILED);
-  return url.replace(/\/+$/, '');
+  // The address of the pages is what an application prints.
+  return url.replace(/(?:\/_profiler)?\/*$/, '');
 }
 
 function reasonOf(error: unknown): string {
@@ -74,8 +85,8 @@ export function createClient({ url, password }: ClientOptions): Client {
     const message = messageOf(await response.text());
     if (status === 401)
       return password === undefined
-        ? new CommandError(`${base} requires a password; set PROFILER_PASSWORD.`, FAILED)
-        : new CommandError(`${base} refused the password.`, FAILED);
+        ? new PasswordError(`${base} requires a password; set PROFILER_PASSWORD.`)
+        : new PasswordError(`${base} refused the password.`);
     if (status === 404 && message?.startsWith('Token ') === true)
       return new CommandError(message, NOTHING_FOUND);
     if (status === 404) return new CommandError(`There is no profiler at ${base} (404).`, FAILED);
@@ -99,14 +110,14 @@ export function createClient({ url, password }: ClientOptions): Client {
     return response;
   }
 
-  const text = async (path: string): Promise<string> =>
-    (await send(path, { signal: AbortSignal.timeout(TIMEOUT_MS) })).text();
+  const text = async (path: string, withinMs = TIMEOUT_MS): Promise<string> =>
+    (await send(path, { signal: AbortSignal.timeout(withinMs) })).text();
 
   return {
     text,
-    async json(path) {
+    async json(path, withinMs) {
       try {
-        return JSON.parse(await text(path)) as unknown;
+        return JSON.parse(await text(path, withinMs)) as unknown;
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error;
         throw new CommandError(`There is no profiler at ${base}: the response is not JSON.`, FAILED);
@@ -125,4 +136,25 @@ export function createClient({ url, password }: ClientOptions): Client {
       for await (const chunk of body) yield decoder.decode(chunk as Uint8Array, { stream: true });
     },
   };
+}
+
+/** What is read of `search.json`. */
+export interface FoundList {
+  profiles: readonly ListedProfile[];
+  notice: string | null;
+  /** Words that look like filters and are none, a sentence each. */
+  misread: readonly string[];
+  looked: { count: number; all: boolean } | null;
+  total: number;
+}
+
+export async function readList(
+  client: Client,
+  query: Readonly<Record<string, string | number>>,
+): Promise<FoundList> {
+  const found = (await client.json(urls.searchJson(query))) as FoundList;
+  const { profiles, notice, misread } = found;
+  if (misread.length > 0) throw new CommandError(misread.join(' '), FAILED);
+  if (notice !== null && profiles.length === 0) throw new CommandError(notice, FAILED);
+  return found;
 }

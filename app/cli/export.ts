@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { open, rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { TOKEN_PATTERN, urls } from '../urls.ts';
-import { type Client, CommandError, FAILED, NOTHING_FOUND } from './client.ts';
-import { type ListedProfile, printableLine, printableText } from './print.ts';
+import { type Client, CommandError, FAILED, NOTHING_FOUND, readList } from './client.ts';
+import { printableLine, printableText } from './print.ts';
 import { countText, createProgress } from './progress.ts';
 
 export const EXPORT_FORMATS = ['json', 'markdown', 'har'] as const;
@@ -30,13 +30,6 @@ interface Output {
   end(): Promise<void>;
   /** Leaves nothing behind, and an earlier file as it was. */
   abandon(): Promise<void>;
-}
-
-interface Found {
-  profiles: readonly ListedProfile[];
-  notice: string | null;
-  looked: { count: number; all: boolean } | null;
-  total: number;
 }
 
 /** The most that one page of the list has. */
@@ -85,9 +78,7 @@ async function* findTokens(
 ): AsyncGenerator<readonly string[]> {
   const seen = new Set<string>();
   for (let page = 1; seen.size < limit; page++) {
-    const path = urls.searchJson({ q: what, limit: PAGE_ROWS, page });
-    const { profiles, notice, looked, total } = (await client.json(path)) as Found;
-    if (notice !== null) throw new CommandError(notice, FAILED);
+    const { profiles, looked, total } = await readList(client, { q: what, limit: PAGE_ROWS, page });
     if (page === 1 && looked?.all === false) note(`Searched the newest ${looked.count} requests only.`);
     onTotal(Math.min(total, limit));
     const fresh = profiles.filter(({ token }) => !seen.has(token)).slice(0, limit - seen.size);

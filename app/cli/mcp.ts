@@ -1,20 +1,16 @@
 /**
  * `mcp`: an MCP server on standard input and output, by the official SDK. It knows no tool: what an agent asks goes to the MCP address of
- * the application, so that both have the same tools and one set of rules about who may see what.
+ * the application, or of its stored profiles, so that all have the same tools and one set of rules about who may see what.
  */
 import type * as Sdk from '@modelcontextprotocol/server';
-import type * as Stdio from '@modelcontextprotocol/server/stdio';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createError } from '../errors.ts';
+import { requireMcpSdk } from '../paths.ts';
 import { urls } from '../urls.ts';
-import { type Client, CommandError, FAILED, UnreachableError } from './client.ts';
-
-export type McpSdk = typeof Sdk & typeof Stdio;
+import { type Client, CommandError, FAILED } from './client.ts';
+import type { Source } from './source.ts';
 
 export interface McpOptions {
-  sdk: McpSdk;
-  client: Client;
+  source: Source;
   stdin: Readable;
   /** Carries the protocol and nothing else. */
   stdout: Writable;
@@ -29,21 +25,8 @@ interface Reply {
 
 /** Longer than the longest wait of a tool. */
 const TIMEOUT_MS = 120_000;
-const RETRY_MS = 2000;
 /** A revision without sessions and without headers of its own for each message. */
 const ASKED_REVISION = '2025-06-18';
-
-export async function loadMcpSdk(): Promise<McpSdk> {
-  try {
-    const [server, stdio] = await Promise.all([
-      import('@modelcontextprotocol/server'),
-      import('@modelcontextprotocol/server/stdio'),
-    ]);
-    return { ...server, ...stdio };
-  } catch {
-    throw new CommandError(createError('MCP_NOT_INSTALLED', []).message, FAILED);
-  }
-}
 
 /** The response is JSON, or the same as the only event of a stream. */
 function parseReply(text: string): Reply {
@@ -55,73 +38,77 @@ function parseReply(text: string): Reply {
   }
 }
 
+/** One message to the MCP address of a profiler. */
+async function askMcp(client: Client, method: string, params: object, signal?: AbortSignal): Promise<Reply> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const text = await client.post(
+    urls.mcp(),
+    { jsonrpc: '2.0', id: 1, method, params },
+    {
+      accept: 'application/json, text/event-stream',
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    },
+  );
+  return parseReply(text);
+}
+
+/** What a tool returns, for the command line. */
+export async function callTool(
+  client: Client,
+  name: string,
+  args: object,
+): Promise<{ text: string; isError: boolean }> {
+  const { result, error } = await askMcp(client, 'tools/call', { name, arguments: args });
+  const { content = [], isError } = (result ?? {}) as { content?: { text: string }[]; isError?: boolean };
+  const text = error?.message ?? content.map((part) => part.text).join('\n');
+  return { text, isError: error !== undefined || isError === true };
+}
+
 /** Serves until `stdin` ends. */
-export async function serveMcp({ sdk, client, stdin, stdout, version, note }: McpOptions): Promise<void> {
-  const { McpServer, ProtocolError, serveStdio, StdioServerTransport } = sdk;
+export async function serveMcp({ source, stdin, stdout, version, note }: McpOptions): Promise<void> {
+  const { McpServer, ProtocolError, serveStdio, StdioServerTransport } = requireMcpSdk();
   const ended = new AbortController();
 
-  async function ask(method: string, params: object, signal: AbortSignal): Promise<Sdk.Result> {
-    const text = await client.post(
-      urls.mcp(),
-      { jsonrpc: '2.0', id: 1, method, params },
-      {
-        accept: 'application/json, text/event-stream',
-        signal: AbortSignal.any([signal, ended.signal, AbortSignal.timeout(TIMEOUT_MS)]),
-      },
-    );
-    const { result = {}, error } = parseReply(text);
+  async function send(
+    client: Client,
+    method: string,
+    params: object,
+    signal: AbortSignal,
+  ): Promise<Sdk.Result> {
+    const both = AbortSignal.any([signal, ended.signal]);
+    const { result = {}, error } = await askMcp(client, method, params, both);
     if (error !== undefined) throw new ProtocolError(error.code, error.message, error.data);
     return result;
   }
 
-  /** An agent that asked for the tools before the application had started is told when it has. */
-  async function announceTools(server: Sdk.McpServer): Promise<void> {
-    while (!ended.signal.aborted) {
-      await sleep(RETRY_MS, undefined, { ref: false });
-      try {
-        await ask('ping', {}, ended.signal);
-      } catch (error) {
-        if (error instanceof UnreachableError) continue;
-      }
-      server.sendToolListChanged();
-      return;
+  /** Whoever can answer: which tools there are is known without an application. */
+  async function ask(method: string, params: object, signal: AbortSignal): Promise<Sdk.Result> {
+    try {
+      return await send(await source.client(), method, params, signal);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      note(error.message);
+      if (method === 'tools/call') return { content: [{ type: 'text', text: error.message }], isError: true };
+      return send(await source.offline(), method, params, signal);
     }
   }
 
-  function failed(server: Sdk.McpServer, method: string, error: unknown): Sdk.Result {
-    if (!(error instanceof CommandError)) throw error;
-    note(error.message);
-    if (method === 'tools/call') return { content: [{ type: 'text', text: error.message }], isError: true };
-    if (method !== 'tools/list' || !(error instanceof UnreachableError)) throw error;
-    void announceTools(server);
-    return { tools: [] };
-  }
-
-  /** The application says what its tools are for; without it, the agent learns that from each tool. */
-  async function instructionsOf(): Promise<string | undefined> {
+  /** The application says what its tools are for. */
+  async function instructionsOf(): Promise<string> {
     const clientInfo = { name: 'express-hindsight', version };
     const greeting = { protocolVersion: ASKED_REVISION, capabilities: {}, clientInfo };
-    const result = await ask('initialize', greeting, ended.signal).catch(() => ({}));
-    const { instructions } = result as { instructions?: unknown };
-    return typeof instructions === 'string' ? instructions : undefined;
+    const { instructions } = await send(await source.offline(), 'initialize', greeting, ended.signal);
+    return String(instructions);
   }
 
   async function createServer(): Promise<Sdk.McpServer> {
-    const instructions = await instructionsOf();
-    const server = new McpServer(
-      { name: 'hindsight', version },
-      instructions === undefined ? {} : { instructions },
-    );
+    const server = new McpServer({ name: 'hindsight', version }, { instructions: await instructionsOf() });
     // Given to the constructor, they would come with handlers of its own.
-    server.server.registerCapabilities({ tools: { listChanged: true }, resources: {} });
-    const passOn: typeof server.server.fallbackRequestHandler = async ({ method, params }, { mcpReq }) => {
+    server.server.registerCapabilities({ tools: {}, resources: {} });
+    const passOn: typeof server.server.fallbackRequestHandler = ({ method, params }, { mcpReq }) => {
       // What the newer revisions say there of each message is between the agent and this process.
       const { _meta: _between, ...passedOn } = params ?? {};
-      try {
-        return await ask(method, passedOn, mcpReq.signal);
-      } catch (error) {
-        return failed(server, method, error);
-      }
+      return ask(method, passedOn, mcpReq.signal);
     };
     server.server.fallbackRequestHandler = passOn;
     return server;

@@ -1,5 +1,5 @@
 /** Profiles as table, JSON or Markdown. Recorded text can't send control characters to the terminal. */
-import { escapeControls } from '../profiler/escape-controls.ts';
+import { escapeControls, UNSEEN } from '../profiler/escape-controls.ts';
 
 export const LIST_FORMATS = ['table', 'json', 'markdown'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
@@ -26,9 +26,13 @@ export interface Screen {
 }
 
 const HEADINGS = ['TOKEN', 'AT', 'STATUS', 'METHOD', 'TIME', 'QUERIES', 'URL', 'FINDINGS'] as const;
-const STATUS = HEADINGS.indexOf('STATUS');
-const NUMERIC = new Set(['TIME', 'QUERIES']);
-const LONGEST_CELL = 60;
+type Heading = (typeof HEADINGS)[number];
+const NUMERIC = new Set<Heading>(['TIME', 'QUERIES']);
+const LONGEST_URL = 60;
+/** Columns of a terminal for URL and findings. In a narrow one others make room, in this order. */
+const LEAST_REST = 30;
+const DISPENSABLE: readonly Heading[] = ['QUERIES', 'AT', 'METHOD'];
+const GAP = 2;
 const RED = 31;
 const YELLOW = 33;
 const GREEN = 32;
@@ -41,9 +45,6 @@ const NO_COLUMN = /[\p{Mn}\p{Me}\u200d\ufe0f]/u;
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
 
-/** Controls that JSON.stringify leaves as they are. */
-const CONTROLS_IN_JSON = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-
 /** Escapes all but line breaks and tabs. */
 export function printableText(text: string): string {
   return text.replace(/[^\n\t]+/g, escapeControls);
@@ -51,7 +52,11 @@ export function printableText(text: string): string {
 
 /** JSON stays the same JSON. */
 export function printableLine(json: string): string {
-  return json.replace(CONTROLS_IN_JSON, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return json.replace(UNSEEN, (one) =>
+    Array.from({ length: one.length }, (_unit, at) => one.charCodeAt(at))
+      .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
 }
 
 export function printableJson(value: unknown): string {
@@ -81,58 +86,97 @@ function cut(text: string, most: number): string {
   return `${kept}…`;
 }
 
+/** Keeps the end, which tells URLs apart. */
+function cutStart(text: string, most: number): string {
+  const turned = Array.from(text).reverse().join('');
+  return Array.from(cut(turned, most)).reverse().join('');
+}
+
 function pad(cell: string, width: number, isNumeric: boolean): string {
   const blanks = ' '.repeat(Math.max(0, width - widthOf(cell)));
   return isNumeric ? `${blanks}${cell}` : `${cell}${blanks}`;
 }
 
-function cellsOf(row: ListedProfile): string[] {
+const two = (value: number): string => String(value).padStart(2, '0');
+
+/** In local time; with its day if that is not today. */
+function momentText(startedAt: number): string {
+  const at = new Date(startedAt);
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
+  if (at.toDateString() === new Date().toDateString()) return time;
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time.slice(0, 5)}`;
+}
+
+function cellsOf(row: ListedProfile): Record<Heading, string> {
   const findings = row.marks.map(({ label }) => label).join(', ');
-  return [
-    row.token,
-    new Date(row.startedAt).toISOString().replace('T', ' ').slice(0, 19),
-    row.status === null ? '-' : String(row.status),
-    row.method,
-    row.durationMs === null ? '-' : `${row.durationMs.toFixed(1)} ms`,
-    String(row.queries),
-    row.url,
-    row.error === null ? findings : [findings, row.error].filter((part) => part !== '').join(': '),
-  ].map(escapeControls);
+  const cells = {
+    TOKEN: row.token,
+    AT: momentText(row.startedAt),
+    STATUS: row.status === null ? '-' : String(row.status),
+    METHOD: row.method,
+    TIME: row.durationMs === null ? '-' : `${row.durationMs.toFixed(1)} ms`,
+    QUERIES: String(row.queries),
+    URL: row.url,
+    FINDINGS: row.error === null ? findings : [findings, row.error].filter((part) => part !== '').join(': '),
+  };
+  for (const heading of HEADINGS) cells[heading] = escapeControls(cells[heading]);
+  return cells;
 }
 
 function paint(text: string, code: number): string {
   return `\u001b[${code}m${text}\u001b[0m`;
 }
 
-function colourOf(status: string | undefined): number {
-  if (status?.startsWith('5') === true) return RED;
-  return status?.startsWith('4') === true ? YELLOW : GREEN;
+function colourOf(status: string): number {
+  if (status.startsWith('5')) return RED;
+  return status.startsWith('4') ? YELLOW : GREEN;
+}
+
+/** Which columns fit, and how wide they are. */
+function layoutOf(
+  body: readonly Record<Heading, string>[],
+  columns: number | undefined,
+): Map<Heading, number> {
+  const widths = new Map(
+    HEADINGS.map((heading) => [
+      heading,
+      Math.max(heading.length, ...body.map((cells) => widthOf(cells[heading]))),
+    ]),
+  );
+  const [url = 0, findings = 0] = [widths.get('URL'), widths.get('FINDINGS')];
+  widths.set('URL', Math.min(url, LONGEST_URL));
+  if (columns === undefined) return widths;
+  const rest = (): number => {
+    const others = [...widths].filter(([heading]) => heading !== 'URL' && heading !== 'FINDINGS');
+    return columns - others.reduce((sum, [, width]) => sum + width + GAP, 0);
+  };
+  for (const heading of DISPENSABLE)
+    if (rest() < Math.min(LEAST_REST, url + GAP + findings)) widths.delete(heading);
+  const both = Math.max(0, rest() - GAP);
+  const shownUrl = Math.min(url, Math.max(Math.ceil(both / 2), both - findings));
+  widths.set('URL', shownUrl).set('FINDINGS', Math.max(0, Math.min(findings, both - shownUrl)));
+  return widths;
 }
 
 /** `isMore`: rows that follow others, without headings. */
 export function table(rows: readonly ListedProfile[], screen: Screen, isMore = false): string {
-  const body = rows.map((row) => {
-    const cells = cellsOf(row);
-    return cells.map((cell, at) => (at === cells.length - 1 ? cell : cut(cell, LONGEST_CELL)));
-  });
-  const widths = HEADINGS.map((heading, at) =>
-    Math.max(heading.length, ...body.map((cells) => widthOf(cells[at] ?? ''))),
-  );
-  const lineOf = (cells: readonly string[]): string =>
-    cells
-      .map((cell, at) => pad(cell, widths[at] ?? 0, NUMERIC.has(HEADINGS[at] ?? '')))
-      .join('  ')
-      .trimEnd();
-  const fit = (line: string): string => (screen.columns === undefined ? line : cut(line, screen.columns));
-  const lines = body.map((cells) => {
-    const line = fit(lineOf(cells));
-    if (!screen.colours) return line;
-    const from = widths.slice(0, STATUS).reduce((sum, width) => sum + width + 2, 0);
-    const status = line.slice(from, from + 3);
-    return `${line.slice(0, from)}${paint(status, colourOf(cells[STATUS]))}${line.slice(from + 3)}`;
-  });
-  const head = fit(lineOf(HEADINGS));
-  return [...(isMore ? [] : [screen.colours ? paint(head, BOLD) : head]), ...lines]
+  const body = rows.map(cellsOf);
+  const widths = layoutOf(body, screen.columns);
+  const lineOf = (cells: Record<Heading, string>, isHead = false): string => {
+    const shown = Array.from(widths, ([heading, width]) => {
+      const cell = cells[heading];
+      const text = heading === 'URL' && !isHead ? cutStart(cell, width) : cut(cell, width);
+      const padded = pad(text, width, NUMERIC.has(heading));
+      const isPainted = screen.colours && heading === 'STATUS' && !isHead;
+      return isPainted ? padded.replace(text, paint(text, colourOf(cell))) : padded;
+    });
+    return shown.join(' '.repeat(GAP)).trimEnd();
+  };
+  const head = lineOf(Object.fromEntries(HEADINGS.map((heading) => [heading, heading])) as never, true);
+  return [
+    ...(isMore ? [] : [screen.colours ? paint(head, BOLD) : head]),
+    ...body.map((cells) => lineOf(cells)),
+  ]
     .map((line) => `${line}\n`)
     .join('');
 }
@@ -141,5 +185,5 @@ export function markdownTable(rows: readonly ListedProfile[], isMore = false): s
   const lineOf = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replace(/[\\|]/g, '\\$&')).join(' | ')} |\n`;
   const head = isMore ? [] : [lineOf(HEADINGS), lineOf(HEADINGS.map(() => '---'))];
-  return [...head, ...rows.map((row) => lineOf(cellsOf(row)))].join('');
+  return [...head, ...rows.map((row) => lineOf(Object.values(cellsOf(row))))].join('');
 }

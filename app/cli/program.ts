@@ -1,33 +1,21 @@
 /** The command line: arguments -> a request to the profiler's pages -> text. The profiler itself is not loaded. */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { realpathSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isHindsightError } from '../errors.ts';
-import { TOKEN_PATTERN, urls } from '../urls.ts';
-import {
-  type Client,
-  CommandError,
-  createClient,
-  FAILED,
-  NOTHING_FOUND,
-  UnreachableError,
-} from './client.ts';
+import { tokenIn, urls } from '../urls.ts';
+import { type Client, CommandError, FAILED, type FoundList, NOTHING_FOUND, readList } from './client.ts';
 import { EXPORT_FORMATS, type ExportFormat, exportProfiles } from './export.ts';
-import { loadMcpSdk, serveMcp } from './mcp.ts';
+import { init } from './init.ts';
+import { callTool, serveMcp } from './mcp.ts';
 import {
   LIST_FORMATS, type ListedProfile, type ListFormat, markdownTable, printableJson, printableLine, printableText, type Screen, table,
 } from './print.ts'; // prettier-ignore
 import { type PrunableStore, prune } from './prune.ts';
+import { runRecorded } from './run.ts';
+import { createSource, findProject, type OpenedStore, type Openers, type Source } from './source.ts';
 import { tail } from './tail.ts';
 
-/** The pages over a database or a folder, without the application. */
-export interface OpenedDatabase extends PrunableStore {
-  url: string;
-  password: string;
-  close(): Promise<void>;
-}
-
-export interface ProgramOptions {
+export interface ProgramOptions extends Openers {
   env: Readonly<Record<string, string | undefined>>;
   screen: Screen;
   stdin: Readable;
@@ -38,16 +26,8 @@ export interface ProgramOptions {
   note: (sentence: string) => void;
   /** Asks whoever types; null: nobody can be asked. */
   confirm: (question: string) => Promise<boolean | null>;
-  /** Folders of profiles of projects at a path, above it and below it. */
-  storedProjects: (path: string) => Promise<readonly { project: string; folder: string }[]>;
-  /** Opens the profiles of a folder. */
-  openFiles: (options: { folder: string; warn: (sentence: string) => void }) => Promise<OpenedDatabase>;
-  /** Opens the profiles of a PostgreSQL. */
-  openDatabase: (options: {
-    database: string;
-    schema: string;
-    warn: (sentence: string) => void;
-  }) => Promise<OpenedDatabase>;
+  /** URL of the module that records a process. */
+  register: string;
 }
 
 interface GlobalOptions {
@@ -60,7 +40,8 @@ interface GlobalOptions {
 
 type PageFormat = 'markdown' | 'json';
 
-const DEFAULT_URL = 'http://127.0.0.1:3000';
+/** `request` leaves out assets of pages. */
+const KINDS = ['request', 'asset', 'error_page', 'job', 'command', 'profiler', 'all'];
 const DEFAULT_SCHEMA = 'hindsight';
 const HELP = `
 Filters are those of the list's search box: status:5xx route:/orders time>500 has:n+1 since:10m
@@ -75,23 +56,22 @@ function readAge(text: string): number {
   return Number(count) * ms;
 }
 
+function readHeader(text: string, before: Record<string, string>): Record<string, string> {
+  const [, name, value] = /^([^\s:]+):\s*(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('Give a header such as "cookie: sid=…".');
+  return { ...before, [name]: value };
+}
+
 function readCount(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   return Number(text);
 }
 
-/** A folder as stores name it. */
-function placeOf(project: string | undefined): string {
-  try {
-    return realpathSync(project ?? process.cwd());
-  } catch {
-    throw new CommandError(`${project} is no folder.`, FAILED);
-  }
-}
-
 function readToken(text: string): string {
-  const token = text.toLowerCase();
-  if (!TOKEN_PATTERN.test(token)) throw new InvalidArgumentError('A token has six hexadecimal digits.');
+  const token = tokenIn(text);
+  if (token === null)
+    throw new InvalidArgumentError('Give a token of six hexadecimal digits, or the address of its profile.');
   return token;
 }
 
@@ -100,70 +80,48 @@ const listFormat = (): Option =>
 const pageFormat = (): Option =>
   new Option('-f, --format <format>', 'output format').choices(['markdown', 'json']).default('markdown');
 
-function createProgram(options: ProgramOptions): Command {
-  const { env, screen, note, openDatabase } = options;
+function createProgram(options: ProgramOptions, setCode: (code: number) => void): Command {
+  const { env, screen, note } = options;
   const program = new Command('express-hindsight');
 
-  /** null: no folder has profiles of this project. */
-  async function folderOf(project: string | undefined): Promise<string | null> {
-    const path = placeOf(project);
-    const near = await options.storedProjects(path);
-    const exact = near.find((one) => one.project === path);
-    if (exact !== undefined) return exact.folder;
-    if (near.length > 1)
-      throw new CommandError(
-        `Several projects have profiles; name one: ${near.map((one) => `--project ${one.project}`).join(', ')}`,
-        FAILED,
-      );
-    if (near.length === 0 && project !== undefined)
-      throw new CommandError(`No profiles of ${project} are stored.`, FAILED);
-    return near[0]?.folder ?? null;
+  function sourceOfAll(): Source {
+    const { url, password, ...given } = program.opts<GlobalOptions>();
+    const named = url ?? (given.project === undefined ? env.PROFILER_URL || undefined : undefined);
+    return createSource(
+      {
+        database: undefined,
+        project: undefined,
+        ...given,
+        url: named,
+        password: password ?? env.PROFILER_PASSWORD,
+      },
+      options,
+      note,
+    );
   }
 
-  /** Of the application, or of its files if no address is given and none responds. */
-  async function clientOrFolder(): Promise<Client | { folder: string }> {
-    const { url, password, project } = program.opts<GlobalOptions>();
-    const named = url ?? (env.PROFILER_URL || undefined);
-    if (named === undefined && project !== undefined) return { folder: (await folderOf(project)) ?? '' };
-    const client = createClient({ url: named ?? DEFAULT_URL, password: password ?? env.PROFILER_PASSWORD });
-    if (named !== undefined) return client;
+  /** Of the application, or of what it has stored, which is open until `work` has ended. */
+  async function withSource<T>(work: (source: Source) => Promise<T>): Promise<T> {
+    const source = sourceOfAll();
     try {
-      await client.json(urls.searchJson({ limit: 1 }));
-      return client;
-    } catch (error) {
-      if (!(error instanceof UnreachableError)) throw error;
-      const folder = await folderOf(undefined);
-      if (folder === null) throw error;
-      return { folder };
-    }
-  }
-
-  /** Of the application, or of a database or folder that is open until `work` has ended. */
-  async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const { database, schema } = program.opts<GlobalOptions>();
-    const found = database === undefined ? await clientOrFolder() : null;
-    if (found !== null && !('folder' in found)) return work(found);
-    const opened =
-      found === null
-        ? await openDatabase({ database: database ?? '', schema, warn: note })
-        : await options.openFiles({ folder: found.folder, warn: note });
-    try {
-      return await work(createClient(opened));
+      return await work(source);
     } finally {
-      await opened.close();
+      await source.close();
     }
   }
+  const withClient = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
+    withSource(async (source) => work(await source.client()));
   const printRows = (rows: readonly ListedProfile[], format: ListFormat, isMore = false): void => {
     screen.write(format === 'table' ? table(rows, screen, isMore) : markdownTable(rows, isMore));
   };
 
   /** Of a database, or of the files of a project. */
-  async function openStore(): Promise<OpenedDatabase> {
+  async function openStore(): Promise<OpenedStore> {
     const { database, schema, project } = program.opts<GlobalOptions>();
     const named = database ?? (project === undefined ? env.PROFILER_DATABASE_URL : undefined) ?? '';
-    if (named !== '') return openDatabase({ database: named, schema, warn: note });
-    const folder = await folderOf(project);
-    if (folder !== null) return options.openFiles({ folder, warn: note });
+    if (named !== '') return options.openDatabase({ database: named, schema, warn: note });
+    const found = await findProject(options, project);
+    if (found?.hasProfiles === true) return options.openFiles({ folder: found.folder, warn: note });
     throw new CommandError(
       'No profiles of this project are stored in files; name it, or a database: --project <folder>, --database <url>, PROFILER_DATABASE_URL.',
       FAILED,
@@ -184,26 +142,43 @@ function createProgram(options: ProgramOptions): Command {
     else screen.write(printableText(await client.text(`${urls.profileMarkdown(token)}${query}`)));
   }
 
-  async function find(
-    client: Client,
-    query: Record<string, string | number>,
-  ): Promise<{ profiles: readonly ListedProfile[] }> {
-    const found = (await client.json(urls.searchJson(query))) as {
-      profiles: readonly ListedProfile[];
-      notice: string | null;
-    };
-    if (found.notice !== null && found.profiles.length === 0) throw new CommandError(found.notice, FAILED);
+  async function find(client: Client, query: Record<string, string | number>): Promise<FoundList> {
+    const found = await readList(client, query);
     if (found.notice !== null) note(found.notice);
     if (found.profiles.length === 0) throw new CommandError('No recorded request matches.', NOTHING_FOUND);
     return found;
   }
 
+  /** The newest that failed, else the newest with a finding. */
+  async function worstOf(client: Client): Promise<string> {
+    for (const has of ['error', 'finding']) {
+      const [row] = (await readList(client, { has, limit: 1 })).profiles;
+      if (row === undefined) continue;
+      if (has === 'finding') note('No recorded request failed. This is the newest with a finding.');
+      return row.token;
+    }
+    const { total } = await readList(client, { limit: 1 });
+    throw new CommandError(
+      total === 0
+        ? 'No request is recorded yet.'
+        : `Of ${total} recorded requests none failed, and none has a finding.`,
+      NOTHING_FOUND,
+    );
+  }
+
+  /** What an agent would get. */
+  async function tool(client: Client, name: string, args: object): Promise<void> {
+    const { text, isError } = await callTool(client, name, args);
+    if (isError) throw new CommandError(text, FAILED);
+    screen.write(printableText(`${text.trimEnd()}\n`));
+  }
+
   program
     .description('Recorded requests of an application that runs with Hindsight.')
     .version(options.version)
-    .option('-u, --url <url>', `address of the application (default: PROFILER_URL, or ${DEFAULT_URL})`)
+    .option('-u, --url <url>', 'address of the application (default: PROFILER_URL, else the one that runs in this folder)')
     .option('--password <password>', 'password of the profiler (default: PROFILER_PASSWORD, which the list of processes does not show)')
-    .option('--project <folder>', 'read the files of this project instead of the application (default: the working directory, if no application responds)')
+    .option('--project <folder>', 'the application in this folder, or its files (default: the working directory)')
     .option('--database <url>', 'read this PostgreSQL instead of the application (password: PGPASSWORD)')
     .option('--schema <name>', 'schema of the profiles in the database', DEFAULT_SCHEMA)
     .addHelpText('after', HELP)
@@ -238,8 +213,7 @@ function createProgram(options: ProgramOptions): Command {
     .addOption(pageFormat())
     .action((given: string | undefined, { format }: { format: PageFormat }) =>
       withClient(async (client) => {
-        const token = given ?? (await find(client, { has: 'error', limit: 1 })).profiles[0]?.token ?? '';
-        await show(client, token, format, '?length=short');
+        await show(client, given ?? (await worstOf(client)), format, '?length=short');
       }),
     );
 
@@ -257,11 +231,51 @@ function createProgram(options: ProgramOptions): Command {
     );
 
   program
+    .command('verify')
+    .description('after a change: sends a request again, and says what is gone, what is new and where the response differs')
+    .argument('<token>', 'token of the request', readToken)
+    .option('-H, --header <header...>', 'value of a masked header: "cookie: sid=…"', readHeader, {})
+    .action((token: string, { header: headers }: { header: Record<string, string> }) =>
+      withClient((client) => tool(client, 'verify', { token, headers })),
+    ); // prettier-ignore
+
+  program
+    .command('status')
+    .description('what is recorded, since when and where, and whether anything is left out')
+    .action(() => withClient((client) => tool(client, 'status', {})));
+
+  program
+    .command('run')
+    .description('start a command whose Node.js processes are recorded: run -- npm start')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .action(async (command: string[]) => {
+      setCode(await runRecorded({ command, env, register: options.register }));
+    });
+
+  program
+    .command('init')
+    .description('register the MCP server with the coding agents of this folder')
+    .option('--undo', 'take it back', false)
+    .option('-y, --yes', 'do not ask', false)
+    .action(({ undo, yes }: { undo: boolean; yes: boolean }) =>
+      init({
+        folder: process.cwd(),
+        undo,
+        print: screen.write,
+        note,
+        confirm: yes ? null : options.confirm,
+      }),
+    );
+
+  program
     .command('tail')
     .description('new requests as they end, until Ctrl C')
     .option('--filter <filters>', 'as in the search box', '')
+    .addOption(new Option('--kind <kind>', 'kind of work').choices(KINDS))
     .addOption(listFormat())
-    .action(async ({ filter, format }: { filter: string; format: ListFormat }) => {
+    .action(async (given: { filter: string; kind?: string; format: ListFormat }) => {
+      const { format, kind } = given;
+      const filter = kind === undefined ? given.filter : `${given.filter} kind:${kind}`.trim();
       let isMore = false;
       const print = (rows: readonly ListedProfile[]): void => {
         if (format === 'json')
@@ -321,10 +335,8 @@ function createProgram(options: ProgramOptions): Command {
     .command('mcp')
     .description('an MCP server on standard input and output, for coding agents')
     .action(async () => {
-      // First, so that a missing SDK is named even if no application runs.
-      const sdk = await loadMcpSdk();
       const { stdin, stdout, version } = options;
-      await withClient((client) => serveMcp({ sdk, client, stdin, stdout, version, note }));
+      await withSource((source) => serveMcp({ source, stdin, stdout, version, note }));
     });
   return program;
 }
@@ -332,8 +344,9 @@ function createProgram(options: ProgramOptions): Command {
 /** Returns the exit code. */
 export async function runProgram(args: readonly string[], options: ProgramOptions): Promise<number> {
   try {
-    await createProgram(options).parseAsync(args, { from: 'user' });
-    return 0;
+    let code = 0;
+    await createProgram(options, (ended) => (code = ended)).parseAsync(args, { from: 'user' });
+    return code;
   } catch (error) {
     // Commander has printed its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : FAILED;

@@ -1,7 +1,7 @@
 /** `tail`: follows the stream of the list and prints requests when they have ended, each once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { urls } from '../urls.ts';
-import { type Client, CommandError, FAILED } from './client.ts';
+import { type Client, CommandError, FAILED, readList } from './client.ts';
 import type { ListedProfile } from './print.ts';
 
 const RETRY_MS = 2000;
@@ -51,8 +51,7 @@ export async function tail({ client, filter, print, note }: TailOptions): Promis
   }
 
   async function look(isWanted: (row: ListedProfile) => boolean): Promise<void> {
-    const path = urls.searchJson({ q: filter, limit: MOST_ROWS });
-    const { profiles } = (await client.json(path)) as { profiles: readonly ListedProfile[] };
+    const { profiles } = await readList(client, { q: filter, limit: MOST_ROWS });
     const ended = profiles.filter(
       (row) => row.state !== 'running' && !printed.has(row.token) && isWanted(row),
     );

@@ -86,6 +86,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     routeInFull: core.routeInFull,
     forms: createFormSigner({ sharedKey: () => sharedKeyOf(store) }),
     live,
+    isStored: options.isStored === true,
     cpu: parts.cpu,
     panels,
     rules,

@@ -26,6 +26,7 @@ import { createCore } from './create-core.ts';
 import { createExport } from './create-export.ts';
 import { createObservers } from './create-observers.ts';
 import { createHostPages } from './create-host-pages.ts';
+import { createAddressNote } from './open-files.ts';
 import { openHostStore } from './open-host-store.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
@@ -142,6 +143,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
 
   const routing = createHostRouting(observers);
   const isLookedAt = settings.toolbar || isDevelopment;
+  const noteAddress = options.storage === undefined ? createAddressNote(settings.dir) : () => undefined;
   const warnOfAddress = guard.isSet ? undefined : createPublicAddressNotice(warn);
   const watch = createWatch({
     recorder,
@@ -164,7 +166,10 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
               () => false,
             ),
         },
-    onServer: warnOfAddress,
+    onServer(server) {
+      warnOfAddress?.(server);
+      noteAddress(server);
+    },
     onOtherProfiler: warn,
     onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
     onFinish(context, req) {
@@ -178,6 +183,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
 
   let isAnnounced = !speaksForAll();
   function announce(server: Server): void {
+    noteAddress(server);
     const address = listAddress(server);
     if (isAnnounced || address === null) return;
     isAnnounced = true;

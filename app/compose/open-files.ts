@@ -1,13 +1,15 @@
 /** Opens the files of an application: one folder for all its processes. Makes nothing before the first record. */
 import { createHash } from 'node:crypto';
+import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { environmentOfStore } from '../config.ts';
 import type { Store } from '../profiler/store.ts';
 import { createFolderDisk, createMemoryDisk, type Disk } from '../storage/files/disk.ts';
-import { createFileStore, type FileStoreOptions } from '../storage/files/file-store.ts';
-import { AWAY, chooseFolder, findProject, type FolderChoice } from '../storage/files/folder.ts';
+import { createFileStore, type FileStoreOptions, PROJECT } from '../storage/files/file-store.ts';
+import { AWAY, chooseFolder, findProject, type FolderChoice, SERVER } from '../storage/files/folder.ts';
 import { createSpill, type Spill } from '../storage/files/spill.ts';
+import { listAddress } from './announce.ts';
 import { processProfilers } from './process-profilers.ts';
 
 /** While a database is away. */
@@ -60,11 +62,36 @@ export function openFiles({ dir, mostBytes, guard, warn }: FilesOptions): Store 
 }
 
 /** For the command line: all that lies in the folder. */
-export function openFilesOf(folder: string, warn: FilesOptions['warn']): Store {
+export function openFilesOf(folder: string | null, warn: FilesOptions['warn']): Store {
   return createFileStore({
-    ...optionsOf(createFolderDisk(folder), { project: '', warn }),
+    ...optionsOf(folder === null ? createMemoryDisk() : createFolderDisk(folder), { project: '', warn }),
     showsAll: true,
   });
+}
+
+/**
+ * Returns a function that leaves the address of a server, once it listens, where the command line and agents look for it: in the folder of
+ * the project, wherever profiles are stored. `dir`: as in the settings.
+ */
+export function createAddressNote(dir: string | null): (server: Server) => void {
+  const noted = new Set<string>();
+  async function leave(port: number, address: string): Promise<void> {
+    const project = findProject(environmentOfStore().env);
+    // Only the environment says the same to the command line.
+    const { folder } = folderOf(null, project);
+    if (folder === null) return;
+    const disk = createFolderDisk(folder);
+    await disk.writeText(PROJECT, project, true);
+    await disk.writeText(`${SERVER}${port}`, address, false);
+  }
+  return function note(server) {
+    const place = server.address();
+    if (place === null) server.once('listening', () => note(server));
+    const address = listAddress(server);
+    if (dir === '' || address === null || typeof place !== 'object' || noted.has(address)) return;
+    noted.add(address);
+    leave(place?.port ?? 0, address).catch(() => noted.delete(address));
+  };
 }
 
 /** Where records go that a database can't take; `place` tells databases apart. undefined: nowhere. */

@@ -10,7 +10,7 @@ import { createHostSource } from '../middleware/host-source.ts';
 import type { Store } from '../profiler/store.ts';
 import { pruningOf, type StorePruning } from './prune-stored.ts';
 import { environmentOfStore } from '../config.ts';
-import { foldersNear, type StoredProject } from '../storage/files/folder.ts';
+import { foldersNear, projectAt, type StoredProject } from '../storage/files/folder.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { openFilesOf } from './open-files.ts';
 import { createProfiler } from './create-profiler.ts';
@@ -24,7 +24,8 @@ export interface StoredOptions {
 }
 
 export interface FilesOptions {
-  folder: string;
+  /** null: there is none, and nothing is found. */
+  folder: string | null;
   warn: (sentence: string) => void;
 }
 
@@ -64,10 +65,10 @@ export function openStored({ database, schema, warn }: StoredOptions): Promise<S
   return serve(store, warn);
 }
 
-/** The folders of projects near this one. */
+/** What projects near this one have left. */
 export function storedProjects(path: string): StoredProject[] {
   const { env, dir } = environmentOfStore();
-  return dir === null || dir === '' ? foldersNear(path, env) : [{ project: path, folder: dir }];
+  return dir === null || dir === '' ? foldersNear(path, env) : projectAt(path, dir);
 }
 
 /** What any process of this user has recorded there, whatever protects its pages. */
@@ -90,7 +91,7 @@ async function serve(store: Store, warn: (sentence: string) => void): Promise<St
       password,
       observe: false,
       toolbar: false,
-      replay: 'off',
+      isStored: true,
       warn,
     },
     () => () => undefined,

@@ -54,6 +54,8 @@ export interface ServiceOptions extends ProfilerOptions {
   redactor?: Redactor;
   /** Name of this process; default: host name and pid. */
   process?: string;
+  /** Shows what another process has stored; nothing is sent to any application. */
+  isStored?: true;
   /** Settings shown in the configuration panel; masked like everything else. */
   settings?: Readonly<Record<string, unknown>>;
   /** Where a request came from; default: what the host's Express says. */

@@ -13,6 +13,7 @@ const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
   secretNames: true,
   redactor: true,
   process: true,
+  isStored: true,
   settings: true,
   root: true,
   authorize: true,

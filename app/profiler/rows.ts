@@ -36,6 +36,8 @@ export interface Field {
   unit?: Unit;
   /** A remark of ours. */
   note?: string;
+  /** Two requests are compared by it. */
+  compared?: true;
 }
 
 /** A longer text below the row. */

@@ -12,6 +12,7 @@ import { valueText } from '../view-helpers/amount.ts';
 
 const LONGEST = 300;
 const LONGEST_MARK = 24;
+const MOST_RUNS = 5;
 /** Units in which figures are compared. */
 const UNITS = { ms: 'ms', at: 'ms', bytes: 'bytes', count: 'count', share: 'count', time: 'count' } as const;
 
@@ -68,9 +69,33 @@ function valuesOf({ values, rows }: Section): ComparedValue[] {
       {
         section: values,
         name: before === 0 ? label : `${label} (${before + 1})`,
-        value: withoutNumbers(text === undefined ? (note ?? '') : valueText(text)).slice(0, LONGEST),
+        value: withoutNumbers(text === undefined ? (note ?? '') : valueText(text)),
       },
     ];
+  });
+}
+
+/** Fields of its rows that are compared, of the first rows with the same text. */
+function fieldValuesOf({ rows }: Section): ComparedValue[] {
+  const seen = new Map<string, number>();
+  return rows.flatMap(({ text, fields = [] }): ComparedValue[] => {
+    const compared = fields.filter((field) => field.compared === true);
+    if (compared.length === 0) return [];
+    const name = shorten(withoutNumbers(valueText(text ?? '')));
+    const run = (seen.get(name) ?? 0) + 1;
+    seen.set(name, run);
+    if (run > MOST_RUNS) return [];
+    return compared.flatMap(({ label, value }) =>
+      value === null || value === undefined
+        ? []
+        : [
+            {
+              section: label.toLowerCase(),
+              name: run === 1 ? name : `${name} (${run})`,
+              value: withoutNumbers(valueText(value)),
+            },
+          ],
+    );
   });
 }
 
@@ -79,6 +104,6 @@ export function rowsComparable(presentation: Presentation): Comparable {
   return {
     figures: figuresOf(presentation),
     work: addUpWork(sections.flatMap(workOf)),
-    values: sections.flatMap(valuesOf),
+    values: sections.flatMap((section) => [...valuesOf(section), ...fieldValuesOf(section)]),
   };
 }

@@ -47,7 +47,7 @@ function* strategy(complaint: Complaint): Generator<Call, void, string> {
   const token = /`([0-9a-f]{6})`/.exec(result)?.[1] ?? complaint.answer.token;
   const summary =
     tool === 'list_requests' || tool === 'why_404' ? yield { tool: 'get_request', args: { token } } : result;
-  if (summary.includes('cpu=true')) yield { tool: 'replay', args: { token, cpu: true } };
+  if (summary.includes('`cpu_profile`')) yield { tool: 'cpu_profile', args: { token } };
   yield { tool: 'get_request', args: { token, panels: PANELS[tool] } };
   yield { tool: 'get_request', args: { token, panels: ['routing'] } };
 }

@@ -129,7 +129,7 @@ describe('the documentation', () => {
       const screen = { write: (text: string) => void (printed += text), colours: false, columns: 200 };
       const unused = (): never => expect.fail('help needs none of this');
       await runProgram([...command, '--help'], {
-        env: {}, screen, stdin: process.stdin, stdout: process.stdout, version: '', note: unused, confirm: unused, openDatabase: unused, openFiles: unused, storedProjects: unused,
+        env: {}, screen, stdin: process.stdin, stdout: process.stdout, version: '', note: unused, confirm: unused, openDatabase: unused, openFiles: unused, storedProjects: unused, register: '',
       }); // prettier-ignore
       return printed;
     }

@@ -9,8 +9,6 @@ describe('docs/guides/agents.md', () => {
     const inShell = Array.from(page.matchAll(/--add-mcp '(.*)'/g), ([, text]) => text!);
     const inFiles = Array.from(page.matchAll(/```json\n(.*?)```/gs), ([, text]) => text!);
     expect(inFiles.map((text) => Object.keys(JSON.parse(text) as object)).flat()).to.deep.equal([
-      'mcpServers',
-      'servers',
       'context_servers',
       'mcpServers',
     ]);

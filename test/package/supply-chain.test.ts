@@ -89,7 +89,13 @@ describe('the supply chain', () => {
     };
     expect(sbom.metadata.component.name).to.equal('express-hindsight');
     const { dependencies } = read('package.json') as { dependencies: object };
-    expect(sbom.components.map(({ name }) => name)).to.deep.equal(Object.keys(dependencies));
+    const bundled = ['@modelcontextprotocol/core', '@modelcontextprotocol/server', 'zod'];
+    expect(sbom.components.map(({ name }) => name)).to.have.members([
+      ...Object.keys(dependencies),
+      ...bundled,
+    ]);
+    const licences = readFileSync('dist/mcp-sdk.LICENSES', 'utf8');
+    for (const name of bundled) expect(licences).to.match(new RegExp(`^${name} \\d`, 'm'));
     for (const { hashes } of sbom.components) expect(hashes).to.have.lengthOf(1);
     expect(publishConfig).to.deep.equal({ access: 'public' });
   });

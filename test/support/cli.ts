@@ -2,6 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { type ProgramOptions, runProgram } from '../../app/cli/program.ts';
 import { openStored, openStoredFiles, storedProjects } from '../../app/compose/open-stored.ts';
+import { registerUrl } from '../../app/paths.ts';
 import type { TestConnection } from './postgres.ts';
 
 /** As it is given to --database. */
@@ -37,6 +38,7 @@ export async function runCli(
     version: '1.2.3',
     note: (sentence) => void (ended.stderr += `${sentence}\n`),
     confirm: () => Promise.resolve(null),
+    register: registerUrl(),
     storedProjects: (path) => Promise.resolve(storedProjects(path)),
     openFiles: openStoredFiles,
     openDatabase: openStored,

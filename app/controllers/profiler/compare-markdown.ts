@@ -86,7 +86,7 @@ export function compareMarkdown(
       figures,
     ),
     ...sections.map(sectionOf),
-    values.length === 0 ? '' : heading(3, 'Headers, settings and packages'),
+    values.length === 0 ? '' : heading(3, 'Values that differ'),
     table<ValueRow>(
       [
         { title: 'Where', value: ({ section }) => section, plain: true },

@@ -6,8 +6,8 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import {
   type Comparison,
   type FigureRow,
-  type FindingChange,
   findingChanges,
+  verdictOf,
   type WorkSection,
 } from './compare-profiles.ts';
 import { NEWEST } from './compare-query.ts';
@@ -36,20 +36,6 @@ function shownSections(sections: readonly WorkSection[], all: boolean) {
       more: Math.max(0, wanted.length - MOST_ROWS),
     };
   });
-}
-
-/** Labels of a group that the headline names. */
-const MOST_LABELS = 3;
-
-/** `Gone: N+1. Still there: slow query.` */
-function verdictOf(changes: readonly FindingChange[]): string {
-  const parts = changes.flatMap(({ word, findings }) => {
-    const labels = [...new Set(findings.map(({ label }) => label))];
-    if (labels.length === 0) return [];
-    const more = labels.length > MOST_LABELS ? ` and ${labels.length - MOST_LABELS} more` : '';
-    return [`${word}: ${labels.slice(0, MOST_LABELS).join(', ')}${more}`];
-  });
-  return parts.length === 0 ? 'Requested again: no findings before or after' : parts.toReversed().join('. ');
 }
 
 export function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { by: 'A' | 'B' }) | null {

@@ -5,6 +5,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { rowsComparable } from '../../render/rows-comparable.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
+import { bodyValues } from './compare-bodies.ts';
 
 export interface FigureRow {
   label: string;
@@ -63,6 +64,9 @@ export interface Comparison {
 export const NOTABLE = 0.1;
 /** The same in milliseconds, whatever the share. */
 const NOTABLE_MS = 0.5;
+/** Characters of a value that are shown, and of what two values have in common before they differ. */
+const LONGEST_VALUE = 200;
+const LONGEST_SAME = 60;
 
 /** A profile with its amendments. */
 type Compared = Pick<FoundProfile, 'profile' | 'amendments'>;
@@ -100,7 +104,7 @@ function sideOf(compared: Compared, panels: readonly Panel[], failed: Set<string
   return {
     figures: [...time, ...given.flatMap(({ figures = [] }) => figures)],
     work: given.flatMap(({ work = [] }) => work),
-    values: given.flatMap(({ values = [] }) => values),
+    values: [...given.flatMap(({ values = [] }) => values), ...bodyValues(profile)],
   };
 }
 
@@ -121,6 +125,20 @@ function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string)
     pairs.set(keyOf(item), { a: before?.a ?? null, b: item, either: before?.either ?? item });
   }
   return [...pairs.values()];
+}
+
+/** Two texts that differ, from shortly before the place where they do. */
+function aroundDifference({ a, b, ...row }: ValueRow): ValueRow {
+  let same = 0;
+  while (a?.[same] !== undefined && a[same] === b?.[same]) same++;
+  const from = same > LONGEST_SAME ? same - LONGEST_SAME / 2 : 0;
+  const cut = (text: string | null): string | null => {
+    if (text === null) return null;
+    const rest = text.slice(from);
+    const kept = rest.length > LONGEST_VALUE ? `${rest.slice(0, LONGEST_VALUE)}…` : rest;
+    return from > 0 ? `…${kept}` : kept;
+  };
+  return { ...row, a: cut(a), b: cut(b) };
 }
 
 /** A missing figure is 0 if the request was recorded in full, except for time and memory, which are then unknown. */
@@ -229,6 +247,20 @@ export function findingChanges(
   ];
 }
 
+/** Labels of a group that the headline names. */
+const MOST_LABELS = 3;
+
+/** `Gone: N+1. Still there: slow query.` */
+export function verdictOf(changes: readonly FindingChange[]): string {
+  const parts = changes.flatMap(({ word, findings }) => {
+    const labels = [...new Set(findings.map(({ label }) => label))];
+    if (labels.length === 0) return [];
+    const more = labels.length > MOST_LABELS ? ` and ${labels.length - MOST_LABELS} more` : '';
+    return [`${word}: ${labels.slice(0, MOST_LABELS).join(', ')}${more}`];
+  });
+  return parts.length === 0 ? 'Requested again: no findings before or after' : parts.toReversed().join('. ');
+}
+
 export function compareProfiles(one: Compared, other: Compared, panels: readonly Panel[]): Comparison {
   const failed = new Set<string>();
   const [a, b] = [one.profile, other.profile];
@@ -248,7 +280,7 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
       figureRow(pair, [isWhole(a), isWhole(b)]),
     ),
     work: sectionsOf(left.work, right.work),
-    values: values.filter((row) => row.a !== row.b),
+    values: values.filter((row) => row.a !== row.b).map(aroundDifference),
     valuesAlike: values.filter((row) => row.a === row.b).length,
     findings: {
       gained: findings.flatMap((pair) => (pair.a === null ? [pair.either] : [])),

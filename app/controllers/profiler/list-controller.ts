@@ -18,6 +18,7 @@ import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createHistogram, histogramQuery } from './request-histogram.ts';
 import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respond.ts';
+import { explainWords } from './typed-filters.ts';
 import { foldVisits, unfolded, type Visit } from './visits.ts';
 
 /** An error page starts at most this many milliseconds after the end of its request. */
@@ -144,6 +145,7 @@ export function createListController(
         limit: query.limit,
         filters: values,
         notice,
+        misread: rows.length === 0 ? explainWords(values.q ?? '') : [],
         profiles: rows,
         pinned,
         looked,

@@ -31,7 +31,7 @@ function parse(text: string): unknown {
 }
 
 /** As the SDK expects it; its address gives the tools the origin of links. */
-function webRequest({ req, res, origin }: PageRequest): Request {
+function webRequest({ req, res, origin }: PageRequest, isStored: boolean): Request {
   const gone = new AbortController();
   res.once('close', () => {
     gone.abort();
@@ -43,7 +43,7 @@ function webRequest({ req, res, origin }: PageRequest): Request {
   }
   for (const [name, value] of Object.entries(req.headers))
     if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
-  const server = serverUrl(req);
+  const server = isStored ? null : serverUrl(req);
   if (server !== null) headers.set(SERVER_HEADER, server);
   return new Request(`${origin() ?? NO_ORIGIN}${urls.mcp()}`, {
     method: 'POST',
@@ -55,17 +55,7 @@ function webRequest({ req, res, origin }: PageRequest): Request {
 
 export function createMcpController(services: PageServices): { mcp: PageAction } {
   const respond = createRespond(services);
-  let loading: Promise<McpHandler> | null = null;
-
-  async function load(): Promise<McpHandler> {
-    try {
-      return await (loading ??= createMcp(services));
-    } catch (error) {
-      // Installed meanwhile, it works the next time.
-      loading = null;
-      throw error;
-    }
-  }
+  let handle: McpHandler | null = null;
 
   return {
     async mcp(page) {
@@ -86,12 +76,13 @@ export function createMcpController(services: PageServices): { mcp: PageAction }
 
   async function answer(page: PageRequest): Promise<void> {
     if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
-    const [handle, parsedBody] = await Promise.all([load(), readText(page.req, LARGEST).then(parse)]);
+    const parsedBody = parse(await readText(page.req, LARGEST));
     if (Array.isArray(parsedBody))
       throw createError('BAD_REQUEST', [
         'One message at a time: a batch would keep the application from its other work.',
       ]);
-    const response = await handle(webRequest(page), { parsedBody });
+    handle ??= createMcp(services);
+    const response = await handle(webRequest(page, services.isStored === true), { parsedBody });
     respond(page, {
       status: response.status,
       type: response.headers.get('content-type') ?? 'text/plain; charset=utf-8',

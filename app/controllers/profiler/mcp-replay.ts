@@ -1,4 +1,4 @@
-/** The MCP tool that sends a recorded request again: to compare what came with what was recorded, or for a CPU profile of it. */
+/** The MCP tools that send a recorded request again: `verify` compares what comes with what was recorded, `cpu_profile` samples it. */
 import { createError, isHindsightError } from '../../errors.ts';
 import type { CpuSampler, KeptCpu } from '../../profiler/cpu-samples.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../../profiler/cpu-tree.ts';
@@ -6,13 +6,14 @@ import type { Panel } from '../../profiler/panel.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
-import { TOKEN_PATTERN, urls } from '../../urls.ts';
-import { blocks, code, fence, prose } from '../../view-helpers/markdown.ts';
+import { tokenIn, urls } from '../../urls.ts';
+import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { compareMarkdown } from './compare-markdown.ts';
-import { compareProfiles } from './compare-profiles.ts';
+import { knownResponse } from './compare-bodies.ts';
+import { type Comparison, compareProfiles, findingChanges, verdictOf } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
-import { type Call, type McpTool, TOKEN, tokenOf } from './mcp-tools.ts';
+import { type Call, type McpTool, TOKEN } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
 import { replayProfile } from './replay-profile.ts';
@@ -23,6 +24,10 @@ import { createUnknownTokenError } from './unknown-token.ts';
 const LONGEST_BODY = 1500;
 /** Of each section of the CPU panel. */
 const CPU_ROWS = 8;
+/** Places in a response that are named first. */
+const MOST_DIFFERENCES = 10;
+const NO_SERVER =
+  'Nothing can be sent: the application does not run, or listens on no TCP port. Start it, then ask again.';
 const { bytesText, count, durationText } = numberHelpers;
 
 interface RecordedResponse {
@@ -77,6 +82,33 @@ function cpuText({ profile, amendments }: FoundProfile, panels: readonly Panel[]
   ]);
 }
 
+/** What the change did, first: status, findings, queries, the response. */
+function verdictText(before: FoundProfile, after: FoundProfile, comparison: Comparison): string {
+  const [a, b] = [statusOf(before.profile), statusOf(after.profile)];
+  const queries = comparison.figures.find(({ label }) => label === 'Queries');
+  const body = comparison.values.filter(({ section }) => section === 'response body');
+  const known = [knownResponse(before.profile), knownResponse(after.profile)];
+  const differences = body
+    .slice(0, MOST_DIFFERENCES)
+    .map(({ name, a: was, b: is }) => `- ${code(name)}: ${code(was ?? 'absent')} → ${code(is ?? 'absent')}`);
+  return blocks([
+    heading(2, verdictOf(findingChanges(comparison.findings, 'B'))),
+    [
+      a === b ? `Status as before: ${prose(a)}.` : `Status: ${prose(a)} → ${prose(b)}.`,
+      ...(queries === undefined || queries.change === 0 ? [] : [`Queries: ${queries.a} → ${queries.b}.`]),
+      body.length > 0
+        ? `The response body differs in ${count(body.length, 'place')}:`
+        : known.includes('nothing')
+          ? 'The response bodies could not be compared, because one was not recorded.'
+          : known.includes('part')
+            ? 'The recorded parts of the response bodies are the same.'
+            : 'The response body is the same.',
+    ].join(' '),
+    differences.join('\n'),
+    body.length > differences.length ? `… and ${body.length - differences.length} more below.` : '',
+  ]);
+}
+
 /** The next request to its address is sampled. */
 function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string {
   const form = cpuFormOf(profile, cpu);
@@ -90,20 +122,22 @@ function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string 
 export function createReplayTools(services: PageServices): McpTool[] {
   const { profiles, panels, cpu, replay: allowed = 'safe' } = services;
   if (allowed === 'off') return [];
-  const isCpuOff = cpu === undefined || cpu.isOff;
 
   async function read(given: unknown): Promise<FoundProfile> {
-    const token = tokenOf(given);
-    if (token === null || !TOKEN_PATTERN.test(token))
+    const token = typeof given === 'string' ? tokenIn(given) : null;
+    if (token === null)
       throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
     const found = await profiles.read(token);
     if (found === null) throw await createUnknownTokenError(services, token);
     return found;
   }
 
-  async function send(before: FoundProfile, { args, origin, server, signal }: Call): Promise<string> {
+  async function send(
+    before: FoundProfile,
+    { args, origin, server, signal }: Call,
+    isForCpu: boolean,
+  ): Promise<string> {
     const headers = (args.headers ?? {}) as Record<string, unknown>;
-    const isForCpu = args.cpu === true;
     if (allowed !== 'all' && !isSafe(before.profile))
       throw createError('BAD_REQUEST', [
         `${before.profile.method} may change something, so it is not sent again. PROFILER_REPLAY=all, or the option replay, allows it.`,
@@ -115,25 +149,28 @@ export function createReplayTools(services: PageServices): McpTool[] {
       signal,
     });
     if (after === null) return blocks([sentText(replay), `The response was ${status}. It was not recorded.`]);
+    // A sampled request is slower, so that it says little beside the other.
+    if (isForCpu) return blocks([sentText(replay), cameText(after, origin), cpuText(after, panels)]);
+    const comparison = compareProfiles(before, after, panels);
     return blocks([
+      verdictText(before, after, comparison),
       sentText(replay),
       cameText(after, origin),
-      // A sampled request is slower, so that it says little beside the other.
-      isForCpu
-        ? cpuText(after, panels)
-        : compareMarkdown(before.profile, after.profile, {
-            comparison: compareProfiles(before, after, panels),
-            repeated: 'B',
-          }),
+      compareMarkdown(before.profile, after.profile, { comparison, repeated: 'B' }),
     ]);
   }
 
-  async function run(call: Call): Promise<string> {
-    const before = await read(call.args.token);
-    if (call.args.cpu !== true) return send(before, call);
+  async function readAsked({ args, server }: Call): Promise<FoundProfile> {
+    const found = await read(args.token);
+    if (server === null) throw createError('BAD_REQUEST', [NO_SERVER]);
+    return found;
+  }
+
+  async function sample(call: Call): Promise<string> {
+    const before = await readAsked(call);
     const address = armCpu(before, cpu);
     try {
-      return await send(before, call);
+      return await send(before, call, true);
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST' || cpu?.isArmed(before.profile) !== true)
         throw error;
@@ -147,35 +184,39 @@ export function createReplayTools(services: PageServices): McpTool[] {
     }
   }
 
-  return [
-    {
-      name: 'replay',
-      title: 'Send a request again',
-      description:
-        'Sends a recorded request to the application once more, as it was recorded, and compares the two: for a change, before and after. ' +
-        (isCpuOff
-          ? ''
-          : 'With cpu=true it takes a CPU profile of it instead, which names the function and the line that took the time. ') +
-        (allowed === 'all' ? 'All methods are allowed, so it may change data.' : 'GET and HEAD only.'),
-      properties: {
-        token: TOKEN,
-        headers: {
-          type: 'object',
-          additionalProperties: { type: 'string' },
-          description: 'Values for headers that were masked, such as cookie or authorization.',
-        },
-        ...(isCpuOff
-          ? {}
-          : { cpu: { type: 'boolean', description: 'Take a CPU profile. Default: compare the two.' } }),
+  const common = {
+    properties: {
+      token: TOKEN,
+      headers: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Values for headers that were masked, such as cookie or authorization.',
       },
-      required: ['token'],
-      annotations: {
-        // A GET may change something, too.
-        readOnlyHint: false,
-        destructiveHint: allowed === 'all',
-        idempotentHint: false,
-      },
-      run,
     },
-  ];
+    required: ['token'],
+    annotations: {
+      // A GET may change something, too.
+      readOnlyHint: false,
+      destructiveHint: allowed === 'all',
+      idempotentHint: false,
+    },
+  };
+  const which = allowed === 'all' ? 'All methods are allowed, so it may change data.' : 'GET and HEAD only.';
+  const verify: McpTool = {
+    ...common,
+    name: 'verify',
+    title: 'Verify a change',
+    description:
+      'After a change: sends a recorded request to the application once more, as it was recorded, and says which findings are gone, still ' +
+      `there or new, and at which JSON path the response differs. ${which}`,
+    run: async (call) => send(await readAsked(call), call, false),
+  };
+  const cpuProfile: McpTool = {
+    ...common,
+    name: 'cpu_profile',
+    title: 'Profile the CPU of a request',
+    description: `Sends a recorded request once more and takes a CPU profile of it: which function and line took the time. ${which}`,
+    run: sample,
+  };
+  return cpu === undefined || cpu.isOff ? [verify] : [verify, cpuProfile];
 }

@@ -7,12 +7,12 @@ import { createError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { TOKEN_PATTERN } from '../../urls.ts';
+import { tokenIn } from '../../urls.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
-import { code } from '../../view-helpers/markdown.ts';
+import { blocks, code, prose } from '../../view-helpers/markdown.ts';
 import { cutMarkdown, cutSections } from './cut-markdown.ts';
 import { readFilters } from './filters.ts';
 import { withHistory } from './finding-history.ts';
@@ -26,7 +26,7 @@ import { routesTable } from './routes-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
-const { count } = numberHelpers;
+const { count, timestampText } = numberHelpers;
 
 type Schema = Readonly<Record<string, unknown>>;
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -114,7 +114,6 @@ const FILTERS = {
 
 const METHOD_BEFORE = /^([A-Z]{3,10})\s+(?=\/|https?:)/i;
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
-const TOKEN_IN = /(?:^|\/)([0-9a-f]{6})(?=$|[/?#.])/i;
 
 /** As people paste it: `http://127.0.0.1:3000/orders/7/`, `GET /orders/:id`. */
 function askedFor(args: Arguments): Arguments {
@@ -128,11 +127,6 @@ function askedFor(args: Arguments): Arguments {
     asked[name] = path.length > 1 ? path.replace(/\/$/, '') : path;
   }
   return asked;
-}
-
-/** A token, in capitals as well, or in the address of its profile; null if there is none. */
-export function tokenOf(given: unknown): string | null {
-  return typeof given === 'string' ? (TOKEN_IN.exec(given.trim())?.[1]?.toLowerCase() ?? null) : null;
 }
 
 function paramsOf(args: Arguments, names: readonly string[]): URLSearchParams {
@@ -158,7 +152,7 @@ const HOW_TO_GET_MORE = 'Ask for fewer panels or more tokens.';
 /** Milliseconds for which the event loop was blocked, so that the function is worth knowing. */
 const BLOCKED_MS = 50;
 const HOW_TO_GET_CPU =
-  'No CPU profile of it was taken: `replay` with its token and cpu=true names the function and the line that blocked.';
+  'No CPU profile of it was taken: `cpu_profile` with its token names the function and the line that blocked.';
 
 export function createMcpTools(services: PageServices): McpTool[] {
   const { profiles, panels, cpu, replay = 'safe', rules = {} } = services;
@@ -166,8 +160,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
   let waiting = 0;
 
   async function read(given: string | null): Promise<FoundProfile> {
-    const token = tokenOf(given);
-    if (token === null || !TOKEN_PATTERN.test(token))
+    const token = tokenIn(given ?? '');
+    if (token === null)
       throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
     const found = await profiles.read(token);
     if (found === null) throw await createUnknownTokenError(services, token);
@@ -249,9 +243,58 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return [`${count(matching.total, 'request')} looked at; ${count(refused.total)} of them answered 4xx.`, ...lines.map((line) => `- ${code(line)}`)].join('\n'); // prettier-ignore
   }
 
+  async function statusText(): Promise<string> {
+    const of = (given: Arguments) =>
+      profiles.find(readFilters(paramsOf({ limit: 1, ...given }, [...Object.keys(FILTERS), 'order'])).query);
+    const [newestOnes, oldest, summaries, failures, findings, { process, storage, application }] =
+      await Promise.all([
+        of({}),
+        of({ order: 'asc' }),
+        of({ has: 'summary' }),
+        of({ has: 'error' }),
+        of({ has: 'finding' }),
+        services.health(),
+      ]);
+    const pausedAt = services.recording.pausedAt();
+    const [first, last] = [oldest.rows[0], newestOnes.rows[0]];
+    const lost = Object.entries({ ...application.dropped, ...application.leftOut });
+    const pointer = (what: string, { rows }: { rows: readonly ProfileIndex[] }): string[] =>
+      rows.map(
+        ({ token, method, url, startedAt }) =>
+          `- ${what}: get_request ${code(token)} (${code(`${method} ${url}`)}, ${timestampText(startedAt)})`,
+      );
+    return blocks([
+      services.isStored === true
+        ? 'The application does not run, or not where it was looked for: this is what it has stored.'
+        : `The application runs: process ${code(process)}, profiles in ${storage.name}.`,
+      first === undefined || last === undefined
+        ? 'No request is recorded yet.'
+        : `${count(newestOnes.total, 'request')} recorded, from ${timestampText(first.startedAt)} to ${timestampText(last.startedAt)}; of ${count(summaries.total)} only a summary. ${services.retention()}`,
+      [newestOnes.notice, storage.notice, storage.failing ? 'Storing fails at the moment.' : null]
+        .flatMap((sentence) => (sentence === null ? [] : prose(sentence)))
+        .join(' '),
+      pausedAt === null
+        ? ''
+        : `Recording is paused since ${timestampText(pausedAt)}: nothing new is recorded.`,
+      lost.length === 0
+        ? ''
+        : `Not stored by this process: ${lost.map(([reason, times]) => `${times} (${prose(reason)})`).join(', ')}.`,
+      [...pointer('Newest failure', failures), ...pointer('Newest finding', findings)].join('\n'),
+    ]);
+  }
+
   const some = ({ url, route, since }: typeof FILTERS) => ({ url, route, since, max_tokens: BUDGET });
 
   return [
+    {
+      name: 'status',
+      title: 'What is recorded',
+      description:
+        'Whether the application runs, what is recorded, since when and where, whether anything is left out, and the newest failure. ' +
+        'Ask it if another tool finds nothing.',
+      properties: {},
+      run: statusText,
+    },
     {
       name: 'list_requests',
       title: 'List requests',
@@ -348,6 +391,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
       required: ['a', 'b'],
       async run({ args }) {
         const [a, b] = await Promise.all([read(textOf(args, 'a')), read(textOf(args, 'b'))]);
+        if (a.profile.token === b.profile.token)
+          throw createError('BAD_FILTER', ['b', 'is the same request as a; give two tokens']);
         const markdown = compareMarkdown(a.profile, b.profile, {
           comparison: compareProfiles(a, b, panels),
           repeated: null,

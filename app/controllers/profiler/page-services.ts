@@ -31,6 +31,8 @@ export interface PageServices {
   panels: readonly Panel[];
   /** Which recorded requests an agent may send again, default: those that are safe; `off`: the pages send none, either. */
   replay?: 'off' | 'safe' | 'all';
+  /** The application does not run here: nothing can be sent to it. */
+  isStored?: boolean;
   /** Samples requests that are asked for; default: none can be. */
   cpu?: CpuSampler;
   /** Texts of the finding rules; default: findings are not explained. */

@@ -107,6 +107,7 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
         {
           label: 'Bindings',
           value: bindings.map(({ name, value }) => `${name} = ${JSON.stringify(value)}`).join(', ') || null,
+          compared: true,
         },
         { label: 'Waiting for a connection', value: waitMs > 0 ? waitMs : null, unit: 'ms' },
         { label: 'Connections held by', value: heldByText(query) },

@@ -102,25 +102,71 @@ function projectFolders(env: Environment): string[] {
   return cacheFolders(env).map((cache) => join(cache, NAME));
 }
 
+/** Begins the name of a file with the address of an application, which ends with its port. */
+export const SERVER = 'server-';
+
 export interface StoredProject {
   project: string;
   folder: string;
+  /** False: it stores somewhere else. */
+  hasProfiles: boolean;
+  /** Where its applications listened, the last one first: they may have ended. */
+  servers: readonly string[];
 }
 
-/** The folders of projects at this path, above it and below it, as their names say. */
+interface FoundServer {
+  name: string;
+  folder: string;
+  startedAt: number;
+}
+
+function serversIn(folder: string): FoundServer[] {
+  return readdirSync(folder).flatMap((name): FoundServer[] => {
+    const state = name.startsWith(SERVER) ? stateOf(join(folder, name)) : null;
+    return state?.isFile() === true ? [{ name, folder, startedAt: state.mtimeMs }] : [];
+  });
+}
+
+function projectIn(folder: string): string | null {
+  const named = join(folder, PROJECT);
+  return problemOf(folder) === null && stateOf(named)?.isFile() === true ? readFileSync(named, 'utf8') : null;
+}
+
+function storedProject(project: string, folder: string, servers: readonly FoundServer[]): StoredProject {
+  const own = servers.filter((one) => one.folder === folder).sort((a, b) => b.startedAt - a.startedAt);
+  return {
+    project,
+    folder,
+    hasProfiles: readdirSync(folder).some((name) => segmentKindOf(name.replace(/\.\w+$/, '')) !== null),
+    servers: own.map(({ name }) => readFileSync(join(folder, name), 'utf8').trim()),
+  };
+}
+
+/** What applications of a project left in a folder that was chosen for it. */
+export function projectAt(project: string, folder: string): StoredProject[] {
+  return stateOf(folder) === null ? [] : [storedProject(project, folder, serversIn(folder))];
+}
+
+/** Projects at this path, above it and below it, as the names in their folders say. */
 export function foldersNear(path: string, env: Environment): StoredProject[] {
   const here = realpathSync(path);
   const isNear = (project: string): boolean =>
     project === here || here.startsWith(project + sep) || project.startsWith(here + sep);
-  return projectFolders(env).flatMap((above) => {
-    if (stateOf(above) === null || problemOf(above, true) !== null) return [];
-    return readdirSync(above).flatMap((name): StoredProject[] => {
-      const folder = join(above, name);
-      const named = join(folder, PROJECT);
-      if (problemOf(folder) !== null || stateOf(named)?.isFile() !== true) return [];
-      const project = readFileSync(named, 'utf8');
-      return isNear(project) ? [{ project, folder }] : [];
-    });
+  const folders = projectFolders(env).flatMap((above) =>
+    stateOf(above) === null || problemOf(above, true) !== null
+      ? []
+      : readdirSync(above)
+          .map((name) => join(above, name))
+          .filter((folder) => projectIn(folder) !== null),
+  );
+  // A port belongs to whoever listened there last.
+  const lastOfPort = new Map<string, FoundServer>();
+  for (const server of folders.flatMap(serversIn))
+    if (server.startedAt >= (lastOfPort.get(server.name)?.startedAt ?? 0))
+      lastOfPort.set(server.name, server);
+  return folders.flatMap((folder) => {
+    const project = projectIn(folder) ?? '';
+    return isNear(project) ? [storedProject(project, folder, [...lastOfPort.values()])] : [];
   });
 }
 

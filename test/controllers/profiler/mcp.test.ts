@@ -71,6 +71,7 @@ describe('the MCP server', () => {
   it('names its tools, each with a schema, and says that answers are data', async () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).to.deep.equal([
+      'status',
       'list_requests',
       'get_request',
       'latest_failure',
@@ -79,12 +80,13 @@ describe('the MCP server', () => {
       'compare',
       'wait_for_next',
       'routes',
-      'replay',
+      'verify',
+      'cpu_profile',
     ]);
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).to.have.length.above(40);
       expect(inputSchema.type, name).to.equal('object');
-      expect(annotations?.readOnlyHint, name).to.equal(name !== 'replay');
+      expect(annotations?.readOnlyHint, name).to.equal(name !== 'verify' && name !== 'cpu_profile');
     }
     expect(client.getInstructions()).to.contain('never an instruction');
   });
@@ -100,6 +102,24 @@ describe('the MCP server', () => {
       .and.contain("new TypeError('shelf is undefined')");
     expect(text.length).to.be.below(9000);
     expect(text).to.contain(`<${host.address}/_profiler/${token}?panel=overview>`);
+  });
+
+  it('says what is recorded, and what of it failed', async () => {
+    expect(await ask('status')).to.contain('No request is recorded yet.');
+    const token = await send('/orders/13');
+    await send('/orders/1');
+    expect(await ask('status'))
+      .to.contain('The application runs: process')
+      .and.match(/2 requests recorded, from .* UTC to .* UTC; of 0 only a summary/)
+      .and.contain(`- Newest failure: get_request \`${token}\``);
+  });
+
+  it('compares the values of two responses by their JSON path', async () => {
+    const [a, b] = [await send('/orders/1'), await send('/orders/2')];
+    expect(await ask('compare', { a, b })).to.match(
+      /\| response body \| `?\$\.id`? \| `?"1"`? \| `?"2"`? \|/,
+    );
+    expect(await ask('compare', { a, b: a })).to.contain('is the same request as a');
   });
 
   it('lists, shows, compares, and sums up by route', async () => {

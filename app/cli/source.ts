@@ -1,0 +1,152 @@
+/** What the command line reads: the running application, else its files; or a database. */
+import { realpathSync } from 'node:fs';
+import { urls } from '../urls.ts';
+import {
+  type Client,
+  CommandError,
+  createClient,
+  FAILED,
+  PasswordError,
+  UnreachableError,
+} from './client.ts';
+import type { PrunableStore } from './prune.ts';
+
+/** The pages over a database or a folder, without the application. */
+export interface OpenedStore extends PrunableStore {
+  url: string;
+  password: string;
+  close(): Promise<void>;
+}
+
+/** What a project has left in its folder. */
+export interface FoundProject {
+  project: string;
+  folder: string;
+  /** False: it stores somewhere else. */
+  hasProfiles: boolean;
+  /** Addresses at which its applications listened, the last one first. */
+  servers: readonly string[];
+}
+
+export interface Openers {
+  /** Projects at a path, above it and below it. */
+  storedProjects: (path: string) => Promise<readonly FoundProject[]>;
+  /** Opens the profiles of a folder; null: of none. */
+  openFiles: (options: { folder: string | null; warn: (sentence: string) => void }) => Promise<OpenedStore>;
+  /** Opens the profiles of a PostgreSQL. */
+  openDatabase: (options: {
+    database: string;
+    schema: string;
+    warn: (sentence: string) => void;
+  }) => Promise<OpenedStore>;
+}
+
+export interface SourceOptions {
+  url: string | undefined;
+  password: string | undefined;
+  database: string | undefined;
+  schema: string;
+  project: string | undefined;
+}
+
+export interface Source {
+  /** Who answers now: it may be another one later. */
+  client(): Promise<Client>;
+  /** Answers without an application, if only that it knows nothing. */
+  offline(): Promise<Client>;
+  close(): Promise<void>;
+}
+
+/** Where an application listens that left no address: in a container, or with its profiles in memory. */
+export const DEFAULT_URL = 'http://127.0.0.1:3000';
+/** Milliseconds. */
+const PING_MS = 2000;
+
+/** A folder as stores name it. */
+function placeOf(project: string | undefined): string {
+  try {
+    return realpathSync(project ?? process.cwd());
+  } catch {
+    throw new CommandError(`${project} is no folder.`, FAILED);
+  }
+}
+
+/** null: nothing is known of this folder. */
+export async function findProject(
+  { storedProjects }: Openers,
+  given: string | undefined,
+): Promise<FoundProject | null> {
+  const path = placeOf(given);
+  const near = await storedProjects(path);
+  const exact = near.find((one) => one.project === path);
+  if (exact !== undefined) return exact;
+  if (near.length > 1)
+    throw new CommandError(
+      `Several projects have profiles; name one: ${near.map((one) => `--project ${one.project}`).join(', ')}`,
+      FAILED,
+    );
+  if (near.length === 0 && given !== undefined)
+    throw new CommandError(`No profiles of ${given} are stored.`, FAILED);
+  return near[0] ?? null;
+}
+
+export function createSource(
+  options: SourceOptions,
+  openers: Openers,
+  note: (sentence: string) => void,
+): Source {
+  const { url, password, database, schema, project } = options;
+  const opened = new Map<string | null, Promise<OpenedStore>>();
+
+  async function open(folder: string | null): Promise<Client> {
+    const store =
+      opened.get(folder) ??
+      (database === undefined
+        ? openers.openFiles({ folder, warn: note })
+        : openers.openDatabase({ database, schema, warn: note }));
+    opened.set(folder, store);
+    return createClient(await store);
+  }
+
+  /** null: no profiler responds there, or not to us. */
+  async function running(address: string): Promise<Client | null> {
+    const client = createClient({ url: address, password });
+    try {
+      await client.json(urls.searchJson({ limit: 1 }), PING_MS);
+      return client;
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      if (error instanceof PasswordError) note(error.message);
+      return null;
+    }
+  }
+
+  async function ofProject({ project: path, folder, hasProfiles, servers }: FoundProject): Promise<Client> {
+    for (const address of servers) {
+      const client = await running(address);
+      if (client !== null) return client;
+    }
+    if (hasProfiles) return open(folder);
+    throw new UnreachableError(
+      `The application of ${path} does not run, and its profiles are not in its files. Start it, or name its database: --database, or its folder: PROFILER_DIR.`,
+    );
+  }
+
+  return {
+    async client() {
+      if (database !== undefined) return open(null);
+      if (url !== undefined) return createClient({ url, password });
+      const found = await findProject(openers, project);
+      if (found !== null) return ofProject(found);
+      const usual = await running(DEFAULT_URL);
+      if (usual !== null) return usual;
+      throw new UnreachableError(
+        `No application of this folder has run with Hindsight, and none responds at ${DEFAULT_URL}. Start it, or name its address: --url, or PROFILER_URL.`,
+      );
+    },
+    offline: () => open(null),
+    async close() {
+      for (const store of opened.values()) await (await store).close();
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/** The command line in the folder of a project: it finds the application by what that left in its folder, also when it is down. */
+import { expect } from 'chai';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { withBuild } from '../support/build.ts';
+import { until } from '../support/waiting.ts';
+
+const CLI = resolve('dist/app/cli.js');
+/** Answers 200, or 500 for `/broken`; prints its port. */
+const APP = `
+const express = require('express');
+const app = express();
+app.get('/broken', () => { throw new Error('no stock'); });
+app.get('/items/:id', (req, res) => res.json({ items: [{ id: req.params.id }], total: process.env.TOTAL }));
+const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => console.log(server.address().port));
+`;
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+describe('the command line in the folder of a project', () => {
+  withBuild();
+  let folder: string;
+  let running: ChildProcess[] = [];
+  const env = (more: Record<string, string> = {}) => ({
+    PATH: process.env.PATH,
+    XDG_CACHE_HOME: join(folder, 'cache'),
+    ...more,
+  });
+
+  async function cli(args: readonly string[], cwd: string): Promise<Ended> {
+    const child = spawn(process.execPath, [CLI, ...args], { cwd, env: env() });
+    const ended = { stdout: '', stderr: '' };
+    child.stdout.on('data', (text: Buffer) => (ended.stdout += text.toString()));
+    child.stderr.on('data', (text: Buffer) => (ended.stderr += text.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, ...ended };
+  }
+
+  /** A signal ends a process before what it has just recorded is written. */
+  async function storedRows(): Promise<string> {
+    const above = join(folder, 'cache/express-hindsight');
+    const files = await readdir(above, { recursive: true }).catch(() => []);
+    const rows = files.filter((path) => path.endsWith('.rows'));
+    return (await Promise.all(rows.map((path) => readFile(join(above, path), 'utf8')))).join('');
+  }
+
+  async function makeProject(name: string): Promise<string> {
+    const project = join(folder, name);
+    await mkdir(project);
+    await writeFile(join(project, 'package.json'), '{}');
+    await writeFile(join(project, 'app.js'), APP);
+    await symlink(resolve('node_modules'), join(project, 'node_modules'));
+    return project;
+  }
+
+  /** Through `run`, as somebody who can't edit NODE_OPTIONS. */
+  async function start(project: string, more: Record<string, string> = {}) {
+    const child = spawn(process.execPath, [CLI, 'run', '--', process.execPath, 'app.js'], {
+      cwd: project,
+      env: env(more),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    running.push(child);
+    const [text] = (await once(child.stdout, 'data')) as [Buffer];
+    const url = `http://127.0.0.1:${text.toString().trim()}`;
+    return {
+      url,
+      send: async (path: string) => {
+        const response = await fetch(url + path);
+        await response.text();
+        const token = response.headers.get('x-debug-token') ?? '';
+        await until(async () => (await storedRows()).includes(token), `the record of ${path}`);
+        return token;
+      },
+      stop: async () => {
+        child.kill();
+        return (await once(child, 'close')) as [number | null];
+      },
+    };
+  }
+
+  beforeEach(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'hindsight-discovery-')));
+  });
+  afterEach(async () => {
+    for (const child of running.splice(0)) child.kill();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('asks the application that runs there, and its files when it is down', async () => {
+    const project = await makeProject('shop');
+    const app = await start(project);
+    const broken = await app.send('/broken');
+    const why = await cli(['why'], project);
+    expect(why.stdout, why.stderr)
+      .to.include(broken)
+      .and.match(/app\.js:\d+/)
+      .and.include(app.url);
+    const up = await cli(['status'], project);
+    expect(up.stdout, up.stderr).to.include('The application runs').and.include(broken);
+    const [code] = await app.stop();
+    expect(code).to.equal(128 + 15);
+    const down = await cli(['status'], project);
+    expect(down.stdout, down.stderr).to.include('does not run').and.include(broken);
+    const list = await cli(['list'], project);
+    expect(list.stdout).to.include('/broken').and.include('no stock');
+    const verify = await cli(['verify', `${app.url}/_profiler/${broken}`], project);
+    expect(verify).to.include({ code: 2, stdout: '' });
+    expect(verify.stderr).to.include('Start it, then ask again.');
+  });
+
+  it('says after a change at which JSON path the response differs', async () => {
+    const project = await makeProject('shop');
+    const before = await start(project, { TOTAL: '12' });
+    const token = await before.send('/items/7');
+    const { port } = new URL(before.url);
+    await before.stop();
+    await start(project, { TOTAL: '13', PORT: port });
+    const same = await cli(['verify', token], project);
+    expect(same.stdout, same.stderr)
+      .to.include('differs in 1 place')
+      .and.include('- `$.total`: `"12"` → `"13"`');
+  });
+
+  it('does not take the application of another project for this one', async () => {
+    const [shop, other] = [await makeProject('shop'), await makeProject('other')];
+    const first = await start(shop);
+    await first.send('/items/7');
+    await first.stop();
+    const second = await start(other, { PORT: new URL(first.url).port });
+    await second.send('/broken');
+    const list = await cli(['list'], shop);
+    expect(list.stdout, list.stderr).to.include('/items/7').and.not.include('/broken');
+    const above = await cli(['list'], folder);
+    expect(above.code).to.equal(2);
+    expect(above.stderr).to.include(`--project ${shop}`).and.include(`--project ${other}`);
+    const named = await cli(['--project', other, 'list'], folder);
+    expect(named.stdout, named.stderr).to.include('/broken');
+  });
+
+  it('names what to do if nothing was recorded there', async () => {
+    const project = await makeProject('empty');
+    const { code, stderr } = await cli(['list'], project);
+    expect(code).to.equal(2);
+    expect(stderr).to.match(/^No application of this folder has run with Hindsight/);
+  });
+});
