@@ -126,9 +126,9 @@ export function createSource(
       const client = await running(address);
       if (client !== null) return client;
     }
-    if (hasProfiles) return open(folder);
+    if (hasProfiles || servers.length === 0) return open(folder);
     throw new UnreachableError(
-      `The application of ${path} does not run, and its profiles are not in its files. Start it, or name its database: --database, or its folder: PROFILER_DIR.`,
+      `The application of ${path} does not run, and no profiles are in its files. Start it; if it stores them elsewhere, name its database, --database, or its folder, PROFILER_DIR.`,
     );
   }
 

@@ -27,7 +27,7 @@ interface Ended {
 describe('the command line in the folder of a project', () => {
   withBuild();
   let folder: string;
-  let running: ChildProcess[] = [];
+  const running: ChildProcess[] = [];
   const env = (more: Record<string, string> = {}) => ({
     PATH: process.env.PATH,
     XDG_CACHE_HOME: join(folder, 'cache'),

@@ -278,6 +278,6 @@ describe('the MCP server', () => {
     const authorization = `Basic ${Buffer.from('me:let me in please').toString('base64')}`;
     await client.close();
     client = await connect({ authorization });
-    expect((await client.listTools()).tools).to.have.length(9);
+    expect((await client.listTools()).tools).to.have.length(11);
   });
 });
