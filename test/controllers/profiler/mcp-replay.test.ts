@@ -92,7 +92,9 @@ describe('the MCP tools that send a request again', () => {
       destructiveHint: true,
     });
     const none = await start({ replay: 'off' });
-    expect((await none.client.listTools()).tools.map(({ name }) => name)).to.not.include('verify').and.not.include('cpu_profile');
+    expect((await none.client.listTools()).tools.map(({ name }) => name))
+      .to.not.include('verify')
+      .and.not.include('cpu_profile');
   });
 
   it('takes a CPU profile if it is asked to, and names function and line', async () => {
@@ -128,7 +130,9 @@ describe('the MCP tools that send a request again', () => {
   it('offers no CPU profile where there is none', async () => {
     const { host, client } = await start({ cpu: 'off' });
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).to.include('verify').and.not.include('cpu_profile');
+    expect(tools.map(({ name }) => name))
+      .to.include('verify')
+      .and.not.include('cpu_profile');
     const { content } = await client.callTool({
       name: 'get_request',
       arguments: { token: await host.send('/busy') },
