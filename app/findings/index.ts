@@ -4,6 +4,7 @@
  */
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { browserRules } from './browser.ts';
+import { cacheRules } from './cache.ts';
 import { callRules } from './calls.ts';
 import { errorRules } from './errors.ts';
 import { headerRules } from './headers.ts';
@@ -23,6 +24,7 @@ export function createFindingRules(): FindingRule[] {
     ...statementRules,
     ...valueRules,
     ...transactionRules,
+    ...cacheRules,
     ...callRules,
     ...timeRules,
     ...errorRules,

@@ -68,31 +68,6 @@ const writeLoop: FindingRule<Needs<'database'>> = {
   },
 };
 
-/** A read of Redis is quick: fewer of them are no matter. */
-const MANY_READS = 5;
-/** Bad from this many reads on, or from this share of the request on. */
-const VERY_MANY_READS = 20;
-
-const cacheNPlusOne: FindingRule<Needs<'cache'>> = {
-  name: 'cache-n-plus-one',
-  needs: ['cache'],
-  labels: ['N+1'],
-  why: 'At least five reads of this request came from the same line, each for another key, and each waited for the one before it.',
-  fix: 'Read all keys with one command (`MGET`, `HMGET`), or send the reads together in a pipeline.',
-  find({ cache: { groups, items } }, { durationMs: wholeMs }) {
-    return groups.flatMap(({ kind, command, members, durationMs, caller: place }, at) => {
-      if (kind !== 'n+1' || members.length < MANY_READS) return [];
-      const of = members.flatMap((index) => items[index] ?? []);
-      if (!of.every((read, index) => index === 0 || read.startMs >= endOf(of[index - 1] ?? read))) return [];
-      const heavy =
-        members.length >= VERY_MANY_READS || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
-      const sentence = `${count(members.length)} × ${command} of Redis, one after the other: ${shareOf(durationMs, wholeMs)}`;
-      const severity = heavy ? 'bad' : 'warn';
-      return [{ severity, sentence, anchor: `r${at + 1}`, costMs: durationMs, place }];
-    });
-  },
-};
-
 interface Run {
   members: number[];
   /** Number of writes before the first of them. */
@@ -274,7 +249,6 @@ const queryNeverRun: FindingRule<Needs<'database'>> = {
 export const queryRules: readonly FindingRule[] = [
   nPlusOne,
   writeLoop,
-  cacheNPlusOne,
   repeatedStatement,
   manyQueries,
   largeResult,

@@ -9,6 +9,7 @@ import type { Finding, FixCode } from '../profiler/finding.ts';
 import type { Profile, ProfileHead } from '../profiler/profile.ts';
 import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/query-plan.ts';
 import { BUSY, type Slice } from '../profiler/time-ledger.ts';
+import { isAfterMiss } from './shared/cache.ts';
 import { callName } from './shared/calls.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
@@ -103,13 +104,13 @@ function isAt({ anchor }: Finding, panels: Profile['panels']): (index: number) =
   return (index) => index === at || (group !== null && queries[index]?.group === group);
 }
 
-export const slowStatement: FindingRule<Needs<'database'>> = {
+export const slowStatement: FindingRule<Needs<'database', 'cache'>> = {
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
   why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
   fix: 'If the finding names a reason, remove that first. Otherwise read its plan (EXPLAIN), and look for what reads many rows to keep few.',
-  find({ database }, { durationMs: wholeMs }, from) {
+  find({ database, cache }, { durationMs: wholeMs }, from) {
     const { usualMs } = from;
     const slow = database.queries
       .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
@@ -124,7 +125,7 @@ export const slowStatement: FindingRule<Needs<'database'>> = {
           !isDeep(readOf(database, query), query) &&
           !isTold(database, query),
       )
-      .filter(({ lockedBy }) => lockedBy === undefined)
+      .filter((query) => query.lockedBy === undefined && !isAfterMiss(query, cache))
       .filter((query) => !isMostlyHeld(query, from.time));
     return firstOfGroups(waitsOf(slow)).map(({ longest: query, beside }) => {
       const { index, ms } = query;

@@ -1,11 +1,14 @@
 /** Commands of Redis -> facts `cache`: what the patches of ioredis and node-redis publish (channels/redis-command.ts). */
+import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { argumentsOf, type CacheArgument, keyOf } from '../profiler/redis-arguments.ts';
 import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
+import { createKeyHistory, type KeyHistory, type MissFact, type SimilarKey } from './key-history.ts';
 import { observeCalls } from './observe-calls.ts';
+import { askedOf, type CacheReply, replyOf } from './redis-reply.ts';
 import { closing, type ObserverParts } from './subscribe.ts';
 
-export interface CacheFact {
+export interface CacheFact extends CacheReply, MissFact {
   system: 'redis';
   client: RedisCommand['client'];
   /** In capitals: `GET`. */
@@ -14,8 +17,6 @@ export interface CacheFact {
   args: CacheArgument[];
   /** Values that a read requested; 0 for any other command. */
   asked: number;
-  /** How many of them were there; null before the reply, or if it failed. */
-  hits: number | null;
   startMs: number;
   /** To the reply; null while it runs. */
   durationMs: number | null;
@@ -25,37 +26,14 @@ export interface CacheFact {
   caller: string | null;
   /** `host:port/database`; null before it was sent. */
   connection: string | null;
+  /** It deleted nothing, but a key that looks like its own is stored. */
+  similar?: SimilarKey;
 }
 
 declare module '../profiler/facts.ts' {
   interface Facts {
     cache: CacheFact;
   }
-}
-
-/** One value, null if there is none. */
-const READS_ONE = new Set(['GET', 'GETEX', 'GETDEL', 'HGET', 'JSON.GET']);
-/** A list of values, null for each that there is none of. */
-const READS_LIST = new Set(['MGET', 'HMGET']);
-
-function askedOf(command: string, args: readonly unknown[]): number {
-  if (READS_ONE.has(command) || command === 'HGETALL') return 1;
-  return command === 'MGET' ? args.length : command === 'HMGET' ? args.length - 1 : 0;
-}
-
-function sizeOf(reply: unknown): number {
-  if (Array.isArray(reply)) return reply.length;
-  if (reply instanceof Map) return reply.size;
-  return typeof reply === 'object' && reply !== null ? Object.keys(reply).length : 0;
-}
-
-/** null if the reply does not show it. */
-function hitsOf(command: string, reply: unknown): number | null {
-  if (reply === undefined) return null;
-  if (READS_ONE.has(command)) return reply === null ? 0 : 1;
-  if (READS_LIST.has(command))
-    return Array.isArray(reply) ? reply.filter((value) => value !== null).length : null;
-  return command === 'HGETALL' ? Math.min(1, sizeOf(reply)) : null;
 }
 
 /** Sent by the client itself when it connects; not the application's, and older servers reject it. */
@@ -84,7 +62,34 @@ function described(message: RedisCommand, findCaller: () => string | null) {
   };
 }
 
+/** Whose reads and writes are of one value. */
+const READS = new Set(['GET', 'HGET', 'JSON.GET']);
+const STORES = new Set(['SET', 'SETEX', 'PSETEX', 'SETNX', 'HSET', 'JSON.SET']);
+const EXPIRES = new Set(['EXPIRE', 'PEXPIRE', 'EXPIREAT', 'PEXPIREAT', 'PERSIST']);
+const DELETES = new Set(['DEL', 'UNLINK']);
+
+/** Tells the history of its keys what a command did, and takes from it what came before. */
+function remember(history: KeyHistory, fact: CacheFact, request: Context): void {
+  const { command, key, args, caller, connection } = fact;
+  if (key === null) return;
+  const field = command === 'HGET' || command === 'HSET' ? ` ${args[0]?.value ?? ''}` : '';
+  const name = `${connection ?? ''}\n${key}${field}`;
+  if (READS.has(command)) {
+    const line = `${command} ${caller ?? ''}`;
+    history.read(name, { line, request, fact, isHit: (fact.hits ?? 0) > 0 });
+  } else if (STORES.has(command)) {
+    // 0 of `HSET`: the field was there before.
+    if (fact.reply !== 0 || command === 'HSET') history.stored(name, fact.lifetimeMs, caller);
+  } else if (EXPIRES.has(command)) {
+    if (fact.lifetimeMs !== undefined) history.kept(name, fact.lifetimeMs);
+  } else if (DELETES.has(command)) {
+    const similar = history.deleted(name, fact.reply ?? 1, caller);
+    if (similar !== null) fact.similar = similar;
+  }
+}
+
 export function observeCache(parts: ObserverParts): { close(): void } {
+  const history = createKeyHistory();
   return closing(
     Object.entries(redisChannels).map(([client, channel]) =>
       observeCalls<RedisCommand, 'cache'>({
@@ -100,7 +105,9 @@ export function observeCache(parts: ObserverParts): { close(): void } {
           fact.key = keyOf(fact.command, args);
           fact.batch = batch;
           fact.connection = connection;
-          if (error === undefined) fact.hits = hitsOf(fact.command, result);
+          if (error !== undefined || result === undefined) return;
+          Object.assign(fact, replyOf(fact.command, args, result));
+          remember(history, fact, context);
         },
       }),
     ),

@@ -18,6 +18,11 @@ export function pathText(path: readonly string[] | undefined): string {
   return path === undefined ? '' : `; path ${path.join(' → ')}`;
 }
 
+/** ` at src/list.ts:22`; empty if it is not known. */
+export function placeText(place: string | null): string {
+  return place === null ? '' : ` at ${place}`;
+}
+
 /** What a failure broke: a response that reports success hides it. */
 export function brokeBy(status: number | null): NonNullable<FindingDraft['broke']> {
   return status !== null && status < 400 ? 'unseen' : 'response';

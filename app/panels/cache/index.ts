@@ -3,6 +3,7 @@ import { round } from '../../profiler/span.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Section } from '../../profiler/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { coveredMs, totalMs } from '../shared/rows.ts';
 import { keptNote, unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { CacheData, CacheTotals } from './data.ts';
@@ -10,13 +11,43 @@ import { groupCommands } from './groups.ts';
 
 type Command = Facts['cache'];
 
+const { count, durationText } = numberHelpers;
+
 const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;
 
-function outcomeOf({ asked, hits, error, durationMs }: Command): string | null {
+/** `hit, 1,204 characters`, `miss, the 5th in a row`, `deleted 0`, `kept for 60.0 s`. */
+function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command): string | null {
   if (error !== null) return null;
   if (durationMs === null) return 'no reply';
-  if (hits === null || asked === 0) return null;
-  return asked === 1 ? (hits === 1 ? 'hit' : 'miss') : `${hits} of ${asked} found`;
+  const { reply, size, length, lifetimeMs, past } = fact;
+  const said: string[] = [];
+  if (hits !== null && asked > 0)
+    said.push(asked === 1 ? (hits === 1 ? 'hit' : 'miss') : `${hits} of ${asked} found`);
+  if (past !== undefined && past.misses > 1) said.push(`${past.misses} in a row`);
+  if (reply !== undefined) said.push(replyText(command, reply));
+  if (size !== undefined && hits === null) said.push(count(size, 'member'));
+  if (length !== undefined && hits !== 0) said.push(count(length, 'character'));
+  if (lifetimeMs === null) said.push('kept until it is deleted');
+  else if (lifetimeMs !== undefined) said.push(`kept for ${durationText(lifetimeMs)}`);
+  return said.length === 0 ? null : said.join(', ');
+}
+
+function replyText(command: string, reply: number): string {
+  switch (command) {
+    case 'DEL':
+    case 'UNLINK':
+    case 'HDEL':
+      return `deleted ${reply}`;
+    case 'SET':
+    case 'SETNX':
+      return reply === 0 ? 'not stored' : 'stored';
+    case 'TTL':
+    case 'PTTL':
+      if (reply < 0) return reply === -1 ? 'no lifetime' : 'no such key';
+      return `${durationText(command === 'TTL' ? reply * 1000 : reply)} left`;
+    default:
+      return `replied ${count(reply)}`;
+  }
 }
 
 function groupSection({ groups }: CacheData): Section {
@@ -57,7 +88,7 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
     id: 'commands',
     title: 'Commands',
     note: 'in the order they were made',
-    columns: { label: 'Command', text: 'Key', badges: 'Marks', note: 'Found', place: 'Called from' },
+    columns: { label: 'Command', text: 'Key', badges: 'Marks', note: 'Reply', place: 'Called from' },
     card: 'largest',
   },
   more(record) {

@@ -6,6 +6,7 @@ import type { Facts } from '../../profiler/facts.ts';
 import type { EarlierRequest } from '../../profiler/finding-rule.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
 import { isMasked } from '../../profiler/redact.ts';
+import { receivedBy } from './received.ts';
 import { isSameRow, type RowTouched, rowTouched } from './row-touched.ts';
 import type { Binding } from './sql-values.ts';
 import { isControl, isRead, labelOfStatement } from './statements.ts';
@@ -230,29 +231,6 @@ function lostColumns(
     return before === undefined || isSameState || !wasRead ? [] : [column];
   });
   return lost.length === 0 ? null : lost;
-}
-
-/** Every scalar that the request brought, as text. */
-function receivedBy(head: Pick<ProfileHead, 'url'>, { request }: Kept): Set<string> {
-  const received = new Set(head.url.split(/[/?&=,]/).map((part) => decodeSafely(part)));
-  const { body, routeParams, query } = (request ?? {}) as Record<string, unknown>;
-  const open: unknown[] = [body, routeParams, query];
-  for (const value of open) {
-    if (Array.isArray(value)) open.push(...(value as unknown[]));
-    else if (typeof value === 'object' && value !== null)
-      open.push(...Object.values<unknown>(value as Record<string, unknown>));
-    else received.add(String(value));
-    if (open.length > 2000) break;
-  }
-  return received;
-}
-
-function decodeSafely(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 interface Side {

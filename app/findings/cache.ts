@@ -1,0 +1,217 @@
+/** A cache that spares nothing, keeps what has changed, or is asked too often. */
+import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import { type Command, fillOf, MISSES } from './shared/cache.ts';
+import { endOf, type Needs } from './shared/kept.ts';
+import { receivedBy } from '../panels/shared/received.ts';
+import { count, duration, excerpt, placeText, shareOf } from './shared/wording.ts';
+
+type Miss = Command & { past: NonNullable<Command['past']> };
+type Given = Needs<'cache', 'database' | 'http_client' | 'request' | 'runtime'>;
+
+/** Fewer reads of one line are a handful, not a loop. */
+const MANY_READS = 5;
+const VERY_MANY_READS = 20;
+/** Share of the request above which a loop is bad. */
+const HEAVY_SHARE = 0.2;
+
+const cacheNPlusOne: FindingRule<Needs<'cache'>> = {
+  name: 'cache-n-plus-one',
+  needs: ['cache'],
+  labels: ['N+1'],
+  why: 'At least five reads of this request came from the same line, each for another key, and each waited for the one before it.',
+  fix: 'Read all keys with one command (`MGET`, `HMGET`), or send the reads together in a pipeline.',
+  find({ cache: { groups, items } }, { durationMs: wholeMs }) {
+    return groups.flatMap(({ kind, command, members, durationMs, caller: place }, at) => {
+      if (kind !== 'n+1' || members.length < MANY_READS) return [];
+      const of = members.flatMap((index) => items[index] ?? []);
+      if (!of.every((read, index) => index === 0 || read.startMs >= endOf(of[index - 1] ?? read))) return [];
+      const heavy =
+        members.length >= VERY_MANY_READS || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
+      const sentence = `${count(members.length)} × ${command} of Redis, one after the other: ${shareOf(durationMs, wholeMs)}`;
+      const severity = heavy ? 'bad' : 'warn';
+      return [{ severity, sentence, anchor: `r${at + 1}`, costMs: durationMs, place }];
+    });
+  },
+};
+
+/** Work that only waits for nothing is no work worth a cache. */
+const WORK_MS = 20;
+
+/** The miss cost something: a statement or call ran, or some time went by, before the value was stored. */
+function isWork({ database, http_client }: Given, read: Command, fill: Command): boolean {
+  const isBetween = ({ startMs }: { startMs: number }): boolean =>
+    startMs >= endOf(read) && startMs < fill.startMs;
+  return (
+    fill.startMs - endOf(read) >= WORK_MS ||
+    (database?.queries.some(isBetween) ?? false) ||
+    (http_client?.calls.some(isBetween) ?? false)
+  );
+}
+
+/** Different keys may be read once each by chance. */
+const LINE_MISSES = 6;
+
+/** Why the read found nothing again; null: that is not known. */
+function whyMissed({ past }: Miss): string | null {
+  const { storedMs, lifetimeMs, sinceReadMs, storedBy, deletedBy } = past;
+  if (storedMs === null) return null;
+  const stored = `it was stored ${duration(storedMs)} before${placeText(storedBy)}`;
+  if (deletedBy !== null) return `${stored}, and deleted since${placeText(deletedBy)}`;
+  if (lifetimeMs === null || storedMs < lifetimeMs) return `${stored}, and was gone`;
+  return `${stored} for ${duration(lifetimeMs)}, and was read ${duration(sinceReadMs ?? storedMs)} after the last read`;
+}
+
+/** A part of the key that is another one each time, and that the request did not bring. */
+function changeOf({ past, key }: Miss, kept: Given, head: ProfileHead): string | null {
+  const { changes, lineMisses } = past;
+  if (changes === undefined || lineMisses < LINE_MISSES || past.misses > 1) return null;
+  const part = key?.replace(/(T\d\d):(\d\d):/, '$1-$2-').split(/[:/|]/)[changes.part - 1] ?? '';
+  if (changes.what !== 'a time' && receivedBy(head, kept).has(part)) return null;
+  return `${changes.what} in its key is another one each time`;
+}
+
+export const cacheSparesNothing: FindingRule<Given> = {
+  name: 'cache-spares-nothing',
+  needs: ['cache'],
+  labels: ['cache never hits'],
+  why: 'This read found nothing, as did the reads of the same key before it in this process (four in a row, or six of one line with another key each time), and the request did the work again and stored the result.',
+  fix: 'Keep the value for longer than the time between two reads, and build the key from what the value depends on alone: no time, no random ID. Delete it only when what it holds changes.',
+  find(kept, head) {
+    return kept.cache.items.flatMap((read, index): FindingDraft[] => {
+      if (read.past === undefined) return [];
+      const miss = { ...read, past: read.past };
+      const filled = fillOf(kept.cache.items, read);
+      if (filled === null || !isWork(kept, read, filled.fill)) return [];
+      const { misses, lineMisses } = miss.past;
+      const change = changeOf(miss, kept, head);
+      const why = change ?? (misses < MISSES ? null : whyMissed(miss));
+      if (why === null) return [];
+      const times = change === null ? misses : lineMisses;
+      const sentence = `${read.command} found nothing ${count(times, 'time')} in a row: ${why}; the work after the miss took ${shareOf(filled.workMs, head.durationMs)}`;
+      return [
+        { severity: 'warn', sentence, anchor: `k${index + 1}`, costMs: filled.workMs, place: read.caller },
+      ];
+    });
+  },
+};
+
+const cacheStampede: FindingRule<Given> = {
+  name: 'cache-stampede',
+  needs: ['cache'],
+  labels: ['stampede'],
+  why: 'Several requests of this process read the key before the first of them had stored it, and each did the work that the cache is there to spare.',
+  fix: 'Let one request do the work, and the others wait for it: share its promise by the key, or take a lock (`SET lock:… NX PX 5000`). Renew what is asked for often before it expires.',
+  find(kept, { durationMs }) {
+    return kept.cache.items.flatMap((read, index): FindingDraft[] => {
+      const { together = 1, command, caller } = read;
+      const filled = fillOf(kept.cache.items, read);
+      if (together < 2 || filled === null || filled.workMs < WORK_MS) return [];
+      const sentence = `${count(together, 'request')} missed the same key at the same time, and each did the work after ${command} again: ${shareOf(filled.workMs, durationMs)} here`;
+      return [{ severity: 'warn', sentence, anchor: `k${index + 1}`, costMs: filled.workMs, place: caller }];
+    });
+  },
+};
+
+const cacheNotCleared: FindingRule<Needs<'cache'>> = {
+  name: 'cache-not-cleared',
+  needs: ['cache'],
+  labels: ['cache not cleared'],
+  why: 'The deletion replied 0, and this process has stored a key with the same values and nearly the same words, which nothing has deleted.',
+  fix: 'Build the key in one function that reading, storing and deleting call.',
+  find({ cache: { items } }) {
+    return items.flatMap(({ command, similar, caller }, index): FindingDraft[] => {
+      if (similar === undefined) return [];
+      const { shape, storedBy } = similar;
+      const sentence = `${command} found no key to delete, but ${excerpt(shape)} is stored${placeText(storedBy)}: what is read there may stay as it was before the change`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: `k${index + 1}`, place: caller }];
+    });
+  },
+};
+
+const cacheWithoutLifetime: FindingRule<Given> = {
+  name: 'cache-without-lifetime',
+  needs: ['cache'],
+  labels: ['no lifetime'],
+  why: 'The request stored what it had not found, without a lifetime, and set none afterwards.',
+  fix: 'Give it one (`EX`), even if changes delete it: a deletion that is missed is then forgotten some time.',
+  find(kept) {
+    const { items } = kept.cache;
+    return items.flatMap((read): FindingDraft[] => {
+      if (read.hits !== 0 || read.asked !== 1) return [];
+      const filled = fillOf(items, read);
+      if (filled === null || filled.fill.lifetimeMs !== null || !isWork(kept, read, filled.fill)) return [];
+      const isLimited = items.some(
+        ({ key, lifetimeMs }) => key === read.key && lifetimeMs !== undefined && lifetimeMs !== null,
+      );
+      if (isLimited) return [];
+      const sentence = `${filled.fill.command} stored a result that stays until something deletes it`;
+      return [{ severity: 'info', sentence, anchor: `k${filled.index + 1}`, place: filled.fill.caller }];
+    });
+  },
+};
+
+/** More members than a page shows. */
+const LARGE = 1000;
+
+const cacheLargeReply: FindingRule<Needs<'cache'>> = {
+  name: 'cache-large-reply',
+  needs: ['cache'],
+  labels: ['KEYS', 'large reply'],
+  why: '`KEYS` compares every key of the database and answers nobody else meanwhile. Any other command replied with at least 1,000 members.',
+  fix: 'Keep a set of the keys that belong together, or use `SCAN`. Read what you need of a large set or hash: `SISMEMBER`, `HMGET`, a range, `SSCAN`.',
+  find({ cache: { items } }, { durationMs: wholeMs }) {
+    return items.flatMap(({ command, size = 0, hits, durationMs, caller, asked }, index): FindingDraft[] => {
+      const isKeys = command === 'KEYS';
+      const isList = asked === 0 || (command === 'HGETALL' && hits === 1);
+      if (durationMs === null || (!isKeys && (size < LARGE || !isList))) return [];
+      const costMs = durationMs;
+      const sentence = isKeys
+        ? `KEYS looked through all keys of the database and found ${count(size)}: ${shareOf(costMs, wholeMs)}`
+        : `${command} replied with ${count(size, 'member')}: ${shareOf(costMs, wholeMs)}`;
+      const label = isKeys ? 'KEYS' : 'large reply';
+      const severity = isKeys ? 'warn' : 'info';
+      return [{ label, severity, sentence, anchor: `k${index + 1}`, costMs, place: caller }];
+    });
+  },
+};
+
+function raceSentence({ what, token }: Overlap, label: string, who: 'over' | 'under' | 'both'): string {
+  const other = `${excerpt(what, 80)} (${token})`;
+  if (who === 'under') return `${other} wrote over the key that ${label} had written: it had read before`;
+  if (who === 'over')
+    return `${label} wrote over the key that ${other} had changed since this request read it`;
+  return `${label} and ${other} wrote the same key at the same time, each from what it had read before`;
+}
+
+export const cacheLostUpdate: FindingRule<Given> = {
+  name: 'cache-lost-update',
+  needs: ['cache'],
+  labels: ['lost update'],
+  why: 'Two requests at the same time read the key and found it, before either wrote it.',
+  fix: 'Let Redis change it: `INCRBY`, `HINCRBY`, `SADD`, a script, or `WATCH` with a transaction.',
+  overlaps: ({ cache, runtime }) =>
+    (runtime?.concurrent ?? 1) > 1 && cache.items.some(({ command }) => /^H?SET(?:EX)?$/.test(command)),
+  find(kept, head, { overlapping }) {
+    if (overlapping.length === 0) return [];
+    return overlapsOf({ head, kept: { ...kept } }, overlapping).flatMap((overlap) =>
+      overlap.shared.flatMap(({ race }): FindingDraft[] => {
+        if (race === null || race.panel !== 'cache') return [];
+        const { anchor, place, label, who } = race;
+        const sentence = raceSentence(overlap, label, who);
+        return [{ broke: 'unseen', severity: 'warn', sentence, anchor, place }];
+      }),
+    );
+  },
+};
+
+export const cacheRules: readonly FindingRule[] = [
+  cacheNPlusOne,
+  cacheSparesNothing,
+  cacheStampede,
+  cacheNotCleared,
+  cacheWithoutLifetime,
+  cacheLargeReply,
+  cacheLostUpdate,
+];

@@ -1,0 +1,107 @@
+/** What a command of Redis found, changed and keeps: by its arguments and its reply. */
+
+export interface CacheReply {
+  /** How many of the values that a read requested were there; null for other commands, and where the reply does not show it. */
+  hits: number | null;
+  /** The number that it replied: keys deleted, members added, seconds left. Of `SET … NX`: 1 if it was stored. Absent: none. */
+  reply?: number;
+  /** Members of the list that it replied. */
+  size?: number;
+  /** Characters of the value that was read or stored. */
+  length?: number;
+  /** Milliseconds for which the value is kept; null: until something deletes it. Absent: the command says nothing about it. */
+  lifetimeMs?: number | null;
+}
+
+/** One value, null if there is none. */
+const READS_ONE = new Set(['GET', 'GETEX', 'GETDEL', 'HGET', 'JSON.GET']);
+/** A list of values, null for each that there is none of. */
+const READS_LIST = new Set(['MGET', 'HMGET']);
+
+/** Values that a read requests; 0 for any other command. */
+export function askedOf(command: string, args: readonly unknown[]): number {
+  if (READS_ONE.has(command) || command === 'HGETALL') return 1;
+  return command === 'MGET' ? args.length : command === 'HMGET' ? args.length - 1 : 0;
+}
+
+function sizeOf(reply: unknown): number | undefined {
+  if (Array.isArray(reply)) return reply.length;
+  if (reply instanceof Map || reply instanceof Set) return reply.size;
+  return typeof reply === 'object' && reply !== null && !Buffer.isBuffer(reply)
+    ? Object.keys(reply).length
+    : undefined;
+}
+
+function hitsOf(command: string, reply: unknown): number | null {
+  if (READS_ONE.has(command)) return reply === null ? 0 : 1;
+  if (READS_LIST.has(command))
+    return Array.isArray(reply) ? reply.filter((value) => value !== null).length : null;
+  return command === 'HGETALL' ? Math.min(1, sizeOf(reply) ?? 0) : null;
+}
+
+function lengthOf(value: unknown): number | undefined {
+  return typeof value === 'string' || Buffer.isBuffer(value) ? value.length : undefined;
+}
+
+/** Milliseconds by the unit of an option or command: `EX`, `PX`, and moments (`EXAT`). */
+function lifetimeBy(unit: string, value: unknown): number | undefined {
+  const amount = Number(value);
+  if (!Number.isFinite(amount)) return undefined;
+  const ms = unit.startsWith('P') ? amount : amount * 1000;
+  return unit.endsWith('AT') ? Math.max(0, ms - Date.now()) : ms;
+}
+
+/** undefined: what it stores keeps the lifetime it had, or it stores nothing. */
+function lifetimeOf(command: string, args: readonly unknown[]): number | null | undefined {
+  switch (command) {
+    case 'SETEX':
+    case 'PSETEX':
+    case 'EXPIRE':
+    case 'PEXPIRE':
+    case 'EXPIREAT':
+    case 'PEXPIREAT':
+      return lifetimeBy(command.replace('SETEX', 'EX').replace('EXPIRE', 'EX'), args[1]);
+    case 'SET':
+    case 'GETEX': {
+      const words = args.map((word) => (typeof word === 'string' ? word.toUpperCase() : ''));
+      const at = words.findIndex((word, index) => index > 0 && /^[EP]X(?:AT)?$/.test(word));
+      if (at !== -1) return lifetimeBy(words[at] ?? '', args[at + 1]);
+      return command === 'SET' && !words.includes('KEEPTTL') ? null : undefined;
+    }
+    case 'SETNX':
+    case 'MSET':
+    case 'PERSIST':
+      return null;
+    default:
+      return undefined;
+  }
+}
+
+function storedText(command: string, args: readonly unknown[]): unknown {
+  if (command === 'SET' || command === 'SETNX') return args[1];
+  return command === 'SETEX' || command === 'PSETEX' || command === 'HSET' ? args[2] : undefined;
+}
+
+function numberOf(command: string, args: readonly unknown[], reply: unknown): number | undefined {
+  if (typeof reply === 'number') return reply;
+  if (typeof reply === 'boolean') return Number(reply);
+  const isConditional = command === 'SET' && args.slice(2).some((word) => /^[NX]X$/i.test(String(word)));
+  return isConditional && (reply === null || reply === 'OK') ? Number(reply === 'OK') : undefined;
+}
+
+/** `result`: undefined if the reply is not known. */
+export function replyOf(command: string, args: readonly unknown[], result: unknown): CacheReply {
+  if (result === undefined) return { hits: null };
+  const reply = numberOf(command, args, result);
+  const size = sizeOf(result);
+  const length = lengthOf(storedText(command, args) ?? (READS_ONE.has(command) ? result : undefined));
+  // What was not stored is not kept.
+  const lifetimeMs = reply === 0 ? undefined : lifetimeOf(command, args);
+  return {
+    hits: hitsOf(command, result),
+    ...(reply === undefined ? {} : { reply }),
+    ...(size === undefined ? {} : { size }),
+    ...(length === undefined ? {} : { length }),
+    ...(lifetimeMs === undefined ? {} : { lifetimeMs }),
+  };
+}

@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { replyOf } from '../../app/observe/redis-reply.ts';
+
+describe('the reply to a command of Redis', () => {
+  it('says how long the value is kept', () => {
+    const lifetimes: [string, unknown[], unknown, number | null | undefined][] = [
+      ['SET', ['a', '1'], 'OK', null],
+      ['SET', ['a', '1', 'EX', 60], 'OK', 60_000],
+      ['SET', ['a', '1', 'px', '1500', 'NX'], 'OK', 1500],
+      ['SET', ['a', '1', 'EX', 60, 'NX'], null, undefined],
+      ['SET', ['a', '1', 'KEEPTTL'], 'OK', undefined],
+      ['SETEX', ['a', 5, '1'], 'OK', 5000],
+      ['PSETEX', ['a', 5, '1'], 'OK', 5],
+      ['EXPIRE', ['a', 7], 1, 7000],
+      ['EXPIRE', ['a', 7], 0, undefined],
+      ['PEXPIRE', ['a', 7], 1, 7],
+      ['GETEX', ['a', 'EX', 3], 'x', 3000],
+      ['GET', ['a'], 'x', undefined],
+      ['HSET', ['a', 'f', 'v'], 0, undefined],
+    ];
+    for (const [command, args, result, lifetimeMs] of lifetimes)
+      expect(replyOf(command, args, result).lifetimeMs, `${command} ${args.join(' ')}`).to.equal(lifetimeMs);
+  });
+
+  it('says what was found, changed and read', () => {
+    expect(replyOf('GET', ['a'], null)).to.deep.equal({ hits: 0 });
+    expect(replyOf('GET', ['a'], Buffer.from('four'))).to.deep.equal({ hits: 1, length: 4 });
+    expect(replyOf('MGET', ['a', 'b'], ['1', null])).to.deep.equal({ hits: 1, size: 2 });
+    expect(replyOf('DEL', ['a'], 0)).to.deep.equal({ hits: null, reply: 0 });
+    expect(replyOf('SMEMBERS', ['a'], new Set(['1', '2']))).to.deep.equal({ hits: null, size: 2 });
+    expect(replyOf('SET', ['a', 'four', 'NX'], null)).to.deep.equal({ hits: null, reply: 0, length: 4 });
+    expect(replyOf('GET', ['a'], undefined)).to.deep.equal({ hits: null });
+  });
+});
