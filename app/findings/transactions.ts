@@ -378,8 +378,8 @@ export const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
   name: 'lost-update',
   needs: ['database'],
   labels: ['lost update', 'check then insert'],
-  why: 'Both requests read the row, or counted rows, before either wrote, and the values written were neither received nor made by the database. The order is that of the statements of both, with their transactions; a write that names the state it expects, or a read that locks, is left out.',
-  fix: 'Let the database compute the value (`set stock = stock - 1 where stock > 0`), lock the row while you read it (`select … for update`), or compare a version in the `where`. Against a second row, use a unique index.',
+  why: 'The request read the row, or counted rows, before the other one wrote, and what it wrote was neither received nor computed by the database. No lock and no condition of the write kept the two apart.',
+  fix: 'Let the database compute the value (`set stock = stock - 1`), lock the row when you read it (`for update`), or compare a version in the `where`. Against a second row, use a unique index.',
   overlaps: ({ database, runtime }) =>
     (runtime?.concurrent ?? 1) > 1 && database.queries.some((query) => isWrite(database, query)),
   find(kept, head, { overlapping }) {
