@@ -159,7 +159,7 @@ const cacheLargeReply: FindingRule<Needs<'cache'>> = {
   name: 'cache-large-reply',
   needs: ['cache'],
   labels: ['KEYS', 'large reply'],
-  why: '`KEYS` compares every key of the database and answers nobody else meanwhile. Any other command replied with at least 1,000 members.',
+  why: 'KEYS compares every key of the database and answers nobody else meanwhile. Any other command replied with at least 1,000 members.',
   fix: 'Keep a set of the keys that belong together, or use `SCAN`. Read what you need of a large set or hash: `SISMEMBER`, `HMGET`, a range, `SSCAN`.',
   find({ cache: { items } }, { durationMs: wholeMs }) {
     return items.flatMap(({ command, size = 0, hits, durationMs, caller, asked }, index): FindingDraft[] => {

@@ -227,7 +227,7 @@ function lostColumns(
     const before = earlier.row?.sets.get(column);
     // Both set the same state: no change is lost. Two that count to the same number lose one.
     const isSameState = before === value && !/^-?\d/.test(value);
-    const wasRead = read.row?.reads === null || read.row?.reads.has(column) === true;
+    const wasRead = read.row?.reads(column) === true;
     return before === undefined || isSameState || !wasRead ? [] : [column];
   });
   return lost.length === 0 ? null : lost;
