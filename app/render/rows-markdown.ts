@@ -49,8 +49,8 @@ function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] 
     ...Array.from(fields, ([title, fieldUnit]): Column<Row> => ({
       title,
       value(row) {
-        const value = row.fields?.find(({ label }) => label === title)?.value;
-        return typeof value === 'number' ? amountText(value, fieldUnit ?? 'count') : value;
+        const { value, unit: own } = row.fields?.find(({ label }) => label === title) ?? {};
+        return typeof value === 'number' ? amountText(value, own ?? 'count') : value;
       },
       plain: fieldUnit !== undefined,
     })),

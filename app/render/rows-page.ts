@@ -32,9 +32,13 @@ export function findOf({ find = '' }: Query): string {
   return find.slice(0, LONGEST_FIND);
 }
 
-/** `?panel=logs&level=warn`: an address on the same page; empty values are left out. */
+/** `?panel=logs&level=warn`: an address of a panel; empty values are left out. */
 export function addressOf(panel: string, query: Readonly<Record<string, string | number | null>>): string {
-  const search = new URLSearchParams({ panel });
+  return addressIn({ panel }, query);
+}
+
+function addressIn(page: Query, query: Readonly<Record<string, string | number | null>>): string {
+  const search = new URLSearchParams(page);
   for (const [name, value] of Object.entries(query)) {
     if (value !== null && value !== '') search.set(name, String(value));
   }
@@ -101,7 +105,8 @@ export interface PageSection extends Omit<Section, 'rows' | 'facets'> {
 }
 
 export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
-  panel: string;
+  /** Parameters that name the page. */
+  page: Query;
   sections: PageSection[];
   find: string;
   /** Id of the row that the address opens. */
@@ -271,7 +276,7 @@ function sectionOf(section: Section, reading: Reading): PageSection {
 
 export function rowsPage(
   { lead = [], figures = [], sections }: Presentation,
-  { panel, query }: { panel: string; query: Query },
+  { page, query }: { page: Query; query: Query },
 ): RowsPage {
   const isLargestFirst = query.order === 'largest';
   const isSingle = query.rows === 'single';
@@ -288,7 +293,7 @@ export function rowsPage(
     facets.flatMap((facet) => [...chosenIn(facet)].map((value) => [`${facet.name}.${value}`, 1] as const)),
   );
   const link = (changes: Record<string, string | number | null>): string =>
-    addressOf(panel, {
+    addressIn(page, {
       find: findOf(query),
       ...Object.fromEntries(chosen),
       order: isLargestFirst ? 'largest' : null,
@@ -296,7 +301,7 @@ export function rowsPage(
       ...changes,
     });
   return {
-    panel,
+    page,
     lead,
     figures,
     sections: shown,
@@ -306,7 +311,7 @@ export function rowsPage(
     isSingle,
     orderHref: link({ order: isLargestFirst ? null : 'largest' }),
     singleHref: link({ rows: isSingle ? null : 'single' }),
-    clearHref: addressOf(panel, {}),
+    clearHref: addressIn(page, {}),
     allHref: link({ all: 1 }),
   };
 }

@@ -28,7 +28,7 @@ function collect(fill: (context: Context) => void): DatabaseData {
 function itemsOf(data: DatabaseData, query: Record<string, string> = {}): readonly PageItem[] {
   const profile = { durationMs: 313.6, panels: {} } as unknown as Profile;
   const presented = panel.rows?.(data, { profile, amendments: {} }) ?? { sections: [] };
-  const { sections } = rowsPage(presented, { panel: 'database', query });
+  const { sections } = rowsPage(presented, { page: { panel: 'database' }, query });
   return sections.find(({ id }) => id === 'queries')?.items ?? [];
 }
 

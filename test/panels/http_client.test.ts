@@ -29,7 +29,7 @@ function presented(data: HttpClientData): Presentation {
 }
 
 function itemsOf(data: HttpClientData, query: Record<string, string> = {}): readonly PageItem[] {
-  return rowsPage(presented(data), { panel: 'http_client', query }).sections[0]?.items ?? [];
+  return rowsPage(presented(data), { page: { panel: 'http_client' }, query }).sections[0]?.items ?? [];
 }
 
 /** In the order they were made. */

@@ -20,7 +20,7 @@ function presented(data: LogsData): Presentation {
 }
 
 function shown(data: LogsData, query: Record<string, string> = {}): PageSection {
-  const [section] = rowsPage(presented(data), { panel: 'logs', query }).sections;
+  const [section] = rowsPage(presented(data), { page: { panel: 'logs' }, query }).sections;
   if (section === undefined) throw new Error('There are no lines.');
   return section;
 }
@@ -80,7 +80,7 @@ describe('the logs panel', () => {
       addCrowd(context, { queries: 1, lines: 700 });
     });
     const given = { level: 'info', find: 'order', rows: 'single' };
-    const { allHref, sections } = rowsPage(presented(data), { panel: 'logs', query: given });
+    const { allHref, sections } = rowsPage(presented(data), { page: { panel: 'logs' }, query: given });
     expect(sections[0]?.items).to.have.length(500);
     const all = Object.fromEntries(new URLSearchParams(allHref));
     expect(all).to.deep.equal({ panel: 'logs', find: 'order', rows: 'single', all: '1' });

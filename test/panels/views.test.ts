@@ -47,7 +47,7 @@ describe('the panel of views', () => {
       for (let i = 0; i < 40; i++)
         context.add('view', view({ name: 'row.ejs', depth: 1, parent: 0, durationMs: 0.5 }));
     });
-    const { sections } = rowsPage(present(data), { panel: 'views', query: {} });
+    const { sections } = rowsPage(present(data), { page: { panel: 'views' }, query: {} });
     expect(
       sections[0]?.items.map(({ row, members }) => [row.times ?? 1, row.number, members.length]),
     ).to.deep.equal([
@@ -71,7 +71,7 @@ describe('the panel of views', () => {
         context.add('view', view({ name: 'b.ejs', file: '/v/b.ejs', depth: 1, parent: 0, durationMs: 1 }));
       }
     });
-    const { sections } = rowsPage(present(data), { panel: 'views', query: {} });
+    const { sections } = rowsPage(present(data), { page: { panel: 'views' }, query: {} });
     expect(sections[0]?.items, 'they alternate').to.have.length(7);
     expect(
       rowsOf(data, 'templates').map(({ text, number, fields = [] }) => [

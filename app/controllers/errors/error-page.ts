@@ -127,7 +127,7 @@ export function createErrorPage({
       rows: section.rows.slice(0, MOST_ROWS),
       left: (section.left ?? 0) + Math.max(0, section.rows.length - MOST_ROWS),
     }));
-    const page = rowsPage({ sections }, { panel: 'routing', query: {} });
+    const page = rowsPage({ sections }, { page: {}, query: {} });
     const plain = page.sections.map((section) => ({ ...section, isLong: false, isOrdered: false }));
     return { ...page, sections: plain };
   }

@@ -119,6 +119,7 @@ export function createCompareController(
         a,
         b,
         comparison,
+        query: Object.fromEntries(page.query),
         all: query.all,
         selected: query.boxes,
         canSample: cpuFormOf(a.profile, cpu) !== null,

@@ -3,40 +3,13 @@ import type { Profile } from '../../profiler/profile.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import { urls } from '../../urls.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import {
-  type Comparison,
-  type FigureRow,
-  findingChanges,
-  verdictOf,
-  type WorkSection,
-} from './compare-profiles.ts';
+import { rowsPage } from '../../render/rows-page.ts';
+import { type Comparison, findingChanges, verdictOf } from './compare-profiles.ts';
 import { NEWEST } from './compare-query.ts';
+import { comparisonSections } from './compare-rows.ts';
 import { type ReplayMark, replayMarkOf } from './replay-profile.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { scaleOf, TIMELINE_BOX, timelineDrawing } from './compare-timeline.ts';
-
-/** Rows of a section and of the values. */
-const MOST_ROWS = 500;
-
-/** `bar`: -1 to 1, from the middle of the bar: the change as a share of the larger value. */
-function figureBar(row: FigureRow) {
-  const larger = Math.max(row.a ?? 0, row.b ?? 0);
-  return { ...row, bar: row.change === null || larger === 0 ? 0 : row.change / larger };
-}
-
-/** Unchanged rows are left out unless all are requested. */
-function shownSections(sections: readonly WorkSection[], all: boolean) {
-  return sections.map(({ rows, ...section }, index) => {
-    const wanted = all ? rows : rows.filter(({ unchanged }) => !unchanged);
-    return {
-      ...section,
-      id: `w${index + 1}`,
-      rows: wanted.slice(0, MOST_ROWS),
-      unchanged: rows.length - wanted.length,
-      more: Math.max(0, wanted.length - MOST_ROWS),
-    };
-  });
-}
 
 export function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { by: 'A' | 'B' }) | null {
   for (const [by, one, other] of [
@@ -53,6 +26,8 @@ export function createCompareModel(options: {
   a: FoundProfile;
   b: FoundProfile;
   comparison: Comparison;
+  /** Parameters of the page. */
+  query: Readonly<Record<string, string>>;
   all: boolean;
   /** Requests that were selected in a list. */
   selected: number;
@@ -71,7 +46,6 @@ export function createCompareModel(options: {
   });
   const sides = [side('A', a), side('B', b)];
   const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
-  const shown = comparison.values.slice(0, MOST_ROWS);
   const repeated = repetitionOf(options.a, options.b);
   const changes = findingChanges(comparison.findings, repeated?.by ?? null);
   return {
@@ -86,11 +60,13 @@ export function createCompareModel(options: {
     /** Kinds of work in the drawing. */
     kinds: [...kinds],
     names: Object.fromEntries(Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label])),
-    figures: comparison.figures.map(figureBar),
-    work: shownSections(comparison.work, all),
-    values: shown,
-    valuesMore: comparison.values.length - shown.length,
-    comparison,
+    rows: rowsPage(
+      { sections: comparisonSections(comparison, all) },
+      { page: { ...pair, ...(all ? { all: '1' } : {}) }, query: options.query },
+    ),
+    /** Titles of panels that could not be compared. */
+    failed: comparison.failed,
+    hasUnchanged: comparison.work.some(({ rows }) => rows.some(({ unchanged }) => unchanged)),
     /** Set if one of them is the other, sent again. */
     repeated,
     /** The one that was sent again can be sampled. */

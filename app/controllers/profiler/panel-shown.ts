@@ -57,7 +57,7 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
     failure: null,
     empty: data === null ? emptyOf(panel, profile) : null,
     presented: null,
-    rows: () => rowsPage({ sections: [] }, { panel: panel.name, query }),
+    rows: () => rowsPage({ sections: [] }, { page: { panel: panel.name }, query }),
     model: null,
     dropped: Object.entries(panel.recorded?.facts ?? {}).flatMap(([name, noun]) => {
       const count = profile.dropped[name] ?? 0;
@@ -67,7 +67,8 @@ export function panelShown(panel: Panel, page: PanelPage): PanelShown {
   if (data === null) return shown;
   try {
     const presented = presentPanel(panel, page);
-    const rows = (): RowsPage => rowsPage(presented ?? { sections: [] }, { panel: panel.name, query });
+    const rows = (): RowsPage =>
+      rowsPage(presented ?? { sections: [] }, { page: { panel: panel.name }, query });
     return { ...shown, presented, rows, model: panel.view?.model?.(data, page) ?? null };
   } catch (failed) {
     return { ...shown, failure: messageOf(failed) };

@@ -97,7 +97,7 @@ export function createSourceController(services: PageServices): { source: PageAc
             };
           }),
       },
-      { panel: '', query: {} },
+      { page: {}, query: {} },
     );
   }
 
