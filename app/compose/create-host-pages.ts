@@ -7,6 +7,7 @@ import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import type { CpuSampler } from '../profiler/cpu-samples.ts';
+import type { ValueReader } from '../profiler/values.ts';
 import type { ExportCounters } from '../profiler/export.ts';
 import { readHealth } from '../profiler/health.ts';
 import type { Core, CoreOptions } from './create-core.ts';
@@ -26,6 +27,7 @@ interface HostPagesParts extends Pick<
   /** undefined: nothing is exported. */
   exported: (() => ExportCounters) | undefined;
   cpu: CpuSampler;
+  values: ValueReader;
   /** What reads source files. */
   source: SourceViewOptions;
   sourceOf: (req: IncomingMessage) => RequestSource;
@@ -88,6 +90,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     live,
     isStored: options.isStored === true,
     cpu: parts.cpu,
+    values: parts.values,
     panels,
     rules,
     settings,

@@ -8,6 +8,7 @@ import type { FoundLibrary } from '../observe/libraries.ts';
 import { createPlaceExcerpts } from '../observe/place-excerpts.ts';
 import type { SourceFiles } from '../observe/source-files.ts';
 import type { SourceMaps } from '../observe/source-maps.ts';
+import type { ValueFrames } from '../observe/value-frames.ts';
 import { createPanels } from '../panels/index.ts';
 import { packageRoot, packageVersion } from '../paths.ts';
 import type { Panel } from '../profiler/panel.ts';
@@ -19,6 +20,8 @@ export interface HostFacts {
   settings: Readonly<Record<string, unknown>>;
   files: SourceFiles;
   maps: SourceMaps;
+  /** What the debugger read. */
+  values: ValueFrames;
   /** Name of this process. */
   process: string;
   /** The database libraries that are observed in this process. */
@@ -92,6 +95,7 @@ export function createHostPanels({
   settings,
   files,
   maps,
+  values,
   process: name,
   databases,
   own = [],
@@ -102,8 +106,10 @@ export function createHostPanels({
       root,
       files,
       maps,
+      withValues: values.withValues,
       ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
     }),
+    valuesOf: values.recordOf,
     database: {
       excerptAt: createPlaceExcerpts({ root, files, maps }),
       sourceAbove,

@@ -19,6 +19,8 @@ import type { RenderingApp } from '../observe/views.ts';
 import { createCpuSampler } from '../observe/cpu.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
+import { createValueFrames } from '../observe/value-frames.ts';
+import { createValueReader } from '../observe/values.ts';
 import { packageRoot } from '../paths.ts';
 import { listAddress, watchListening } from './announce.ts';
 import { attach } from './attach.ts';
@@ -45,6 +47,11 @@ const EXPORT_WITHIN = 700;
 
 /** Recorded bytes of each body. */
 const PREVIEW_BYTES = 16_384;
+
+function whyNoValues({ isStored }: ServiceOptions): string | null {
+  if (isStored === true) return 'Values are read only while the application runs.';
+  return isProduction() ? 'In production no values are read: each throw would stop the process.' : null;
+}
 
 /** `note`: called if the profiler records; returns the function to call at close. */
 export function createProfiler(options: ServiceOptions = {}, note = noteProfiler): Profiler {
@@ -74,10 +81,12 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
 
   const files = createSourceFiles({ roots: [root, packageRoot()] });
   const maps = createSourceMaps({ files });
+  const valueFrames = createValueFrames({ root, files, maps });
   const panels = createHostPanels({
     root,
     files,
     maps,
+    values: valueFrames,
     settings: options.settings ?? {},
     process: name,
     databases: () => observers.databases(),
@@ -124,6 +133,17 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     files,
     maps,
   });
+  const values = createValueReader({
+    tracker,
+    root,
+    forbidden: whyNoValues(options),
+    measuresCoverage: measuresCoverage(),
+    onStop: valueFrames.onStop,
+    onRead(of, token) {
+      void profiles.amend(of, 'values', { token }).catch(() => false);
+    },
+    warn,
+  });
   const { guard, live, pages, errors, respondWithError, handlers } = createHostPages({
     options,
     core,
@@ -133,6 +153,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     store,
     exported: exporter?.counters,
     cpu,
+    values,
     process: name,
     source: { root, files, maps, redactor },
     sourceOf,
@@ -166,15 +187,17 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
               () => false,
             ),
         },
+    values,
     onServer(server) {
       warnOfAddress?.(server);
       noteAddress(server);
     },
     onOtherProfiler: warn,
-    onRequest: [observers.onRequest, ...(options.onRequest ?? [])],
+    onRequest: [observers.onRequest, values.begin, ...(options.onRequest ?? [])],
     onFinish(context, req) {
       if (context.kind === 'request' && context.summary === null) observers.onFinish(context);
       if (!cpu.isOff) cpu.finish(context);
+      values.finish(context);
       routing.onFinish(context, req);
       // The pages take 10 MB. They are loaded after the first response, unless they are unlikely to be opened.
       if (isLookedAt) pages.preload();
@@ -239,6 +262,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
       live.close();
       observers.close();
       cpu.close();
+      values.close();
       await core.close(timeoutMs);
       await exporter?.close(EXPORT_WITHIN);
       log.close();

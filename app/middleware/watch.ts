@@ -9,6 +9,7 @@ import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { plainPropertyOf } from '../profiler/session-of.ts';
+import type { ValueReader } from '../profiler/values.ts';
 import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { leaveBody, tapBody } from './body-tap.ts';
 import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
@@ -40,6 +41,8 @@ export interface WatchOptions {
   observeApp?: (req: IncomingMessage) => void;
   /** Samples requests that were asked for; `mayAsk`: whether the sender of the header may. Default: none is sampled. */
   cpu?: { sampler: CpuSampler; mayAsk: (req: IncomingMessage) => Promise<boolean> } | undefined;
+  /** Delays the request whose values are waited for, until they can be read. Default: none is. */
+  values?: Pick<ValueReader, 'whenReady'> | undefined;
   /** Called once per request, inside its context: observers that add facts. */
   onRequest?: readonly ((context: Context) => void)[];
   /** Called once with a sentence, when another profiler recorded a request first. */
@@ -164,6 +167,15 @@ export function createWatch(options: WatchOptions): Watch {
       next();
       return;
     }
+    const ready = options.values?.whenReady(req, targetOf(req)) ?? null;
+    if (ready === null) start(req, res, next);
+    else
+      void ready.then(() => {
+        start(req, res, next);
+      });
+  }
+
+  function start(req: IncomingMessage, res: ServerResponse, next: () => void): void {
     const asked = options.cpu?.sampler.reasonFor(req) ?? null;
     if (options.cpu === undefined || asked === null) serve(open(req, res, false), req, res, next);
     else if (asked === 'header')

@@ -7,6 +7,7 @@ import type { Repeating } from '../profiler/fact-list.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
 import { field, isError, isObject } from '../profiler/safe-read.ts';
 import { statusOf } from '../profiler/thrown-value.ts';
+import { stopAtError } from './values.ts';
 
 /** How strongly an origin says that the request failed. */
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
@@ -69,6 +70,7 @@ const REPEATED: Repeating<ErrorFact> = { key: () => '', failed: ({ origin }) => 
 
 /** Records an error, or adds to what is recorded of it. Returns its fact. Never throws. */
 export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact {
+  stopAtError(context, error);
   const { origin, status = null } = seen;
   const layer = seen.layer ?? passedOnBy(context, error);
   const known = context.all('error').find((fact) => isCausedBy(error, fact.error));

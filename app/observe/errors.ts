@@ -32,6 +32,7 @@ import {
   textOf,
 } from '../profiler/thrown-value.ts';
 import { field, has, isError, isObject } from '../profiler/safe-read.ts';
+import type { ValueFrames } from './value-frames.ts';
 
 export type DescribeThrown = (value: unknown) => Thrown;
 
@@ -44,6 +45,8 @@ export interface ErrorDescriberOptions {
   foreignFolders?: readonly string[];
   /** Milliseconds after which no more source is read for one thrown value. */
   sourceBudgetMs?: number;
+  /** What the debugger read; default: nothing. */
+  withValues?: ValueFrames['withValues'] | undefined;
 }
 
 /** Of a chain of causes: the outer ones, and the inner ones, of which the last is the root. */
@@ -92,6 +95,7 @@ function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null
 
 export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
   const { root, files, maps, foreignFolders = [], sourceBudgetMs = SOURCE_BUDGET_MS } = options;
+  const { withValues = (frames: ThrownFrame[]): ThrownFrame[] => frames } = options;
 
   const knownFiles = new Map<string, KnownFile>();
   const roots = [...new Set([root, realPathOf(root)])];
@@ -177,10 +181,13 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return frames.some(({ kind }) => kind === 'own') ? undefined : original;
   }
 
+  /** `above`: the errors that it caused, and itself. */
   function describeObject(value: object, budget: Budget, above: ReadonlySet<object>): ThrownLink {
     const error = isError(value);
     const whole = error ? messageOfError(value) : messageOfValue(value);
-    const frames = framesOf(value, error ? (textOf(field(value, 'message')) ?? '') : whole, budget);
+    const bare = framesOf(value, error ? (textOf(field(value, 'message')) ?? '') : whole, budget);
+    const wrappers = [...above].filter((one) => one !== value).reverse();
+    const frames = withValues(bare, value, wrappers);
     const members = membersOf(value);
     const errors: Thrown[] = [];
     for (const member of members.slice(0, MOST_MEMBERS))

@@ -26,6 +26,7 @@ import { viewsPanel } from './views/index.ts';
 export interface PanelsOptions {
   /** Turns what was thrown into plain data with frames and excerpts. */
   describe: ExceptionPanelOptions['describe'];
+  valuesOf?: ExceptionPanelOptions['valuesOf'];
   configuration: ConfigurationFacts;
   database?: DatabasePanelOptions;
   httpClient?: HttpClientPanelOptions;
@@ -33,6 +34,7 @@ export interface PanelsOptions {
 
 export function createPanels({
   describe,
+  valuesOf,
   configuration,
   database = {},
   httpClient = {},
@@ -41,7 +43,7 @@ export function createPanels({
     overviewPanel,
     createRequestPanel(),
     timelinePanel,
-    createExceptionPanel({ describe }),
+    createExceptionPanel({ describe, valuesOf }),
     logsPanel,
     createRoutingPanel(),
     graphqlPanel,

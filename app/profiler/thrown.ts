@@ -31,6 +31,10 @@ export interface ThrownFrame {
   ranFrom: string | null;
   /** Only own frames have one. */
   excerpt: SourceExcerpt | null;
+  /** Arguments and locals by name, if the debugger read them; a value that is no JSON is a text in brackets. */
+  values?: Record<string, Json>;
+  /** They are of a later throw: this frame had been awaiting. */
+  isRethrow?: true;
   /** Frames that were left out before this one; absent if none were. */
   skipped?: number;
 }

@@ -107,6 +107,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     post('pause', controllers.pause),
     post('resume', controllers.resume),
     post('replay', controllers.replay),
+    post('values', controllers.values),
     shared(post('timing', controllers.timing)),
   ];
 }

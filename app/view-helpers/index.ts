@@ -14,6 +14,7 @@ import { barsOf } from './time-bars.ts';
 import { textHelpers } from './text.ts';
 import { createThrownHelpers } from './thrown.ts';
 import { tree } from './tree.ts';
+import { valueHelpers } from './values.ts';
 import type { SafeHtml } from './safe-html.ts';
 import { markup } from './safe-html.ts';
 import { urls } from '../urls.ts';
@@ -42,6 +43,7 @@ export function createViewHelpers({ assetUrl, editor, tokenOf }: ViewHelperOptio
     ...sourceHelpers,
     ...frameHelpers,
     ...historyHelpers,
+    ...valueHelpers,
     ...editors,
     ...createThrownHelpers(editors.editorUrl),
     ...createMarkHelpers(assetUrl),

@@ -4,6 +4,7 @@
  */
 import { EMPTY_LINK, type Thrown, type ThrownFrame, type ThrownLink } from '../profiler/thrown.ts';
 import { frameHelpers } from './frames.ts';
+import { type ValueRow, valueHelpers } from './values.ts';
 import { chainNote, chainOf, headlineOf, membersOf, rootOf } from './thrown-chain.ts';
 
 /** One error of a request, as the panel records it. */
@@ -26,6 +27,10 @@ export interface FrameView {
   open: boolean;
   /** How many more times it is repeated. */
   repeats: number;
+  /** With its values; shown above if the place is. */
+  frame: ThrownFrame;
+  /** null: none were read of this frame. */
+  values: ValueRow[] | null;
 }
 
 export type RowView =
@@ -73,16 +78,35 @@ function noteOf({ chain, chainEnd }: Thrown, index: number): string {
   return chainEnd === 'root' ? 'origin' : '';
 }
 
+/** The message is about the first own frame. */
+function valuesOf(frame: ThrownFrame, { message, frames }: ThrownLink): ValueRow[] {
+  return valueHelpers.valueRows(
+    frame,
+    message,
+    isAt(frame, frames.find(({ kind }) => kind === 'own') ?? null),
+  );
+}
+
+function linkOfPlace({ link, member }: NonNullable<ThrownEntry['place']>, { chain }: Thrown): ThrownLink {
+  const found = chain[link] ?? EMPTY_LINK;
+  return member === undefined ? found : (found.errors[member]?.chain[0] ?? EMPTY_LINK);
+}
+
 export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | null) {
-  function ownRow(frame: ThrownFrame, times: number, shown: ThrownFrame | null): FrameView {
+  function ownRow(
+    frame: ThrownFrame,
+    { times, shown, link }: { times: number; shown: ThrownFrame | null; link: ThrownLink },
+  ): FrameView {
     const hasExcerpt = frame.excerpt !== null && !isAt(frame, shown);
     return {
       name: frame.function ?? '(anonymous)',
       place: frameHelpers.framePlace(frame),
       editor: editorUrl(frame),
       excerpt: hasExcerpt ? frame : null,
-      open: false,
+      open: frame.values !== undefined,
       repeats: times - 1,
+      frame,
+      values: frame.values === undefined || isAt(frame, shown) ? null : valuesOf(frame, link),
     };
   }
 
@@ -98,7 +122,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
         );
         return { kind: 'foreign', title: row.title, lines };
       }
-      const frame = ownRow(row.frame, row.times, shown);
+      const frame = ownRow(row.frame, { times: row.times, shown, link });
       if (frame.excerpt === null || opened) return { kind: 'own', frame };
       opened = true;
       return { kind: 'own', frame: { ...frame, open: true } };
@@ -145,6 +169,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       title: frameHelpers.whereTitle(place, thrown),
       place: frameHelpers.framePlace(frame),
       editor: editorUrl(frame),
+      values: frame.values === undefined ? null : valuesOf(frame, linkOfPlace(place, thrown)),
     };
   }
 

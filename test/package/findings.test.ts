@@ -6,6 +6,7 @@ import { createFindingRules } from '../../app/findings/index.ts';
 import { createHostPanels } from '../../app/compose/create-panels.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { FOLDER, rulePages, withRuleTexts } from '../support/findings-docs.ts';
+import { createValueFrames } from '../../app/observe/value-frames.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
 
 describe('rules of findings', () => {
@@ -46,12 +47,14 @@ describe('rules of findings', () => {
 
   it('are written for a reader, and need panels that are there', () => {
     const files = createSourceFiles({ roots: [process.cwd()] });
+    const maps = createSourceMaps({ files });
     const panels = createHostPanels({
       root: process.cwd(),
       settings: {},
       databases: () => [],
       files,
-      maps: createSourceMaps({ files }),
+      maps,
+      values: createValueFrames({ root: process.cwd(), files, maps }),
       process: 'web.1',
     }).map((panel) => panel.name);
     for (const { name, needs, labels, why, fix } of rules) {

@@ -1,8 +1,12 @@
-/** The MCP tools that send a recorded request again: `verify` compares what comes with what was recorded, `cpu_profile` samples it. */
+/**
+ * The MCP tools that send a recorded request again: `verify` compares what comes with what was recorded, `cpu_profile` samples it, `values`
+ * reads the values where it failed.
+ */
 import { createError, isHindsightError } from '../../errors.ts';
 import type { CpuSampler, KeptCpu } from '../../profiler/cpu-samples.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../../profiler/cpu-tree.ts';
 import type { Panel } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
@@ -19,6 +23,7 @@ import { statusOf } from './profile-markdown.ts';
 import { replayProfile } from './replay-profile.ts';
 import { isSafe, type Replay } from './replay-request.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
+import { hasValues, NO_VALUES, readValuesForm, valuesAsked, waitForValues } from './values-form.ts';
 
 /** Of the response's body, in characters. */
 const LONGEST_BODY = 1500;
@@ -109,6 +114,19 @@ function verdictText(before: FoundProfile, after: FoundProfile, comparison: Comp
   ]);
 }
 
+/** What came of it, and the frames with their values. */
+async function valuesText(services: PageServices, found: FoundProfile): Promise<string> {
+  if (!hasValues(found.profile)) return NO_VALUES;
+  const panel = services.panels.find(({ name }) => name === 'exception');
+  const form = await readValuesForm(services, found);
+  const { lead = [], sections = [] } = (panel === undefined ? null : presentPanel(panel, found)) ?? {};
+  return blocks([
+    form?.from?.said ?? 'It did not fail this time.',
+    ...lead,
+    ...sections.filter(({ rows }) => rows.length > 0).map((section) => sectionMarkdown(section)),
+  ]);
+}
+
 /** The next request to its address is sampled. */
 function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string {
   const form = cpuFormOf(profile, cpu);
@@ -120,7 +138,7 @@ function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string 
 
 /** Empty where nothing may be sent. */
 export function createReplayTools(services: PageServices): McpTool[] {
-  const { profiles, panels, cpu, replay: allowed = 'safe' } = services;
+  const { profiles, panels, cpu, values, replay: allowed = 'safe' } = services;
   if (allowed === 'off') return [];
 
   async function read(given: unknown): Promise<FoundProfile> {
@@ -132,25 +150,33 @@ export function createReplayTools(services: PageServices): McpTool[] {
     return found;
   }
 
+  function requireAllowed({ method }: Pick<Profile, 'method'>): void {
+    if (allowed === 'all' || isSafe({ method })) return;
+    throw createError('BAD_REQUEST', [
+      `${method} may change something, so it is not sent again. PROFILER_REPLAY=all, or the option replay, allows it.`,
+    ]);
+  }
+
+  /** `header`: what it asks for, besides being recorded. */
   async function send(
     before: FoundProfile,
     { args, origin, server, signal }: Call,
-    isForCpu: boolean,
+    header?: string,
   ): Promise<string> {
     const headers = (args.headers ?? {}) as Record<string, unknown>;
-    if (allowed !== 'all' && !isSafe(before.profile))
-      throw createError('BAD_REQUEST', [
-        `${before.profile.method} may change something, so it is not sent again. PROFILER_REPLAY=all, or the option replay, allows it.`,
-      ]);
+    requireAllowed(before.profile);
     const { replay, status, after } = await replayProfile(services, before, {
       given: { headers },
-      cpu: isForCpu,
+      profile: header,
       server,
       signal,
     });
     if (after === null) return blocks([sentText(replay), `The response was ${status}. It was not recorded.`]);
-    // A sampled request is slower, so that it says little beside the other.
-    if (isForCpu) return blocks([sentText(replay), cameText(after, origin), cpuText(after, panels)]);
+    // One that is sampled or stopped is slower, so that it says little beside the other.
+    if (header !== undefined) {
+      const text = header === 'cpu' ? cpuText(after, panels) : await valuesText(services, after);
+      return blocks([sentText(replay), cameText(after, origin), text]);
+    }
     const comparison = compareProfiles(before, after, panels);
     return blocks([
       verdictText(before, after, comparison),
@@ -170,7 +196,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
     const before = await readAsked(call);
     const address = armCpu(before, cpu);
     try {
-      return await send(before, call, true);
+      return await send(before, call, 'cpu');
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST' || cpu?.isArmed(before.profile) !== true)
         throw error;
@@ -181,6 +207,23 @@ export function createReplayTools(services: PageServices): McpTool[] {
         ],
         { cause: error },
       );
+    }
+  }
+
+  async function readValues(call: Call): Promise<string> {
+    const caught = call.args.caught === true;
+    if (call.args.wait === true) {
+      const { method, route } = waitForValues(services, (await read(call.args.token)).profile, caught);
+      return `The next ${method} ${code(route)} that fails within ten minutes is recorded with its values: send it yourself, then ask for its panel exception.`;
+    }
+    const before = await readAsked(call);
+    requireAllowed(before.profile);
+    const attached = await values?.attach(valuesAsked(before.profile, caught));
+    if (attached === undefined) throw createError('BAD_REQUEST', ['No values can be read here.']);
+    try {
+      return await send(before, call, attached.header);
+    } finally {
+      attached.release();
     }
   }
 
@@ -209,7 +252,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
     description:
       'After a change: sends a recorded request to the application once more, as it was recorded, and says which findings are gone, still ' +
       `there or new, and at which JSON path the response differs. ${which}`,
-    run: async (call) => send(await readAsked(call), call, false),
+    run: async (call) => send(await readAsked(call), call),
   };
   const cpuProfile: McpTool = {
     ...common,
@@ -218,5 +261,23 @@ export function createReplayTools(services: PageServices): McpTool[] {
     description: `Sends a recorded request once more and takes a CPU profile of it: which function and line took the time. ${which}`,
     run: sample,
   };
-  return cpu === undefined || cpu.isOff ? [verify] : [verify, cpuProfile];
+  const valuesTool: McpTool = {
+    ...common,
+    name: 'values',
+    title: 'Values where a request failed',
+    description:
+      'For a request that failed: sends it once more with the debugger attached, and shows the arguments and locals of each own frame, ' +
+      `those that the message names first, and the errors that the code swallowed. ${which}`,
+    properties: {
+      ...common.properties,
+      wait: { type: 'boolean', description: 'Send nothing: read the next request of its route that fails.' },
+      caught: { type: 'boolean', description: 'Also values of errors that the code catches.' },
+    },
+    run: readValues,
+  };
+  return [
+    verify,
+    ...(cpu === undefined || cpu.isOff ? [] : [cpuProfile]),
+    ...(values === undefined ? [] : [valuesTool]),
+  ];
 }

@@ -1,6 +1,7 @@
 /** What the controllers get, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CpuSampler } from '../../profiler/cpu-samples.ts';
+import type { ValueReader } from '../../profiler/values.ts';
 import type { ExportedBy } from '../../export/otlp-model.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { FormSigner } from '../../profiler/form-signature.ts';
@@ -35,6 +36,8 @@ export interface PageServices {
   isStored?: boolean;
   /** Samples requests that are asked for; default: none can be. */
   cpu?: CpuSampler;
+  /** Reads the values where a request fails; default: nothing can. */
+  values?: ValueReader;
   /** Texts of the finding rules; default: findings are not explained. */
   rules?: RuleTexts;
   renderPage: (view: string, model: object) => string;

@@ -13,6 +13,7 @@ import { findRedirects } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 import { readSummary } from './summary-shown.ts';
+import { readValuesForm } from './values-form.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
@@ -41,7 +42,7 @@ export function createProfileController(
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
       const around = readTraceAround(services, profile);
-      const [children, routePercentiles, redirects, csrf, beside, { caller }, called, summary] =
+      const [children, routePercentiles, redirects, csrf, beside, { caller }, called, summary, valuesForm] =
         await Promise.all([
           childrenOf(services, profile),
           profiles.routePercentiles(profile),
@@ -51,6 +52,7 @@ export function createProfileController(
           around,
           panel.view?.showsCalled ? around.then((trace) => readCalled(services, profile, trace)) : undefined,
           panel.name === OVERVIEW ? readSummary(services, profile) : null,
+          panel.name === 'exception' ? readValuesForm(services, found) : null,
         ]);
       const model = createProfileModel({
         profile,
@@ -70,6 +72,7 @@ export function createProfileController(
         called,
         cpuForm: cpuFormOf(profile, cpu),
         summary,
+        valuesForm,
       });
       respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
     },

@@ -5,6 +5,7 @@ import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { SummaryShown } from './summary-shown.ts';
 import type { CpuForm } from './cpu-form.ts';
+import type { ValuesForm } from './values-form.ts';
 import type { Redirects } from './redirects.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -107,6 +108,8 @@ export function createProfileModel(options: {
   cpuForm: CpuForm | null;
   /** Shown below the overview of a summary. */
   summary: SummaryShown | null;
+  /** Shown above the panel `exception`. */
+  valuesForm: ValuesForm | null;
 }) {
   const { beside, called, mayReplay, panels, query, routePercentiles, rules, ...shown } = options;
   const { profile, amendments, panel } = shown;

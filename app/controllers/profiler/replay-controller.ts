@@ -1,6 +1,6 @@
 /**
  * "Request again": GET and HEAD at once; other methods, and requests with masked values, after a page that asks. Then the comparison of
- * both profiles, or the CPU profile. Sent to the server that serves the page, never to another host.
+ * both profiles, the CPU profile, or the values where it failed. Sent to the server that serves the page, never to another host.
  */
 import { createError, isHindsightError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
@@ -20,6 +20,10 @@ import {
 import { requireFormProfile } from './require-profile.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
+import { hasValues, NO_VALUES, valuesAsked, waitForValues } from './values-form.ts';
+
+/** What a request is sent again for. */
+type Purpose = 'compare' | 'cpu' | 'values';
 
 /** Aborted if the client leaves. */
 function signalOf({ res }: PageRequest): AbortSignal {
@@ -43,8 +47,8 @@ function givenValues(form: URLSearchParams, profile: Profile): GivenValues {
   return { headers, values };
 }
 
-export function createReplayController(services: PageServices): { replay: PageAction } {
-  const { forms, renderPage, foot, cpu, replay: allowed = 'safe' } = services;
+export function createReplayController(services: PageServices): Record<'replay' | 'values', PageAction> {
+  const { forms, renderPage, foot, cpu, values, replay: allowed = 'safe' } = services;
   const respond = createRespond(services);
   const action = createSignedAction(services);
 
@@ -52,14 +56,15 @@ export function createReplayController(services: PageServices): { replay: PageAc
   async function show(
     page: PageRequest,
     { profile }: FoundProfile,
-    state: { replay: Replay; cpu: boolean } | { problem: string },
+    state: { replay: Replay; purpose: Purpose; caught: boolean } | { problem: string },
   ): Promise<'responded'> {
     const csrf = await forms.sign();
     const model = {
       title: 'Request again',
       profile,
       replay: null,
-      cpu: false,
+      purpose: 'compare',
+      caught: false,
       problem: null,
       ...state,
       csrf,
@@ -70,40 +75,63 @@ export function createReplayController(services: PageServices): { replay: PageAc
     return 'responded';
   }
 
-  async function replay(form: URLSearchParams, page: PageRequest): Promise<'responded'> {
+  async function send(form: URLSearchParams, page: PageRequest, wanted: Purpose): Promise<'responded'> {
     if (allowed === 'off')
       throw createError('BAD_REQUEST', ['PROFILER_REPLAY is off, so no request is sent again.']);
     const before = await requireFormProfile(services, form);
-    const forCpu = form.get('cpu') === 'yes' && cpuFormOf(before.profile, cpu) !== null;
+    const purpose = wanted === 'cpu' && cpuFormOf(before.profile, cpu) === null ? 'compare' : wanted;
+    const caught = form.get('caught') === 'yes';
+    let release: () => void = () => undefined;
     try {
       const given = givenValues(form, before.profile);
       const prepared = prepareReplay(before.profile, given);
       const isSure = form.get('sure') === 'yes';
       const asks = form.get('ask') === 'yes' || !isSafe(before.profile);
       if (prepared.missing.length > 0 || (asks && !isSure))
-        return await show(page, before, { replay: prepared, cpu: forCpu });
+        return await show(page, before, { replay: prepared, purpose, caught });
       const server = serverUrl(page.req);
-      if (forCpu) cpu?.arm(before.profile);
+      let header = purpose === 'cpu' ? 'cpu' : undefined;
+      if (purpose === 'cpu') cpu?.arm(before.profile);
+      if (purpose === 'values') {
+        const attached = await values?.attach(valuesAsked(before.profile, caught));
+        header = attached?.header;
+        release = attached?.release ?? release;
+      }
       const { status, after } = await replayProfile(services, before, {
         given,
-        cpu: forCpu,
+        profile: header,
         server,
         signal: signalOf(page),
       });
       if (after === null)
         return await show(page, before, { problem: `The response was ${status}. It was not recorded.` });
+      if (purpose === 'values' && !hasValues(after.profile))
+        return await show(page, before, { problem: NO_VALUES });
       const { token } = after.profile;
-      // A sampled request is slower, so a comparison says little.
-      const target = forCpu
-        ? urls.profile(token, 'cpu')
-        : urls.compare({ a: before.profile.token, b: token });
+      // One that is sampled or stopped is slower, so a comparison says little.
+      const target =
+        purpose === 'compare'
+          ? urls.compare({ a: before.profile.token, b: token })
+          : urls.profile(token, purpose === 'cpu' ? 'cpu' : 'exception');
       redirect(respond, page, target, 303);
       return 'responded';
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST') throw error;
       return await show(page, before, { problem: error.message });
+    } finally {
+      release();
     }
   }
 
-  return { replay: action(replay) };
+  async function readValues(form: URLSearchParams, page: PageRequest): Promise<'responded' | undefined> {
+    if (form.get('wait') !== 'yes') return send(form, page, 'values');
+    const { profile } = await requireFormProfile(services, form);
+    waitForValues(services, profile, form.get('caught') === 'yes');
+    return undefined;
+  }
+
+  return {
+    replay: action((form, page) => send(form, page, form.get('cpu') === 'yes' ? 'cpu' : 'compare')),
+    values: action(readValues),
+  };
 }

@@ -41,20 +41,20 @@ async function readEnded(profiles: PageServices['profiles'], token: string): Pro
 }
 
 /**
- * `server`: its address; null if it listens on no TCP port. `cpu`: asks for a CPU profile, too; in this process it has to be armed. Rejects
- * with BAD_REQUEST if the request can't be sent or gets no response.
+ * `server`: its address; null if it listens on no TCP port. `profile`: value of `x-debug-profile`, which asks for more than a record. Rejects with
+ * BAD_REQUEST if the request can't be sent or gets no response.
  */
 export async function replayProfile(
   { profiles }: Pick<PageServices, 'profiles'>,
   { profile }: FoundProfile,
   options: {
     given?: GivenValues;
-    cpu?: boolean;
+    profile?: string | undefined;
     server: string | null;
     signal: AbortSignal;
   },
 ): Promise<ReplayedProfile> {
-  const { given, cpu = false, server, signal } = options;
+  const { given, profile: asks = '1', server, signal } = options;
   if (server === null)
     throw createError('BAD_REQUEST', [
       'The application listens on no TCP port, so nothing can be sent to it.',
@@ -64,7 +64,12 @@ export async function replayProfile(
     throw createError('BAD_REQUEST', [
       'Its address or body has masked values, so it can’t be sent again without them.',
     ]);
-  const { status, token } = await sendReplay(replay, { server, origin: profile.origin, signal, cpu });
+  const { status, token } = await sendReplay(replay, {
+    server,
+    origin: profile.origin,
+    signal,
+    profile: asks,
+  });
   const after = token === null ? null : await readEnded(profiles, token);
   if (after === null) return { replay, status, after };
   const mark: ReplayMark = { of: profile.token, without: replay.masked };

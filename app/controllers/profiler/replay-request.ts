@@ -175,14 +175,14 @@ function onlyOf(values: readonly string[]): string | undefined {
 /** Rejects with BAD_REQUEST if it gets no response. Redirects are not followed. */
 export function sendReplay(
   { method, path, headers, body }: Replay,
-  options: { server: string; origin: string | null; signal: AbortSignal; cpu: boolean },
+  options: { server: string; origin: string | null; signal: AbortSignal; profile: string },
 ): Promise<Replayed> {
-  const { server, origin, signal, cpu } = options;
+  const { server, origin, signal, profile } = options;
   const { protocol, hostname, port } = new URL(server);
   const isTls = protocol === 'https:';
   // The proxy in front of it says so: an application that requires https would only redirect.
   const isForwarded = !isTls && origin?.startsWith('https:') === true;
-  const all: Record<string, string[]> = { ...headers, 'x-debug-profile': [cpu ? 'cpu' : '1'] };
+  const all: Record<string, string[]> = { ...headers, 'x-debug-profile': [profile] };
   if (isForwarded) all['x-forwarded-proto'] = ['https'];
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {

@@ -1,6 +1,7 @@
 import type { ErrorFact } from '../../profiler/facts.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
 import type { ErrorLog } from './logs.ts';
+import type { ValuesRecord } from '../../profiler/values.ts';
 import type { SourcePlace } from './place.ts';
 
 export interface LayerPlace {
@@ -37,4 +38,6 @@ export interface ExceptionData {
   logs: ErrorLog[];
   /** Earlier lines left out. */
   logsDropped: number;
+  /** Absent unless somebody asked for the values where it failed. */
+  values?: ValuesRecord;
 }

@@ -7,6 +7,7 @@ import type { ErrorFact } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
 import { truncateText } from '../../profiler/plain.ts';
+import type { ValuesRecord } from '../../profiler/values.ts';
 import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
 import { readLogs } from './logs.ts';
 import { findPlace } from './place.ts';
@@ -70,9 +71,14 @@ interface Described {
 
 export interface ExceptionPanelOptions {
   describe: (value: unknown) => Thrown;
+  /** What the debugger read, besides the values in the frames; default: nothing. */
+  valuesOf?: ((context: Context) => ValuesRecord | null) | undefined;
 }
 
-export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel<ExceptionData> {
+export function createExceptionPanel({
+  describe,
+  valuesOf = () => null,
+}: ExceptionPanelOptions): Panel<ExceptionData> {
   const described = new WeakMap<ErrorFact, Described>();
 
   function describeOnce(fact: ErrorFact): Pick<ThrownRecord, 'thrown' | 'place'> {
@@ -83,6 +89,12 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
     // Another error may wrap it later.
     described.set(fact, { error: fact.error, as });
     return as;
+  }
+
+  function withValues(context: Context, data: ExceptionData | null): ExceptionData | null {
+    const values = valuesOf(context);
+    if (values === null) return data;
+    return { ...(data ?? { errors: [], errorsDropped: 0, ...readLogs(context) }), values };
   }
 
   function collectSent(context: Context): ExceptionData | null {
@@ -128,7 +140,7 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
     },
     collect(context: Context) {
       const facts = context.all('error');
-      if (facts.length === 0) return collectSent(context);
+      if (facts.length === 0) return withValues(context, collectSent(context));
       const duration = context.durationMs;
       const errors = facts.slice(0, MOST_ERRORS).map((fact) => ({
         atMs: fact.atMs,
@@ -136,7 +148,11 @@ export function createExceptionPanel({ describe }: ExceptionPanelOptions): Panel
         ...answerOf(fact, context),
         ...describeOnce(fact),
       }));
-      return { errors, errorsDropped: facts.length - errors.length, ...readLogs(context) };
+      return withValues(context, {
+        errors,
+        errorsDropped: facts.length - errors.length,
+        ...readLogs(context),
+      });
     },
     rows: presentException,
   };

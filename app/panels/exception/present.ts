@@ -5,6 +5,8 @@ import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
 import { frameHelpers } from '../../view-helpers/frames.ts';
 import { skippedText } from '../../view-helpers/thrown-chain.ts';
 import { excerptText } from '../../view-helpers/source.ts';
+import { valueHelpers, valueText } from '../../view-helpers/values.ts';
+import type { Swallowed, ValuesRecord } from '../../profiler/values.ts';
 import type { ExceptionData, ThrownRecord } from './data.ts';
 import { nameOfPlace } from './place.ts';
 
@@ -70,13 +72,73 @@ function linkRow(link: ThrownLink, index: number, { status, late, thrown, origin
   };
 }
 
+/** Variables of the own frames of a chain, the root first. */
+function valueRows({ thrown }: ThrownRecord): Row[] {
+  return thrown.chain.toReversed().flatMap((link) => {
+    const own = link.frames.filter(({ kind }) => kind === 'own');
+    return own.flatMap((frame): Row[] => {
+      const place = frameHelpers.framePlace(frame);
+      const inside = `${frame.function ?? 'anonymous'}()`;
+      if (frame.values === undefined) return [{ label: inside, text: 'locals not available', place }];
+      const rows = valueHelpers.valueRows(frame, link.message, frame === own[0]);
+      const at = frame.isRethrow === true ? `${inside}, when it threw again` : inside;
+      return rows.length === 0
+        ? [{ label: inside, text: 'no variables', place }]
+        : rows.map(({ name, value, say, isNamed }) => ({
+            label: name,
+            text: valueText(value),
+            fields: [{ label: 'In', value: at }],
+            ...(say === '' ? {} : { note: say }),
+            ...(isNamed ? { tone: 'bad' as const } : {}),
+            place,
+          }));
+    });
+  });
+}
+
+function swallowedRow({
+  class: name,
+  message,
+  atMs,
+  times,
+  thrown,
+  caught,
+  isEmptyCatch,
+  values,
+}: Swallowed): Row {
+  return {
+    label: name,
+    text: message,
+    number: atMs,
+    ...(times > 1 ? { times } : {}),
+    place: thrown,
+    fields: [{ label: 'Caught at', value: caught ?? '' }],
+    ...(isEmptyCatch ? { note: 'empty catch block' } : {}),
+    ...(values === undefined
+      ? {}
+      : {
+          block: {
+            text: Object.entries(values)
+              .map(([key, value]) => `${key} = ${valueText(value)}`)
+              .join('\n'),
+          },
+        }),
+  };
+}
+
+/** How the values were read. */
+function valuesLead({ of, stops, stoppedMs, ended }: ValuesRecord): string {
+  const count = stops === 1 ? '1 throw' : `${stops} throws`;
+  return `Values were read with the debugger, for the error of ${of}: Node.js stopped at ${count}, for ${stoppedMs} ms in all.${ended === null ? '' : ` ${ended} Later throws were not read.`}`;
+}
+
 const CHAIN_ENDS: Readonly<Record<Thrown['chainEnd'], string | undefined>> = {
   root: undefined,
   circular: 'it leads back to an error above',
   truncated: 'it goes on',
 };
 
-function recordSections(record: ThrownRecord, index: number): Section[] {
+function recordSections(record: ThrownRecord, index: number, hasValues: boolean): Section[] {
   const { thrown, origin, status } = record;
   const { chain, chainEnd } = thrown;
   const [top] = chain;
@@ -96,6 +158,12 @@ function recordSections(record: ThrownRecord, index: number): Section[] {
       columns: { label: 'What', text: 'Function' },
       rows: whereRows(record),
       none: 'No place in the code is known.',
+    },
+    {
+      id: `${id}-values`,
+      title: 'Values where it failed',
+      columns: { label: 'Variable', text: 'Value', note: 'Why first', place: 'Frame' },
+      rows: hasValues ? valueRows(record) : [],
     },
     {
       id: `${id}-chain`,
@@ -129,12 +197,28 @@ function recordSections(record: ThrownRecord, index: number): Section[] {
   ];
 }
 
-export function presentException({ errors, errorsDropped, logs, logsDropped }: ExceptionData): Presentation {
+export function presentException({
+  errors,
+  errorsDropped,
+  logs,
+  logsDropped,
+  values,
+}: ExceptionData): Presentation {
   const place = errors[0]?.place ?? null;
   return {
+    ...(values === undefined ? {} : { lead: [valuesLead(values)] }),
     figures: [{ label: 'Where', value: place === null ? null : nameOfPlace(place), isPlace: true }],
     sections: [
-      ...errors.flatMap(recordSections),
+      ...errors.flatMap((record, index) => recordSections(record, index, values !== undefined)),
+      {
+        id: 'swallowed',
+        title: 'Swallowed',
+        note: 'caught in your code and not logged',
+        unit: 'at',
+        columns: { label: 'Error', text: 'Message', place: 'Thrown at' },
+        rows: values?.swallowed.map(swallowedRow) ?? [],
+        left: values?.swallowedLeft ?? 0,
+      },
       { id: 'more-errors', title: 'Further errors', rows: [], left: errorsDropped },
       {
         id: 'error-logs',

@@ -82,11 +82,12 @@ describe('the MCP server', () => {
       'routes',
       'verify',
       'cpu_profile',
+      'values',
     ]);
     for (const { name, description, inputSchema, annotations } of tools) {
       expect(description, name).to.have.length.above(40);
       expect(inputSchema.type, name).to.equal('object');
-      expect(annotations?.readOnlyHint, name).to.equal(name !== 'verify' && name !== 'cpu_profile');
+      expect(annotations?.readOnlyHint, name).to.equal(!['verify', 'cpu_profile', 'values'].includes(name));
     }
     expect(client.getInstructions()).to.contain('never an instruction');
   });
@@ -278,6 +279,6 @@ describe('the MCP server', () => {
     const authorization = `Basic ${Buffer.from('me:let me in please').toString('base64')}`;
     await client.close();
     client = await connect({ authorization });
-    expect((await client.listTools()).tools).to.have.length(11);
+    expect((await client.listTools()).tools).to.have.length(12);
   });
 });

@@ -1,0 +1,119 @@
+/** The values where a request failed: what can be asked for on its page, and what came of it. */
+import { createError } from '../../errors.ts';
+import type { ExceptionData } from '../../panels/exception/data.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { pathsOf } from '../../profiler/route-in-full.ts';
+import type { ValuesAsked, WaitedRoute } from '../../profiler/values.ts';
+import type { PageServices } from './page-services.ts';
+import { isSafe } from './replay-request.ts';
+
+type Services = Pick<PageServices, 'profiles' | 'values' | 'replay'>;
+
+export interface ValuesForm {
+  /** Why no values can be read; null: they can. */
+  refusal: string | null;
+  /** It may be sent again. */
+  maySend: boolean;
+  /** It is sent only after a question. */
+  asks: boolean;
+  /** `POST /checkout`; null if its next request can't be waited for. */
+  route: string | null;
+  /** Milliseconds since 1970; null: nobody waits. */
+  waitsUntil: number | null;
+  /** This one has values: how it compares with the one that it was asked for on. */
+  from: { token: string; said: string } | null;
+  /** The later one that has values. */
+  to: { token: string; said: string } | null;
+}
+
+export const NO_VALUES =
+  'It was sent again, but no values were read: another process of the application served it, or only a summary of it was recorded.';
+const NAMES = /[A-Za-z_$][\w$]*/g;
+
+function exceptionOf({ panels }: Profile): ExceptionData | null {
+  return (panels.exception?.data as ExceptionData | null | undefined) ?? null;
+}
+
+/** Its values were read, also if it did not fail. */
+export function hasValues(profile: Profile): boolean {
+  return exceptionOf(profile)?.values !== undefined;
+}
+
+function hasFailed(profile: Profile): boolean {
+  return (exceptionOf(profile)?.errors.length ?? 0) > 0 || (profile.status ?? 0) >= 500;
+}
+
+function placeOf(profile: Profile): string | null {
+  const frame = exceptionOf(profile)?.errors[0]?.place?.frame;
+  return frame === undefined ? null : `${frame.file}:${frame.line}`;
+}
+
+/** What came of the second one. */
+function comparedText(before: Profile, after: Profile): string {
+  if (!hasFailed(after)) return 'It did not fail this time.';
+  const [first, second] = [before, after].map((profile) => exceptionOf(profile)?.errors[0]?.thrown.chain[0]);
+  const isSame = first?.class === second?.class && first?.message === second?.message;
+  const place = placeOf(after);
+  if (place === null || placeOf(before) !== place)
+    return isSame ? 'Same error, at another place.' : 'Another error.';
+  return isSame ? 'Same error, same line.' : 'Same line, another message.';
+}
+
+async function otherOf(
+  { profiles }: Services,
+  token: unknown,
+  compare: (other: Profile) => string,
+): Promise<{ token: string; said: string } | null> {
+  if (typeof token !== 'string') return null;
+  const found = await profiles.read(token);
+  return { token, said: found === null ? '' : compare(found.profile) };
+}
+
+function routeOf({ method, route }: Profile): WaitedRoute | null {
+  return route !== null && pathsOf(route) !== null ? { method, route } : null;
+}
+
+/** null if it did not fail, and has no values. */
+export async function readValuesForm(
+  services: Services,
+  { profile, amendments }: FoundProfile,
+): Promise<ValuesForm | null> {
+  const { values, replay = 'safe' } = services;
+  const read = exceptionOf(profile)?.values;
+  if (values === undefined || profile.kind !== 'request' || (!hasFailed(profile) && read === undefined))
+    return null;
+  const route = routeOf(profile);
+  const to = (amendments.values as { token?: unknown } | undefined)?.token;
+  return {
+    refusal: values.refusal(),
+    maySend: replay !== 'off' && profile.state === 'final' && profile.summary === null,
+    asks: !isSafe(profile),
+    route: route === null ? null : `${route.method} ${route.route}`,
+    waitsUntil: route === null ? null : values.waitsUntil(route),
+    from: await otherOf(services, read?.of, (before) => comparedText(before, profile)),
+    to: await otherOf(services, to, (after) => comparedText(profile, after)),
+  };
+}
+
+/** Names on the lines of own code that failed. */
+function namesIn(profile: Profile): Set<string> {
+  const chains = exceptionOf(profile)?.errors.flatMap(({ thrown }) => thrown.chain) ?? [];
+  const lines = chains
+    .flatMap(({ frames }) => frames)
+    .map(({ excerpt, line }) => (line === null ? undefined : excerpt?.lines[line - excerpt.from]) ?? '');
+  return new Set(lines.flatMap((text) => text.match(NAMES) ?? []));
+}
+
+export function valuesAsked(profile: Profile, caught: boolean): ValuesAsked {
+  return { of: profile.token, caught, names: namesIn(profile) };
+}
+
+/** Waits for the next request of its route that fails. */
+export function waitForValues({ values }: Services, profile: Profile, caught: boolean): WaitedRoute {
+  const route = routeOf(profile);
+  if (values === undefined || route === null || profile.kind !== 'request')
+    throw createError('BAD_REQUEST', ['This is no request whose route can be waited for.']);
+  values.wait({ ...valuesAsked(profile, caught), ...route });
+  return route;
+}

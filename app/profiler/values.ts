@@ -1,0 +1,99 @@
+/** Arguments and locals of one request where it throws, read with the debugger: what a profile stores, and what pages ask for. */
+import type { IncomingMessage } from 'node:http';
+import type { Context } from './context.ts';
+import type { Json } from './json.ts';
+
+/** A throw of the request, as the debugger saw it. */
+export interface Stop {
+  error: unknown;
+  atMs: number;
+  /** Own calls on the stack, innermost first. */
+  calls: StoppedCall[];
+  /** It belongs to an error that the request's page shows. */
+  isShown: boolean;
+}
+
+export interface StoppedCall {
+  name: string;
+  url: string;
+  line: number;
+  column: number;
+  /** Names of variables -> plain values. */
+  values: Record<string, Json>;
+  /** Those among them that were declared outside of the function. */
+  outer: string[];
+}
+
+/** Everything that was read of one request. */
+export interface ValuesFact {
+  asked: ValuesAsked;
+  stops: Stop[];
+  /** How long the process stood still for it, milliseconds. */
+  stoppedMs: () => number;
+  /** Why reading ended before the request did, in a sentence. */
+  ended: string | null;
+}
+
+/** An error that was thrown and is on no page: own code caught it. */
+export interface Swallowed {
+  class: string;
+  message: string;
+  atMs: number;
+  times: number;
+  /** `file:line` */
+  thrown: string;
+  /** `file:line` of the catch clause; null if it was not found. */
+  caught: string | null;
+  isEmptyCatch: boolean;
+  /** Of the first own call, if they were asked for. */
+  values?: Record<string, Json>;
+}
+
+/** As the exception panel stores it. The values themselves are in the frames. */
+export interface ValuesRecord {
+  /** Token of the request that it was asked for on. */
+  of: string;
+  stops: number;
+  stoppedMs: number;
+  ended: string | null;
+  swallowed: Swallowed[];
+  swallowedLeft: number;
+}
+
+export interface ValuesAsked {
+  /** Token of the request that failed without values. */
+  of: string;
+  /** Also values of errors that own code catches. */
+  caught: boolean;
+  /** Names on the lines that failed then: variables declared outside of their function are read only if they are among them. */
+  names: ReadonlySet<string>;
+}
+
+export interface WaitedRoute {
+  method: string;
+  /** Its pattern. */
+  route: string;
+}
+
+/** Reads one request at a time. */
+export interface ValueReader {
+  /** Why nothing can be read in this process, in a sentence; null: it can, unless another debugger is attached by then. */
+  refusal(): string | null;
+  /** Attaches the debugger for the request that has `header` as its `x-debug-profile`. Rejects with BAD_REQUEST. */
+  attach(asked: ValuesAsked): Promise<{ header: string; release: () => void }>;
+  /** For the next request of a route that fails, for ten minutes. Throws BAD_REQUEST. */
+  wait(asked: ValuesAsked & WaitedRoute): void;
+  /** Until when, milliseconds since 1970; null: no request of this route is waited for. */
+  waitsUntil(route: WaitedRoute): number | null;
+  /** Attaches before this request is served, if it is the one that is waited for; else null. */
+  whenReady(req: IncomingMessage, target: string): Promise<void> | null;
+  begin(context: Context): void;
+  finish(context: Context): void;
+  close(): void;
+}
+
+declare module './facts.ts' {
+  interface Facts {
+    values: ValuesFact;
+  }
+}

@@ -1,0 +1,137 @@
+/** Variables of a frame as pages and Markdown list them: those that the message names first, then those on the line that failed. */
+import { truncateText } from '../profiler/plain.ts';
+import type { Json } from '../profiler/json.ts';
+import type { ThrownFrame } from '../profiler/thrown.ts';
+import type { CodeToken } from './code.ts';
+
+export interface ValueRow {
+  name: string;
+  value: Json;
+  /** As JavaScript writes it, coloured, truncated. */
+  tokens: CodeToken[];
+  /** How the message leads to it; empty if it does not. */
+  say: string;
+  /** It is what the message complains about. */
+  isNamed: boolean;
+}
+
+const LONGEST = 400;
+/** How the recorder writes what is no JSON, and what was masked. */
+const IN_BRACKETS =
+  /^\[(?:undefined|not set yet|undefined, or not set yet|circular|getter|function .*|symbol .*|masked .*|Proxy, not read|Promise|.*, not followed|.*, unreadable|.*, \d+ bytes|[A-Z]\w*)\]$/;
+const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
+/** The expression that a message names itself. */
+const EXPRESSION =
+  /^(?:[A-Za-z]*Error: )?(?:Cannot (?:access|destructure property [^ ]+ of) '([\w$.]+)'|([\w$.]+(?:\[\.\.\.\])?) is not (?:a function|iterable|a constructor|an object|async iterable))/;
+/** `order.lines[0].price` */
+const OBJECT = String.raw`[A-Za-z_$][\w$]*(?:(?:\?\.|!?\.)[\w$]+|\[[\w$'"]+\])*`;
+const PROPERTY = /^Cannot (?:read|set) properties of (?:undefined|null) \((?:reading|setting) '(.*)'\)/s;
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+function lineOf({ excerpt, line }: ThrownFrame): string {
+  return excerpt === null || line === null ? '' : (excerpt.lines[line - excerpt.from] ?? '');
+}
+
+/** `order.customer`, of `Cannot read properties of undefined (reading 'name')` at `order.customer.name`; null if it is not certain. */
+function namedExpression(message: string, frame: ThrownFrame): string | null {
+  const named = EXPRESSION.exec(message);
+  if (named !== null) return named[1] ?? named[2] ?? null;
+  const property = PROPERTY.exec(message)?.[1];
+  if (property === undefined) return null;
+  const line = lineOf(frame);
+  const name = escaped(property);
+  const direct = String.raw`\.${name}(?![\w$])|\[['"\`]${name}['"\`]\]`;
+  const destructured = String.raw`[{,]\s*${name}\b[^}]*\}\s*=\s*(?:await\s+)?(${OBJECT})`;
+  for (const pattern of [`(${OBJECT})!?(?:${direct})`, destructured, String.raw`(${OBJECT})\[[\w$.]+\]`]) {
+    const found = new Set([...line.matchAll(new RegExp(pattern, 'g'))].map(([, expression]) => expression));
+    const [only = null] = found;
+    if (found.size > 0) return found.size === 1 ? only : null;
+  }
+  return null;
+}
+
+function isIn(message: string, value: Json): boolean {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  if (text.length < 2 || text.length > 200 || IN_BRACKETS.test(text)) return false;
+  return new RegExp(`(?<![\\w.])${escaped(text)}(?![\\w])`).test(message);
+}
+
+function tokensOf(value: Json, depth = 0): CodeToken[] {
+  if (value === null || typeof value === 'boolean') return [['k', String(value)]];
+  if (typeof value === 'number') return [['d', String(value)]];
+  if (typeof value === 'string')
+    return IN_BRACKETS.test(value)
+      ? [
+          [
+            value.startsWith('[undefined') ? 'k' : 'c',
+            value.startsWith('[masked') ? value : value.slice(1, -1),
+          ],
+        ]
+      : [['s', `'${value.replaceAll('\n', '\\n')}'`]];
+  const isList = Array.isArray(value);
+  const parts = isList
+    ? value.map((item): CodeToken[] => tokensOf(item, depth + 1))
+    : Object.entries(value).map(([name, item]): CodeToken[] => [
+        ['', `${PLAIN_NAME.test(name) ? name : JSON.stringify(name)}: `],
+        ...tokensOf(item ?? null, depth + 1),
+      ]);
+  const [open, close] = isList ? ['[', ']'] : parts.length === 0 ? ['{', '}'] : ['{ ', ' }'];
+  return [
+    ['', open],
+    ...parts.flatMap((part, index): CodeToken[] => (index === 0 ? part : [['', ', '], ...part])),
+    ['', close],
+  ];
+}
+
+function shortTokens(value: Json): CodeToken[] {
+  const short: CodeToken[] = [];
+  let left = LONGEST;
+  for (const [kind, text] of tokensOf(value)) {
+    if (left <= 0) return [...short, ['c', ' …']];
+    short.push([kind, text.slice(0, left)]);
+    left -= text.length;
+  }
+  return short;
+}
+
+/** The value as one line of text. */
+export function valueText(value: Json): string {
+  return truncateText(
+    tokensOf(value)
+      .map(([, text]) => text)
+      .join(''),
+    LONGEST,
+  );
+}
+
+/** `isThrower`: the message is about this frame. */
+function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): ValueRow[] {
+  const expression = isThrower ? namedExpression(message, frame) : null;
+  const root = /^[\w$]+/.exec(expression ?? '')?.[0] ?? null;
+  const line = lineOf(frame);
+  const rows = Object.entries(frame.values ?? {}).map(([name, given]): ValueRow & { rank: number } => {
+    const isNamed = name === root;
+    // The message says that it is.
+    const isUnset =
+      given === '[undefined, or not set yet]' && expression === name && message.includes('undefined');
+    const value = isUnset ? '[undefined]' : given;
+    const isQuoted = !isNamed && isIn(message, value);
+    const say = !isNamed
+      ? isQuoted
+        ? 'in the message'
+        : ''
+      : expression === root
+        ? 'named by the message'
+        : `the message is about ${expression}`;
+    const isOnLine = new RegExp(`(?<![\\w$.])${escaped(name)}(?![\\w$])`).test(line);
+    const isFunction = typeof value === 'string' && value.startsWith('[function ');
+    const rank = isNamed ? 0 : isQuoted ? 1 : isFunction ? 4 : isOnLine ? 2 : 3;
+    return { name, value, tokens: shortTokens(value), say, isNamed, rank };
+  });
+  return rows.sort((a, b) => a.rank - b.rank).map(({ rank: _rank, ...row }) => row);
+}
+
+export const valueHelpers = { valueRows } as const;

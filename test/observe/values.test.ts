@@ -1,0 +1,524 @@
+/** Requests that fail, sent again with the debugger attached: real servers, real replays, from pages and from an agent. */
+import { load } from 'cheerio';
+import { expect } from 'chai';
+import ejs from 'ejs';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import type { Server } from 'node:http';
+import { close as closeDebugger, open } from 'node:inspector';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import type { ExceptionData } from '../../app/panels/exception/data.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
+import type { ThrownFrame } from '../../app/profiler/thrown.ts';
+import { finalProfile } from '../support/final-profile.ts';
+import { close, listen } from '../support/listen.ts';
+import { eventually, until } from '../support/waiting.ts';
+
+const CONFIGURED = 'configured-secret-4711';
+
+interface Order {
+  id: string;
+  customer?: { name: string };
+}
+
+const rates: Record<string, { factor: number } | undefined> = { EUR: { factor: 1 } };
+
+function nameOf(order: Order): string {
+  return order.customer!.name;
+}
+
+function toMoney(reply: { amount?: { minor: number }; currency: string }): number {
+  const { amount, currency } = reply;
+  return amount!.minor * (rates[currency]?.factor ?? 1);
+}
+
+async function charge(cart: { id: string }): Promise<number> {
+  const reply = await sleep(1, { currency: 'EUR', cart });
+  try {
+    return toMoney(reply);
+  } catch (cause) {
+    throw new Error(`Payment of ${cart.id} failed`, { cause });
+  }
+}
+
+function loadRow(id: string): Promise<never> {
+  const wanted = `row-${id}`;
+  return Promise.reject(new Error(`${wanted} is missing`));
+}
+
+function planted(app: express.Express): void {
+  app.get('/throws/:id', function throwsAtOnce(req) {
+    const amount = req.params.id.length - 100;
+    if (amount < 0) throw new RangeError('The amount is out of range');
+  });
+  app.get('/awaits/:id', async function awaits(req) {
+    const order: Order = { id: req.params.id };
+    await sleep(1);
+    nameOf(order);
+  });
+  app.get('/helper/:id', function helper(req, res) {
+    res.send(nameOf({ id: req.params.id }));
+  });
+  app.get('/loops/:id', function loops(req, res) {
+    const lines = [{ price: { minor: 1 } }, { price: { minor: 2 } }, { price: null }];
+    let sum = req.params.id.length;
+    for (const [index, line] of lines.entries()) {
+      const before = sum;
+      sum = before + line.price!.minor + index;
+    }
+    res.json(sum);
+  });
+  app.get('/rejects/:id', async function rejects(req, res) {
+    res.json(await loadRow(req.params.id));
+  });
+  app.get('/calls/:id', function calls(req, res) {
+    const formatter: { format?: unknown } = { format: 'short' };
+    res.send((formatter.format as (id: string) => string)(req.params.id));
+  });
+  app.get('/argument/:id', function argument(req, res) {
+    const digits = req.params.id.startsWith('m') ? 500 : 2;
+    res.send((1.5).toFixed(digits));
+  });
+  app.use('/guarded', function guard(req: Request, _res: Response, next: NextFunction) {
+    const user = (req as { user?: { role: string } }).user;
+    if (user!.role === 'admin') next();
+  });
+  app.get('/passes/:id', function passes(req, _res, next) {
+    const missing = `order ${req.params.id}`;
+    next(new Error('Nothing found'));
+    expect(missing).to.be.a('string');
+  });
+  app.get('/streams/:id', function streams(req, _res, next) {
+    const chunkSizes = [3, 0];
+    Readable.from([Buffer.from('abc')]).on('data', function onData(chunk: Buffer) {
+      const expected = chunkSizes[1];
+      if (chunk.length !== expected) next(new Error(`A chunk for ${req.params.id} has a wrong length`));
+    });
+  });
+  app.get('/all/:id', async function all(req, res) {
+    res.json(await Promise.any([loadRow(req.params.id)]));
+  });
+  app.get('/wrapped/:id', async function wrapped(req, res) {
+    const cart = { id: req.params.id, lines: [1, 2] };
+    try {
+      res.json(await charge(cart));
+    } catch (error) {
+      throw new Error('Checkout failed', { cause: error });
+    }
+  });
+  app.get('/awaited/:id', async function awaited(req, res) {
+    const cart = { id: req.params.id };
+    res.json(await charge(cart));
+  });
+  app.get('/swallows/:id', function swallows(req, res) {
+    let prefs: unknown = null;
+    for (let index = 0; index < 3; index++) {
+      try {
+        prefs = JSON.parse(`{no json ${req.params.id}`);
+      } catch {
+        prefs = null;
+      }
+    }
+    try {
+      decodeURIComponent('%');
+    } catch {}
+    res.send(nameOf(prefs as Order));
+  });
+  app.get('/template/:id', function template(req, res) {
+    const view = { order: { id: req.params.id } };
+    res.send(ejs.render('<p><%= order.customer.name %></p>', view));
+  });
+  app.get('/often/:id', function often(req, res) {
+    let broken = 0;
+    for (let index = 0; index < 30; index++) {
+      try {
+        JSON.parse(req.params.id);
+      } catch {
+        broken++;
+      }
+    }
+    res.send(nameOf({ id: String(broken) }));
+  });
+  app.get('/answers/:id', function answers(req, res) {
+    try {
+      res.send(nameOf({ id: req.params.id }));
+    } catch (error) {
+      res.status(500).json({ error: (error as Error).message });
+    }
+  });
+  app.get('/sometimes/:id', function sometimes(_req, res) {
+    if (state.isBroken) nameOf({ id: 'x' });
+    res.send('fine');
+  });
+  app.get('/secrets/:id', function secrets(req, res) {
+    const password = 'hunter2-in-a-local';
+    const config = { apiKey: 'key-in-an-object-1', nested: { clientSecret: 'secret-in-depth-2' } };
+    const headers = ['authorization', 'Bearer list-of-headers-3'];
+    const jwt =
+      'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
+    const address = 'postgres://app:pass-in-address-4@db/shop';
+    const card = { number: '4111 1111 1111 1111', holder: 'A' };
+    const inText = `the value is ${CONFIGURED}, encoded ${encodeURIComponent(CONFIGURED)}`;
+    const map = new Map([['accessToken', 'token-in-a-map-5']]);
+    const getter = {
+      get secretOfGetter(): string {
+        state.ran.push('getter');
+        return 'getter-ran-6';
+      },
+    };
+    const proxy = new Proxy(
+      { inside: 'proxy-read-7' },
+      {
+        ownKeys() {
+          state.ran.push('proxy');
+          return [];
+        },
+        get() {
+          state.ran.push('proxy');
+          return 'proxy-read-7';
+        },
+      },
+    );
+    const all = [password, config, headers, jwt, address, card, inText, map, getter, proxy];
+    res.send(nameOf({ id: `${req.params.id}${all.length}` }));
+  });
+  app.post('/writes/:id', express.json(), function writes(req, res) {
+    state.writes++;
+    res.send(nameOf(req.body as Order));
+  });
+}
+
+const state = { isBroken: true, writes: 0, ran: [] as string[] };
+
+function exceptionOf(profile: Profile): ExceptionData {
+  return profile.panels.exception?.data as ExceptionData;
+}
+
+function framesOf(profile: Profile): ThrownFrame[] {
+  return exceptionOf(profile).errors.flatMap(({ thrown }) => thrown.chain.flatMap(({ frames }) => frames));
+}
+
+function valuesIn(profile: Profile, name: string): ThrownFrame['values'] {
+  return framesOf(profile).find((frame) => frame.values !== undefined && frame.function?.includes(name))
+    ?.values;
+}
+
+describe('values where a request failed', () => {
+  let profiler: Profiler;
+  let server: Server;
+  let url: string;
+
+  async function start(options: ProfilerOptions = {}): Promise<void> {
+    profiler = createProfiler({
+      observe: false,
+      warn: () => undefined,
+      toolbar: false,
+      secrets: { SETTING: CONFIGURED },
+      ...options,
+    });
+    const app = express();
+    app.use(profiler.watch, profiler.pages);
+    planted(app);
+    app.use(profiler.errors);
+    ({ server, origin: url } = await listen(app));
+  }
+
+  beforeEach(() => {
+    Object.assign(state, { isBroken: true, writes: 0, ran: [] });
+  });
+
+  afterEach(() => close(server, profiler));
+
+  async function failed(path: string, init: RequestInit = {}): Promise<Profile> {
+    return finalProfile(profiler, await fetch(`${url}${path}`, init));
+  }
+
+  async function page(token: string): Promise<ReturnType<typeof load>> {
+    return load(await (await fetch(`${url}/_profiler/${token}?panel=exception`)).text());
+  }
+
+  async function act(token: string, fields: Record<string, string> = {}): Promise<Response_> {
+    const $ = await page(token);
+    const csrf = $('form[action$="/values"] [name=csrf]').first().attr('value') ?? '';
+    return fetch(`${url}/_profiler/-/values`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token, csrf, back: `/_profiler/${token}?panel=exception`, ...fields }),
+    });
+  }
+
+  /** The profile of the request that was sent again. */
+  async function withValues(before: Profile, fields: Record<string, string> = {}): Promise<Profile> {
+    const response = await act(before.token, fields);
+    expect(response.status, await response.text()).to.equal(303);
+    const location = response.headers.get('location') ?? '';
+    const token = /_profiler\/([0-9a-f]{6})\?panel=exception/.exec(location)?.[1] ?? location;
+    return finalProfile(profiler, token);
+  }
+
+  async function again(path: string, fields: Record<string, string> = {}): Promise<Profile> {
+    return withValues(await failed(path), fields);
+  }
+
+  it('shows the wrong value of each planted fault on the first screen', async () => {
+    await start();
+    const faults: [path: string, shown: RegExp][] = [
+      ['/throws/m1', /amount -98/],
+      ['/awaits/m2', /order \{ id: 'm2' \} the message is about order\.customer/],
+      ['/helper/m3', /order \{ id: 'm3' \} the message is about order\.customer/],
+      ['/loops/m4', /line \{ price: null \} the message is about line\.price/],
+      ['/rejects/m5', /wanted 'row-m5' in the message/],
+      ['/calls/m6', /formatter \{ format: 'short' \} the message is about formatter\.format/],
+      ['/argument/m7', /digits 500/],
+      ['/guarded/m8', /user undefined named by the message/],
+      ['/passes/m9', /missing 'order m9'/],
+      ['/streams/m10', /expected 0/],
+      ['/template/m13', /view \{ order: \{ id: 'm13' \} \}/],
+      ['/all/m11', /wanted 'row-m11' in the message/],
+      ['/wrapped/m12', /amount undefined named by the message/],
+    ];
+    for (const [path, shown] of faults) {
+      const profile = await again(path);
+      const $ = await page(profile.token);
+      const rows = $('.where').first().parent().find('.vals tr').toArray();
+      const texts = rows.map((row) =>
+        $(row)
+          .children()
+          .toArray()
+          .map((cell) => $(cell).text().trim())
+          .join(' '),
+      );
+      expect(texts.join('\n').replace(/ +/g, ' '), path).to.match(shown);
+    }
+  });
+
+  it('shows arguments and locals of each own frame, also of one that threw again after an await', async () => {
+    await start();
+    const profile = await again('/wrapped/w1');
+    expect(valuesIn(profile, 'toMoney')).to.deep.include({ currency: 'EUR' });
+    expect(valuesIn(profile, 'charge')).to.deep.include({ cart: { id: 'w1', lines: [1, 2] } });
+    const frame = framesOf(profile).find((one) => one.function === 'wrapped' && one.values !== undefined);
+    expect(frame?.values)
+      .to.have.property('cart')
+      .that.deep.equals({ id: 'w1', lines: [1, 2] });
+    // A module's variable that the line uses.
+    expect(valuesIn(profile, 'toMoney')).to.have.property('rates');
+  });
+
+  it('says that locals are not available in a frame that awaited and did not throw again', async () => {
+    await start();
+    const profile = await again('/awaited/w2');
+    const frames = framesOf(profile).filter((one) => one.function === 'awaited');
+    expect(frames).to.not.be.empty;
+    for (const frame of frames) expect(frame.values).to.equal(undefined);
+    const $ = await page(profile.token);
+    expect($('.frames').text()).to.include('Locals not available');
+    const markdown = await (await fetch(`${url}/_profiler/${profile.token}.md?panel=exception`)).text();
+    expect(markdown).to.match(/awaited\(\).*locals not available/);
+    expect(markdown).to.match(/amount.*undefined.*named by the message/);
+  });
+
+  it('lists errors that own code caught, with both lines', async () => {
+    await start();
+    const { swallowed, stops } = exceptionOf(await again('/swallows/s1')).values!;
+    expect(stops).to.equal(5);
+    expect(swallowed.map((one) => [one.class, one.times, one.isEmptyCatch])).to.deep.equal([
+      ['SyntaxError', 3, false],
+      ['URIError', 1, true],
+    ]);
+    for (const { thrown, caught, values } of swallowed) {
+      expect(thrown).to.match(/^test\/observe\/values\.test\.ts:\d+$/);
+      expect(Number(caught?.split(':')[1]) - Number(thrown.split(':')[1])).to.equal(1);
+      expect(values).to.equal(undefined);
+    }
+    const asked = exceptionOf(await again('/swallows/s2', { caught: 'yes' })).values!;
+    expect(asked.swallowed[0]?.values).to.include({ index: 0, prefs: null });
+  });
+
+  it('shows what was caught when the code answers with a 500 itself', async () => {
+    await start();
+    const profile = await again('/answers/a1');
+    expect(exceptionOf(profile).values?.swallowed).to.have.length(1);
+    expect((await page(profile.token))('#swallowed').text()).to.include("reading 'name'");
+  });
+
+  it('links both requests, and says how they compare', async () => {
+    await start();
+    const before = await failed('/helper/l1');
+    const after = await withValues(before);
+    const newer = await page(after.token);
+    expect(newer('.armed').text()).to.include('Same error, same line.');
+    expect(newer('.armed a').attr('href')).to.include(before.token);
+    await until(
+      async () => (await page(before.token))('.armed a').length > 0,
+      'the old one links to the new one',
+    );
+    expect((await page(before.token))('.armed a').attr('href')).to.include(after.token);
+
+    const once = await failed('/sometimes/1');
+    state.isBroken = false;
+    const fine = await withValues(once);
+    expect((await page(fine.token))('.armed').text()).to.include('It did not fail this time.');
+  });
+
+  it('asks before anything but a GET', async () => {
+    await start();
+    const body = JSON.stringify({ id: 'p1', note: 'kept' });
+    const before = await failed('/writes/p1', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    const asked = await act(before.token);
+    expect(asked.status).to.equal(200);
+    const $ = load(await asked.text());
+    expect($('form[action$="/values"] [name=sure]').length).to.equal(1);
+    expect(state.writes).to.equal(1);
+    const after = await withValues(before, { sure: 'yes' });
+    expect(state.writes).to.equal(2);
+    expect(valuesIn(after, 'nameOf')).to.deep.include({ order: { id: 'p1', note: 'kept' } });
+  });
+
+  it('waits for the next request of the route that fails', async () => {
+    await start();
+    const before = await failed('/sometimes/1');
+    expect((await act(before.token, { wait: 'yes' })).status).to.equal(303);
+    expect((await page(before.token))('.armed').text()).to.include('GET /sometimes/:id');
+    state.isBroken = false;
+    expect(exceptionOf(await failed('/sometimes/2'))?.errors ?? []).to.be.empty;
+    state.isBroken = true;
+    const found = await eventually(async () => {
+      const profile = await failed('/sometimes/3');
+      expect(valuesIn(profile, 'nameOf')).to.deep.include({ order: { id: 'x' } });
+      return profile;
+    }, 'a waited request has values');
+    expect(exceptionOf(found).values?.of).to.equal(before.token);
+    expect(exceptionOf(await failed('/sometimes/4')).values).to.equal(undefined);
+  });
+
+  it('never shows values of another request, of 200 that fail at once', async () => {
+    await start();
+    const before = await failed('/awaits/first');
+    let own = 0;
+    for (let round = 0; round < 3 && own === 0; round++) {
+      const others = Array.from({ length: 200 }, (_, index) => fetch(`${url}/awaits/other-${index}`));
+      const [after] = await Promise.all([withValues(before), ...others]);
+      const shown = JSON.stringify(exceptionOf(after));
+      expect(shown).to.not.include('other-');
+      if (valuesIn(after, 'nameOf') !== undefined) own++;
+      await Promise.all(others.map(async (other) => (await other).text()));
+    }
+    expect(own).to.be.greaterThan(0);
+  });
+
+  it('masks secrets by name, shape and value, runs no getter and enters no proxy', async () => {
+    await start();
+    const profile = await again('/secrets/x1');
+    expect(valuesIn(profile, 'secrets')).to.include.keys('password', 'config', 'map', 'getter', 'proxy');
+    const text = JSON.stringify(profile) + (await page(profile.token)).html();
+    for (const secret of [
+      'hunter2-in-a-local',
+      'key-in-an-object-1',
+      'secret-in-depth-2',
+      'list-of-headers-3',
+      'dozjgNryP4J3jVmNHl0w5N',
+      'pass-in-address-4',
+      '4111 1111 1111 1111',
+      CONFIGURED,
+      'token-in-a-map-5',
+      'getter-ran-6',
+      'proxy-read-7',
+    ])
+      // The lines of the source are masked as they are without values.
+      expect(
+        JSON.stringify(framesOf(profile).map(({ values }) => values)) + swallowedText(profile),
+        secret,
+      ).to.not.include(secret);
+    expect(text).to.include('[masked');
+    expect(state.ran).to.be.empty;
+  });
+
+  function swallowedText(profile: Profile): string {
+    return JSON.stringify(exceptionOf(profile).values);
+  }
+
+  it('ends after 20 throws', async () => {
+    await start();
+    const profile = await again('/often/o1');
+    const { stops, ended } = exceptionOf(profile).values!;
+    expect(stops).to.equal(20);
+    expect(ended).to.equal('It threw more than 20 times.');
+    expect((await page(profile.token))('main').text()).to.include('more than 20 times');
+  });
+
+  it('loads no inspector and starts no worker before somebody asks', async () => {
+    await start();
+    const { getBuiltinModule } = process;
+    const asked: string[] = [];
+    process.getBuiltinModule = (name: string) => {
+      asked.push(name);
+      return getBuiltinModule.call(process, name);
+    };
+    try {
+      const { token } = await failed('/wrapped/u1');
+      expect((await page(token))('form[action$="/values"]').length).to.equal(1);
+      expect(asked).to.not.include.members(['node:inspector']);
+      expect(asked).to.not.include.members(['node:worker_threads']);
+      await act(token);
+      expect(asked).to.include.members(['node:inspector', 'node:worker_threads']);
+    } finally {
+      process.getBuiltinModule = getBuiltinModule;
+    }
+  });
+
+  it('refuses in production, beside another debugger, and when nothing may be sent again', async () => {
+    await start({ replay: 'off' });
+    const { token } = await failed('/helper/r1');
+    expect((await page(token))('form[action$="/values"] button').text()).to.equal('Wait for the next one');
+    expect((await act(token)).status).to.equal(400);
+    await close(server, profiler);
+
+    await start();
+    const other = await failed('/helper/r2');
+    open(0);
+    const refused = await act(other.token).finally(closeDebugger);
+    expect(refused.status).to.equal(400);
+    expect(await refused.text()).to.include('Another debugger is attached');
+    await close(server, profiler);
+
+    const { NODE_ENV } = process.env;
+    process.env.NODE_ENV = 'production';
+    try {
+      await start({ enabled: true });
+    } finally {
+      if (NODE_ENV === undefined) delete process.env.NODE_ENV;
+      else process.env.NODE_ENV = NODE_ENV;
+    }
+    const { token: productive } = await failed('/helper/r3');
+    const $ = await page(productive);
+    expect($('.armed').text()).to.include('In production no values are read');
+    expect($('form[action$="/values"]').length).to.equal(0);
+  });
+
+  it('gives them to an agent in one call', async () => {
+    await start();
+    const { token } = await failed('/wrapped/g1');
+    const response = await fetch(`${url}/_profiler/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'values', arguments: { token } },
+      }),
+    });
+    const text = await response.text();
+    expect(text).to.match(/Same error, same line\./);
+    expect(text).to.match(/`amount` \| `undefined` \|[^|]*\| named by the message/);
+  });
+});
+
+type Response_ = globalThis.Response;
