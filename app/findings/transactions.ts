@@ -13,21 +13,44 @@ const ENDS =
   /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 
-/** `pool.query('COMMIT')` takes any free connection. */
-function endElsewhere(database: Kept['database'], members: readonly number[]): string {
-  const { queries } = database;
-  const { connection = null, instance } = queries[members[0] ?? -1] ?? {};
-  const end = queries.find(
-    (query) =>
-      query.instance === instance &&
-      query.connection !== connection &&
-      query.transaction === null &&
-      ENDS.test(sqlOf(database, query)),
-  );
-  if (end === undefined) return '';
-  const word = /^\s*(\w+)/.exec(sqlOf(database, end))?.[1]?.toUpperCase() ?? '';
-  return `: ${word} ran on another connection of the pool, so what was sent between them may not belong to it either`;
+/** Statements from a BEGIN to the end that the same code sent. */
+function untilEnd({ queries, ...database }: Kept['database'], from: number): Query[] {
+  const begin = queries[from];
+  const after = queries.slice(from + 1).filter(({ instance }) => instance === begin?.instance);
+  const end = after.findIndex((query) => ENDS.test(sqlOf({ ...database, queries }, query)));
+  return end === -1 ? after : after.slice(0, end + 1);
 }
+
+/** The COMMIT or ROLLBACK that was sent for a BEGIN, if it ran on another connection. */
+function endElsewhere(database: Kept['database'], begin: Query, sent: readonly Query[]): Query | null {
+  const end = sent.at(-1);
+  if (end === undefined || end.connection === begin.connection || end.transaction !== null) return null;
+  return ENDS.test(sqlOf(database, end)) ? end : null;
+}
+
+export const beginThroughPool: FindingRule<Needs<'database'>> = {
+  name: 'begin-through-pool',
+  needs: ['database'],
+  labels: ['BEGIN through a pool'],
+  why: 'BEGIN was sent by a method of the pool, such as `pool.query`, or its COMMIT ran on another connection. A pool gives each statement any free connection, so only luck puts all of them into the transaction.',
+  fix: 'Take a client (`await pool.connect()`, `getConnection()`), send BEGIN, the statements and COMMIT through it, and release it in `finally`.',
+  find({ database }) {
+    return database.queries.flatMap((begin, index): FindingDraft[] => {
+      if (!BEGINS.test(sqlOf(database, begin))) return [];
+      const sent = untilEnd(database, index);
+      const end = endElsewhere(database, begin, sent);
+      if (begin.pooled !== true && end === null) return [];
+      const outside = sent.filter(({ connection }) => connection !== begin.connection);
+      const word = end === null ? '' : (/\w+/.exec(sqlOf(database, end))?.[0].toUpperCase() ?? '');
+      const how =
+        outside.length === 0
+          ? 'this time all statements got the same connection'
+          : `${count(outside.length)} of the ${count(sent.length, 'statement')} after it ran on another connection${end === null ? '' : `, ${word} too, so the transaction stayed open`}`;
+      const sentence = `BEGIN was sent through the pool, which may give each statement another connection: ${how}`;
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: rowOf(index), place: begin.caller }];
+    });
+  },
+};
 
 export const unendedTransaction: FindingRule<Needs<'database'>> = {
   name: 'unended-transaction',
@@ -44,6 +67,11 @@ export const unendedTransaction: FindingRule<Needs<'database'>> = {
           const query = queries[index];
           return query === undefined ? [] : [sqlOf(database, query)];
         });
+        const first = members[0] ?? 0;
+        const begin = queries[first];
+        // With a finding of its own.
+        if (begin === undefined || endElsewhere(database, begin, untilEnd(database, first)) !== null)
+          return false;
         return texts.some((sql) => BEGINS.test(sql)) && !texts.some((sql) => ENDS.test(sql));
       })
       .map(({ members }) => {
@@ -51,7 +79,7 @@ export const unendedTransaction: FindingRule<Needs<'database'>> = {
         // BEGIN is often sent by a library, far from who asked for it.
         const place = callers.find((caller) => !isInLibrary(caller)) ?? callers[0];
         const work = workOf(database, members);
-        const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished${endElsewhere(database, members)}`;
+        const sentence = `A transaction (${count(work, 'statement')}) was neither committed nor rolled back when the response finished`;
         return {
           broke: 'unseen',
           severity: 'bad',
@@ -279,7 +307,8 @@ function whoIn({ database, runtime }: PoolGiven, wait: Query, token: string): st
   if (holder !== null) return holder;
   const others = wait.heldBy?.filter(({ profile }) => profile !== token) ?? [];
   if (others.length > 0) return `held by ${holdersText(others)}`;
-  if (wait.opened === true) return null;
+  // Without a full pool, connections were being opened.
+  if (wait.opened === true || wait.full !== true) return null;
   if (runtime?.concurrent !== 1) return 'other requests may have held all connections';
   return database.queries.some((query) => query !== wait && ranDuring(span, query))
     ? 'other statements of this request ran at the same time'
@@ -397,6 +426,7 @@ export const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
 };
 
 export const transactionRules: readonly FindingRule[] = [
+  beginThroughPool,
   unendedTransaction,
   outsideTransaction,
   transactionAcrossCall,

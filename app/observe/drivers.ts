@@ -45,12 +45,14 @@ export function observeDriver<Q extends Traced>(
   const waits = createPoolWaits({ tracker, queries, system, library });
   /** While the callback of the pool's own `query` runs, far from its caller. */
   let origin: Origin | null = null;
+  let isPooled = false;
 
   const undo = [
     subscribeToCalls<Q>(channel, {
       start(message) {
         const described = describe(message);
-        const query = described === null ? null : queries.start({ system, library, origin, ...described });
+        const query =
+          described === null ? null : queries.start({ system, library, origin, isPooled, ...described });
         if (query !== null) running.set(message, query);
       },
       asyncStart(message) {
@@ -77,10 +79,12 @@ export function observeDriver<Q extends Traced>(
             if (pool.explained !== undefined) explainer?.lend(result, pool.explained(message.pool));
             waits.got(waiting, result);
           }
+          isPooled = isForQuery;
           if (isForQuery) origin = waiting?.origin ?? null;
         },
         asyncEnd() {
           origin = null;
+          isPooled = false;
         },
       }),
       tracker.follow(pool.connect.asyncStart, (message) => connecting.get(message as Connect)?.context),

@@ -36,8 +36,9 @@ export function createPoolWaits({
       if (context === undefined) return null;
       const sinceMs = context.elapsedMs();
       const origin = queries.originOf(pool.library);
-      const waiting: Waiting = { ...pool, context, sinceMs, origin, held: queries.heldOf(used) };
-      if (used.length > 0) exhausted.set(context, (exhausted.get(context) ?? new Set()).add(waiting));
+      const isFull = used.length > 0;
+      const waiting: Waiting = { ...pool, context, sinceMs, origin, held: queries.heldOf(used), isFull };
+      if (isFull) exhausted.set(context, (exhausted.get(context) ?? new Set()).add(waiting));
       return waiting;
     },
     got(waiting, connection) {

@@ -45,6 +45,8 @@ export interface QueryStart {
   stack?: (() => string) | undefined;
   /** Default: the system. */
   instance?: string | undefined;
+  /** It was sent by a method of the pool, which chose the connection. */
+  isPooled?: boolean;
 }
 
 /** A statement between its start and its end. */
@@ -68,6 +70,8 @@ export interface Waiting extends Pick<QueryStart, 'system' | 'library' | 'instan
   origin: Origin;
   /** Which requests held the connections then. */
   held: readonly HeldConnection[];
+  /** All connections were in use then, and the pool could open no other. */
+  isFull: boolean;
 }
 
 export interface QueryRecorder {
@@ -102,7 +106,7 @@ interface Connection {
   name: string;
   /** The outermost one. */
   transaction: string | null;
-  wait: { context: Context; ms: number; opened: boolean; held: readonly HeldConnection[] } | null;
+  wait: (Pick<Waiting, 'context' | 'held' | 'isFull'> & { ms: number; opened: boolean }) | null;
   /** The request that got it last; null if something outside all requests did. */
   holder: Context | null;
   /** When it did, in the time of that request. */
@@ -219,7 +223,9 @@ export function createQueryRecorder({
       instance: query.instance ?? instance,
     };
     if (wait?.opened === true) fact.opened = true;
+    if (wait?.isFull === true) fact.full = true;
     if (isFirst) fact.first = true;
+    if (query.isPooled === true && (BEGINS.test(sql) || ENDS.test(sql))) fact.pooled = true;
     if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, query);
     if (label !== null) fact.label = label;
@@ -260,12 +266,12 @@ export function createQueryRecorder({
       explainer?.note({ context, fact, connection: connection ?? null, sql, bindings });
       onEnd?.(context, fact);
     },
-    waited({ context, system, sinceMs, held }, connection) {
+    waited({ context, system, sinceMs, held, isFull }, connection) {
       const opened = !connections.has(connection);
       const known = connectionOf(connection, system);
       known.holder = context;
       known.sinceMs = context.elapsedMs();
-      known.wait = { context, ms: known.sinceMs - sinceMs, opened, held };
+      known.wait = { context, ms: known.sinceMs - sinceMs, opened, held, isFull };
     },
     heldOf: (used) =>
       used.flatMap((one) => {
@@ -275,12 +281,13 @@ export function createQueryRecorder({
     used(system, connection) {
       connectionOf(connection, system).holder = null;
     },
-    refused({ context, sinceMs, held, ...waiting }, failure) {
+    refused({ context, sinceMs, held, isFull, ...waiting }, failure) {
       const waitMs = context.elapsedMs() - sinceMs;
       const fact = factOf(context, { ...waiting, sql: '' });
       fact.caller ??= calledFrom(failure?.stack);
       const error = failure === undefined ? null : messageOf(failure.error);
       Object.assign(fact, { startMs: sinceMs, durationMs: waitMs, waitMs, error });
+      if (isFull) fact.full = true;
       add(context, fact);
       noteHolders(fact, held);
     },

@@ -52,6 +52,10 @@ export interface QueryFact {
   waitMs: number;
   /** The connection that it waited for had not been used before: it was opened meanwhile. */
   opened?: true;
+  /** A BEGIN, COMMIT or ROLLBACK that was sent through a pool, which gives each statement any free connection. */
+  pooled?: true;
+  /** All connections of the pool were in use when it asked for one. */
+  full?: true;
   /** The first statement on a connection that no known pool gave out. */
   first?: true;
   /** Who held the pool's connections when it asked for one and all were in use. */

@@ -68,7 +68,9 @@ describe('finding pool-wait', () => {
     };
     expect(find([wait], 2)).to.match(/; a new connection was opened meanwhile$/);
     expect(find([{ ...wait, waitMs: 60 }], 2), 'opened as fast as usual').to.equal(undefined);
-    const { opened: _new, ...used } = wait;
+    const { opened: _new, ...free } = wait;
+    expect(find([free], 2), 'not full').to.match(/; a new connection was opened meanwhile$/);
+    const used = { ...free, full: true as const };
     expect(find([used], 2)).to.match(/; other requests may have held all connections$/);
     expect(find([used], 1)).to.match(/; no other request ran, so something outside requests held them/);
     const own = { ...used, startMs: 190, durationMs: 20, waitMs: 0 };
@@ -116,7 +118,7 @@ describe('finding pool-wait', () => {
     const holder = (what: string, profile = 'bbbbbb') => ({ what, profile, place: null, connections: 1 });
     const { opened: _new, ...query } = data.queries[0]!;
     const find = (heldBy: NonNullable<DatabaseQuery['heldBy']>) => {
-      const queries = [{ ...query, waitMs: 60, heldBy }];
+      const queries = [{ ...query, waitMs: 60, heldBy, full: true as const }];
       const kept = { database: { ...data, queries }, runtime: { concurrent: 2 } as Kept['runtime'] };
       const head = { durationMs: 100, status: 200, token: 'aaaaaa' } as ProfileHead;
       return poolWait.find(kept, head, besideOf([WAITED], { totalMs: 100 }))[0]?.sentence;

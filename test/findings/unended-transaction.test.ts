@@ -58,21 +58,4 @@ describe('finding unended-transaction', () => {
     const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE);
     expect(finding?.place).to.equal('src/carts.ts:4');
   });
-
-  it('says that it was ended on another connection', () => {
-    const statements = ['begin', 'update carts set id = 2', 'commit'].map((sql) => ({ sql }));
-    const query = { bindings: [], instance: 'a', group: null, error: null, caller: 'a.ts:3' };
-    const queries = [
-      { ...query, statement: 0, connection: 'a1', transaction: 't1' },
-      { ...query, statement: 1, connection: 'a2', transaction: null },
-      { ...query, statement: 2, connection: 'a2', transaction: null },
-    ];
-    const kept = { database: { statements, queries } } as unknown as Parameters<
-      typeof unendedTransaction.find
-    >[0];
-    const [finding] = unendedTransaction.find(kept, { state: 'final' } as ProfileHead, NOTHING_BESIDE);
-    expect(finding?.sentence).to.contain(
-      'when the response finished: COMMIT ran on another connection of the pool',
-    );
-  });
 });

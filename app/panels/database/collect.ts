@@ -166,6 +166,8 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
       waitMs: round(fact.waitMs),
       ...(fact.opened === true ? { opened: true as const } : {}),
       ...(fact.first === true ? { first: true as const } : {}),
+      ...(fact.full === true ? { full: true as const } : {}),
+      ...(fact.pooled === true ? { pooled: true as const } : {}),
       ...(fact.heldBy === undefined ? {} : { heldBy: fact.heldBy }),
       ...(fact.lockedBy === undefined
         ? {}

@@ -12,7 +12,7 @@ export interface RowTouched {
   /** Its condition says more than that. */
   hasMore: boolean;
   reads(column: string): boolean;
-  /** Columns that an update sets: to a value, or to what the database computes (null). */
+  /** Columns that an update sets: to a bound value, or to what its text or the database says (null). */
   sets: ReadonlyMap<string, string | null>;
 }
 
@@ -63,9 +63,11 @@ export function rowTouched(
   const touched = { ...base, where, hasMore: read.where.length > where.size };
   if (read.verb === 'delete') return { ...touched, does: 'delete' };
   if (read.verb === 'update') {
-    const sets = read.sets.map(
-      ({ column, value }) => [column.toLowerCase(), plainOf(value, bindings)] as const,
-    );
+    // What is written in the statement itself was not computed from what was read.
+    const sets = read.sets.map(({ column, value }) => {
+      const bound = value.kind === 'bound' ? plainOf(value, bindings) : null;
+      return [column.toLowerCase(), bound] as const;
+    });
     return { ...touched, does: 'update', sets: new Map(sets) };
   }
   const columns = /^\s*select\s([^]*?)\sfrom\s/i.exec(sql)?.[1]?.toLowerCase() ?? '';
