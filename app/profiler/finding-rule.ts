@@ -9,6 +9,15 @@ export interface EarlierRequest {
   kept: Readonly<Record<string, unknown>>;
 }
 
+/** A request, and full ones beside it. */
+export interface RouteAround {
+  own: EarlierRequest;
+  /** Of its route before it, the newest first. */
+  earlier: readonly EarlierRequest[];
+  /** Of other routes before it, the newest first. */
+  siblings: readonly EarlierRequest[];
+}
+
 /** What a rule may compare a request with. */
 export interface RuleBeside {
   /** What panels returned from `shared`, masked. */

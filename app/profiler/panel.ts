@@ -5,7 +5,7 @@
 import type { Context } from './context.ts';
 import type { FactName } from './facts.ts';
 import type { ExplainedFinding } from './finding.ts';
-import type { EarlierRequest } from './finding-rule.ts';
+import type { EarlierRequest, RouteAround } from './finding-rule.ts';
 import type { PanelSummary, Profile, ProfileHead } from './profile.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { FactReader } from './recorded-facts.ts';
@@ -125,9 +125,9 @@ export interface PresentFrom {
 /** A profile that a request started. */
 export interface StartedProfile {
   token: string;
-  /** `job emails/welcome` */
+  /** `JOB emails/welcome`, `GET /rates` */
   what: string;
-  /** `failed`, `running`, `completed`; of a call its status. */
+  /** `failed`, `running`, `completed`; of a request its status. */
   outcome: string;
   isFailed: boolean;
   /** Milliseconds from the request's start. */
@@ -136,28 +136,8 @@ export interface StartedProfile {
   /** The first line of its error. */
   error: string | null;
   place: string | null;
-}
-
-/** A difference between a request and others of its route. */
-export interface RouteDifference {
-  /** `query`, `redis`, `call`, `middleware` … */
-  kind: string;
-  /** What differs, as recorded. */
-  text: string;
-  /** On how many requests it rests, and how they are. */
-  note: string;
-  place: string | null;
-}
-
-export interface RouteComparison {
-  /** Requests that this one is compared with. */
-  count: number;
-  /** The others did it, this one did not. */
-  missing: readonly RouteDifference[];
-  /** Only this one did it, or has it so. */
-  only: readonly RouteDifference[];
-  /** Kinds without a difference. */
-  same: readonly string[];
+  /** `attempt 1 of 3`; null if there is only one. */
+  attempt: string | null;
 }
 
 /** What the overview shows and no panel recorded. */
@@ -170,8 +150,8 @@ export interface BesideProfile {
   work: readonly { name: string; title: string; rows: () => readonly Row[] }[];
   /** Profiles that this request started: jobs, events, commands, calls to this application. */
   started: readonly StartedProfile[];
-  /** What ran here and in other requests to its route; null: there are too few to compare with. */
-  compared: RouteComparison | null;
+  /** Full records of its route and of others; null: there are none. */
+  around: RouteAround | null;
   /** Earlier requests to its route; null if there are too few. */
   usual: { percentiles: RoutePercentiles; /** The newest first. */ recent: readonly ProfileIndex[] } | null;
   /** Requests that ran at the same time, the newest first. */

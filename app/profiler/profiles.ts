@@ -5,7 +5,7 @@ import { type ConcludeFrom, type SharedValue, sharedIdsOf } from './conclude.ts'
 import { PROFILE_KINDS } from './context.ts';
 import { dropOldest } from './drop-oldest.ts';
 import { findText, type SearchedFields } from './find-text.ts';
-import type { EarlierRequest } from './finding-rule.ts';
+import type { EarlierRequest, RouteAround } from './finding-rule.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
 import { createLabels } from './labels.ts';
 import type { ProfileIndex } from './profile-index.ts';
@@ -57,6 +57,8 @@ export interface Profiles {
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
   /** Requests recorded in full that ran at the same time, the newest first. Empty if the store failed. */
   overlapping(profile: Pick<ProfileHead, 'token' | 'startedAt' | 'durationMs'>): Promise<EarlierRequest[]>;
+  /** A stored request, full ones of its route before it, and of other routes; null: it is not stored in full, or has no route. */
+  aroundRoute(profile: ProfileHead): Promise<RouteAround | null>;
   /** Whether a token without a profile belongs to a request that came while recording was paused. */
   isUnrecorded(token: string): boolean;
   /** Error page and other children, oldest first. */
@@ -177,8 +179,22 @@ export function createProfiles(options: {
     }
   }
 
-  const readEarlier = ({ route, method, startedAt: until }: ProfileDocument): Promise<EarlierRequest[]> =>
-    readOthers({ route: route ?? '', method, until });
+  type Routed = Pick<ProfileDocument, 'token' | 'route' | 'method' | 'startedAt'>;
+
+  const readEarlier = ({ token, route, method, startedAt: until }: Routed): Promise<EarlierRequest[]> =>
+    readOthers({ route: route ?? '', method, until, not: [{ token }] });
+
+  async function readAroundRoute(profile: ProfileHead): Promise<RouteAround | null> {
+    const { token, kind, route, summary, startedAt: until, state } = profile;
+    if (kind !== 'request' || route === null || summary !== null || state === 'running') return null;
+    const found = await store.read(token).catch(() => null);
+    if (found === null) return null;
+    const [earlier, siblings] = await Promise.all([
+      readEarlier(profile),
+      readOthers({ kinds: ['request'], until, not: [{ route }] }),
+    ]);
+    return { own: recorder.conclude.earlierRequest(documentOf(found)), earlier, siblings };
+  }
 
   const readOverlapping: Profiles['overlapping'] = ({ token, startedAt, durationMs }) =>
     readOthers({
@@ -317,6 +333,7 @@ export function createProfiles(options: {
       }
     },
     overlapping: readOverlapping,
+    aroundRoute: readAroundRoute,
     isUnrecorded,
     async children(token) {
       const query: ProfileQuery = {

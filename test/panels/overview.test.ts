@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import type {} from '../../app/observe/routing.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
+import { recordError } from '../../app/observe/errors-seen.ts';
 import { createPanels } from '../../app/panels/index.ts';
 import { usualOf } from '../../app/panels/overview/usual.ts';
 import type { Work } from '../../app/panels/overview/work.ts';
@@ -14,6 +15,7 @@ import { everyPanel } from '../support/every-page.ts';
 import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { profileIndex } from '../support/profile-index.ts';
+import { until } from '../support/waiting.ts';
 
 const rules = createFindingRules();
 
@@ -129,7 +131,7 @@ describe('the overview panel', () => {
       checked: [],
       work: [],
       started: [],
-      compared: null,
+      around: null,
       usual: {
         percentiles: { count: 999, p50Ms: 212, p95Ms: 388, queries: [21, 21], blockedMs: [0, 3], responseBytes: [18_402, 20_000] }, // prettier-ignore
         recent,
@@ -280,9 +282,25 @@ describe('the overview panel', () => {
     const marked = $('.steps u').toArray().map((part) => $(part).text()); // prettier-ignore
     expect(marked).to.deep.equal(['"1,200"', '1', '1']);
     expect($('#asked .was').text().trim()).to.equal('received as quantity: "1,200", a string');
-    expect($('#wrong .leads').text()).to.contain('quantity').and.contain('src/add.ts:24');
-    expect($('#wrong .none.unsure')).to.have.length(1);
+    // The finding says it already.
+    expect($('#wrong').text()).to.contain('quantity').and.contain('src/add.ts:24');
+    expect($('#wrong .leads')).to.have.length(0);
     expect($('#sent .vl').last().text()).to.contain('[1 × { quantity: number 1 }]');
+  });
+
+  it('says what became of the work that it started, also if that failed later', async () => {
+    const { token } = await fixture.record({ more: (context) => lasting(context, 9) });
+    const job = fixture.recorder.openWork('job', { label: 'JOB', name: 'stock/recount', parent: token });
+    recordError(job, new Error('No reservation\nsecond line'), { origin: 'work' });
+    fixture.recorder.finish(job);
+    await until(async () => (await fixture.store.read(job.token)) !== null, 'the job is stored');
+    const $ = await page(token);
+    expect($('#started .badge').text()).to.equal('failed');
+    expect($('#started').text()).to.contain('JOB stock/recount').and.contain('Error: No reservation');
+    expect($('#started a').first().attr('href')).to.equal(`/_profiler/${job.token}`);
+    expect($('#wrong .none.unsure').text()).to.contain('Work that this request started failed.');
+    const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
+    expect(text).to.contain('## Started by this request').and.contain('No reservation');
   });
 
   it('begins a refusal with who sent it, and is not sure that nothing is wrong', async () => {

@@ -9,6 +9,7 @@ import type { Row } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
+import { readStarted } from './started.ts';
 
 /** Name of the panel that this is for. */
 export const OVERVIEW = 'overview';
@@ -111,15 +112,22 @@ export async function readBeside(
   }
 
   const { shown, folded } = createFindingsModel(profile, rules, amendments);
+  const isSummary = profile.summary !== null;
+  const [usual, started, around, overlapping] = await Promise.all([
+    readUsual(),
+    isSummary ? [] : readStarted({ profiles }, profile),
+    isSummary ? null : profiles.aroundRoute(profile),
+    isAlone(profile) ? [] : profiles.overlapping(profile),
+  ]);
   return {
     findings: explain([...shown, ...folded], rules, rowsOf),
     checked: checkedBy(rules, profile),
     work: panels
       .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)
       .map(({ name, title }) => ({ name, title, rows: () => rowsOf(name) })),
-    started: [],
-    compared: null,
-    usual: await readUsual(),
-    overlapping: isAlone(profile) ? [] : await profiles.overlapping(profile),
+    started,
+    around,
+    usual,
+    overlapping,
   };
 }

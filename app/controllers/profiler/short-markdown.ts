@@ -35,7 +35,7 @@ const SAMPLES = 3;
 const LOG_LINES = 12;
 /** Its other sections repeat what stands above or below. */
 const OF_OVERVIEW = new Set([
-  'leads', 'received', 'asked', 'sent', 'started', 'missing', 'only', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
+  'leads', 'received', 'asked', 'sent', 'started', 'differs-here', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
 ]); // prettier-ignore
 const ROUTES = 30;
 

@@ -262,8 +262,14 @@ export function askedSteps(
   const failed = new Set(all.filter(({ tone }) => tone === 'bad').slice(0, MOST / 2));
   let room = MOST - failed.size;
   const shown = all.filter((step) => failed.has(step) || room-- > 0);
+  const failedJobs = (beside?.started ?? []).filter(({ isFailed }) => isFailed).map(({ what }) => what);
+  const withOutcome = (step: Step): Step =>
+    step.label === 'job' &&
+    failedJobs.some((what) => `${what} `.startsWith(`JOB ${valueText(step.text).split(' ', 1)[0] ?? ''} `))
+      ? { ...step, tone: 'bad', badges: [...(step.badges ?? []), 'failed later'] }
+      : step;
   return {
-    steps: shown.map(({ within: _within, ...step }, at) => ({ ...step, id: `a${at + 1}` })),
+    steps: shown.map(({ within: _within, ...step }, at) => withOutcome({ ...step, id: `a${at + 1}` })),
     left: all.length - shown.length,
   };
 }

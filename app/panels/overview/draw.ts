@@ -2,6 +2,7 @@
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import { legendOf, outsideTexts, timelineOf } from '../shared/timeline-data.ts';
+import { besideSections } from './beside.ts';
 import { overviewOf } from './present.ts';
 import type { OverviewData } from './ran.ts';
 import { workOf } from './work.ts';
@@ -18,6 +19,7 @@ export function drawOverview(data: OverviewData, page: PanelPage) {
   const shown = findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
   return {
     ...overview,
+    beside: besideSections(page, overview.differences),
     findings: shown,
     folded: findings.slice(shown.length),
     findingsLeft: profile.findingsLeft ?? 0,

@@ -5,6 +5,8 @@ import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { valueText } from '../../view-helpers/amount.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { besideSections } from './beside.ts';
+import { type Differences, differencesOf } from './differences.ts';
 import { type Exchange, exchangeOf } from './exchange.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
 import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
@@ -110,6 +112,7 @@ export interface Overview {
   leads: Row[];
   exchange: Exchange;
   usual: Usual | null;
+  differences: Differences | null;
   isOfTime: boolean;
 }
 
@@ -117,12 +120,17 @@ export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): O
   const findings = findingsOf(from);
   const exchange = exchangeOf(from, ran);
   const usual = usualOf(from.profile, from.beside);
+  const differences = differencesOf(from.beside?.around ?? null);
   return {
     findings,
-    verdict: verdictOf(from, exchange.changed),
+    verdict: verdictOf(from, {
+      changed: exchange.changed,
+      isUnusual: (differences?.missing.length ?? 0) > 0,
+    }),
     leads: [...answeredRow(from, ran), ...changedRows(from, exchange.changed)],
     exchange,
     usual,
+    differences,
     isOfTime: isOfTime(from, findings, usual),
   };
 }
@@ -131,7 +139,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
   const { profile } = from;
   if (data.summary !== undefined && profile.summary !== null)
     return { lead: [WHY_SUMMARY[profile.summary]], sections: summarySections(profile, data.summary) };
-  const { findings, verdict, leads, exchange, usual, isOfTime: isTime } = overviewOf(data, from);
+  const { findings, verdict, leads, exchange, usual, differences, isOfTime: isTime } = overviewOf(data, from);
   const timeline = timelineOf(profile);
   return {
     sections: [
@@ -152,6 +160,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
         none: verdict.text,
       },
       { id: 'leads', title: 'Stands out', columns: { label: 'What' }, rows: leads },
+      ...besideSections(from, differences),
       ...exchange.sections,
       {
         id: 'shares',

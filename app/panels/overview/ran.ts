@@ -74,3 +74,8 @@ export function ranOf(profile: Profile): Ran {
     answered: namedLayer(lastRunning(layers)),
   };
 }
+
+/** `requireAdmin`; of a handler without a name its route. */
+export function answeredText({ name, handler }: NamedLayer): string {
+  return (handler ?? name).slice(0, 80);
+}

@@ -5,7 +5,7 @@ import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
-import type { Ran } from './ran.ts';
+import { answeredText, type Ran } from './ran.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 import { type RecordedResponse, requestOf } from './recorded.ts';
 import { lineOf, receivedAs, type Step } from './step.ts';
@@ -96,7 +96,7 @@ export function sentSteps(
       note: noteOf([
         contentType?.replace(/;.*$/s, '').slice(0, 80) ?? 'no content type',
         numberHelpers.bytesText(bytes),
-        answered === null ? null : `by ${answered.name.slice(0, 80)}`,
+        answered === null ? null : `by ${answeredText(answered)}`,
       ]),
       tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain',
       number: headersAtMs,

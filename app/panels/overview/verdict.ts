@@ -4,7 +4,7 @@ import type { Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
-import type { Ran } from './ran.ts';
+import { answeredText, type Ran } from './ran.ts';
 import { requestOf } from './recorded.ts';
 import { lineOf, valueText } from './step.ts';
 import { textOf, valueLine } from './value-line.ts';
@@ -21,31 +21,32 @@ const { count } = numberHelpers;
 const LONGEST_BODY = 300;
 
 /** Why the absence of findings says little about this request. */
-function doubts({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>): string[] {
+function doubts({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, isUnusual: boolean): string[] {
   const { status, state, outcome, dropped } = profile;
   const notKept = Object.values(dropped).reduce((sum, one) => sum + one, 0);
   const failed = (beside?.started ?? []).filter(({ isFailed }) => isFailed).length;
-  const missing = beside?.compared?.missing.length ?? 0;
   return [
     state === 'running' ? 'It is still running.' : '',
     state !== 'running' && status === null ? 'No response was sent.' : '',
     outcome === 'aborted' ? 'The client left before the end.' : '',
-    failed > 0 ? `${count(failed, 'profile')} started by this request failed.` : '',
-    missing > 0 ? 'It did not do all that this route usually does.' : '',
+    failed > 0
+      ? `${failed === 1 ? 'Work that this request started failed' : `${count(failed)} pieces of work that this request started failed`}.`
+      : '',
+    isUnusual ? 'It did not do all that this route usually does.' : '',
     notKept > 0 ? `${count(notKept, 'fact')} of it ${notKept === 1 ? 'was' : 'were'} not kept.` : '',
   ].filter((text) => text !== '');
 }
 
 export function verdictOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
-  changed: readonly ComparedValue[],
+  { changed, isUnusual }: { changed: readonly ComparedValue[]; isUnusual: boolean },
 ): Verdict {
   const { kind, summary, status } = profile;
   const checked = beside?.checked ?? [];
   const none = (text: string): Verdict => ({ isGood: false, text, checked: [] });
   if (kind === 'profiler' || kind === 'error_page') return none('The profiler’s own pages are not checked.');
   if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
-  const reasons = doubts({ profile, beside });
+  const reasons = doubts({ profile, beside }, isUnusual);
   const checks =
     checked.length === 0 ? 'No finding.' : `Nothing stood out in ${count(checked.length, 'check')}.`;
   const isError = (status ?? 0) >= 400;
@@ -74,7 +75,7 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, { answere
       label: `${status}`,
       text: body === '' ? 'without a body' : body,
       tone: status >= 500 ? 'bad' : 'warn',
-      note: answered === null ? 'no middleware answered it' : `sent by ${answered.name.slice(0, 80)}`,
+      note: answered === null ? 'no middleware answered it' : `sent by ${answeredText(answered)}`,
       place: answered?.place ?? null,
     },
   ];

@@ -1,0 +1,107 @@
+/** What stands beside a request: profiles that it started, how it differs from others of its route, what ran at the same time. */
+import type { EarlierRequest } from '../../profiler/finding-rule.ts';
+import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { Row, Section } from '../../profiler/rows.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { type Overlap, overlapsOf } from '../shared/overlap.ts';
+import type { Difference, Differences } from './differences.ts';
+
+const { count, durationText } = numberHelpers;
+const MOST_OVERLAPS = 4;
+
+/** A row about another profile. */
+export interface BesideRow extends Row {
+  token?: string;
+}
+
+function differenceRow(what: string): (difference: Difference) => Row {
+  return ({ kind, text, note, place }) => ({ label: what, text, note: `${kind}; ${note}`, place });
+}
+
+function differenceRows({ missing, only, stays, same }: Differences): Row[] {
+  const rows = [
+    ...missing.map(differenceRow('Did not run here')),
+    ...only.map(differenceRow('Only here')),
+    ...stays.map(differenceRow('Stays the same')),
+  ];
+  return rows.length === 0 || same.length === 0
+    ? rows
+    : [...rows, { label: 'Same as usual', note: same.join(', ') }];
+}
+
+function overlapRow({ token, what, status, startMs, durationMs, shared }: Overlap): BesideRow {
+  const first = shared.slice(0, 2);
+  return {
+    token,
+    label: what,
+    note: noteOf([
+      status === null ? null : String(status),
+      `${durationText(Math.abs(startMs))} ${startMs < 0 ? 'before' : 'after'} this one`,
+      durationMs === null ? 'still running' : `ran ${durationText(durationMs)}`,
+    ]),
+    text: first.map(({ name, order }) => `${name}: ${order}`).join('; '),
+    tone: shared.some(({ race }) => race !== null) ? 'bad' : 'plain',
+    place: first[0]?.race?.place ?? null,
+    fields: [{ label: 'Token', value: token }],
+  };
+}
+
+/** The request itself, as what ran beside it is compared with. */
+function ownOf(profile: Profile): EarlierRequest {
+  const { panels, findings: _findings, ...head } = profile;
+  const kept = Object.entries(panels).flatMap(([name, { data }]) =>
+    data === null ? [] : [[name, data] as const],
+  );
+  return { head, kept: Object.fromEntries(kept) };
+}
+
+export function besideSections(
+  { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
+  differences: Differences | null,
+): Section[] {
+  const overlaps =
+    beside === undefined || beside.overlapping.length === 0
+      ? []
+      : overlapsOf(ownOf(profile), beside.overlapping);
+  const touching = overlaps.filter(({ shared }) => shared.length > 0);
+  const sections: Section[] = [
+    {
+      id: 'started',
+      title: 'Started by this request',
+      columns: { label: 'What', badges: 'Outcome', text: 'Error', number: 'Took' },
+      rows: (beside?.started ?? []).map(
+        ({ token, what, outcome, isFailed, startMs, durationMs, error, place, attempt }): BesideRow => ({
+          token,
+          label: what,
+          badges: [outcome],
+          tone: isFailed ? 'bad' : 'plain',
+          ...(error === null ? {} : { text: error }),
+          number: durationMs,
+          note: noteOf([`began ${durationText(Math.max(0, startMs))} after the request`, attempt]),
+          place,
+          fields: [{ label: 'Token', value: token }],
+        }),
+      ),
+    },
+    {
+      id: 'differs-here',
+      title: 'Differs from this route’s other requests',
+      ...(differences === null ? {} : { note: `compared with ${count(differences.count, 'full record')}` }),
+      columns: { label: 'How', text: 'What' },
+      rows: differences === null ? [] : differenceRows(differences),
+    },
+    {
+      id: 'beside',
+      title: 'Ran at the same time',
+      ...(overlaps.length === 0
+        ? {}
+        : { note: `${count(touching.length)} of ${count(overlaps.length, 'request')} touched the same` }),
+      columns: { label: 'Request', text: 'Both touched' },
+      rows: touching.slice(0, MOST_OVERLAPS).map(overlapRow),
+      left: Math.max(0, touching.length - MOST_OVERLAPS),
+    },
+  ];
+  return sections.filter(({ rows }) => rows.length > 0);
+}

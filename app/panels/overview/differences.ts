@@ -1,0 +1,356 @@
+/** What the other requests of a route ran, had and sent, and this one did not; and the reverse. Silent with fewer than five others. */
+import type { EarlierRequest, RouteAround } from '../../profiler/finding-rule.ts';
+import { isRecord, type Json } from '../../profiler/json.ts';
+import { pathOf } from '../../profiler/request-target.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { layerName } from '../shared/header-authors.ts';
+import { parseBeginning } from '../shared/json-leaves.ts';
+import { fromLayerRow, type LayerRow, type RanLayer } from '../shared/layer-rows.ts';
+import { isControl, shapeOf } from '../shared/statements.ts';
+
+export interface Difference {
+  /** `query`, `redis`, `call`, `middleware`, `response field` … */
+  kind: string;
+  /** As recorded. */
+  text: string;
+  /** How many others have it so. */
+  note: string;
+  place: string | null;
+}
+
+export interface Differences {
+  /** Records that it rests on, of this route. */
+  count: number;
+  /** Most others did it, this one did not. */
+  missing: Difference[];
+  /** No other did it, or has it so. */
+  only: Difference[];
+  /** Its response is the same although the input differs. */
+  stays: Difference[];
+  /** Kinds of which nothing differs. */
+  same: string[];
+}
+
+const FEWEST = 5;
+/** So many of the others have it: usual. */
+const MOST = 0.8;
+const MOST_SHOWN = 5;
+const LONGEST = 160;
+const MOST_FIELDS = 200;
+/** Routes below the same segment that tell which middleware belongs there. */
+const FEWEST_SIBLINGS = 3;
+/** Parts of a key or path that are values. */
+const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
+/** Headers that depend on the moment, the connection or the client. */
+const VARYING =
+  /^(?:date|connection|keep-alive|transfer-encoding|content-length|etag|x-request-id|x-debug-.*|x-response-time|server-timing|age|expires|last-modified|x-ratelimit.*|ratelimit.*|set-cookie)$/i;
+
+type Kept = EarlierRequest['kept'];
+
+interface Seen {
+  kind: string;
+  text: string;
+  place: string | null;
+}
+
+interface Queries {
+  statements?: readonly { sql: string; system?: string }[];
+  queries?: readonly { statement: number; caller: string | null }[];
+}
+
+interface Command {
+  command: string;
+  key: string | null;
+  asked: number;
+  hits: number | null;
+  caller: string | null;
+}
+
+interface Exchanged {
+  query?: readonly { name: string }[];
+  routeParams?: readonly { name: string; value: Json }[];
+  body?: { fields?: readonly { name: string; value: Json }[] | null; parsed?: Json };
+  response?: { headers: readonly { name: string }[]; contentType: string | null; text: string | null };
+}
+
+/** Kinds of what is compared, in the plural. */
+const KINDS: Readonly<Record<string, string>> = {
+  query: 'queries',
+  redis: 'Redis commands',
+  call: 'calls',
+  job: 'jobs',
+  view: 'views',
+  middleware: 'middleware',
+  parameter: 'parameters',
+  'response header': 'response headers',
+};
+
+function layersIn({ routing }: Kept): RanLayer[] {
+  return ((routing as { layers?: readonly LayerRow[] } | undefined)?.layers ?? []).map(fromLayerRow);
+}
+
+function exchangedIn({ request }: Kept): Exchanged {
+  const exchanged: Exchanged = request ?? {};
+  return exchanged;
+}
+
+interface Items {
+  items?: readonly unknown[];
+  calls?: readonly unknown[];
+  views?: readonly unknown[];
+}
+
+function itemsIn(part: unknown): readonly unknown[] {
+  const { items, calls, views }: Items = part ?? {};
+  return items ?? calls ?? views ?? [];
+}
+
+interface Call {
+  method: string;
+  url: string;
+  status: number | null;
+  caller: string | null;
+}
+
+interface Job {
+  queue: string;
+  name: string;
+  caller: string | null;
+}
+
+/** What ran, by a key that is the same for work that differs in its values only. */
+function ranIn(kept: Kept): Map<string, Seen> {
+  const seen = new Map<string, Seen>();
+  const add = (kind: string, text: string, place: string | null = null): void => {
+    const key = `${kind} ${text}`;
+    if (!seen.has(key)) seen.set(key, { kind, text: text.slice(0, LONGEST), place });
+  };
+  const { statements = [], queries = [] } = (kept.database ?? {}) as Queries;
+  for (const { statement, caller } of queries) {
+    const { sql = '', system } = statements[statement] ?? {};
+    if (sql !== '' && !isControl(sql)) add('query', shapeOf(sql, system), caller);
+  }
+  for (const { command, key, asked, hits, caller } of itemsIn(kept.cache) as readonly Command[]) {
+    if (caller?.includes('node_modules/') === true) continue;
+    const name = `${command} ${(key ?? '').replace(VALUE, '…')}`.trim();
+    add('redis', name, caller);
+    if (asked === 1 && hits === 0) add('redis', `${name}: miss`, caller);
+  }
+  for (const { method, url, status, caller } of itemsIn(kept.http_client) as readonly Call[]) {
+    const host = URL.canParse(url) ? new URL(url).host : '';
+    const name = `${method} ${host}${pathOf(url).replace(VALUE, '…')}`;
+    add('call', name, caller);
+    if (status !== null && status >= 400) add('call', `${name}: ${status}`, caller);
+  }
+  for (const { queue, name, caller } of itemsIn(kept.jobs) as readonly Job[])
+    add('job', `${queue}/${name}`, caller);
+  for (const { name } of itemsIn(kept.views) as readonly { name: string }[]) add('view', name);
+  for (const layer of layersIn(kept))
+    if (layer.kind === 'middleware') add('middleware', layerName(layer), layer.source);
+  const { query = [], response } = exchangedIn(kept);
+  for (const { name } of query) add('parameter', name);
+  for (const { name } of response?.headers ?? [])
+    if (!VARYING.test(name)) add('response header', name.toLowerCase());
+  return seen;
+}
+
+/** A type as it matters for a reader: a text of digits is one of its own. */
+function typeOf(value: Json): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
+  if (typeof value === 'string')
+    return /^-?\d+(?:\.\d+)?$/.test(value) ? 'text of digits' : value === '' ? 'empty text' : 'text';
+  return typeof value === 'object' ? 'an object' : typeof value;
+}
+
+/** Types by path; items of a list share one. */
+function typesOf(value: Json | undefined): Map<string, Set<string>> {
+  const types = new Map<string, Set<string>>();
+  const walk = (part: Json, path: string, depth: number): void => {
+    if (types.size >= MOST_FIELDS || depth > 8) return;
+    if (path !== '') types.set(path, (types.get(path) ?? new Set()).add(typeOf(part)));
+    if (Array.isArray(part)) for (const item of part.slice(0, 50)) walk(item, `${path}[]`, depth + 1);
+    else if (isRecord(part))
+      for (const [name, item] of Object.entries(part))
+        walk(item, path === '' ? name : `${path}.${name}`, depth + 1);
+  };
+  if (value !== undefined) walk(value, '', 0);
+  return types;
+}
+
+function receivedIn(kept: Kept): Json | undefined {
+  const { body } = exchangedIn(kept);
+  return body?.fields
+    ? Object.fromEntries(body.fields.map(({ name, value }) => [name, value]))
+    : body?.parsed;
+}
+
+function sentIn(kept: Kept): Json | undefined {
+  const { response } = exchangedIn(kept);
+  return /\bjson\b/i.test(response?.contentType ?? '')
+    ? parseBeginning(response?.text ?? '')?.value
+    : undefined;
+}
+
+const of = (some: number, all: number): string =>
+  `${numberHelpers.count(some)} of ${numberHelpers.count(all)} others`;
+
+interface Found {
+  missing: Difference[];
+  only: Difference[];
+}
+
+function compareRan(own: Kept, others: readonly Kept[]): Found {
+  const mine = ranIn(own);
+  const theirs = others.map(ranIn);
+  const counts = new Map<string, { seen: Seen; count: number }>();
+  for (const [key, seen] of theirs.flatMap((one) => [...one])) {
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { seen, count: 1 });
+    else known.count++;
+  }
+  return {
+    missing: [...counts].flatMap(([key, { seen, count }]) =>
+      !mine.has(key) && count >= others.length * MOST
+        ? [{ ...seen, note: `${of(count, others.length)} have it` }]
+        : [],
+    ),
+    only: [...mine].flatMap(([key, seen]) =>
+      counts.has(key) ? [] : [{ ...seen, note: `none of ${numberHelpers.count(others.length, 'other')}` }],
+    ),
+  };
+}
+
+/** Fields that are missing or have another type. Below a field that is reported, nothing more is. */
+function compareFields(kind: string, own: Json | undefined, others: readonly (Json | undefined)[]): Found {
+  const known = others.flatMap((one) => (one === undefined ? [] : [typesOf(one)]));
+  const found: Found = { missing: [], only: [] };
+  if (own === undefined || known.length < FEWEST) return found;
+  const mine = typesOf(own);
+  const reported: string[] = [];
+  const isBelow = (path: string): boolean =>
+    reported.some((one) => path.startsWith(`${one}.`) || path.startsWith(`${one}[`));
+  const report = (list: Difference[], path: string, text: string, note: string): void => {
+    if (isBelow(path)) return;
+    reported.push(path);
+    list.push({ kind, text: text.slice(0, LONGEST), note, place: null });
+  };
+  for (const [path, types] of mine) {
+    const having = known.flatMap((one) => one.get(path) ?? []);
+    if (having.length === 0) {
+      // Another object than that of the others.
+      report(found.only, path, path, `none of ${numberHelpers.count(known.length, 'other')} has it`);
+      continue;
+    }
+    if (having.length < known.length * MOST) continue;
+    for (const type of types) {
+      if (having.some((one) => one.has(type))) continue;
+      const usual = [...new Set(having.flatMap((one) => [...one]))].join(' or ');
+      report(found.only, path, `${path} is ${type}`, `${usual} in ${of(having.length, known.length)}`);
+    }
+  }
+  for (const path of new Set(known.flatMap((one) => [...one.keys()]))) {
+    const count = known.filter((one) => one.has(path)).length;
+    if (!mine.has(path) && count >= known.length * MOST)
+      report(found.missing, path, path, `${of(count, known.length)} have it`);
+  }
+  return found;
+}
+
+/** The same response to other parameters of the path. */
+function staysTheSame({ own, earlier }: RouteAround): Difference[] {
+  const { method, status } = own.head;
+  const { response, routeParams = [] } = exchangedIn(own.kept);
+  const text = response?.text ?? '';
+  if (
+    method !== 'GET' ||
+    status !== 200 ||
+    routeParams.length === 0 ||
+    text.length < 10 ||
+    sentIn(own.kept) === undefined
+  )
+    return [];
+  const paramsOf = (kept: Kept): string => JSON.stringify(exchangedIn(kept).routeParams ?? []);
+  const alike = earlier.filter(({ kept }) => exchangedIn(kept).response?.text === text);
+  const inputs = new Set([own, ...alike].map(({ kept }) => paramsOf(kept)));
+  const all = new Set([own, ...earlier].map(({ kept }) => paramsOf(kept)));
+  // Every one of the different inputs got it.
+  if (inputs.size <= FEWEST || inputs.size < all.size) return [];
+  const names = routeParams.map(({ name }) => name).join(', ');
+  return [
+    {
+      kind: 'response',
+      text: `the same for each ${names}`,
+      note: `${numberHelpers.count(inputs.size)} different values of it`,
+      place: null,
+    },
+  ];
+}
+
+/** The part of a route's pattern that its siblings share. */
+function areaOf(route: string | null): string | null {
+  const [, first, second] = (route ?? '').split('/');
+  if (first === undefined || first === '' || first.startsWith(':') || second === undefined) return null;
+  return `/${first}`;
+}
+
+/** Middleware of all other routes below the same segment. */
+function missingMiddleware({ own, siblings }: RouteAround): Difference[] {
+  const { route, status } = own.head;
+  const area = areaOf(route);
+  if (area === null || status === null || status >= 400) return [];
+  const routes = new Map<string, Map<string, RanLayer>>();
+  for (const { head, kept } of siblings) {
+    const name = `${head.method} ${head.route ?? ''}`;
+    if (areaOf(head.route) !== area || routes.has(name) || (head.status ?? 500) >= 400) continue;
+    const ran = layersIn(kept).filter(({ kind }) => kind === 'middleware');
+    routes.set(name, new Map(ran.map((layer) => [layerName(layer), layer])));
+  }
+  const all = [...routes.values()];
+  if (all.length < FEWEST_SIBLINGS) return [];
+  const mine = new Set(layersIn(own.kept).map(layerName));
+  return [...(all[0] ?? [])].flatMap(([name, { source }]): Difference[] =>
+    mine.has(name) || name.startsWith('a ') || !all.every((one) => one.has(name))
+      ? []
+      : [
+          {
+            kind: 'middleware',
+            text: name,
+            note: `all ${numberHelpers.count(all.length)} other routes below ${area} that ran lately`,
+            place: source,
+          },
+        ],
+  );
+}
+
+export function differencesOf(around: RouteAround | null): Differences | null {
+  if (around === null) return null;
+  const { own, earlier } = around;
+  const siblings = missingMiddleware(around);
+  if (earlier.length < FEWEST)
+    return siblings.length === 0
+      ? null
+      : { count: earlier.length, missing: siblings, only: [], stays: [], same: [] };
+  const others = earlier.map(({ kept }) => kept);
+  const ran = compareRan(own.kept, others);
+  // A refusal has another body than a success.
+  const alike = earlier.filter(({ head }) => head.status === own.head.status).map(({ kept }) => kept);
+  const received = compareFields('request field', receivedIn(own.kept), others.map(receivedIn));
+  const sent = compareFields('response field', sentIn(own.kept), alike.map(sentIn));
+  const parts = [ran, received, sent];
+  const missing = [...siblings, ...parts.flatMap((part) => part.missing)];
+  const only = parts.flatMap((part) => part.only);
+  const differing = new Set([...missing, ...only].map(({ kind }) => kind));
+  const known = new Set(
+    [own.kept, ...others].flatMap((kept) => [...ranIn(kept).values()].map(({ kind }) => kind)),
+  );
+  return {
+    count: earlier.length,
+    missing: missing.slice(0, MOST_SHOWN),
+    only: only.slice(0, MOST_SHOWN),
+    stays: staysTheSame(around),
+    same: Object.entries(KINDS).flatMap(([kind, many]) =>
+      known.has(kind) && !differing.has(kind) ? [many] : [],
+    ),
+  };
+}

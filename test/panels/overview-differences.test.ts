@@ -1,0 +1,102 @@
+import { expect } from 'chai';
+import { differencesOf } from '../../app/panels/overview/differences.ts';
+import type { EarlierRequest } from '../../app/profiler/finding-rule.ts';
+import type { Json } from '../../app/profiler/json.ts';
+import type { LayerRow } from '../../app/panels/shared/layer-rows.ts';
+
+interface Given {
+  route?: string;
+  method?: string;
+  status?: number;
+  sql?: readonly string[];
+  middleware?: readonly string[];
+  params?: Record<string, Json>;
+  body?: Json;
+  sent?: Json;
+}
+
+function request(given: Given): EarlierRequest {
+  const { route = '/cart/:id', method = 'POST', status = 200, sql = [], middleware = [], params = {}, body, sent } = given; // prettier-ignore
+  const layers = middleware.map((name): LayerRow => [name, 0, '/', null, `src/app.ts:${name.length}`, 0, 0, 0, 1, null, 1]); // prettier-ignore
+  return {
+    head: { route, method, status } as EarlierRequest['head'],
+    kept: {
+      routing: { layers },
+      database: {
+        statements: sql.map((text) => ({ sql: text })),
+        queries: sql.map((_text, at) => ({ statement: at, caller: `src/db.ts:${at + 1}` })),
+      },
+      request: {
+        routeParams: Object.entries(params).map(([name, value]) => ({ name, value })),
+        body: { fields: null, parsed: body },
+        response: { headers: [], contentType: 'application/json', text: sent === undefined ? null : JSON.stringify(sent) }, // prettier-ignore
+      },
+    },
+  };
+}
+
+const times = (count: number, of: (at: number) => EarlierRequest): EarlierRequest[] =>
+  Array.from({ length: count }, (_, at) => of(at));
+
+describe('how a request differs from others of its route', () => {
+  it('names what the others ran, and values that only this one has', () => {
+    const own = request({ sql: ['select 1 from products where id = 4'], body: { quantity: '1,200' }, sent: { reserved: null } }); // prettier-ignore
+    const earlier = times(6, (at) =>
+      request({
+        sql: [`select 1 from products where id = ${at}`, 'insert into reservations (id) values (1)'],
+        body: { quantity: String(at) },
+        sent: { reserved: at },
+      }),
+    );
+    const found = differencesOf({ own, earlier, siblings: [] });
+    expect(found?.count).to.equal(6);
+    expect(found?.missing).to.deep.equal([
+      { kind: 'query', text: 'insert into reservations (id) values (?)', note: '6 of 6 others have it', place: 'src/db.ts:2' }, // prettier-ignore
+    ]);
+    expect(found?.only.map(({ text, note }) => [text, note])).to.deep.equal([
+      ['quantity is text', 'text of digits in 6 of 6 others'],
+      ['reserved is null', 'number in 6 of 6 others'],
+    ]);
+  });
+
+  it('says nothing with fewer than five others, or where they differ among themselves', () => {
+    const own = request({ sql: ['select 1 from a'] });
+    const other = (): EarlierRequest => request({ sql: ['select 1 from a', 'select 1 from b'] });
+    expect(differencesOf({ own, earlier: times(4, other), siblings: [] })).to.equal(null);
+    const mixed = times(6, (at) => (at % 2 === 0 ? other() : own));
+    expect(differencesOf({ own, earlier: mixed, siblings: [] })?.missing).to.deep.equal([]);
+    expect(differencesOf({ own, earlier: times(6, other), siblings: [] })?.missing).to.have.length(1);
+  });
+
+  it('does not compare the body of a refusal with those of successes', () => {
+    const own = request({ status: 403, sent: { error: 'no' } });
+    const found = differencesOf({
+      own,
+      earlier: times(6, () => request({ sent: { total: 1 } })),
+      siblings: [],
+    });
+    expect([...(found?.missing ?? []), ...(found?.only ?? [])]).to.deep.equal([]);
+  });
+
+  it('finds a response that is the same for each parameter', () => {
+    const answer = (id: number): EarlierRequest =>
+      request({ method: 'GET', params: { id: String(id) }, sent: { id: 1, name: 'p1' } });
+    expect(differencesOf({ own: answer(9), earlier: times(6, answer), siblings: [] })?.stays).to.have.length(
+      1,
+    );
+    const once = differencesOf({ own: answer(9), earlier: times(6, () => answer(9)), siblings: [] });
+    expect(once?.stays).to.deep.equal([]);
+  });
+
+  it('finds middleware that the other routes of its area run', () => {
+    const guarded = ['users', 'orders', 'mails'].map((name) => request({ route: `/admin/${name}`, middleware: ['json', 'requireAdmin'] })); // prettier-ignore
+    const own = request({ route: '/admin/export', middleware: ['json'] });
+    const found = differencesOf({ own, earlier: [], siblings: guarded });
+    expect(found?.missing).to.deep.equal([
+      { kind: 'middleware', text: 'requireAdmin', note: 'all 3 other routes below /admin that ran lately', place: 'src/app.ts:12' }, // prettier-ignore
+    ]);
+    expect(differencesOf({ own, earlier: [], siblings: guarded.slice(1) })).to.equal(null);
+    const refused = { ...own, head: { ...own.head, status: 401 } };
+    expect(differencesOf({ own: refused, earlier: [], siblings: guarded })).to.equal(null);
+  });
+});
