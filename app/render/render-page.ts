@@ -19,7 +19,7 @@
  *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
  *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
  *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
- *             what is not a string, masked parts marked; mono(value); say('our remark'); place('src/a.ts:41') leads to the source,
+ *             what is not a string, masked parts marked; mono(value); varying(texts) each without the words they share; say('our remark'); place('src/a.ts:41') leads to the source,
  *             on pages without a profile to the editor; placeText(…) nowhere: for what stands in a link already; code(text) inline
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
  *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
@@ -33,7 +33,7 @@
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   findings  history(label, history): in how many requests to its route it was seen; historyText: as plain text
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
- *   drawing   at(part, whole) `36.80%` for SVG attributes; barsOf(slices, totalMs): who owned the time, touching bars joined
+ *   drawing   at(part, whole) `36.80%` for SVG attributes; barsOf(slices, totalMs): who owned the time, touching bars joined; ticks(from, to)
  *   tags      markup`…` escapes what stands in ${}; join(items, separator)
  *
  * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):

@@ -13,6 +13,7 @@ import { sourceHelpers } from './source.ts';
 import { barsOf } from './time-bars.ts';
 import { textHelpers } from './text.ts';
 import { createThrownHelpers } from './thrown.ts';
+import { ticksOf } from './ticks.ts';
 import { tree } from './tree.ts';
 import { valueHelpers } from './values.ts';
 import type { SafeHtml } from './safe-html.ts';
@@ -48,6 +49,7 @@ export function createViewHelpers({ assetUrl, editor, tokenOf }: ViewHelperOptio
     ...createThrownHelpers(editors.editorUrl),
     ...createMarkHelpers(assetUrl),
     barsOf,
+    ticks: ticksOf,
     tree,
     asset: assetUrl,
     url: urls,

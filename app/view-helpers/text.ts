@@ -80,6 +80,18 @@ function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   };
 }
 
+/** Texts that differ in a few words: each without the words that all of them begin and end with. */
+function varying(texts: readonly unknown[]): string[] {
+  const all = texts.map((text) => toText(text).split(' '));
+  const [first = []] = all;
+  const shortest = Math.min(...all.map(({ length }) => length));
+  let start = 0;
+  while (start < shortest && all.every((words) => words[start] === first[start])) start++;
+  let end = 0;
+  while (end < shortest - start && all.every((words) => words.at(-1 - end) === first.at(-1 - end))) end++;
+  return all.map((words) => words.slice(start, words.length - end).join(' '));
+}
+
 /** Why a request failed, in one line; for a 4xx without the error's class, which says less than its message. */
 function reason({ status, error }: { status: number | null; error: string | null }): string {
   const text = error ?? '';
@@ -97,6 +109,7 @@ export const textHelpers = {
   isSafe: (value: unknown): value is SafeHtml => SafeHtml.is(value),
   splitUrl,
   value,
+  varying,
   sentence,
   mono: (text: unknown): SafeHtml => markup`<span class="mono any">${foreign(text)}</span>`,
   /** A note of ours in place of a value; never copied with it. */

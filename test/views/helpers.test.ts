@@ -123,6 +123,12 @@ describe('view helpers: foreign text', () => {
     expect(text(h.value(0))).to.equal('0');
     expect(text(h.value(undefined))).to.equal('empty');
   });
+
+  it('leaves of texts that differ in a few words only these', () => {
+    expect(h.varying(['sold 3 of kettle', 'sold 12 of kettle'])).to.deep.equal(['3', '12']);
+    expect(h.varying(['same', 'same'])).to.deep.equal(['', '']);
+    expect(h.varying(['a b', 'a b c'])).to.deep.equal(['', 'c']);
+  });
 });
 
 describe('view helpers: code', () => {

@@ -94,7 +94,7 @@ export const createHttpClientPanel = ({
   sourceAbove = () => null,
 }: HttpClientPanelOptions = {}): Panel<HttpClientData> => ({
   name: 'http_client',
-  title: 'HTTP client',
+  title: 'Outgoing calls',
   menu: {
     key: 'c',
     rank: 40,

@@ -1,7 +1,7 @@
 /** The axis of the drawing: the part of the request that it shows, and its round steps. */
 import { endOf } from '../../profiler/span.ts';
 import type { TimelineData } from './timeline-data.ts';
-import { type Tick, ticksOf } from './ticks.ts';
+import { type Tick, ticksOf } from '../../view-helpers/ticks.ts';
 
 export interface Axis {
   fromMs: number;

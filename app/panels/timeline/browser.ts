@@ -9,7 +9,7 @@ import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type Tick, ticksOf } from '../shared/ticks.ts';
+import { type Tick, ticksOf } from '../../view-helpers/ticks.ts';
 import { isRecord } from '../../profiler/json.ts';
 
 const { count, durationText } = numberHelpers;

@@ -1,5 +1,5 @@
 /** Round steps of an axis of milliseconds. */
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { numberHelpers } from './numbers.ts';
 
 export interface Tick {
   atMs: number;
