@@ -1,6 +1,7 @@
 // The profiler's pages in the browser: theme, local times, rows that open, copy, filter, folds, keyboard, waterfall. Every page is complete without it.
 // The markup declares what it acts on: data-theme-toggle, data-copy, data-copy-page,
 // data-filter, data-fold, data-key, data-go, data-confirm, data-live, data-source, data-editor, data-zoom.
+import { closeBeside, showBeside } from './beside.js';
 import { onTick, showMark } from './compare.js';
 import { closeDialog, onSubmit } from './confirm.js';
 import { addCopyButtons, copyFrom, copyPage } from './copy.js';
@@ -17,7 +18,7 @@ import { startWaterfall } from './waterfall.js';
 
 function onClick(event) {
   const at = event.target.closest(
-    '[data-copy], [data-copy-page], [data-source], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
+    '[data-copy], [data-copy-page], [data-source], .wf-box th a[href*="#"], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
   );
   if (at === null) return;
   if (at.matches('[data-copy], [data-copy-page]')) {
@@ -28,6 +29,10 @@ function onClick(event) {
   }
   if (at.matches('[data-source]')) {
     if (showSource(event, at)) event.preventDefault();
+    return;
+  }
+  if (at.matches('.wf-box a')) {
+    if (showBeside(event, at)) event.preventDefault();
     return;
   }
   // Outside a dialog it is an ordinary link.
@@ -57,7 +62,10 @@ function start() {
     if (event.target.matches('[data-filter]')) filterRows(event.target);
     else if (event.target.matches('#found [name=t]')) onTick(event.target);
   });
-  document.addEventListener('keydown', onKey);
+  document.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && closeBeside()) event.preventDefault();
+    else onKey(event);
+  });
   document.addEventListener('submit', onSubmit);
   startLive();
   startAges();

@@ -77,15 +77,32 @@ describe('the timeline in a browser', () => {
     await page.context().close();
   });
 
-  it('leads by keyboard from a row to what proves it', async () => {
+  it('opens the detail of a row beside it by keyboard, and leads on to its panel', async () => {
     const { page, problems } = await browser.open();
     await page.goto(timeline(busy));
     for (let step = 0; step < 5; step++) await page.keyboard.press('j');
     expect(await page.evaluate("document.activeElement.closest('tr').id")).to.equal('s4');
     await page.keyboard.press('Enter');
+    const beside = page.locator('#beside');
+    await beside.waitFor();
+    expect(await beside.locator('pre').first().isVisible()).to.equal(true);
+    expect(new URL(page.url()).searchParams.get('panel')).to.equal('timeline');
+    await page.keyboard.press('Escape');
+    expect(await beside.count()).to.equal(0);
+    expect(await page.evaluate("document.activeElement.closest('tr').id")).to.equal('s4');
+    await page.keyboard.press('Enter');
+    await beside.getByRole('link', { name: 'Open in its panel' }).click();
     await page.waitForURL(/panel=database&open=q1#q1$/);
     expect(await page.locator('#q1').isVisible()).to.equal(true);
     expect(problems).to.deep.equal([]);
+    await page.context().close();
+  });
+
+  it('leads by link to the same without script', async () => {
+    const { page } = await browser.open({ javaScriptEnabled: false });
+    await page.goto(timeline(busy));
+    await page.locator('.wf-box th a[href$="#q1"]').first().click();
+    expect(await page.locator('#q1 details').getAttribute('open')).to.not.equal(null);
     await page.context().close();
   });
 });
