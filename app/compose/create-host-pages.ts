@@ -8,6 +8,7 @@ import type { RequestSource } from '../middleware/request-fact.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
 import type { CpuSampler } from '../profiler/cpu-samples.ts';
 import type { ValueReader } from '../profiler/values.ts';
+import type { RecordedPlans } from '../profiler/query-plan.ts';
 import type { ExportCounters } from '../profiler/export.ts';
 import { readHealth } from '../profiler/health.ts';
 import type { Core, CoreOptions } from './create-core.ts';
@@ -28,6 +29,7 @@ interface HostPagesParts extends Pick<
   exported: (() => ExportCounters) | undefined;
   cpu: CpuSampler;
   values: ValueReader;
+  explain: RecordedPlans;
   /** What reads source files. */
   source: SourceViewOptions;
   sourceOf: (req: IncomingMessage) => RequestSource;
@@ -91,6 +93,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     isStored: options.isStored === true,
     cpu: parts.cpu,
     values: parts.values,
+    explain: parts.explain,
     panels,
     rules,
     settings,

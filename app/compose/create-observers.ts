@@ -28,7 +28,7 @@ import { sqlite3Patch } from '../observe/channels/sqlite3.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump } from '../observe/dump.ts';
 import { observeDriver } from '../observe/drivers.ts';
-import { createExplainer } from '../observe/explain.ts';
+import { createExplainer, type Explainer } from '../observe/explain.ts';
 import { observeViews } from '../observe/views.ts';
 import { observeGraphql } from '../observe/graphql.ts';
 import { observeHttpClient } from '../observe/http-client.ts';
@@ -98,6 +98,8 @@ export interface ObserverOptions {
 export interface Observers {
   /** The libraries found that send queries, and the Knex instances that were passed in. */
   databases: () => readonly FoundLibrary[];
+  /** Plans statements. */
+  explainer: Explainer;
   /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
@@ -138,15 +140,12 @@ export function createObservers(options: ObserverOptions): Observers {
     observe = true,
   } = options;
   const { explainMs, traceHosts } = settings;
-  const explainer =
-    explainMs > 0
-      ? createExplainer({
-          overMs: explainMs,
-          mask: (context, plans) => recorder.mask(context, plans),
-          store: (token, plans) => profiles.amend(token, 'plan', plans),
-          unobserved: (work) => tracker.unobserved(work),
-        })
-      : undefined;
+  const explainer = createExplainer({
+    overMs: explainMs,
+    mask: (context, plans) => recorder.mask(context, plans),
+    store: (token, plans) => profiles.amend(token, 'plan', plans),
+    unobserved: (work) => tracker.unobserved(work),
+  });
   const findCaller = createCallerFinder(root, maps);
   const registrations = observeRegistrations({ findRegistration: findCaller.registration });
   const runtime = observeRuntime();
@@ -241,6 +240,7 @@ export function createObservers(options: ObserverOptions): Observers {
       ...(knexes === 0 ? [] : [{ name: 'knex', version: null }]),
       ...libraries.found().filter(({ name }) => DATABASES.has(name)),
     ],
+    explainer,
     onRequest: runtime.onRequest,
     observeApp(req) {
       const { app } = req as IncomingMessage & { app?: unknown };
@@ -282,7 +282,7 @@ export function createObservers(options: ObserverOptions): Observers {
       },
     },
     close() {
-      explainer?.close();
+      explainer.close();
       for (const observer of closing.splice(0).reverse()) observer.close();
       queries.calls.disable();
     },

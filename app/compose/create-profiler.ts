@@ -27,6 +27,7 @@ import { attach } from './attach.ts';
 import { createCore } from './create-core.ts';
 import { createExport } from './create-export.ts';
 import { createObservers } from './create-observers.ts';
+import { createRecordedPlans } from './explain-recorded.ts';
 import { createHostPages } from './create-host-pages.ts';
 import { createAddressNote } from './open-files.ts';
 import { openHostStore } from './open-host-store.ts';
@@ -154,6 +155,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     exported: exporter?.counters,
     cpu,
     values,
+    explain: createRecordedPlans({ explainer: observers.explainer, process: name }),
     process: name,
     source: { root, files, maps, redactor },
     sourceOf,

@@ -41,7 +41,7 @@ function nodesOf(root: PlanNode): PlanNode[] {
 }
 
 function wastefulScans({ root, tables }: QueryPlan): Scan[] {
-  return nodesOf(root).flatMap(({ type, relation = '', rows: kept, terms }) => {
+  return nodesOf(root).flatMap(({ type, relation = '', rows: kept = 0, terms }) => {
     const rows = tables[relation] ?? 0;
     const filter = terms?.Filter;
     if (!type.endsWith('Seq Scan') || filter === undefined) return [];

@@ -1,12 +1,12 @@
 /**
- * Query plans of slow statements: `EXPLAIN` (never `ANALYZE`) after the response, in the application's own pool (decision 13). It never makes the
- * application wait: it takes idle connections only, at most three a second, for read-only transactions that are rolled back. The driver
- * is called directly, so that nothing is recorded, in the extended protocol, which allows one statement. PostgreSQL only.
+ * Query plans, in the application's own pool (decision 13): of slow statements of PostgreSQL by itself, after the response and never with
+ * `ANALYZE`; of any statement when somebody asks. It never makes the application wait: it takes idle connections only, by itself at most
+ * three a second.
  */
 import { describeError } from '../profiler/thrown-value.ts';
 import { type Context, createSlot } from '../profiler/context.ts';
-import type { KeptPlans, MissingPlan, QueryPlan } from '../profiler/query-plan.ts';
-import { createValueRemover, nodesOf, parsePlan } from './explain-plan.ts';
+import type { KeptPlans, PlanOutcome, StatementToPlan } from '../profiler/query-plan.ts';
+import { type ExplainedStatement, explainOn, problem } from './explain-statement.ts';
 import type { QueryFact } from './query-fact.ts';
 import { ENDS } from './statement.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
@@ -29,11 +29,8 @@ export interface ExplainClient {
   releaseConnection(connection: object, failure?: unknown): unknown;
 }
 
-/** A connection of the driver `pg`. */
-interface Connection {
-  query(
-    query: string | { text: string; values: readonly unknown[]; queryMode: 'extended' },
-  ): Promise<{ rows?: unknown[] }>;
+/** A connection that Knex does not use any more. */
+interface Disposable {
   __knex__disposed?: unknown;
 }
 
@@ -61,11 +58,15 @@ export interface Explainer {
   lend(connection: object, client: ExplainClient): void;
   /** Plans it later if it took at least `overMs`. */
   note(statement: ExecutedStatement): void;
+  /** Whether the pool of a connection is known, by the name that statements are recorded with. */
+  knows(connection: string): boolean;
+  /** Plans a statement now, on a connection of that pool. Never rejects. */
+  explain(connection: string, statement: StatementToPlan): Promise<PlanOutcome>;
   close(): void;
 }
 
 export interface ExplainerOptions {
-  /** Milliseconds from which on a statement is planned. */
+  /** Milliseconds from which on a statement is planned after the response; 0: none is. */
   overMs: number;
   /** Masks like the profile, with what the request itself revealed as a secret. */
   mask: (context: Context, plans: KeptPlans) => KeptPlans;
@@ -92,23 +93,20 @@ const STATEMENT_MS = 1000;
 const LOCK_MS = 100;
 /** After this many milliseconds the connection is discarded. */
 const ANSWER_MS = 3000;
-const BEGIN = `begin read only; set local statement_timeout = ${STATEMENT_MS}; set local lock_timeout = ${LOCK_MS}`;
-const TABLES = `select n.nspname || '.' || c.relname as name, c.reltuples::float8 as rows
-  from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
-  where n.nspname || '.' || c.relname = any($1::text[]) and c.reltuples >= 0`;
+/** What somebody asked for and waits for may take longer. */
+const ASKED_STATEMENT_MS = 5000;
+const ASKED_ANSWER_MS = 8000;
+/** Connections whose pools are remembered, for plans that are asked for. */
+const MOST_CONNECTIONS = 1000;
 const CAN_BE_PLANNED = /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with)\b/i;
 /** Anything after a semicolon, even inside a literal: a driver that ignores `queryMode` would run it. */
 const MAY_BE_SEVERAL = /;\s*\S/;
 
-type Outcome = Pick<QueryPlan, 'plannedAt' | 'root' | 'tables' | 'dropped'> | Pick<MissingPlan, 'problem'>;
+const NONE_IDLE = 'No pool connection was idle, so EXPLAIN was not run';
 
 interface Remembered {
   at: number;
-  outcome: Outcome;
-}
-
-function problem(sentence: string): Outcome {
-  return { problem: sentence };
+  outcome: PlanOutcome;
 }
 
 function isPostgres({ dialect, driverName }: ExplainClient): boolean {
@@ -152,62 +150,43 @@ function within<T>(work: Promise<T>, ms: number): Promise<T> {
   });
 }
 
-async function tablesOf(connection: Connection, names: readonly string[]): Promise<Record<string, number>> {
-  if (names.length === 0) return {};
-  const { rows = [] } = await connection.query({ text: TABLES, values: [names], queryMode: 'extended' });
-  return Object.fromEntries(
-    (rows as { name: string; rows: number }[]).map(({ name, rows: count }) => [name, count]),
-  );
-}
-
-async function plan(connection: Connection, { sql, bindings }: SlowStatement): Promise<Outcome> {
-  const { rows } = await connection.query({
-    text: `explain (format json, verbose) ${sql}`,
-    values: bindings,
-    queryMode: 'extended',
-  });
-  const answer = (rows?.[0] as { 'QUERY PLAN'?: unknown } | undefined)?.['QUERY PLAN'];
-  const parsed = parsePlan(answer, createValueRemover(sql, bindings));
-  if (parsed === null) return problem('The database returned no plan.');
-  const names = new Set(nodesOf(parsed.root).flatMap(({ relation }) => relation ?? []));
-  return {
-    plannedAt: Date.now(),
-    root: parsed.root,
-    tables: await tablesOf(connection, [...names]),
-    ...(parsed.dropped === 0 ? {} : { dropped: parsed.dropped }),
-  };
-}
-
-async function planOn(connection: Connection, slow: SlowStatement): Promise<Outcome> {
-  try {
-    await connection.query(BEGIN);
-    return await plan(connection, slow);
-  } catch (error) {
-    return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}.`);
-  } finally {
-    await connection.query('rollback');
-  }
-}
-
 /** On a connection of the application's pool; one that does not respond is marked as disposed before it is released. */
-async function planOnPool(slow: SlowStatement): Promise<Outcome> {
-  const connection = (await slow.client.acquireConnection()) as Connection;
+async function planOnPool(
+  client: ExplainClient,
+  statement: ExplainedStatement,
+  answerMs: number,
+): Promise<PlanOutcome> {
+  const connection = (await within(client.acquireConnection(), answerMs)) as Disposable;
   let failure: unknown;
   try {
-    return await within(planOn(connection, slow), ANSWER_MS);
+    return await within(explainOn(connection, statement), answerMs);
   } catch (error) {
     failure = error;
     connection.__knex__disposed = error;
-    return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}.`);
+    return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}`);
   } finally {
-    await slow.client.releaseConnection(connection, failure);
+    await client.releaseConnection(connection, failure);
   }
+}
+
+/** SQLite has no pool; the database must not be kept alive by us. */
+function databaseClient(database: object): ExplainClient {
+  const held = new WeakRef(database);
+  return {
+    acquireConnection() {
+      const open = held.deref();
+      return open === undefined ? Promise.reject(new Error('the database is closed')) : Promise.resolve(open);
+    },
+    releaseConnection: () => undefined,
+  };
 }
 
 export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOptions): Explainer {
   const slow = createSlot<SlowStatement[]>('slow statements');
   /** By connection. */
   const clients = new WeakMap<object, ExplainClient>();
+  /** By name of a connection: its pool. */
+  const named = new Map<string, ExplainClient>();
   /** By pool and text of the statement. */
   const remembered = new WeakMap<object, Map<string, Remembered>>();
   /** What was stored for each request: a late fact is replaced as a whole. */
@@ -235,19 +214,34 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
     runs.push(performance.now());
   }
 
-  async function explain(statement: SlowStatement): Promise<Outcome> {
+  /** false: the application needs its connections. */
+  async function awaitIdle(client: ExplainClient): Promise<boolean> {
+    for (let looks = 1; client.pool !== undefined && !hasIdle(client); looks++) {
+      if (looks >= MOST_LOOKS || closed) return false;
+      await pause(LOOK_EVERY);
+    }
+    return true;
+  }
+
+  async function explain(statement: SlowStatement): Promise<PlanOutcome> {
     if (statement.bindings.length === 0 && MAY_BE_SEVERAL.test(statement.sql))
-      return problem('The text may contain several statements, so EXPLAIN was not run.');
+      return problem('The text may contain several statements, so EXPLAIN was not run');
     const memory = memoryOf(statement.client);
     const known = memory.get(statement.sql);
     if (known !== undefined && performance.now() - known.at < REMEMBERED_MS) return known.outcome;
     await awaitTurn();
-    for (let looks = 1; !hasIdle(statement.client); looks++) {
-      if (looks >= MOST_LOOKS || closed)
-        return problem('No pool connection was idle, so EXPLAIN was not run.');
-      await pause(LOOK_EVERY);
-    }
-    const outcome = await planOnPool(statement);
+    if (!(await awaitIdle(statement.client))) return problem(NONE_IDLE);
+    const outcome = await planOnPool(
+      statement.client,
+      {
+        system: 'postgresql',
+        sql: statement.sql,
+        values: statement.bindings,
+        statementMs: STATEMENT_MS,
+        lockMs: LOCK_MS,
+      },
+      ANSWER_MS,
+    );
     if (memory.size >= MOST_REMEMBERED) memory.clear();
     memory.set(statement.sql, { at: performance.now(), outcome });
     return outcome;
@@ -265,7 +259,7 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
       if (query !== -1) plans.push({ query, ...(await explain(statement)) });
     }
     if (plans.length === 0) return;
-    const safe = mask(first.context, { overMs, plans });
+    const safe = mask(first.context, { plans });
     kept.set(token, safe.plans);
     dropOldest(kept, MOST_KEPT);
     await store(token, safe);
@@ -297,7 +291,19 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
     },
     note({ context, fact, connection, sql, bindings: given }) {
       const client = connection === null ? undefined : clients.get(connection);
-      if (closed || (fact.durationMs ?? 0) < overMs || client === undefined || !isPostgres(client)) return;
+      if (connection !== null && fact.connection !== null && !named.has(fact.connection)) {
+        const known = client ?? (fact.system === 'sqlite' ? databaseClient(connection) : undefined);
+        if (known !== undefined) named.set(fact.connection, known);
+        dropOldest(named, MOST_CONNECTIONS);
+      }
+      if (
+        overMs <= 0 ||
+        closed ||
+        (fact.durationMs ?? 0) < overMs ||
+        client === undefined ||
+        !isPostgres(client)
+      )
+        return;
       if (context.kind === 'profiler' || !CAN_BE_PLANNED.test(sql)) return;
       // A copy: the application may change its list later.
       const bindings: readonly unknown[] = Array.isArray(given) ? [...(given as unknown[])] : [];
@@ -312,8 +318,24 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
       slow.set(context, slowest);
       context.onStored = explainStored;
     },
+    knows: (connection) => named.has(connection),
+    async explain(connection, statement) {
+      const client = named.get(connection);
+      if (client === undefined || closed)
+        return problem('The connection is not open in this process any more');
+      try {
+        return await unobserved(async () => {
+          if (!(await awaitIdle(client))) return problem(NONE_IDLE);
+          const times = { statementMs: ASKED_STATEMENT_MS, lockMs: LOCK_MS };
+          return await planOnPool(client, { ...statement, ...times }, ASKED_ANSWER_MS);
+        });
+      } catch (error) {
+        return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}`);
+      }
+    },
     close() {
       closed = true;
+      named.clear();
       queue = [];
       kept.clear();
     },

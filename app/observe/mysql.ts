@@ -5,6 +5,7 @@ import { toPlain } from '../profiler/plain.ts';
 import { isObject } from '../profiler/safe-read.ts';
 import { dateParts } from './date-parts.ts';
 import type { Driver } from './drivers.ts';
+import type { ExplainClient } from './explain.ts';
 
 /** A list of rows, or what a change reports. */
 function rowsOf(result: unknown): number | null {
@@ -25,6 +26,42 @@ function inUse(pool: Pool): readonly object[] {
   if (all === undefined || free?.length !== 0 || all.length < (config?.connectionLimit ?? Infinity))
     return [];
   return all.toArray?.() ?? [...all];
+}
+
+interface GivingPool extends Pool {
+  getConnection(done: (error: Error | null | undefined, connection: Released) => void): void;
+  _connectionQueue?: { length: number };
+}
+
+interface Released {
+  release(): void;
+  destroy(): void;
+}
+
+/** By pool. */
+const clients = new WeakMap<object, ExplainClient>();
+
+function explainClientOf(pool: GivingPool): ExplainClient {
+  const free = (): number => pool._freeConnections?.length ?? 0;
+  return {
+    pool: {
+      numFree: free,
+      numUsed: () => (pool._allConnections?.length ?? 0) - free(),
+      numPendingAcquires: () => pool._connectionQueue?.length ?? 0,
+      ...(pool.config?.connectionLimit === undefined ? {} : { max: pool.config.connectionLimit }),
+    },
+    acquireConnection: () =>
+      new Promise((resolve, reject) => {
+        pool.getConnection((error, connection) => {
+          if (error === null || error === undefined) resolve(connection);
+          else reject(error);
+        });
+      }),
+    releaseConnection(connection, failure) {
+      if (failure === undefined) (connection as Released).release();
+      else (connection as Released).destroy();
+    },
+  };
 }
 
 /** `SET ?` takes an object; a single value needs no list; an object by name (`:id`) only where no `?` is. */
@@ -74,5 +111,13 @@ export const mysqlDriver: Driver<MysqlQuery> = {
     writeDate: dateWriterOf(message.connection),
   }),
   outcome: ({ result, error }) => ({ rows: rowsOf(result), error }),
-  pool: { connect: mysqlChannels.connect, inUse },
+  pool: {
+    connect: mysqlChannels.connect,
+    inUse,
+    explained(pool) {
+      const client = clients.get(pool) ?? explainClientOf(pool as GivingPool);
+      clients.set(pool, client);
+      return client;
+    },
+  },
 };

@@ -1,12 +1,12 @@
 /**
- * PostgreSQL's plan of a slow statement, stored beside its profile as the late fact `plan`: made by app/observe/explain.ts after the
- * response, read by the database panel. It contains placeholders instead of the statement's values.
+ * Plans of statements, stored beside their profile as the late fact `plan`: made by app/observe/explain.ts, of slow ones after the response
+ * and of any when somebody asks, read by the database panel. They contain placeholders instead of the statement's values.
  */
+
+import type { Profile } from './profile.ts';
 
 /** The late fact of a profile. */
 export interface KeptPlans {
-  /** Milliseconds from which a statement gets a plan. */
-  overMs: number;
   plans: (QueryPlan | MissingPlan)[];
 }
 
@@ -20,6 +20,10 @@ export interface QueryPlan {
   tables: Record<string, number>;
   /** Number of nodes left out. */
   dropped?: number;
+  /** Made without the values. */
+  isGeneric?: true;
+  /** The statement was run for it. */
+  isAnalyzed?: true;
 }
 
 export interface MissingPlan {
@@ -40,11 +44,44 @@ export interface PlanNode {
   /** If it differs from the table's name. */
   alias?: string;
   index?: string;
-  /** Estimate for each run. */
-  rows: number;
-  /** In the planner's unit, including child nodes. */
-  cost: number;
+  /** Estimate for each run; absent: the database gives none. */
+  rows?: number;
+  /** In the planner's unit, including child nodes; absent: the database gives none. */
+  cost?: number;
+  /** Measured: rows of each run, runs, and milliseconds of all runs with child nodes; absent if it was not run. */
+  ran?: { rows: number; loops: number; ms: number | null };
   /** Conditions and keys by PostgreSQL's names for them. */
   terms?: Record<string, string>;
   nodes?: PlanNode[];
+}
+
+/** What is planned, or why it is not. */
+export type PlanOutcome = Omit<QueryPlan, 'query'> | Omit<MissingPlan, 'query'>;
+
+/** What the database is asked for. */
+export interface StatementToPlan {
+  system: string;
+  sql: string;
+  /** As executed; null in place of those that are not known. */
+  values: readonly unknown[];
+  /** Not all values are known: only the generic plan can be had. */
+  isGeneric?: boolean;
+  /** Of a statement with named placeholders. */
+  names?: readonly string[] | null;
+  /** It is run and measured. */
+  analyze?: boolean;
+  /** `set local search_path …`: what the connection was set to when the statement ran. */
+  settings?: readonly string[];
+}
+
+/** For the pages: plans of recorded statements, made when somebody asks. */
+export interface RecordedPlans {
+  /** What can be asked for; `problem`: why nothing of this profile can be. null: it has no statement with a plan. */
+  formOf(profile: Profile): { queries: { index: number; text: string }[]; problem: string | null } | null;
+  /** The plan of a query, by its index. With `sql` there is none: for a reason, or because nobody is sure yet that it shall run. */
+  plan(
+    profile: Profile,
+    index: number,
+    how: { analyze: boolean; isSure: boolean },
+  ): Promise<PlanOutcome | { sql: string; problem: string | null }>;
 }

@@ -108,6 +108,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     post('resume', controllers.resume),
     post('replay', controllers.replay),
     post('values', controllers.values),
+    post('explain', controllers.explain),
     shared(post('timing', controllers.timing)),
   ];
 }

@@ -65,7 +65,6 @@ describe('finding slow-statement', () => {
     const codeOf = (filter: string) => {
       const root = { ...scan, terms: { Filter: filter } };
       const plan = {
-        overMs: 100,
         plans: [{ query: 0, plannedAt: 0, root, tables: { 'public.notes': 60_000 } }],
       };
       const panels = { database: { data: { queries: [{ group: null }] } } };

@@ -59,7 +59,6 @@ describe('the plan of a slow statement, in a host', () => {
     const token = answer.headers.get('x-debug-token') ?? '';
     const plan = await planOf(token);
     expect(plan?.plans).to.have.length(1);
-    expect(plan?.overMs).to.equal(40);
     expect(JSON.stringify(plan)).to.contain('Seq Scan').and.not.contain('hunter22');
     const page = await (await fetch(`${origin}/_profiler/${token}?panel=database`)).text();
     expect(page).not.to.contain('hunter22');

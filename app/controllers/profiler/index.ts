@@ -13,6 +13,7 @@ import { createMcpController } from './mcp-controller.ts';
 import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
+import { createExplainController } from './explain-controller.ts';
 import { createReplayController } from './replay-controller.ts';
 import { createRoutesController } from './routes-controller.ts';
 import { createSourceController } from './source-controller.ts';
@@ -37,6 +38,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createLiveController(services),
     ...createActionsController(services),
     ...createReplayController(services),
+    ...createExplainController(services),
     ...createToolbarController(services),
     ...createTimingAction(services),
   } as const;

@@ -8,6 +8,7 @@ import type { FormSigner } from '../../profiler/form-signature.ts';
 import type { Health } from '../../profiler/health.ts';
 import type { EndedProcess } from '../../profiler/process-end.ts';
 import type { Panel } from '../../profiler/panel.ts';
+import type { RecordedPlans } from '../../profiler/query-plan.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { Recording } from '../../profiler/recording.ts';
@@ -34,6 +35,8 @@ export interface PageServices {
   replay?: 'off' | 'safe' | 'all';
   /** The application does not run here: nothing can be sent to it. */
   isStored?: boolean;
+  /** Plans statements of this process; default: none can be. */
+  explain?: RecordedPlans;
   /** Samples requests that are asked for; default: none can be. */
   cpu?: CpuSampler;
   /** Reads the values where a request fails; default: nothing can. */

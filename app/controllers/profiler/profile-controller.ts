@@ -71,6 +71,7 @@ export function createProfileController(
         caller,
         called,
         cpuForm: cpuFormOf(profile, cpu),
+        explainForm: services.explain?.formOf(profile) ?? null,
         summary,
         valuesForm,
       });

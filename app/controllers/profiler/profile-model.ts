@@ -4,6 +4,7 @@ import type { BesideProfile, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { SummaryShown } from './summary-shown.ts';
+import type { RecordedPlans } from '../../profiler/query-plan.ts';
 import type { CpuForm } from './cpu-form.ts';
 import type { ValuesForm } from './values-form.ts';
 import type { Redirects } from './redirects.ts';
@@ -106,6 +107,8 @@ export function createProfileModel(options: {
   called: PanelPage['called'];
   /** Shown above the panel `cpu`; null: nothing can be sampled. */
   cpuForm: CpuForm | null;
+  /** Shown below the panel `database`; null: there is no statement that has a plan. */
+  explainForm: ReturnType<RecordedPlans['formOf']>;
   /** Shown below the overview of a summary. */
   summary: SummaryShown | null;
   /** Shown above the panel `exception`. */
@@ -126,6 +129,7 @@ export function createProfileModel(options: {
     /** Null if there are too few. */
     routeTimes: enoughTimes(routePercentiles),
     cpuForm: panel.name === 'cpu' ? options.cpuForm : null,
+    explainForm: panel.name === 'database' ? options.explainForm : null,
     shown: panelShown(panel, { profile, query: given, amendments, beside, called }),
     /** Facts beyond the recording limit that the shown panel does not mention. */
     dropped: droppedTexts(profile.dropped, panels, panel),

@@ -15,9 +15,12 @@ export interface PlanRow {
   title: string;
   /** `on orders as o`, `using orders_pkey`. */
   about: string;
-  rows: number;
-  /** Its own cost as a share of the whole plan, 0 to 1. */
-  share: number;
+  /** Estimate; null: there is none. */
+  rows: number | null;
+  /** Measured: `12`, `3 × 40 runs`; null if it was not run. */
+  ran: string | null;
+  /** Its own cost as a share of the whole plan, 0 to 1; null: the database gives no costs. */
+  share: number | null;
   terms: { name: string; tokens: SqlToken[] }[];
   /** A sentence is about it. */
   marked: boolean;
@@ -30,11 +33,12 @@ export interface ShownPlan {
   /** What stands out; or why there is no plan. */
   says: string[];
   plannedAt: number | null;
+  isAnalyzed: boolean;
   /** Nodes that were not kept. */
   dropped: number;
 }
 
-const { count } = numberHelpers;
+const { count, durationText } = numberHelpers;
 /** Reading all rows of a smaller table is right. */
 const LARGE_TABLE = 1000;
 /** A filter that keeps at most this share of the rows suggests an index. */
@@ -50,6 +54,7 @@ const WRONG_BY = 10;
 const WRONG_ROWS = 100;
 const LONGEST_VALUE = 60;
 const MOST_SAYS = 4;
+const GENERIC = 'This is the generic plan: values of the statement are masked, so it was made without them';
 const DEEPEST_SHOWN = 8;
 function bareName(relation: string): string {
   return relation.slice(relation.lastIndexOf('.') + 1);
@@ -65,7 +70,12 @@ interface Visit {
 
 /** Share of a node's cost that is spent: a cheaper node above, such as a limit, stops it early. */
 function spentOf(node: PlanNode, above: PlanNode): number {
-  return node.cost > above.cost && node.cost > 0 ? above.cost / node.cost : 1;
+  const [cost, limit] = [costOf(node), costOf(above)];
+  return cost > limit && cost > 0 ? limit / cost : 1;
+}
+
+function costOf({ cost = 0 }: PlanNode): number {
+  return cost;
 }
 
 function visits(root: PlanNode): Visit[] {
@@ -75,10 +85,10 @@ function visits(root: PlanNode): Visit[] {
   ];
   for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
     const { node, parent, depth, part } = visit;
-    let own = node.cost * part;
+    let own = costOf(node) * part;
     for (const below of (node.nodes ?? []).toReversed()) {
       const spent = part * spentOf(below, node);
-      own -= below.cost * spent;
+      own -= costOf(below) * spent;
       waiting.push({ node: below, parent: node, depth: depth + 1, part: spent });
     }
     found.push({ node, parent, depth, own: Math.max(0, own) });
@@ -100,13 +110,16 @@ function sayOfScan({ node, parent }: Visit, tables: QueryPlan['tables']): string
   const name = bareName(node.relation);
   const outer = outerOf(parent, node);
   const again =
-    outer !== null && outer.rows >= REPEATED ? `, once for each of about ${count(outer.rows, 'row')}` : '';
-  if (filter === undefined || node.rows > total * KEPT_SHARE) {
+    outer !== null && (outer.rows ?? 0) >= REPEATED
+      ? `, once for each of about ${count(outer.rows ?? 0, 'row')}`
+      : '';
+  const kept = node.rows ?? 0;
+  if (filter === undefined || kept > total * KEPT_SHARE) {
     return again === '' ? null : `Reads all of about ${count(total, 'row')} of ${name}${again}`;
   }
   const columns = comparedColumns(filter);
   const index = columns.length === 0 ? name : `${name} (${columns.join(', ')})`;
-  return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(node.rows)}${again}: an index on ${index} may help`;
+  return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(kept)}${again}: an index on ${index} may help`;
 }
 
 function sayOfSort({ node, own }: Visit, whole: number): string | null {
@@ -117,11 +130,12 @@ function sayOfSort({ node, own }: Visit, whole: number): string | null {
   return `Sorts about ${count(rows, 'row')} by ${key}: an index in that order may avoid the sort`;
 }
 
-function sayOfEstimate(root: PlanNode, { rows }: DatabaseQuery): string | null {
-  if (rows === null || CHANGES.has(root.type) || Math.abs(rows - root.rows) < WRONG_ROWS) return null;
-  const [less, more] = [Math.max(1, Math.min(rows, root.rows)), Math.max(rows, root.rows)];
+function sayOfEstimate({ type, rows: expected }: PlanNode, { rows }: DatabaseQuery): string | null {
+  if (rows === null || expected === undefined || CHANGES.has(type)) return null;
+  if (Math.abs(rows - expected) < WRONG_ROWS) return null;
+  const [less, more] = [Math.max(1, Math.min(rows, expected)), Math.max(rows, expected)];
   if (more / less < WRONG_BY) return null;
-  return `Expected about ${count(root.rows, 'row')}, got ${count(rows)}: table statistics may be outdated (run ANALYZE)`;
+  return `Expected about ${count(expected, 'row')}, got ${count(rows)}: table statistics may be outdated (run ANALYZE)`;
 }
 
 function aboutOf({ relation, alias, index, role }: PlanNode): string {
@@ -133,13 +147,20 @@ function aboutOf({ relation, alias, index, role }: PlanNode): string {
   return parts.join(' ');
 }
 
+function ranText({ ran }: PlanNode): string | null {
+  if (ran === undefined) return null;
+  const rows = ran.loops > 1 ? `${count(ran.rows)} × ${count(ran.loops, 'run')}` : count(ran.rows);
+  return ran.ms === null ? rows : `${rows}, ${durationText(ran.ms)}`;
+}
+
 function rowOf({ node, depth, own }: Visit, whole: number, query: DatabaseQuery, marked: boolean): PlanRow {
   return {
     depth: Math.min(depth, DEEPEST_SHOWN),
     title: node.join === undefined ? node.type : `${node.join} ${node.type}`,
     about: aboutOf(node),
-    rows: node.rows,
-    share: whole > 0 ? Math.min(1, own / whole) : 0,
+    rows: node.rows ?? null,
+    ran: ranText(node),
+    share: whole > 0 ? Math.min(1, own / whole) : null,
     terms: Object.entries(node.terms ?? {}).map(([name, text]) => ({
       name,
       tokens: joinTokens(valuesInPlace(text, query.bindings, { longest: LONGEST_VALUE }).tokens),
@@ -154,18 +175,20 @@ function showPlan(plan: QueryPlan, query: DatabaseQuery): ShownPlan {
   const says: string[] = [];
   const found = visits(root);
   for (const visit of found) {
-    const sentence = sayOfScan(visit, tables) ?? sayOfSort(visit, root.cost);
+    const sentence = sayOfScan(visit, tables) ?? sayOfSort(visit, costOf(root));
     if (sentence === null) continue;
     marked.add(visit.node);
     if (says.length < MOST_SAYS) says.push(sentence);
   }
-  const estimate = sayOfEstimate(root, query);
+  const estimate = plan.isGeneric === true ? null : sayOfEstimate(root, query);
   if (estimate !== null) says.push(estimate);
+  if (plan.isGeneric === true) says.push(GENERIC);
   return {
     id: `p${plan.query + 1}`,
-    tree: found.map((visit) => rowOf(visit, root.cost, query, marked.has(visit.node))),
+    tree: found.map((visit) => rowOf(visit, costOf(root), query, marked.has(visit.node))),
     says,
     plannedAt,
+    isAnalyzed: plan.isAnalyzed === true,
     dropped,
   };
 }
@@ -185,7 +208,7 @@ export function shownPlans(data: DatabaseData, amendment: unknown): Map<number, 
   for (const plan of amendment.plans) {
     const query = data.queries[plan.query];
     if (query === undefined) continue;
-    const missing = { id: `p${plan.query + 1}`, plannedAt: null, dropped: 0 };
+    const missing = { id: `p${plan.query + 1}`, plannedAt: null, isAnalyzed: false, dropped: 0 };
     shown.set(plan.query, isMissing(plan) ? { ...missing, says: [plan.problem] } : showPlan(plan, query));
   }
   return shown;

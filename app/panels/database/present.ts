@@ -160,11 +160,15 @@ function statementRows({ statements, queries, groups }: DatabaseData, book: Stat
 
 function planText({ tree = [] }: ShownPlan): string {
   return tree
-    .flatMap(({ depth, title, about, rows, share, terms }) => {
+    .flatMap(({ depth, title, about, rows, ran, share, terms }) => {
       const indent = '  '.repeat(depth);
-      const cost = Math.round(share * 100);
+      const figures = [
+        ...(rows === null ? [] : [`about ${count(rows, 'row')}`]),
+        ...(ran === null ? [] : [`${ran} measured`]),
+        ...(share === null ? [] : [`${Math.round(share * 100)} % of the cost`]),
+      ];
       return [
-        `${indent}${`${title} ${about}`.trim()} (about ${count(rows, 'row')}, ${cost} % of the cost)`,
+        `${indent}${`${title} ${about}`.trim()}${figures.length === 0 ? '' : ` (${figures.join(', ')})`}`,
         ...terms.map(({ name, tokens }) => `${indent}  ${name}: ${tokens.map(([, text]) => text).join('')}`),
       ];
     })

@@ -21,7 +21,8 @@ export interface Binding {
 }
 
 /** How app/profiler/plain.ts marks what it left out. */
-const CUT = /… (?:\(\d+ more characters\)|\d+ more)"?[\]}"]*$|, (?:not followed|unreadable)\]|\[circular\]/;
+export const CUT_TEXT =
+  /… (?:\(\d+ more characters\)|\d+ more)"?[\]}"]*$|, (?:not followed|unreadable)\]|\[circular\]/;
 const NEEDS_ESCAPES = /[\\\0-\x08\x0b-\x1f\x7f]/;
 const ESCAPED = /[\\\0-\x08\x0b-\x1f\x7f]/g;
 const JSON_OPERATORS = new Set(['->', '->>', '#>', '#>>']);
@@ -127,11 +128,11 @@ function literal(binding: Binding, placeholder: string, system: string | undefin
   return system !== undefined && STANDARD.has(system) ? standardValue(binding) : postgresValue(binding);
 }
 
-function isWhole({ value, type }: Binding): boolean {
+export function isWholeBinding({ value, type }: Binding): boolean {
   if (type === 'bytes') return false;
   if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return true;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return !isMasked(text) && !CUT.test(text);
+  return !isMasked(text) && !CUT_TEXT.test(text);
 }
 
 /** Which binding each token stands for. `?` is a placeholder where a dialect has no numbered ones; in PostgreSQL it is an operator. */
@@ -191,7 +192,7 @@ export function valuesInPlace(
       whole = false;
       return token;
     }
-    whole &&= isWhole(binding);
+    whole &&= isWholeBinding(binding);
     const before = tokens[at - 1]?.[1] ?? '';
     const operator = before.trim() === '' ? (tokens[at - 2]?.[1] ?? '') : before;
     if (system === 'mysql' && isRecord(binding.value)) whole &&= ASSIGNED.test(operator);

@@ -1,0 +1,47 @@
+/** Plans of recorded statements, for the pages: from a profile to the pool of the statement's connection. */
+import type { Explainer } from '../observe/explain.ts';
+import type { DatabaseData } from '../panels/database/data.ts';
+import { plannable, statementToPlan } from '../panels/database/explain.ts';
+import type { Profile } from '../profiler/profile.ts';
+import type { RecordedPlans } from '../profiler/query-plan.ts';
+
+export function createRecordedPlans({
+  explainer,
+  process: name,
+}: {
+  explainer: Explainer;
+  process: string;
+}): RecordedPlans {
+  const dataOf = ({ panels }: Profile): DatabaseData | null =>
+    (panels.database?.data as DatabaseData | null | undefined) ?? null;
+
+  /** An earlier process may have had the same name. */
+  function whyNot({ process: recordedBy, startedAt }: Profile): string | null {
+    return recordedBy === name && startedAt >= performance.timeOrigin
+      ? null
+      : 'EXPLAIN needs the process that ran the statement, while it runs: its connections are there.';
+  }
+
+  return {
+    formOf(profile) {
+      const data = dataOf(profile);
+      const queries = data === null ? [] : plannable(data);
+      return queries.length === 0 ? null : { queries, problem: whyNot(profile) };
+    },
+    async plan(profile, index, { analyze, isSure }) {
+      const data = dataOf(profile);
+      const sql = data?.statements[data.queries[index]?.statement ?? -1]?.sql ?? '';
+      const wanted = data === null ? 'There are no statements.' : statementToPlan(data, index, analyze);
+      const problem = whyNot(profile) ?? (typeof wanted === 'string' ? wanted : null);
+      if (problem !== null || typeof wanted === 'string') return { sql, problem };
+      const { connection, ...statement } = wanted;
+      if (!explainer.knows(connection))
+        return {
+          sql,
+          problem: 'Its connection is not open any more, or its driver has no pool that is known.',
+        };
+      if (analyze && !isSure) return { sql, problem: null };
+      return await explainer.explain(connection, statement);
+    },
+  };
+}

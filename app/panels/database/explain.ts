@@ -1,0 +1,95 @@
+/** Which recorded statements can be planned again, and what the database is asked for. */
+import type { Json } from '../../profiler/json.ts';
+import type { StatementToPlan } from '../../profiler/query-plan.ts';
+import { isMasked } from '../../profiler/redact.ts';
+import { readStatement } from '../shared/read-statement.ts';
+import { sqlTokens } from '../shared/sql-tokens.ts';
+import { CUT_TEXT, isWholeBinding } from '../shared/sql-values.ts';
+import { labelOf, namedPlaceholders } from '../shared/statements.ts';
+import type { DatabaseQuery, KeptDatabase } from './data.ts';
+
+/** Statements that the form lists. */
+const MOST_LISTED = 100;
+const SYSTEMS = new Set(['postgresql', 'mysql', 'sqlite']);
+const CAN_BE_PLANNED =
+  /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with|replace)\b/i;
+/** Anything after a semicolon, even inside a literal: a driver that takes several statements would run it. */
+const MAY_BE_SEVERAL = /;\s*\S/;
+/** What a connection can be set to that changes what a statement means. */
+const SETTING = /^\s*set\s+(?:session\s+|local\s+)?((?:search_path|role)\b[^;]*);?\s*$/i;
+
+type Given = Pick<KeptDatabase, 'queries' | 'statements'>;
+
+function canBePlanned({ statements }: Given, { statement, connection }: DatabaseQuery): boolean {
+  const { sql = '', system = '' } = statements[statement] ?? {};
+  return connection !== null && SYSTEMS.has(system) && CAN_BE_PLANNED.test(sql);
+}
+
+/** Of each statement that has a plan the slowest run: index of the query, and a text. */
+export function plannable(data: Given): { index: number; text: string }[] {
+  const slowest = new Map<number, number>();
+  data.queries.forEach((query, index) => {
+    const known = data.queries[slowest.get(query.statement) ?? -1];
+    if (canBePlanned(data, query) && (known?.durationMs ?? -1) < (query.durationMs ?? 0))
+      slowest.set(query.statement, index);
+  });
+  return [...slowest.values()].slice(0, MOST_LISTED).map((index) => {
+    const { sql = '', system } = data.statements[data.queries[index]?.statement ?? -1] ?? {};
+    return { index, text: `${index + 1}: ${labelOf(sql, system)}` };
+  });
+}
+
+function bigintOf(value: Json): unknown {
+  return typeof value === 'string' ? BigInt(value.replace(/n$/, '')) : value;
+}
+
+/** As it was given to the driver. */
+function driverValue({ value, type }: DatabaseQuery['bindings'][number]): unknown {
+  if (type === 'undefined') return null;
+  if (type === 'bigint') return bigintOf(value);
+  return type === 'bigints' && Array.isArray(value) ? value.map(bigintOf) : value;
+}
+
+/** Settings that were made on its connection before it ran. */
+function settingsOf({ queries, statements }: Given, at: number): string[] {
+  const connection = queries[at]?.connection;
+  return queries.slice(0, at).flatMap((query) => {
+    const sql = statements[query.statement]?.sql ?? '';
+    const isOfIt = query.connection === connection && query.bindings.length === 0 && !isMasked(sql);
+    const [, what] = isOfIt ? (SETTING.exec(sql) ?? []) : [];
+    return what === undefined ? [] : [`set local ${what}`];
+  });
+}
+
+/** A single SELECT that locks and writes nothing. */
+function canBeRun(sql: string, system: string): boolean {
+  const read = readStatement(sql, system);
+  return system !== 'sqlite' && read?.verb === 'select' && !read.isLocking && !/\binto\b/i.test(sql);
+}
+
+/** What to ask the database for; a sentence if it can't be asked. */
+export function statementToPlan(
+  data: Given,
+  index: number,
+  analyze: boolean,
+): (StatementToPlan & { connection: string }) | string {
+  const query = data.queries[index];
+  const { sql = '', system = '' } = data.statements[query?.statement ?? -1] ?? {};
+  if (query === undefined || query.connection === null || !canBePlanned(data, query))
+    return 'This is no statement that has a plan.';
+  if (isMasked(sql) || CUT_TEXT.test(sql) || MAY_BE_SEVERAL.test(sql))
+    return 'A part of its text is masked or cut, or it may be several statements.';
+  const isWhole = query.bindings.every((binding) => binding.name !== '…' && isWholeBinding(binding));
+  if (analyze && !(isWhole && canBeRun(sql, system)))
+    return 'To be measured it has to be run, and only a single SELECT of PostgreSQL, MySQL or MariaDB whose values are all known is run again.';
+  return {
+    connection: query.connection,
+    system,
+    sql,
+    values: query.bindings.map((binding) => (isWhole ? driverValue(binding) : null)),
+    isGeneric: !isWhole,
+    names: namedPlaceholders(sqlTokens(sql, system)),
+    analyze,
+    settings: settingsOf(data, index),
+  };
+}
