@@ -26,8 +26,8 @@ function shownOf(text: string): string[] {
 }
 
 describe('what docs/masking.md says of masking', () => {
-  const promised = examplesOf(security, 'What is masked', 'Kind');
-  const others = examplesOf(security, 'What is masked', 'Not masked');
+  const promised = examplesOf(security, 'Masked values', 'Kind');
+  const others = examplesOf(security, 'Masked values', 'Not masked');
 
   it('is read from its tables', () => {
     expect(promised.length).to.be.greaterThan(120);
@@ -70,7 +70,7 @@ describe('what masking leaves alone', () => {
 });
 
 describe('what an encoding hides', () => {
-  const promised = examplesOf(security, 'What is masked', 'Kind');
+  const promised = examplesOf(security, 'Masked values', 'Kind');
   const encodings: Record<string, (text: string) => string> = {
     'a part of a path': (text) => `/a/${encodeURIComponent(text)}/b`,
     'a form': (text) => new URLSearchParams({ note: text }).toString(),

@@ -261,7 +261,7 @@ export interface Planting {
 /** Every request of the matrix. `every`: only each n-th example of a place, another one in each place. */
 export function plantings({ every = 1 }: { every?: number } = {}): Planting[] {
   const security = readFileSync(join(packageRoot(), 'docs/masking.md'), 'utf8');
-  const examples = examplesOf(security, 'What is masked', 'Kind');
+  const examples = examplesOf(security, 'Masked values', 'Kind');
   return PLACES.flatMap((place, number) => {
     const { takes = () => true, most = 20 } = place;
     const plants = examples
