@@ -320,6 +320,22 @@ describe('the overview panel', () => {
     expect($('#wrong .none.unsure').text()).to.contain('says why');
   });
 
+  it('begins with what was thrown if Hindsight’s error page was sent', async () => {
+    const { token } = await fixture.profileOf({
+      response: { status: 404, headersAtMs: 2, isErrorPage: true, bodyBytes: 10_000 },
+      more: (context) => {
+        lasting(context, 3);
+        context.add('error', { error: new Error('There is no product 12.'), origin: 'handled', atMs: 1, status: 404 }); // prettier-ignore
+      },
+    });
+    const $ = await page(token);
+    expect($('#wrong .leads').text())
+      .to.contain('404')
+      .and.contain('Error: There is no product 12.')
+      .and.contain('overview.test.ts')
+      .and.not.contain('without a body');
+  });
+
   it('shows a body that no middleware parsed', async () => {
     const { token } = await fixture.profileOf({
       method: 'POST',

@@ -55,6 +55,15 @@ export function linesOf(profile: Profile): readonly RecordedLine[] {
   return (dataOf(profile, 'logs') as { lines?: readonly RecordedLine[] } | null)?.lines ?? [];
 }
 
+/** `src/payments/money.ts:12` of the first error; null if nothing was thrown in the application's own code. */
+export function thrownAt(profile: Profile): string | null {
+  const data = dataOf(profile, 'exception') as {
+    errors?: readonly { place: { frame: { file: string | null; line: number | null } } | null }[];
+  } | null;
+  const frame = data?.errors?.[0]?.place?.frame;
+  return frame?.file === undefined || frame.file === null ? null : `${frame.file}:${frame.line ?? 1}`;
+}
+
 /** How long the event loop was blocked; null if it was not watched. */
 export function blockedMsOf(profile: Profile): number | null {
   return (

@@ -5,7 +5,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { answeredText, type Ran } from './ran.ts';
-import { requestOf } from './recorded.ts';
+import { type RecordedResponse, requestOf, thrownAt } from './recorded.ts';
 import { lineOf, valueText } from './step.ts';
 import { textOf, valueLine } from './value-line.ts';
 
@@ -59,22 +59,33 @@ export function verdictOf(
   };
 }
 
-/** A refusal begins with who sent it, and the body that it sent. */
+function bodyText({ text, bytes }: RecordedResponse): string {
+  if (text === null || text === '') return bytes === 0 ? 'without a body' : numberHelpers.bytesText(bytes);
+  const json = parseBeginning(text);
+  return json === undefined
+    ? text.slice(0, LONGEST_BODY).toWellFormed()
+    : textOf(valueLine(json.value, { longest: LONGEST_BODY }));
+}
+
+/** A refusal begins with who sent it, and the body that it sent; Hindsight's own error page with what was thrown. */
 export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, { answered }: Ran): Row[] {
-  const { status, findings } = profile;
+  const { status, findings, error } = profile;
   const response = requestOf(profile)?.response;
   if (status === null || status < 400 || findings.some(({ broke }) => broke === 'response')) return [];
-  const text = response?.text ?? '';
-  const json = parseBeginning(text);
-  const body =
-    json === undefined
-      ? text.slice(0, LONGEST_BODY).toWellFormed()
-      : textOf(valueLine(json.value, { longest: LONGEST_BODY }));
+  const common = { label: `${status}`, tone: status >= 500 ? ('bad' as const) : ('warn' as const) };
+  if (response?.isErrorPage === true && error !== null)
+    return [
+      {
+        ...common,
+        text: `${error.name}: ${error.message}`,
+        note: 'shown by Hindsight’s error page',
+        place: thrownAt(profile),
+      },
+    ];
   return [
     {
-      label: `${status}`,
-      text: body === '' ? 'without a body' : body,
-      tone: status >= 500 ? 'bad' : 'warn',
+      ...common,
+      text: response === undefined || response === null ? 'without a body' : bodyText(response),
       note: answered === null ? 'no middleware answered it' : `sent by ${answeredText(answered)}`,
       place: answered?.place ?? null,
     },
