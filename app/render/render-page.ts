@@ -9,7 +9,7 @@
  * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
  *   `h`, `include`, `hasView(name)`.
  *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
- * - They are laid out to be read: line breaks and what indents them do not reach the page (app/render/template-lines.ts).
+ * - They are laid out to be read: line breaks and what indents them do not reach the page (`joinLines`).
  * - No inline style, script or handler. A panel's own view, `views/panels/<name>.ejs`, gets { data, model, presented, profile,
  *   panel, query }: what it recorded, what `view.model` and `rows` returned. Its empty state and failures are shown around it
  *   (partials/panel-body).
@@ -54,9 +54,31 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ejs from 'ejs';
 import { escapeHtml } from '../view-helpers/safe-html.ts';
-import { joinLines } from './template-lines.ts';
 import type { EditorOptions } from '../view-helpers/editor.ts';
 import { createViewHelpers } from '../view-helpers/index.ts';
+
+/** A tag of EJS; none of ours contains `%>` in a string. */
+const EJS_TAG = /(<%[\s\S]*?%>)/;
+const BREAK = /\s*\n\s*/g;
+
+function joinText(text: string): string {
+  return text.replace(BREAK, (space, at: number) => {
+    const before = text[at - 1] ?? '>';
+    const after = text[at + space.length] ?? '<';
+    return before === '>' || after === '<' ? '' : ' ';
+  });
+}
+
+/**
+ * The template without its layout, by JSX's rule: a line break with its spaces vanishes beside a tag of HTML or EJS, and becomes one space
+ * between two words. Spaces within a line stay; `<%= ' ' %>` adds one at the end of a line.
+ */
+function joinLines(template: string): string {
+  return template
+    .split(EJS_TAG)
+    .map((part) => (part.startsWith('<%') ? part : joinText(part)))
+    .join('');
+}
 
 export type RenderPage = (view: string, model: object) => string;
 

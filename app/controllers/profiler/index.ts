@@ -2,13 +2,11 @@
 import { createActionsController } from './actions-controller.ts';
 import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';
-import { createExportController } from './export-controller.ts';
 import { createFileController } from './file-controller.ts';
 import { createHealthController } from './health-controller.ts';
-import { createJsonController } from './json-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
-import { createMarkdownController } from './markdown-controller.ts';
+import { createFormsController } from './forms-controller.ts';
 import { createMcpController } from './mcp-controller.ts';
 import { createNeighbourController } from './neighbour-controller.ts';
 import type { PageServices } from './page-services.ts';
@@ -24,9 +22,7 @@ export function createProfilerControllers(services: PageServices) {
   return {
     ...createListController(services),
     ...createProfileController(services),
-    ...createJsonController(services),
-    ...createMarkdownController(services),
-    ...createExportController(services),
+    ...createFormsController(services),
     ...createFileController(services),
     ...createMcpController(services),
     ...createNeighbourController(services),

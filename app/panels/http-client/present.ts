@@ -10,10 +10,66 @@ import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { curlOf } from './curl.ts';
 import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
-import { errorName, partsOf } from './outcome.ts';
-import { profileLink } from './profile-link.ts';
 import { compareResponses, indented } from './responses.ts';
 import { totalMs } from '../shared/rows.ts';
+
+/** `ECONNREFUSED`, else the class of the error. */
+function errorName(error: string): string {
+  const code =
+    /\b(?:E[A-Z][A-Z_]{3,}|UND_ERR_[A-Z_]+|ERR_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*SELF_SIGNED[A-Z_]*)\b/.exec(error);
+  return code?.[0] ?? /^[A-Za-z]\w{0,60}/.exec(error)?.[0] ?? 'failed';
+}
+
+/** Shorter queueing, in milliseconds, gets no bar. */
+const SHORTEST_QUEUE = 0.5;
+
+interface CallPart {
+  /** Class of its bar. */
+  name: 'queue' | 'lookup' | 'connect' | 'tls' | 'wait' | 'read';
+  label: string;
+  ms: number;
+}
+
+/** The known parts in their order; their sum is at most the duration of the call. */
+function partsOf({ connection, headersMs, durationMs, sentMs }: CallEntry): CallPart[] {
+  const parts: CallPart[] = [];
+  const add = (name: CallPart['name'], label: string, ms: number | null | undefined): void => {
+    if (ms !== null && ms !== undefined) parts.push({ name, label, ms: Math.max(0, ms) });
+  };
+  add('lookup', 'DNS lookup', connection?.lookupMs);
+  add('connect', 'Connect', connection?.connectMs);
+  add('tls', 'TLS', connection?.tlsMs);
+  if (parts.length === 0) add('connect', 'Connect (total)', connection?.allMs);
+  const connecting = parts.reduce((total, { ms }) => total + ms, 0);
+  if (sentMs !== undefined && sentMs - connecting >= SHORTEST_QUEUE)
+    parts.unshift({ name: 'queue', label: 'Queued', ms: sentMs - connecting });
+  if (headersMs === null) return parts;
+  const before = parts.reduce((total, { ms }) => total + ms, 0);
+  add('wait', 'Waiting for response', headersMs - before);
+  if (durationMs !== null) add('read', 'Downloading', durationMs - headersMs);
+  return parts;
+}
+
+/** Only http and https: the address comes from the called service, which is not trusted. */
+function safeLink(link: string | null, base: string): string | null {
+  if (link === null || link.length > 2000 || /[\s"'<>\\]/.test(link)) return null;
+  const isPath = link.startsWith('/') && !link.startsWith('//') && URL.canParse(link, base);
+  const whole = isPath ? new URL(link, base).href : link;
+  return /^https?:\/\/[^/]/i.test(whole) ? whole : null;
+}
+
+/** A token only if the profile is of the same storage, or of this origin. */
+function profileLink(
+  { link, url }: CallEntry,
+  { origin, called }: { origin: string | null; called: Profile | undefined },
+): NonNullable<Detail['link']> | null {
+  if (called !== undefined) return { label: called.token, token: called.token };
+  const href = safeLink(link, url);
+  if (href === null) return null;
+  const own = /^(.*)\/_profiler\/([0-9a-f]{6})$/.exec(href);
+  const token = own !== null && own[1] === origin ? own[2] : undefined;
+  return token === undefined ? { label: href, href } : { label: token, token };
+}
 
 function bodyLines(body: CallEntry['requestBody']): string[] {
   if (body === undefined || body.text === null) return [];

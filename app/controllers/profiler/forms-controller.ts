@@ -1,0 +1,118 @@
+/**
+ * A profile in other forms than its page: JSON and Markdown, of the whole or with `?panel=` of one panel, and files for other tools: HAR for
+ * browsers, `.otlp.json` for OpenTelemetry, `.cpuprofile` for Chrome DevTools and VS Code.
+ */
+import { profileOtlp } from '../../export/otlp-profile.ts';
+import { createError } from '../../errors.ts';
+import { packageVersion } from '../../paths.ts';
+import type { BesideProfile, Panel } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
+import { cpuProfileFile } from '../../render/cpuprofile.ts';
+import { profileHar } from '../../render/har.ts';
+import { presentPanel } from '../../render/present-panel.ts';
+import { OVERVIEW, readBeside } from './beside-profile.ts';
+import { childrenOf } from './children-of.ts';
+import { cutMarkdown } from './cut-markdown.ts';
+import { attachment } from './file-name.ts';
+import { readOne, readPanelName } from './filters.ts';
+import { withHistory } from './finding-history.ts';
+import { createFindingsModel } from './findings-model.ts';
+import { jsonForm } from './json-form.ts';
+import { jsonPanels } from './json-panels.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { panelsOf } from './profile-model.ts';
+import { profileMarkdown } from './profile-markdown.ts';
+import { requireProfile } from './require-profile.ts';
+import { createRespond, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
+import { readShortMarkdown } from './short-markdown.ts';
+
+/** Characters of Markdown: more than an issue or a model takes. */
+const LONGEST = 1024 * 1024;
+const NOT_RECORDED = { data: null, summary: null, error: null };
+
+interface Read extends FoundProfile {
+  allPanels: readonly Panel[];
+  /** The one that the address names; null: all. */
+  panel: Panel | null;
+  /** Set for the overview alone. */
+  beside: BesideProfile | undefined;
+}
+
+export function createFormsController(
+  services: PageServices,
+): Record<'json' | 'markdown' | 'har' | 'otlp' | 'cpuProfile', PageAction> {
+  const respond = createRespond(services);
+
+  async function read(page: PageRequest): Promise<Read> {
+    const name = readPanelName(page.query);
+    const found = await requireProfile(services, page);
+    const profile = await withHistory(services, found.profile);
+    const allPanels = panelsOf(profile, services.panels);
+    const panel = allPanels.find((one) => one.name === name) ?? null;
+    if (name !== null && panel === null) throw createError('UNKNOWN_PANEL', [name, profile.token]);
+    const { amendments } = found;
+    const beside = name === OVERVIEW ? await readBeside(services, { profile, amendments }) : undefined;
+    return { ...found, profile, allPanels, panel, beside };
+  }
+
+  function panelJson({ name, title }: Panel, { profile, amendments, beside, panel }: Read): string {
+    const presented = panel === null ? null : presentPanel(panel, { profile, amendments, beside });
+    const { figures = [], sections = [] } = presented ?? {};
+    const { [name]: record } = jsonPanels({ [name]: profile.panels[name] ?? NOT_RECORDED });
+    return jsonForm('panel', { token: profile.token, panel: name, title, ...record, figures, sections });
+  }
+
+  async function profileJson({ profile, amendments, source }: Read): Promise<string> {
+    const children = await childrenOf(services, profile);
+    const whole = { ...profile, panels: jsonPanels(profile.panels) };
+    return jsonForm('profile', { source, profile: whole, amendments, children });
+  }
+
+  /** `ending` of the file's name. */
+  function download(ending: string, contentOf: (profile: Profile) => object): PageAction {
+    return async (page) => {
+      const { profile } = await requireProfile(services, page);
+      const headers = attachment(profile, ending);
+      respond(page, { type: JSON_TYPE, body: JSON.stringify(contentOf(profile)), headers });
+    };
+  }
+
+  return {
+    async json(page) {
+      const found = await read(page);
+      const body = found.panel === null ? await profileJson(found) : panelJson(found.panel, found);
+      respond(page, { type: JSON_TYPE, body });
+    },
+    async markdown(page) {
+      const length = readOne(page.query, 'length');
+      if (length !== null && length !== 'short')
+        throw createError('BAD_FILTER', ['length', `is "${length}"; give short, or leave it out`]);
+      const { profile, amendments, allPanels, panel, beside } = await read(page);
+      if (length === 'short' && panel === null) {
+        const body = await readShortMarkdown(services, { profile, amendments }, { origin: page.origin() });
+        respond(page, { type: MARKDOWN_TYPE, body });
+        return;
+      }
+      const markdown = profileMarkdown({
+        profile,
+        findings: createFindingsModel(profile, services.rules ?? {}, amendments),
+        amendments,
+        panels: panel === null ? allPanels : [panel],
+        allPanels,
+        beside,
+      });
+      const body = cutMarkdown(markdown, LONGEST, 'Ask for one panel: `?panel=`.');
+      respond(page, { type: MARKDOWN_TYPE, body });
+    },
+    cpuProfile: download('cpuprofile', (profile) => {
+      const file = cpuProfileFile(profile);
+      if (file === null) throw createError('UNKNOWN_PANEL', ['cpu', profile.token]);
+      return file;
+    }),
+    har: download('har', (profile) =>
+      profileHar(profile, { name: 'express-hindsight', version: packageVersion() }),
+    ),
+    otlp: download('otlp.json', (profile) => profileOtlp(profile, services.exportedBy)),
+  };
+}
