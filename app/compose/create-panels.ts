@@ -106,7 +106,7 @@ export function createHostPanels({
       root,
       files,
       maps,
-      withValues: values.withValues,
+      values,
       ...(root === packageRoot() ? { foreignFolders: FOREIGN_FOLDERS } : {}),
     }),
     valuesOf: values.recordOf,

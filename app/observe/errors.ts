@@ -46,7 +46,7 @@ export interface ErrorDescriberOptions {
   /** Milliseconds after which no more source is read for one thrown value. */
   sourceBudgetMs?: number;
   /** What the debugger read; default: nothing. */
-  withValues?: ValueFrames['withValues'] | undefined;
+  values?: Pick<ValueFrames, 'withValues' | 'rawFrames'> | undefined;
 }
 
 /** Of a chain of causes: the outer ones, and the inner ones, of which the last is the root. */
@@ -95,7 +95,7 @@ function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null
 
 export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
   const { root, files, maps, foreignFolders = [], sourceBudgetMs = SOURCE_BUDGET_MS } = options;
-  const { withValues = (frames: ThrownFrame[]): ThrownFrame[] => frames } = options;
+  const { values } = options;
 
   const knownFiles = new Map<string, KnownFile>();
   const roots = [...new Set([root, realPathOf(root)])];
@@ -187,7 +187,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     const whole = error ? messageOfError(value) : messageOfValue(value);
     const bare = framesOf(value, error ? (textOf(field(value, 'message')) ?? '') : whole, budget);
     const wrappers = [...above].filter((one) => one !== value).reverse();
-    const frames = withValues(bare, value, wrappers);
+    const frames = values?.withValues(bare, value, wrappers) ?? bare;
     const members = membersOf(value);
     const errors: Thrown[] = [];
     for (const member of members.slice(0, MOST_MEMBERS))
@@ -205,9 +205,11 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     };
   }
 
-  function describeScalar(value: unknown): ThrownLink {
+  function describeScalar(value: unknown, budget: Budget): ThrownLink {
+    const frames = (values?.rawFrames(value) ?? []).map((raw) => locate(raw, budget, true));
     return {
       ...EMPTY_LINK,
+      frames: values?.withValues(frames, value, []) ?? [],
       class: value === null ? 'null' : typeof value,
       isError: false,
       ...truncateMessage(messageOfValue(value)),
@@ -241,7 +243,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       if (isObject(one)) seen.add(one);
       if (index >= OUTER_CAUSES && index < OUTER_CAUSES + skipped) continue;
       if (budget.links-- <= 0 && chain.length > 0) return { chain, chainEnd: 'truncated' };
-      const link = isObject(one) ? describeObject(one, budget, seen) : describeScalar(one);
+      const link = isObject(one) ? describeObject(one, budget, seen) : describeScalar(one, budget);
       chain.push(skipped > 0 && index === OUTER_CAUSES + skipped ? { ...link, skipped } : link);
     }
     return { chain, chainEnd: end };
@@ -257,7 +259,8 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
       return describe(value, budget, new Set());
     } catch {
       const link = {
-        ...describeScalar(null),
+        ...EMPTY_LINK,
+        isError: false,
         class: 'unreadable',
         message: 'The thrown value can’t be read.',
       };

@@ -3,6 +3,7 @@
  * a frame if both are at the same line, or in the same function, when it threw the error on after an await.
  */
 import type { Context } from '../profiler/context.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
 import { isObject } from '../profiler/safe-read.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
 import { describeError } from '../profiler/thrown-value.ts';
@@ -10,17 +11,20 @@ import type { Stop, StoppedCall, Swallowed, ValuesRecord } from '../profiler/val
 import { placeText, sourcePosition } from './caller.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
-import { filePathOf } from './stack-frames.ts';
+import { filePathOf, type RawFrame } from './stack-frames.ts';
 
 export interface ValueFrames {
   onStop: (stop: Stop) => void;
   /** The frames of an error, with values; `wrappers`: errors that it caused, the nearest first. */
-  withValues(frames: ThrownFrame[], error: object, wrappers: readonly unknown[]): ThrownFrame[];
+  withValues(frames: ThrownFrame[], error: unknown, wrappers: readonly unknown[]): ThrownFrame[];
+  /** Where a value that is no error, and has no stack, was thrown; empty if unknown. */
+  rawFrames(value: unknown): RawFrame[];
   /** null if no values were read for this request. */
   recordOf(context: Context): ValuesRecord | null;
 }
 
 const MOST_SWALLOWED = 20;
+const MOST_OTHERS = 20;
 /** Lines of a `try` block that are searched for its `catch`. */
 const MOST_LINES = 200;
 
@@ -61,6 +65,11 @@ export function createValueFrames(options: {
 }): ValueFrames {
   const { root, files, maps } = options;
   const stopsOf = new WeakMap<object, Stop[]>();
+  /** Of thrown values that are no objects. */
+  const others = new Map<unknown, Stop[]>();
+
+  const stopsFor = (error: unknown): Stop[] =>
+    (isObject(error) ? stopsOf.get(error) : others.get(error)) ?? [];
 
   function sourceOf({ url, line, column }: StoppedCall): { file: string; line: number } {
     const path = filePathOf(url);
@@ -113,11 +122,15 @@ export function createValueFrames(options: {
   return {
     onStop(stop) {
       const { error } = stop;
-      if (isObject(error)) stopsOf.set(error, [...(stopsOf.get(error) ?? []), stop]);
+      if (isObject(error)) stopsOf.set(error, [...stopsFor(error), stop]);
+      else {
+        others.set(error, [stop]);
+        dropOldest(others, MOST_OTHERS);
+      }
     },
     withValues(frames, error, wrappers) {
-      const own = stopsOf.get(error) ?? [];
-      const later = wrappers.flatMap((one) => (isObject(one) ? (stopsOf.get(one) ?? []) : []));
+      const own = stopsFor(error);
+      const later = wrappers.flatMap(stopsFor);
       for (const stop of own) stop.isShown = true;
       if (own.length + later.length === 0) return frames;
       const calls = [...own, ...later].flatMap((stop) =>
@@ -139,6 +152,14 @@ export function createValueFrames(options: {
         return { ...frame, values, ...(isThrow ? {} : { isRethrow: true as const }) };
       });
     },
+    rawFrames: (value) =>
+      (stopsFor(value)[0]?.calls ?? []).map(({ name, url, line, column }) => ({
+        function: name === '' ? null : name,
+        location: filePathOf(url),
+        line,
+        column,
+        async: false,
+      })),
     recordOf(context) {
       const fact = context.first('values');
       if (fact === undefined) return null;
@@ -147,7 +168,7 @@ export function createValueFrames(options: {
       const all = new Map<string, Swallowed>();
       for (const stop of stops) {
         if (stop.isShown || shown.includes(stop.error)) continue;
-        const one = swallowedOf(stop, asked.caught);
+        const one = swallowedOf(stop, asked.caught || shown.length === 0);
         const key = `${one.class} ${one.thrown}`;
         const known = all.get(key);
         if (known === undefined) all.set(key, one);

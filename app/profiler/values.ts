@@ -45,7 +45,7 @@ export interface Swallowed {
   /** `file:line` of the catch clause; null if it was not found. */
   caught: string | null;
   isEmptyCatch: boolean;
-  /** Of the first own call, if they were asked for. */
+  /** Of the first own call, if they were asked for, or the request shows no error. */
   values?: Record<string, Json>;
 }
 

@@ -2,6 +2,7 @@
 import { load } from 'cheerio';
 import { expect } from 'chai';
 import ejs from 'ejs';
+import { readFileSync } from 'node:fs';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import type { Server } from 'node:http';
 import { close as closeDebugger, open } from 'node:inspector';
@@ -12,9 +13,13 @@ import type { ExceptionData } from '../../app/panels/exception/data.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { ThrownFrame } from '../../app/profiler/thrown.ts';
 import { finalProfile } from '../support/final-profile.ts';
+import { examplesOf } from '../support/masking-table.ts';
 import { close, listen } from '../support/listen.ts';
 import { eventually, until } from '../support/waiting.ts';
 
+const examples = examplesOf(readFileSync('docs/masking.md', 'utf8'), 'What is masked', 'Kind');
+/** At once: more would be left out. */
+const PLANTED = 18;
 const CONFIGURED = 'configured-secret-4711';
 
 interface Order {
@@ -183,6 +188,16 @@ function planted(app: express.Express): void {
     const all = [password, config, headers, jwt, address, card, inText, map, getter, proxy];
     res.send(nameOf({ id: `${req.params.id}${all.length}` }));
   });
+  app.get('/plants/:from', function plants(req, res) {
+    const from = Number(req.params.from);
+    const texts = examples.slice(from, from + PLANTED).map(({ text }) => text);
+    const fields = Object.fromEntries(texts.map((text, index) => [`note${index}`, { text }]));
+    res.send(nameOf({ id: `${texts.length}${Object.keys(fields).length}` }));
+  });
+  app.get('/text/:id', function throwsText(req) {
+    const id = `text ${req.params.id}`;
+    throw id;
+  });
   app.post('/writes/:id', express.json(), function writes(req, res) {
     state.writes++;
     res.send(nameOf(req.body as Order));
@@ -341,7 +356,9 @@ describe('values where a request failed', () => {
     await start();
     const profile = await again('/answers/a1');
     expect(exceptionOf(profile).values?.swallowed).to.have.length(1);
-    expect((await page(profile.token))('#swallowed').text()).to.include("reading 'name'");
+    const shown = (await page(profile.token))('#swallowed');
+    expect(shown.text()).to.include("reading 'name'");
+    expect(shown.find('.vals').text()).to.include("{ id: 'a1' }");
   });
 
   it('links both requests, and says how they compare', async () => {
@@ -438,6 +455,26 @@ describe('values where a request failed', () => {
       ).to.not.include(secret);
     expect(text).to.include('[masked');
     expect(state.ran).to.be.empty;
+  });
+
+  it('shows none of the secrets that the table of masking names, as locals and in objects', async () => {
+    await start();
+    expect(examples.length).to.be.above(60);
+    for (let from = 0; from < examples.length; from += PLANTED) {
+      const profile = await again(`/plants/${from}`);
+      const values = valuesIn(profile, 'plants');
+      expect(values).to.include.keys('texts', 'fields');
+      const text = JSON.stringify([values, exceptionOf(profile).values]);
+      for (const { example, secrets } of examples.slice(from, from + PLANTED))
+        for (const secret of secrets) expect(text, example).to.not.include(secret);
+    }
+  });
+
+  it('shows where a text was thrown, which has no stack', async () => {
+    await start();
+    const profile = await again('/text/t1');
+    expect(valuesIn(profile, 'throwsText')).to.include({ id: 'text t1' });
+    expect((await page(profile.token))('.where').text()).to.include('throwsText()');
   });
 
   function swallowedText(profile: Profile): string {

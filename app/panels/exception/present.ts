@@ -128,8 +128,9 @@ function swallowedRow({
 
 /** How the values were read. */
 function valuesLead({ of, stops, stoppedMs, ended }: ValuesRecord): string {
-  const count = stops === 1 ? '1 throw' : `${stops} throws`;
-  return `Values were read with the debugger, for the error of ${of}: Node.js stopped at ${count}, for ${stoppedMs} ms in all.${ended === null ? '' : ` ${ended} Later throws were not read.`}`;
+  const count = stops === 1 ? '1 of its throws' : `${stops} of its throws`;
+  const after = ended === null ? '' : ` ${ended} Later throws were not read.`;
+  return `The debugger read the values at ${count}, asked for on ${of}. The process stood still for ${stoppedMs} ms in all, for throws of other requests too.${after}`;
 }
 
 const CHAIN_ENDS: Readonly<Record<Thrown['chainEnd'], string | undefined>> = {
