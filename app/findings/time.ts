@@ -11,6 +11,7 @@ import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/query-plan.ts';
 import { BUSY, type Slice } from '../profiler/time-ledger.ts';
 import { isAfterMiss } from './shared/cache.ts';
 import { callName } from './shared/calls.ts';
+import { holdersText } from './shared/holders.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { isLarge, kindOf, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
@@ -174,13 +175,15 @@ function opening({ lookupMs, connectMs, tlsMs, openMs }: Opening): [string, numb
 }
 
 /** The part that took most of the call; null if none did. */
-function slowPart({ connection, headersMs, durationMs }: Call): string | null {
+function slowPart({ connection, headersMs, durationMs, sentMs = 0, heldBy = [] }: Call): string | null {
   if (headersMs === null || durationMs === null) return null;
-  const { lookupMs = 0, connectMs = 0, tlsMs = 0 } = connection ?? {};
-  const openMs = (lookupMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0);
+  const { lookupMs = 0, connectMs = 0, tlsMs = 0, allMs = 0 } = connection ?? {};
+  const openMs = allMs || (lookupMs ?? 0) + (connectMs ?? 0) + (tlsMs ?? 0);
+  const held = heldBy.length === 0 ? '' : `, held by ${holdersText(heldBy)}`;
   const parts: [string, number][] = [
     ...opening({ lookupMs, connectMs, tlsMs, openMs }),
-    ['waiting for the response', headersMs - openMs],
+    [`waiting for a free connection of its client${held}`, sentMs - openMs],
+    ['waiting for the response', headersMs - Math.max(sentMs, openMs)],
     ['downloading the response', durationMs - headersMs],
   ];
   const [what, ms] = parts.sort((a, b) => b[1] - a[1])[0] ?? ['', 0];

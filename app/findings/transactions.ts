@@ -6,6 +6,7 @@ import { callName } from './shared/calls.ts';
 import { isInLibrary } from './shared/errors.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { kindOf, labelOf, rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
+import { holdersText } from './shared/holders.ts';
 import { shareOfKind } from './shared/time.ts';
 import { brokeBy, count, duration, excerpt, shareOf } from './shared/wording.ts';
 
@@ -269,31 +270,6 @@ function holderIn(
   }
   const held = [...busy.values()].filter((ms) => ms >= most).length;
   return held === 0 ? null : `statements of this request held ${count(held, 'connection')} during that time`;
-}
-
-type Holder = NonNullable<Query['heldBy']>[number];
-
-/** `GET /reports/audit (3 connections, reports.ts:31) and GET /orders (1 connection)`. Requests with the same name count as one; those whose response is over are told apart. */
-function holdersText(holders: readonly Holder[]): string {
-  const byName = new Map<string, Omit<Holder, 'profile'>>();
-  for (const { what, place, connections, ended } of holders) {
-    const name = ended === true ? `${what} (ended)` : what;
-    const known = byName.get(name);
-    byName.set(name, {
-      what,
-      place: known?.place ?? place,
-      ...(ended === true ? { ended } : {}),
-      connections: (known?.connections ?? 0) + connections,
-    });
-  }
-  const most = [...byName.values()].sort((a, b) => b.connections - a.connections).slice(0, MOST_NAMED);
-  return most
-    .map(({ what, place, connections, ended }) => {
-      const where = place === null ? '' : `, ${place}`;
-      const leaked = ended === true ? ', not released after its response' : '';
-      return `${excerpt(what, LONGEST_NAME)} (${count(connections, 'connection')}${where}${leaked})`;
-    })
-    .join(' and ');
 }
 
 function ranDuring({ from, to }: { from: number; to: number }, query: Query): boolean {

@@ -4,7 +4,7 @@
  * later events may fire in any.
  */
 import diagnostics from 'node:diagnostics_channel';
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
@@ -15,6 +15,8 @@ import { rawHeader } from '../profiler/raw-headers.ts';
 import { type CallBody, createCallBodies } from './call-bodies.ts';
 import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
 import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
+import type { ConnectionHolder } from './query-fact.ts';
+import { requestName } from './request-name.ts';
 import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
 
 export interface CallFact {
@@ -32,6 +34,8 @@ export interface CallFact {
   connection: ConnectionParts | null;
   /** Until the request was sent, after connecting or waiting for a connection; null if it is not reported. */
   sentMs?: number | null;
+  /** Who used the agent's sockets when the call had to wait for one. */
+  heldBy?: readonly ConnectionHolder[];
   /** Sent over a reused connection; absent if it is not reported. */
   reused?: boolean;
   /** Name, value, name, value …; truncated. */
@@ -72,6 +76,7 @@ interface UndiciRequest {
 
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
+const MOST_HOLDERS = 10;
 
 function text(value: unknown): string {
   return typeof value === 'string'
@@ -176,6 +181,50 @@ export function observeHttpClient({
     fact.link = rawHeader(fact.responseHeaders, 'x-debug-token-link');
   }
 
+  function beginHttp(request: ClientRequest): RecordedCall<'call'> | undefined {
+    return begin(request, {
+      client: 'http',
+      method: request.method,
+      url: urlOf(request, hostPort(request)),
+      requestHeaders: sentHeaders(request),
+    });
+  }
+
+  /** By request and line: who uses the sockets of an agent. */
+  function holdersOf({ sockets }: Agent): ConnectionHolder[] {
+    const holders = new Map<string, ConnectionHolder>();
+    for (const socket of Object.values(sockets).flat()) {
+      const { _httpMessage: sent } = (socket as { _httpMessage?: ClientRequest | null } | undefined) ?? {};
+      const call = sent === undefined || sent === null ? undefined : calls.running(sent);
+      if (call === undefined) continue;
+      const { context, fact } = call;
+      const key = `${context.token} ${fact.caller ?? ''}`;
+      const known = holders.get(key);
+      if (known !== undefined) known.connections++;
+      else
+        holders.set(key, {
+          profile: context.token,
+          what: requestName(context),
+          place: fact.caller,
+          connections: 1,
+        });
+    }
+    return [...holders.values()].slice(0, MOST_HOLDERS);
+  }
+
+  /** The call begins now, also if it never gets a socket. */
+  function noteQueued(request: ClientRequest): void {
+    const { agent } = request as { agent?: Agent };
+    if (agent === undefined || !isLimited(agent) || tracker.observed() === undefined) return;
+    // The agent queues it after this.
+    process.nextTick(() => {
+      if (!Object.values(agent.requests).some((queue) => queue?.includes(request))) return;
+      const heldBy = holdersOf(agent);
+      const entry = beginHttp(request);
+      if (entry !== undefined && heldBy.length > 0) entry.fact.heldBy = heldBy;
+    });
+  }
+
   function on(name: string, work: (message: never) => void): void {
     undo.push(subscribeTo(diagnostics.channel(name), work));
   }
@@ -248,19 +297,17 @@ export function observeHttpClient({
     on(name, ({ request }: { request: ClientRequest }) => {
       if (tracker.current() !== undefined)
         callers.set(request, calledFrom(findCaller?.({ skip: 'undici' }) ?? null));
+      noteQueued(request);
       const context = bodyBytes > 0 ? tracker.observed() : undefined;
       if (context !== undefined) bodies.tapRequest(context, request);
     });
   const restoreAgent = publishAgent();
   if (restoreAgent !== null) undo.push(restoreAgent);
   on('http.client.request.start', ({ request }: { request: ClientRequest }) => {
-    const entry = begin(request, {
-      client: 'http',
-      method: request.method,
-      url: urlOf(request, hostPort(request)),
-      requestHeaders: sentHeaders(request),
-    });
+    const queued = calls.running(request);
+    const entry = queued ?? beginHttp(request);
     if (entry === undefined) return;
+    if (queued !== undefined) queued.fact.sentMs = queued.context.elapsedMs() - queued.fact.startMs;
     const body = bodies.written(request);
     if (body !== undefined) entry.fact.requestBody = body;
     const socket: Socket | null = request.socket;
@@ -290,6 +337,11 @@ export function observeHttpClient({
   });
 
   return closing(undo);
+}
+
+/** By default agents open as many sockets as they are asked for. */
+function isLimited({ maxSockets, maxTotalSockets }: Agent): boolean {
+  return maxSockets !== Infinity || maxTotalSockets !== Infinity;
 }
 
 /** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy. */

@@ -1,8 +1,10 @@
+import { Agent, get } from 'node:http';
 import { expect } from 'chai';
 import { slowCall } from '../../app/findings/time.ts';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
+import { until } from '../support/waiting.ts';
 import { withUpstream } from '../support/upstream.ts';
 import { besideOf, NOTHING_BESIDE } from '../support/beside.ts';
 
@@ -23,10 +25,21 @@ describe('finding slow-call', () => {
     } else setTimeout(() => res.end('{}'), req.url === '/slow' ? 150 : 5);
   });
   const callOf = ({ profile }: Asked) => (profile.panels.http_client?.data as HttpClientData).calls[0]!;
+  const agent = new Agent({ maxSockets: 1, keepAlive: true });
+  after(() => agent.destroy());
   const ask = withFindingsApp((app) => {
     app.get('/call/:path', async (req, res) => {
       await (await fetch(`${upstream()}/${req.params.path}`)).text();
       res.send('done');
+    });
+    app.get('/socket/:name', async (req, res) => {
+      await new Promise<void>((done, failed) => {
+        get(`${upstream()}/slow`, { agent }, (answer) => answer.resume().once('end', done)).once(
+          'error',
+          failed,
+        );
+      });
+      res.send(req.params.name);
     });
     app.get('/three', async (_req, res) => {
       const slow = async (): Promise<string> => (await fetch(`${upstream()}/slow`)).text();
@@ -54,6 +67,24 @@ describe('finding slow-call', () => {
       })
     ).of('slow-call');
     expect(trickle?.sentence).to.contain(' of it downloading the response');
+  });
+
+  it('begins when the code asks, and names the request that uses the only socket of the agent', async () => {
+    let sentence = '';
+    // On a machine with other work, the requests may come one after another.
+    await until(async () => {
+      const asked = await Promise.all(['a', 'b', 'c', 'd'].map((name) => ask(`/socket/${name}`)));
+      const last = asked.reduce((a, b) => ((callOf(a).sentMs ?? 0) > (callOf(b).sentMs ?? 0) ? a : b));
+      const [holder] = callOf(last).heldBy ?? [];
+      sentence = last.of('slow-call')[0]?.sentence ?? '';
+      return (
+        asked.some(({ profile }) => profile !== last.profile && profile.token === holder?.profile) &&
+        sentence.includes('free connection')
+      );
+    }, 'a call waits for a socket that another request uses');
+    expect(sentence).to.match(
+      / of it waiting for a free connection of its client, held by GET \/socket\/[a-d] \(1 connection, test\/findings\/slow-call\.test\.ts:\d+\)/,
+    );
   });
 
   it('is one finding for calls that ran side by side', async () => {

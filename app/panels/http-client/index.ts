@@ -43,6 +43,7 @@ function entryOf(fact: Facts['call']): CallEntry {
     headersMs: roundOrNull(fact.headersMs),
     connection: connectionOf(fact.connection),
     ...(typeof fact.sentMs === 'number' ? { sentMs: round(fact.sentMs) } : {}),
+    ...(fact.heldBy === undefined ? {} : { heldBy: fact.heldBy }),
     ...(fact.reused === undefined ? {} : { reused: fact.reused }),
     requestHeaders: pairHeaders(fact.requestHeaders),
     responseHeaders: pairHeaders(fact.responseHeaders),
