@@ -8,7 +8,7 @@ import { nameOfLayer } from './shared/http.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { labelOf } from './shared/queries.ts';
 import { shareOfKind } from './shared/time.ts';
-import { count, duration, shareOf } from './shared/wording.ts';
+import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 type Given = Needs<'runtime', 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
 type Block = NonNullable<Kept['runtime']['blocks']>[number] & {
@@ -175,6 +175,25 @@ export const eventLoopBlocked: FindingRule<Given> = {
   },
 };
 
+export const readLate: FindingRule<Needs<'runtime'>> = {
+  name: 'read-late',
+  needs: ['runtime'],
+  labels: ['read late'],
+  why: 'The event loop was blocked for at least 50 ms until the moment when Node.js read this request. It may have come at any time meanwhile, so its client may have waited for so long; no other time on this page has it.',
+  fix: 'Do less at once in what blocked: the request that is named, or a timer, a listener or a job if none is. Its CPU profile names the function: `node --cpu-prof`.',
+  find({ runtime: { before } }, { token }) {
+    if (before === undefined || before.durationMs < BLOCKED_MS) return [];
+    const { by, durationMs } = before;
+    const who =
+      by === undefined || by.profile === token
+        ? 'by code of no request that is known, such as a timer, a listener or a job'
+        : `by ${excerpt(by.what, 80)} (${by.profile}), in ${by.where}`;
+    const sentence = `This request may have waited up to ${duration(durationMs)} before it was read: the event loop was blocked ${who}`;
+    const severity = durationMs >= BAD_MS ? 'bad' : 'warn';
+    return [{ severity, sentence, anchor: 'before', place: by?.place }];
+  },
+};
+
 const LONG_MS = 50;
 const LARGE_SHARE = 0.1;
 
@@ -194,7 +213,11 @@ export const garbageCollection: FindingRule<Needs<'runtime'>> = {
     const shared = concurrent > 1 ? `; ${others} overlapped with this one` : '';
     const times = collections.length === 1 ? 'once' : count(collections.length, 'time');
     const sentence = `Garbage collection ran ${times} and took ${shareOf(costMs, wholeMs)}${shared}`;
-    return [{ severity: 'warn', sentence, anchor: 'gc', costMs }];
+    const longest = collections.reduce(
+      (worst, { durationMs }, at) => (durationMs > (collections[worst]?.durationMs ?? 0) ? at : worst),
+      0,
+    );
+    return [{ severity: 'warn', sentence, anchor: `gc${longest + 1}`, costMs }];
   },
 };
 
@@ -268,6 +291,7 @@ const tooManyLogs: FindingRule<Needs<'logs'>> = {
 
 export const processRules: readonly FindingRule[] = [
   eventLoopBlocked,
+  readLate,
   garbageCollection,
   processEnded,
   cutOff,

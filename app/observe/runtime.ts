@@ -62,6 +62,8 @@ const TICK = 20;
 const BLOCKED_FROM = 10;
 /** Milliseconds for which a reading of the memory is used again. */
 const MEMORY_AGE = 100;
+/** Milliseconds for which the loop is watched after the last request: what blocks it then delays the next one. */
+const GO_ON = 60_000;
 /** Intervals stored for requests that still run. */
 const KEPT = 200;
 
@@ -156,7 +158,7 @@ function cpuTime(): number {
   return (user + system) / 1000;
 }
 
-/** Watches the event loop while requests run. */
+/** Watches the event loop while requests run, and a while longer. */
 function createLoopWatch(running: OpenList<Context>): {
   start(now: number): void;
   blocks(): readonly Mark[];
@@ -167,6 +169,7 @@ function createLoopWatch(running: OpenList<Context>): {
   const marks: Mark[] = [];
   let timer: NodeJS.Timeout | null = null;
   let expected = 0;
+  let lastRan = 0;
   /** The block that has just ended: what is read until the loop turns again may have arrived meanwhile. */
   let ended: Mark | null = null;
   /** At the last sample. */
@@ -212,11 +215,13 @@ function createLoopWatch(running: OpenList<Context>): {
     }
     expectAt(now);
     for (const context of running) if (context.ended) running.delete(context);
-    if (running.size === 0) stop();
+    if (running.size > 0) lastRan = now;
+    else if (now - lastRan > GO_ON) stop();
   }
 
   return {
     start(now) {
+      lastRan = now;
       if (timer !== null) return;
       expectAt(now);
       timer = setInterval(look, TICK).unref();

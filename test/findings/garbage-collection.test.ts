@@ -39,7 +39,7 @@ describe('finding garbage-collection', () => {
     ];
     expect(find(collections)[0]).to.include({
       sentence: 'Garbage collection ran 2 times and took 62.0 ms (21 % of the request)',
-      anchor: 'gc',
+      anchor: 'gc1',
     });
     expect(find(collections, 4)[0]?.sentence).to.match(/; 3 other requests overlapped with this one$/);
   });

@@ -1,6 +1,6 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { Presentation } from '../../profiler/rows.ts';
+import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { timeFigure } from '../shared/timeline-data.ts';
 import type { RuntimeData } from './data.ts';
@@ -24,6 +24,15 @@ function beside({ startedAt }: Profile, durationMs: number): Record<string, stri
     from: new Date(startedAt - BEFORE_MS).toISOString(),
     until: new Date(startedAt + Math.ceil(durationMs)).toISOString(),
   };
+}
+
+/** Blocked until the request was read. */
+function beforeRows({ before }: RuntimeData, token: string): Row[] {
+  if (before === undefined) return [];
+  const text = `before it was read: ${blockedLabel(before, token)}`;
+  return [
+    { id: 'before', text, number: before.durationMs, tone: 'warn', note: 'outside of the request’s time' },
+  ];
 }
 
 export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom, 'profile'>): Presentation {
@@ -65,19 +74,22 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
         columns: { text: 'What' },
         card: 'largest',
         none: 'The event loop was never blocked for longer than 10 ms.',
-        rows: blocks.map(({ startMs, durationMs: ms, cpuMs, by }, index) => ({
-          id: `h${index + 1}`,
-          text: blockedLabel({ by }, profile.token),
-          number: ms,
-          tone: 'warn',
-          fields: [
-            { label: 'Start', value: startMs, unit: 'at' },
-            { label: 'CPU', value: cpuMs, unit: 'ms' },
-          ],
-          ...(by === undefined || by.profile === profile.token
-            ? {}
-            : { detail: () => [{ title: 'Blocked by', link: { label: by.what, token: by.profile } }] }),
-        })),
+        rows: [
+          ...beforeRows(data, profile.token),
+          ...blocks.map(({ startMs, durationMs: ms, cpuMs, by }, index): Row => ({
+            id: `h${index + 1}`,
+            text: blockedLabel({ by }, profile.token),
+            number: ms,
+            tone: 'warn',
+            fields: [
+              { label: 'Start', value: startMs, unit: 'at' },
+              { label: 'CPU', value: cpuMs, unit: 'ms' },
+            ],
+            ...(by === undefined || by.profile === profile.token
+              ? {}
+              : { detail: () => [{ title: 'Blocked by', link: { label: by.what, token: by.profile } }] }),
+          })),
+        ],
       },
       {
         id: 'collections',

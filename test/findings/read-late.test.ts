@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import { readLate } from '../../app/findings/process.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('finding read-late', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/', (_req, res) => res.send('quick'));
+  });
+
+  it('says that the loop was blocked before the request was read, also if no request ran', async () => {
+    await ask('/');
+    const blocking = setInterval(() => {
+      const end = performance.now() + 120;
+      while (performance.now() < end);
+    }, 300);
+    const { of } = await ask
+      .when('/', ({ of: found }) => found('read-late').length > 0)
+      .finally(() => clearInterval(blocking));
+    const [finding] = of('read-late');
+    expect(finding).to.include({ label: 'read late', panel: 'runtime', anchor: 'before' });
+    expect(finding?.sentence).to.match(
+      /^This request may have waited up to \d+\.\d+ ms before it was read: the event loop was blocked by code of no request/,
+    );
+  });
+
+  it('names the request that blocked it, and ignores a moment', () => {
+    const sentenceOf = (before: Kept['runtime']['before']) =>
+      readLate.find(
+        { runtime: { before } as Kept['runtime'] },
+        { token: 'a' } as ProfileHead,
+        NOTHING_BESIDE,
+      )[0]?.sentence;
+    const by = { profile: 'b12345', what: 'GET /reports', where: 'buildReport' };
+    expect(sentenceOf({ durationMs: 80, by })).to.match(
+      /blocked by GET \/reports \(b12345\), in buildReport$/,
+    );
+    expect(sentenceOf({ durationMs: 40, by })).to.equal(undefined);
+    expect(sentenceOf(undefined)).to.equal(undefined);
+  });
+});
