@@ -88,7 +88,7 @@ module.exports = {
     room('node-http', [], { from: NODE_HTTP }),
     room('config', [], { from: '^app/config(\\.ts$|/)' }),
     room('profiler', [ERRORS]),
-    room('observe', [PROFILER]),
+    room('observe', [PROFILER, ERRORS]),
     // A panel's `index.ts` is the ordered list.
     room('panels', [PROFILER, SHARED], { except: '^app/panels/index\\.ts$' }),
     {

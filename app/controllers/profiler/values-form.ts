@@ -1,10 +1,10 @@
 /** The values where a request failed: what can be asked for on its page, and what came of it. */
 import { createError } from '../../errors.ts';
-import type { ExceptionData } from '../../panels/exception/data.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathsOf } from '../../profiler/route-in-full.ts';
-import type { ValuesAsked, WaitedRoute } from '../../profiler/values.ts';
+import type { Thrown, ThrownFrame } from '../../profiler/thrown.ts';
+import type { ValuesAsked, ValuesRecord, WaitedRoute } from '../../profiler/values.ts';
 import type { PageServices } from './page-services.ts';
 import { isSafe } from './replay-request.ts';
 
@@ -31,8 +31,14 @@ export const NO_VALUES =
   'It was sent again, but no values were read: another process of the application served it, or only a summary of it was recorded.';
 const NAMES = /[A-Za-z_$][\w$]*/g;
 
-function exceptionOf({ panels }: Profile): ExceptionData | null {
-  return (panels.exception?.data as ExceptionData | null | undefined) ?? null;
+/** The part of the exception panel that is read here. */
+interface Exception {
+  errors: readonly { thrown: Thrown; place: { frame: ThrownFrame } | null }[];
+  values?: ValuesRecord;
+}
+
+function exceptionOf({ panels }: Profile): Exception | null {
+  return (panels.exception?.data as Exception | null | undefined) ?? null;
 }
 
 /** Its values were read, also if it did not fail. */
