@@ -105,3 +105,14 @@ export function isProfilerTarget(target: string): boolean {
   const path = end === -1 ? target : target.slice(0, end);
   return isProfilerPath(path.startsWith('/') ? path : path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, ''));
 }
+
+/** One of the toolbar's own requests: with its header, or its report, which `sendBeacon` sends without one. */
+export function isToolbarRequest({
+  url,
+  headers,
+}: {
+  url?: string | undefined;
+  headers: Readonly<Record<string, unknown>>;
+}): boolean {
+  return headers[TOOLBAR_HEADER] !== undefined || url === urls.action('report');
+}

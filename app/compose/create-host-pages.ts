@@ -6,6 +6,7 @@ import { createLive, type Live } from '../controllers/profiler/live.ts';
 import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
+import { createFrontEndFiles } from '../observe/front-end-files.ts';
 import type { CpuSampler } from '../profiler/cpu-samples.ts';
 import type { ValueReader } from '../profiler/values.ts';
 import type { RecordedPlans } from '../profiler/query-plan.ts';
@@ -100,6 +101,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     process: name,
     editor: editor === null ? undefined : { ...editor, paths: settings.editorPaths, root },
     sourceAt: createSourceViews(source),
+    locateFrontEnd: createFrontEndFiles(source),
     originOf: (req) => sourceOf(req).origin.origin,
     clientOf: (req) => sourceOf(req).origin.clientAddress,
     frontEnds: new Set(settings.toolbarOrigins),

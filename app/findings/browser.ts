@@ -1,8 +1,9 @@
 /** What browsers refuse: responses, cookies, scripts and files. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
+import { fromLayerRow, lastRunning, type RanLayer } from '../panels/shared/layer-rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import {
   authorOf,
@@ -59,7 +60,7 @@ function missingIn({ request, wanted }: Exchange): string | null {
   return missing === undefined ? null : `Access-Control-Allow-Headers does not have ${excerpt(missing, 60)}`;
 }
 
-function promisesCredentials({ request }: Exchange): boolean {
+function promisesCredentials({ request }: Pick<Exchange, 'request'>): boolean {
   return sentHeader(request, 'access-control-allow-credentials')?.value === 'true';
 }
 
@@ -79,25 +80,72 @@ function reasonOf(exchange: Exchange): string | null {
   return wanted === null ? null : missingIn(exchange);
 }
 
-export const corsRefused: FindingRule<Needs<'request' | 'routing'>> = {
+interface CorsRefusal {
+  /** null if it is certain only for a request with cookies. */
+  reason: string | null;
+  layer: RanLayer | undefined;
+  wanted: string | null;
+  anchor: string;
+}
+
+/** Why browsers refuse a response to a page of another origin; null if they don't. */
+function corsRefusalOf(
+  { request, routing }: Needs<'request' | 'routing'>,
+  { status, method }: Pick<ProfileHead, 'status' | 'method'>,
+): CorsRefusal | null {
+  const origin = receivedHeader(request, 'origin');
+  if (origin === null || status === null || isSameOrigin(request, origin)) return null;
+  const wanted = method === 'OPTIONS' ? receivedHeader(request, 'access-control-request-method') : null;
+  const allowed = sentHeader(request, 'access-control-allow-origin');
+  const exchange: Exchange = { request, status, origin, allowed, wanted };
+  const reason = reasonOf(exchange);
+  // A preflight does not say whether the request that follows has cookies.
+  const mayFail = wanted !== null && allowed?.value === '*' && promisesCredentials(exchange);
+  if (reason === null && !mayFail) return null;
+  const layer =
+    (allowed === null ? undefined : authorOf(request, routing, allowed.anchor)) ??
+    lastRunning(routing.layers.map(fromLayerRow));
+  return { reason, layer, wanted, anchor: allowed?.anchor ?? 'response' };
+}
+
+/** The same for a call that the browser did refuse. */
+export function corsReasonOf(
+  kept: Needs<'request' | 'routing'>,
+  head: Pick<ProfileHead, 'status' | 'method'>,
+): { reason: string; layer: RanLayer | undefined } | null {
+  const refusal = corsRefusalOf(kept, head);
+  if (refusal === null) return null;
+  const reason = refusal.reason ?? 'Access-Control-Allow-Origin is *, which is not valid with credentials';
+  return { reason, layer: refusal.layer };
+}
+
+/** What a call with credentials would need; null if it was sent, or the call was of the same origin. */
+export function credentialsReasonOf({
+  request,
+  routing,
+}: Needs<'request' | 'routing'>): { reason: string; layer: RanLayer | undefined } | null {
+  const origin = receivedHeader(request, 'origin');
+  const allowed = sentHeader(request, 'access-control-allow-origin');
+  if (origin === null || allowed === null || isSameOrigin(request, origin)) return null;
+  const layer = authorOf(request, routing, allowed.anchor);
+  if (allowed.value === '*')
+    return { reason: 'Access-Control-Allow-Origin is *, which is not valid with credentials', layer };
+  return promisesCredentials({ request })
+    ? null
+    : { reason: 'Access-Control-Allow-Credentials was not sent', layer };
+}
+
+export const corsRefused: FindingRule<Needs<'request' | 'routing', 'browser'>> = {
   name: 'cors-refused',
   needs: ['request', 'routing'],
   labels: ['CORS refused'],
   why: 'The request has an Origin of another site, and its response does not have the status or the CORS headers that browsers ask for.',
   fix: 'Mount `cors({ origin, credentials })` before whatever may respond, such as authentication: a preflight has no cookies and tokens. Name the origin exactly, without a slash at its end, and not as `*` with credentials.',
-  find({ request, routing }, { status, method }) {
-    const origin = receivedHeader(request, 'origin');
-    if (origin === null || status === null || isSameOrigin(request, origin)) return [];
-    const wanted = method === 'OPTIONS' ? receivedHeader(request, 'access-control-request-method') : null;
-    const allowed = sentHeader(request, 'access-control-allow-origin');
-    const exchange: Exchange = { request, status, origin, allowed, wanted };
-    const reason = reasonOf(exchange);
-    // A preflight does not say whether the request that follows has cookies.
-    const mayFail = wanted !== null && allowed?.value === '*' && promisesCredentials(exchange);
-    if (reason === null && !mayFail) return [];
-    const layer =
-      (allowed === null ? undefined : authorOf(request, routing, allowed.anchor)) ??
-      lastRunning(routing.layers.map(fromLayerRow));
+  find({ request, routing, browser }, head) {
+    const refusal = corsRefusalOf({ request, routing }, head);
+    // The browser has said so: front-end.ts names the line that made the call, too.
+    if (refusal === null || browser?.items.some(({ kind }) => kind === 'call') === true) return [];
+    const { reason, layer, wanted, anchor } = refusal;
     const what =
       wanted === null
         ? `the response of ${nameOfLayer(layer)}`
@@ -107,7 +155,7 @@ export const corsRefused: FindingRule<Needs<'request' | 'routing'>> = {
         broke: 'response',
         severity: reason === null ? 'info' : 'warn',
         sentence: `Browsers refuse ${what}${reason === null ? ' if the page sends cookies' : ''}, because ${reason ?? 'Access-Control-Allow-Origin is *'}`,
-        anchor: allowed?.anchor ?? 'response',
+        anchor,
         place: layer?.source,
       },
     ];
@@ -247,13 +295,15 @@ function blockedIn(html: string, nonces: readonly string[]): number {
   return blocked;
 }
 
-const inlineScriptBlocked: FindingRule<Needs<'request', 'routing'>> = {
+const inlineScriptBlocked: FindingRule<Needs<'request', 'routing' | 'browser'>> = {
   name: 'inline-script-blocked',
   needs: ['request'],
   labels: ['script blocked'],
   why: 'The HTML has a script without `src` and without a nonce of the policy, and the policy that was sent has no hash and no `unsafe-inline` for scripts.',
   fix: 'Move the script to a file of its own site, or give it a nonce that is new for each response and is listed in `script-src` as `nonce-…`.',
-  find({ request, routing }, _head) {
+  find({ request, routing, browser }, _head) {
+    // The browser has said so: front-end.ts names its line, too.
+    if (browser?.items.some(({ kind, url }) => kind === 'policy' && url === 'inline') === true) return [];
     const text = request.response?.text ?? null;
     if (
       text?.includes('<script') !== true ||

@@ -7,6 +7,7 @@ import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callRules } from './calls.ts';
 import { errorRules } from './errors.ts';
+import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
 import { processRules } from './process.ts';
 import { queryRules } from './queries.ts';
@@ -32,5 +33,6 @@ export function createFindingRules(): FindingRule[] {
     ...responseRules,
     ...headerRules,
     ...browserRules,
+    browserFailed,
   ];
 }

@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError, type HindsightError } from '../errors.ts';
 import { within } from '../profiler/timeouts.ts';
-import { isProfilerTarget, TOOLBAR_HEADER } from '../urls.ts';
+import { isProfilerTarget, isToolbarRequest } from '../urls.ts';
 import { createPasswordGuesses } from './password-guesses.ts';
 import { createPageHosts, type PageHostsOptions } from './page-hosts.ts';
 
@@ -50,10 +50,8 @@ function passwordOf(header: string | undefined): string | null {
 }
 
 /** No challenge for the toolbar: the browser would ask for the password over a page of the application. */
-function challengeOf({ headers }: IncomingMessage): Record<string, string> {
-  return headers[TOOLBAR_HEADER] === undefined
-    ? { 'www-authenticate': 'Basic realm="Hindsight", charset="UTF-8"' }
-    : {};
+function challengeOf(req: IncomingMessage): Record<string, string> {
+  return isToolbarRequest(req) ? {} : { 'www-authenticate': 'Basic realm="Hindsight", charset="UTF-8"' };
 }
 
 export function createGuard(options: GuardOptions): Guard {

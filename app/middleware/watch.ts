@@ -10,7 +10,7 @@ import type { Recorder } from '../profiler/recorder.ts';
 import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { plainPropertyOf } from '../profiler/session-of.ts';
 import type { ValueReader } from '../profiler/values.ts';
-import { isProfilerTarget, TOOLBAR_HEADER, urls } from '../urls.ts';
+import { isProfilerTarget, isToolbarRequest, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { leaveBody, tapBody } from './body-tap.ts';
 import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
 import type { ExposeToken } from './expose-token.ts';
@@ -80,11 +80,11 @@ function leftOn(req: IncomingMessage): object {
   return left;
 }
 
-/** The toolbar's own header, or the preflight that asks for it. */
-function isOfToolbar(headers: IncomingMessage['headers']): boolean {
+/** Of the toolbar, or the preflight that asks for its header. */
+function isOfToolbar(req: IncomingMessage): boolean {
+  const { headers } = req;
   return (
-    headers[TOOLBAR_HEADER] !== undefined ||
-    headers['access-control-request-headers']?.includes(TOOLBAR_HEADER) === true
+    isToolbarRequest(req) || headers['access-control-request-headers']?.includes(TOOLBAR_HEADER) === true
   );
 }
 
@@ -134,7 +134,7 @@ export function createWatch(options: WatchOptions): Watch {
 
   /** The toolbar's frequent requests are kept apart from the pages that somebody opened. */
   function openContext(req: IncomingMessage, own: boolean, isSampled: boolean): Context {
-    if (own) return isOfToolbar(req.headers) ? recorder.openInternal() : recorder.open('profiler');
+    if (own) return isOfToolbar(req) ? recorder.openInternal() : recorder.open('profiler');
     const reason = summaryReason(req, isSampled);
     return reason === null ? recorder.open('request') : recorder.openSummary(reason);
   }

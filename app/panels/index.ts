@@ -3,6 +3,7 @@
  * rooms (`app/panels`, `views/panels`, `test/panels`). What panels need of the process is given, they ask nobody.
  */
 import type { Panel } from '../profiler/panel.ts';
+import { browserPanel } from './browser/index.ts';
 import { cachePanel } from './cache/index.ts';
 import { type ConfigurationFacts, createConfigurationPanel } from './configuration/index.ts';
 import { cpuPanel } from './cpu/index.ts';
@@ -45,6 +46,7 @@ export function createPanels({
     timelinePanel,
     createExceptionPanel({ describe, valuesOf }),
     logsPanel,
+    browserPanel,
     createRoutingPanel(),
     graphqlPanel,
     createDatabasePanel(database),

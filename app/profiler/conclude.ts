@@ -37,6 +37,8 @@ export interface ConcludeFrom {
   earlier?: readonly EarlierRequest[] | undefined;
   /** Full requests that ran at the same time, the newest first; default: none. */
   overlapping?: readonly EarlierRequest[] | undefined;
+  /** Requests that the browser's reports name; default: none. */
+  reported?: ReadonlyMap<string, EarlierRequest> | undefined;
 }
 
 export interface Conclude {
@@ -60,6 +62,7 @@ interface KeptProcess {
 
 const LOST = 'The part that this panel shares with other profiles is no longer stored.';
 const NOTHING_RECORDED: PanelRecord = { data: null, summary: null, error: null };
+const NO_REQUESTS: ReadonlyMap<string, EarlierRequest> = new Map();
 const NOTHING_FOUND: Findings = { findings: [], left: 0 };
 
 /** Ids of the shared values of a document. */
@@ -244,7 +247,7 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
 
   function find(
     reading: Reading,
-    { earlier = [], overlapping = [] }: Omit<ConcludeFrom, 'sharedOf'>,
+    { earlier = [], overlapping = [], reported = NO_REQUESTS }: Omit<ConcludeFrom, 'sharedOf'>,
   ): Findings {
     const { profile } = reading;
     if (!isExamined(profile)) return NOTHING_FOUND;
@@ -254,6 +257,7 @@ export function createConclude(panels: readonly Panel[], rules: readonly Finding
       usualMs: profile.usualMs ?? null,
       earlier,
       overlapping,
+      reported,
       get time() {
         return reading.time;
       },

@@ -28,6 +28,8 @@ export interface RuleBeside {
   earlier: readonly EarlierRequest[];
   /** Up to 20 requests recorded in full that ran at the same time, the newest first; empty unless `overlaps` asked for them. */
   overlapping: readonly EarlierRequest[];
+  /** Requests that the browser's reports name, by their tokens. */
+  reported: ReadonlyMap<string, EarlierRequest>;
   /** Who owned each millisecond: take times from here. Made when a rule first asks for it, so ask late. */
   readonly time: TimeLedger;
 }

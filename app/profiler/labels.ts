@@ -15,6 +15,8 @@ export interface Labels {
   label(rows: readonly Row[]): Promise<boolean>;
   /** Labels what may match a query, the newest first; false if some are left. */
   labelMatches(query: Omit<ProfileQuery, 'limit' | 'offset'>): Promise<boolean>;
+  /** Something came later that rules look at. */
+  again(row: Row): Promise<void>;
   /** This process has stored a record. */
   stored(row: Row): void;
   /** Somebody reads. */
@@ -96,6 +98,7 @@ export function createLabels({
   }
 
   return {
+    again: labelOne,
     label: (rows) => labelUntil(rows, performance.now() + WAIT_MS),
     async labelMatches(wanted) {
       const until = performance.now() + WAIT_MS;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createError, type HindsightError, isHindsightError, messageOf } from '../errors.ts';
 import { type ConcludeFrom, type SharedValue, sharedIdsOf } from './conclude.ts';
 import { PROFILE_KINDS } from './context.ts';
+import { type BrowserFact, browserFactsIn, MOST_BROWSER_FACTS } from './browser-report.ts';
 import { dropOldest } from './drop-oldest.ts';
 import { findText, type SearchedFields } from './find-text.ts';
 import type { EarlierRequest, RouteAround } from './finding-rule.ts';
@@ -25,6 +26,7 @@ import {
   type ProfileQuery,
 } from './storage.ts';
 import type { Row, Store, StoredRecord } from './store.ts';
+import { round } from './span.ts';
 import { histogramOf, percentilesAmong, summarizeRows } from './sum-rows.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -65,6 +67,11 @@ export interface Profiles {
   children(token: string): Promise<ProfileIndex[]>;
   /** Puts a late fact beside a profile; false if it is not stored. */
   amend(token: string, name: string, value: unknown): Promise<boolean>;
+  /**
+   * Adds what its browser reported, masked; `atMs` is given in milliseconds since 1970. Of all that came for it the first 20 are stored;
+   * false if it is not stored, or has them already.
+   */
+  report(token: string, facts: readonly BrowserFact[]): Promise<boolean>;
   /** Pins a profile, or takes the pin off; false if it is not stored. */
   keep(token: string, yes: boolean): Promise<boolean>;
   /** This process has stored a record. */
@@ -87,6 +94,8 @@ const NOT_LABELLED =
   'Findings of some older requests are not known yet. Load the page again to look at more.';
 /** Milliseconds until a request that has ended is in the store, unless it still expects facts. */
 const SOON_STORED = 20;
+/** Milliseconds between attempts to add a report to a request that still runs. */
+const REPORT_PAUSE = 250;
 /** Milliseconds that rows of running requests may take, because a thousand may be open; further ones are rows of summaries. */
 const WHOLE_ROWS_MS = 5;
 /** Milliseconds before each new attempt to read what another process may store in a moment: one second in all. */
@@ -98,9 +107,11 @@ function unavailable(error: unknown): HindsightError {
     : createError('STORAGE_UNAVAILABLE', [messageOf(error)], { cause: error });
 }
 
-/** What still ran when its process ended was cut off. */
-function documentOf({ row, text }: StoredRecord): ProfileDocument {
+/** With what its browser reported. What still ran when its process ended was cut off. */
+function documentOf({ row, text, amendments }: StoredRecord): ProfileDocument {
   const document = JSON.parse(text) as ProfileDocument;
+  const browser = browserFactsIn(amendments);
+  if (browser.length > 0) document.facts = { ...document.facts, browser };
   const isCutOff = document.state === 'running' && row.state === 'final';
   return isCutOff ? { ...document, state: 'final', outcome: 'cut off' } : document;
 }
@@ -205,6 +216,18 @@ export function createProfiles(options: {
       not: [{ token }],
     });
 
+  /** Requests that its browser's reports name. */
+  async function readReported({ token, facts }: ProfileDocument): Promise<Map<string, EarlierRequest>> {
+    const named = browserFactsIn(facts ?? {}).flatMap(({ calls }) => calls.map(({ request }) => request));
+    const tokens = [...new Set(named)].filter((one) => one !== token);
+    const found = await Promise.all(tokens.map((one) => store.read(one).catch(() => null)));
+    return new Map(
+      found.flatMap((one) =>
+        one === null ? [] : [[one.row.token, recorder.conclude.earlierRequest(documentOf(one))]],
+      ),
+    );
+  }
+
   /** What concluding needs besides the document. */
   async function beside(document: ProfileDocument): Promise<ConcludeFrom & { isWhole: boolean }> {
     const missing = sharedIdsOf(document).filter((id) => !isKnown(id));
@@ -217,6 +240,7 @@ export function createProfiles(options: {
       sharedOf,
       earlier: asked.earlier ? await readEarlier(document) : [],
       overlapping: asked.overlapping ? await readOverlapping({ token, startedAt, durationMs }) : [],
+      reported: await readReported(document),
       // One that overlaps may end, and be stored, later.
       isWhole: missing.every(isKnown) && !asked.overlapping,
     };
@@ -231,21 +255,43 @@ export function createProfiles(options: {
   });
 
   /** By token, with the text that it was concluded from. */
-  const concluded = new Map<string, { text: string; profile: Profile }>();
+  const concluded = new Map<string, { text: string; reports: number; profile: Profile }>();
 
   async function conclude(found: StoredRecord): Promise<Profile> {
     const { row: { token }, text } = found; // prettier-ignore
     const before = concluded.get(token);
-    if (before?.text === text) return before.profile;
+    const reports = browserFactsIn(found.amendments).length;
+    if (before?.text === text && before.reports === reports) return before.profile;
     const document = documentOf(found);
     const { isWhole, ...from } = await beside(document);
     const profile = recorder.conclude(document, from);
     concluded.delete(token);
     if (profile.state === 'final' && text.length <= LONGEST_CACHED && isWhole) {
-      concluded.set(token, { text, profile });
+      concluded.set(token, { text, reports, profile });
       dropOldest(concluded, MOST_CONCLUDED);
     }
     return profile;
+  }
+
+  /** One at a time, because each adds to what is stored. */
+  let reporting: Promise<unknown> = Promise.resolve();
+
+  async function addReport(token: string, facts: readonly BrowserFact[]): Promise<boolean> {
+    let found = await store.read(token);
+    // A request is stored when it ends, or soon after it began.
+    for (let tries = 0; found === null && tries < 3 && recorder.running(token) !== undefined; tries++) {
+      await sleep(REPORT_PAUSE);
+      found = await store.read(token);
+    }
+    const before = browserFactsIn(found?.amendments ?? {});
+    const added = facts.slice(0, MOST_BROWSER_FACTS - before.length);
+    if (found === null || added.length === 0) return false;
+    const { row } = found;
+    const timed = added.map((fact) => ({ ...fact, atMs: round(fact.atMs - row.startedAt) }));
+    const browser = [...before, ...recorder.maskReport(token, timed)];
+    if (!(await store.amend(token, 'browser', JSON.stringify(browser)))) return false;
+    await labels.again(row);
+    return true;
   }
 
   async function readStored(token: string): Promise<FoundProfile | null> {
@@ -354,6 +400,11 @@ export function createProfiles(options: {
       } catch (error) {
         throw unavailable(error);
       }
+    },
+    report(token, facts) {
+      const done = reporting.then(() => addReport(token, facts));
+      reporting = done.catch(() => undefined);
+      return done;
     },
     async keep(token, yes) {
       if (recorder.running(token)?.ended === true) await sleep(SOON_STORED);

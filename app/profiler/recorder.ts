@@ -4,6 +4,7 @@
  */
 import { createProfileBuilder, type ProfileBuilderOptions } from './build-profile.ts';
 import { type Conclude, createConclude, type SharedValue } from './conclude.ts';
+import { dropOldest } from './drop-oldest.ts';
 import type { FindingRule } from './finding-rule.ts';
 import type { Context, ProfileKind, WorkKind } from './context.ts';
 import { Context as RequestContext, type ContextOptions } from './context.ts';
@@ -21,6 +22,8 @@ import type { SharedPart, StoredProfile } from './storage.ts';
 const EXPECTED_FACTS_WAIT = 300;
 /** The newest toolbar requests that stay readable. They are not stored: there are so many that they would evict pages. */
 const MOST_INTERNAL = 50;
+/** Pages whose secrets are remembered for what their browser reports. */
+const MOST_PAGES = 10;
 /** Milliseconds after a late fact before the profile is stored again with all late facts until then. */
 const LATE_QUIET = 200;
 /** Milliseconds after the response in which late facts are recorded. */
@@ -77,6 +80,8 @@ export interface Recorder {
   indexOf(context: Context, isHeadOnly?: boolean): ProfileIndex;
   /** Masks a late fact like the profile of its request. */
   mask<T>(context: Context, late: T): T;
+  /** The same for a page with the toolbar that was served lately; any other by names, shapes and known values. */
+  maskReport<T>(token: string, late: T): T;
   /** Completes stored documents for pages. */
   readonly conclude: Conclude;
   /** A shared value of this process by its id. */
@@ -112,6 +117,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const timers = new Map<Context, NodeJS.Timeout>();
   /** Finished toolbar requests, the newest last. */
   const internal = new Map<string, Context>();
+  /** Pages with the toolbar, whose browser may report something, the newest last. */
+  const pages = new Map<string, Context>();
   let ended: Context[] = [];
   let look: NodeJS.Timeout | null = null;
   let turn: NodeJS.Timeout | null = null;
@@ -193,6 +200,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
   function forget(context: Context): void {
     contexts.delete(context);
     context.onLateFact = storeLate;
+    if (context.first('toolbar')?.absent !== null) return;
+    pages.set(context.token, context);
+    dropOldest(pages, MOST_PAGES);
   }
 
   /** Not listed, but its token opens. */
@@ -288,6 +298,10 @@ export function createRecorder(options: RecorderOptions): Recorder {
       return indexOf({ ...built, findings, context });
     },
     mask,
+    maskReport(token, late) {
+      const context = pages.get(token);
+      return context === undefined ? redactor.tree(late).value : mask(context, late);
+    },
     conclude,
     sharedOf,
     finish(context) {

@@ -109,7 +109,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     post('replay', controllers.replay),
     post('values', controllers.values),
     post('explain', controllers.explain),
-    shared(post('timing', controllers.timing)),
+    post('report', controllers.report),
   ];
 }
 

@@ -39,6 +39,7 @@ export function createAsk(source, isForbidden = false) {
   const isOwn = base.origin === location.origin;
   // As it is now: a later wrapper of the page's need not see these requests.
   const send = window.fetch.bind(window);
+  const beacon = navigator.sendBeacon.bind(navigator);
   const headers = { 'x-hindsight-toolbar': '1' };
 
   /** An href of the service begins with a slash and stays on its origin; anything else is null. */
@@ -89,6 +90,10 @@ export function createAsk(source, isForbidden = false) {
       };
       const { reason } = await request(path, options);
       return reason;
+    },
+    /** Outlives the page, and needs no preflight from another origin. */
+    report(body) {
+      if (!isForbidden && !isForbiddenInPage(base)) beacon(address('-/report'), jsonText(body));
     },
     /** `seek`: see revalidated.js. Tells of the request that is meant where the service finds one, else of that of the token. */
     toolbar: (token, seek = null) =>

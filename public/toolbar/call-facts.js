@@ -55,6 +55,7 @@ export function shownCall(call, began) {
     cameFrom,
     redirected,
     finalUrl,
+    trace,
   } = call;
   const ms = state === 'open' ? null : call.ms;
   const own = judgeCall({ ...call, ms });
@@ -81,5 +82,6 @@ export function shownCall(call, began) {
     cameFrom,
     redirected,
     finalUrl,
+    trace,
   };
 }

@@ -59,7 +59,7 @@ function hookFetch(list) {
     const isRequest = typeof input === 'object' && input instanceof Request;
     const url = addressOf(isRequest ? Reflect.apply(urlOf, input, []) : input);
     const method = methodOf(init, isRequest ? Reflect.apply(methodIn, input, []) : 'GET');
-    return url === null ? null : list.open({ type: 'fetch', url, method, startedAt });
+    return url === null ? null : list.open({ type: 'fetch', url, method, startedAt, trace: new Error() });
   }
 
   function responded(call, response) {
@@ -120,7 +120,7 @@ function hookXhr(list) {
     const known = asked.get(xhr);
     if (known === undefined) return null;
     asked.delete(xhr);
-    const call = list.open({ type: 'xhr', ...known, startedAt: performance.now() });
+    const call = list.open({ type: 'xhr', ...known, startedAt: performance.now(), trace: new Error() });
     if (call === null) return null;
     let why = 'failed';
     const ended = ({ type }) =>

@@ -37,7 +37,7 @@ function worstShift(shifts) {
   return Math.min(Math.round(worst * 10_000) / 10_000, 1000);
 }
 
-/** Calls `send(timing, isLast)` with the fields of `POST -/timing`. */
+/** Calls `send(timing, isLast)` with the fields of `POST -/report`. */
 export function watchTiming({ send }) {
   const observers = [];
   const shifts = [];

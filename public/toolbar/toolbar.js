@@ -6,6 +6,7 @@ import { watchCalls } from './calls.js';
 import { watchNavigation } from './navigation.js';
 import { createPlace } from './place.js';
 import { revalidation } from './revalidated.js';
+import { takeEarly, watchReports } from './reports.js';
 import { watchTiming } from './timing.js';
 
 const XHTML_NAME = 'http://www.w3.org/1999/xhtml';
@@ -100,6 +101,7 @@ function run(script) {
   };
   let bar = null;
   let watched = null;
+  let takeCalls = () => {};
   let focusBefore = null;
   const place = createPlace(onPlace);
   let isBroken = false;
@@ -141,7 +143,7 @@ function run(script) {
     if (!documentToken || unsent === null) return;
     const timing = unsent;
     unsent = null;
-    state.untold = await ask.post('-/timing', { token: documentToken, timing });
+    state.untold = await ask.post('-/report', { token: documentToken, timing });
     render();
   }
 
@@ -195,6 +197,7 @@ function run(script) {
       ask,
       onChange(calls, moreCalls) {
         Object.assign(state, { calls, moreCalls });
+        takeCalls(calls);
         render();
       },
       onReason(reason) {
@@ -276,10 +279,19 @@ function run(script) {
   document.addEventListener('visibilitychange', lookAgain);
   document.addEventListener(NEWS, (event) => {
     event.preventDefault();
+    takeEarly();
     if (event.detail !== null) enter(event.detail);
   });
   // At once, to hear the calls that the page makes while it loads; the bar appears after the load.
   if (isWanted()) watch();
+  takeCalls = watchReports({
+    calls: () => watched?.calls() ?? [],
+    send: ask.report,
+    tokenOf() {
+      if (tagToken !== null && documentToken === undefined && revalidation() !== null) return undefined;
+      return state.token ?? documentToken ?? tagToken;
+    },
+  });
   if (tagToken !== null)
     watchTiming({
       send(timing) {

@@ -105,7 +105,7 @@ describe('the toolbar in a page from the cache', () => {
     const { page, problems } = await browser.open();
     // The page that is left asks for itself, and may tell once more what it measured.
     const isQuiet = Promise.all(
-      ['/calls.json', '/-/timing'].map((end) => page.waitForResponse((answer) => answer.url().endsWith(end))),
+      ['/calls.json', '/-/report'].map((end) => page.waitForResponse((answer) => answer.url().endsWith(end))),
     );
     await page.goto(`${origin}/large`);
     const [first = ''] = await shown(page);
@@ -117,7 +117,7 @@ describe('the toolbar in a page from the cache', () => {
     await page.evaluate("fetch('/large')");
     const asksForCalls = (): string[] => asked.filter((line) => line.includes('/calls.json'));
     const sent = (): string[] =>
-      asked.filter((line) => line.includes('/-/timing') && line.includes('"navigation":"reload"'));
+      asked.filter((line) => line.includes('/-/report') && line.includes('"navigation":"reload"'));
     const timing = async (): Promise<unknown> => (await profiler.profiles.read(token))?.amendments.timing;
     await until(() => asksForCalls().length > 0 && sent().length > 0, 'the questions of the new page');
     await until(async () => (await timing()) !== undefined, 'the times beside the profile');

@@ -129,7 +129,7 @@ describe("the toolbar's looks", () => {
 
   it('is not taken for what the page painted, where its own paint is the largest', async () => {
     const { page } = await bar.browser.open({ viewport: WIDE });
-    const told = page.waitForRequest((request) => request.url().endsWith('/-/timing'));
+    const told = page.waitForRequest((request) => request.url().endsWith('/-/report'));
     await page.goto(`${bar.host.origin}/`);
     await item(page, 'N+1').first().hover();
     await page.locator('hindsight-toolbar .pop').waitFor();

@@ -208,7 +208,7 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
       expect(Math.max(...tasksOf(first!).map(({ duration }) => duration))).to.be.at.least(100);
       const token = await page.evaluate<string>('document.documentElement.dataset.token');
       const answer = await page.evaluate<number>(
-        `fetch('/_profiler/-/timing', { method: 'POST', body: JSON.stringify({ token: '${token}', timing: timings[0].timing }) }).then(({ status }) => status)`,
+        `fetch('/_profiler/-/report', { method: 'POST', body: JSON.stringify({ token: '${token}', timing: timings[0].timing }) }).then(({ status }) => status)`,
       );
       expect(answer).to.equal(204);
       await page.evaluate(`new Promise((done) => {

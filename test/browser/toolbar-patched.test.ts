@@ -54,7 +54,7 @@ describe('the toolbar in pages of old libraries', () => {
       expect(await previewWith(page, '182.6 ms')).to.include('182.6 ms');
       let sent: Request | undefined;
       await until(async () => {
-        sent = (await page.requests()).find((request) => request.url().endsWith('/-/timing'));
+        sent = (await page.requests()).find((request) => request.url().endsWith('/-/report'));
         return sent !== undefined;
       }, 'the toolbar sent what it measured');
       const { timing } = JSON.parse(sent?.postData() ?? '') as { timing: { longTasks: unknown } };

@@ -83,7 +83,7 @@ describe('the toolbar in the shop', () => {
 
   it('has told the service what the browser measured', async () => {
     const { page, problems } = await browser.open();
-    const sent = page.waitForResponse((response) => response.url().endsWith('/_profiler/-/timing'));
+    const sent = page.waitForResponse((response) => response.url().endsWith('/_profiler/-/report'));
     await page.goto(`${shop.origin}/orders`);
     expect((await sent).status()).to.be.within(200, 204);
     await item(page, 'time').hover();

@@ -24,7 +24,7 @@ const PAGE =
 const BIG = `<!doctype html><html><body>${'<p title="a > b">Row</p>\n'.repeat(200_000)}</body></html>`;
 const folder = mkdtempSync(join(tmpdir(), 'hindsight-toolbar-'));
 const TAG =
-  /<script async src="\/_profiler\/toolbar\.js(?:\?v=[0-9a-f]{12})?" data-token="[0-9a-f]{6}"(?: nonce="[^"]*")?(?: data-connect="no")? *data-hindsight *><\/script>/;
+  /<script async src="\/_profiler\/toolbar\.js(?:\?v=[0-9a-f]{12})?" data-token="[0-9a-f]{6}"(?: nonce="[^"]*")?(?: data-connect="no")? *data-hindsight *><\/script>(?:<script(?: nonce="[^"]*")?>[^<]*<\/script>)?/;
 
 type Handler = (req: Request, res: Response) => unknown;
 type Case = [name: string, handler: Handler, ask?: { headers?: Record<string, string>; method?: string }];

@@ -8,6 +8,7 @@ export const NOTHING_BESIDE: RuleBeside = {
   usualMs: null,
   earlier: [],
   overlapping: [],
+  reported: new Map(),
   time: createTimeLedger([], { totalMs: 0, loopIdleMs: null, isAlone: true }),
 };
 

@@ -226,7 +226,7 @@ export async function serveToolbar(): Promise<ToolbarHost> {
     const [, token = ''] = /^\/_profiler\/([0-9a-f]{6})\/toolbar\.json$/.exec(pathname) ?? [];
     const answers = host.entries[token];
     if (pathname === urls.toolbarScript()) send(200, script.type, script.body);
-    else if (pathname === '/favicon.ico' || pathname === urls.action('timing')) send(204, 'text/plain', '');
+    else if (pathname === '/favicon.ico' || pathname === urls.action('report')) send(204, 'text/plain', '');
     else if (pathname.endsWith('/calls.json')) send(200, 'application/json', '{"calls":[],"moreCalls":0}');
     else if (token === '' || answers === undefined) send(404, 'text/plain', 'Not found');
     else {

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isHindsightError } from '../../errors.ts';
-import { isProfilerTarget, TOOLBAR_HEADER } from '../../urls.ts';
+import { isProfilerTarget, isToolbarRequest, urls } from '../../urls.ts';
 import { answerPreflight, grantFrontEnd, isPreflight } from './front-ends.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createRespond, JSON_TYPE, redirect } from './respond.ts';
@@ -61,7 +61,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   /** The toolbar shows a refusal as one sentence, so it gets JSON instead of an error page. A 5xx goes to the error handler. */
   function refuseToolbar(req: IncomingMessage, res: ServerResponse, error: unknown): boolean {
     const isRefusal = isHindsightError(error) && error.status < 500;
-    if (!isRefusal || req.headers[TOOLBAR_HEADER] === undefined) return false;
+    if (!isRefusal || !isToolbarRequest(req)) return false;
     const { code, status, message, headers } = error;
     const body = JSON.stringify({ error: { code, status, message: redactText(message) } });
     respond({ req, res }, { status, type: JSON_TYPE, body, headers });
@@ -105,7 +105,8 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       await serve(req, res, { target, routed });
     } catch (error) {
-      if (!isShared || res.headersSent || !refuseToolbar(req, res, error)) throw error;
+      const isForToolbar = isShared || req.url === urls.action('report');
+      if (!isForToolbar || res.headersSent || !refuseToolbar(req, res, error)) throw error;
     }
   }
 

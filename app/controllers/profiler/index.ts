@@ -13,9 +13,9 @@ import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
 import { createExplainController } from './explain-controller.ts';
 import { createReplayController } from './replay-controller.ts';
+import { createReportAction } from './report-action.ts';
 import { createRoutesController } from './routes-controller.ts';
 import { createSourceController } from './source-controller.ts';
-import { createTimingAction } from './timing-action.ts';
 import { createToolbarController } from './toolbar-controller.ts';
 
 export function createProfilerControllers(services: PageServices) {
@@ -36,7 +36,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createReplayController(services),
     ...createExplainController(services),
     ...createToolbarController(services),
-    ...createTimingAction(services),
+    ...createReportAction(services),
   } as const;
 }
 

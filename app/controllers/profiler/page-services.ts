@@ -1,5 +1,6 @@
 /** What the controllers get, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { LocateFrontEnd } from '../../profiler/browser-report.ts';
 import type { CpuSampler } from '../../profiler/cpu-samples.ts';
 import type { ValueReader } from '../../profiler/values.ts';
 import type { ExportedBy } from '../../export/otlp-model.ts';
@@ -51,6 +52,8 @@ export interface PageServices {
   frontEnds: ReadonlySet<string>;
   /** Source around a place of the application, masked, and when the file was changed; null: it may not or can't be read. Default: none. */
   sourceAt?: (place: string) => ShownSource | null;
+  /** Where a script of a page is on disk; default: nowhere. */
+  locateFrontEnd?: LocateFrontEnd;
   /** Masks secrets in a single text. */
   redactText: (text: string) => string;
   /** Prints an error that whoever asked gets no word of; default: nothing does. */

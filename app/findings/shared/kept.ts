@@ -1,4 +1,5 @@
 /** What panels store, by panel name; each rule picks what it needs. */
+import type { BrowserData } from '../../panels/browser/index.ts';
 import type { CacheData } from '../../panels/cache/data.ts';
 import type { ExceptionData } from '../../panels/exception/data.ts';
 import type { KeptRequest } from '../../panels/request/data.ts';
@@ -19,6 +20,7 @@ interface LogLine {
 }
 
 export interface Kept {
+  browser: BrowserData;
   request: KeptRequest;
   exception: ExceptionData;
   cache: CacheData;

@@ -8,7 +8,8 @@
 type Policy = ReadonlyMap<string, readonly string[]>;
 
 export type Verdict =
-  | { allowed: true; nonce: string | null; connects: boolean }
+  /** `inline`: a script in the page itself, too, with the nonce if there is one. */
+  | { allowed: true; nonce: string | null; inline: boolean; connects: boolean }
   /** The directive that forbids it. */
   | { allowed: false; directive: string };
 
@@ -52,6 +53,15 @@ function allowsScript(sources: readonly string[], origin: string | null, nonce: 
   return !sources.includes("'strict-dynamic'") && reachesOrigin(sources, origin);
 }
 
+/** A nonce or hash switches `'unsafe-inline'` off. */
+function allowsInline(sources: readonly string[], nonce: string | null): boolean {
+  if (nonce !== null && sources.some((source) => nonceIn(source) === nonce)) return true;
+  return (
+    sources.includes("'unsafe-inline'") &&
+    !sources.some((source) => /^'(?:nonce|sha\d+)-|^'strict-dynamic'/i.test(source))
+  );
+}
+
 function isSandboxed(policy: Policy, without: string): boolean {
   return policy.get('sandbox')?.includes(without) === false;
 }
@@ -75,7 +85,12 @@ export function judge(headers: readonly string[], origin: string | null): Verdic
   for (const nonce of [...new Set(nonces), null]) {
     const blocking = directives.find(({ sources }) => !allowsScript(sources, origin, nonce));
     if (blocking === undefined)
-      return { allowed: true, nonce, connects: policies.every((policy) => connects(policy, origin)) };
+      return {
+        allowed: true,
+        nonce,
+        inline: directives.every(({ sources }) => allowsInline(sources, nonce)),
+        connects: policies.every((policy) => connects(policy, origin)),
+      };
     against = blocking.name;
   }
   return { allowed: false, directive: against };

@@ -97,7 +97,6 @@ describe('a separate front end', () => {
       [`${token}/toolbar.json`, 'GET'],
       [`${token}/calls.json`, 'GET'],
       ['calls.json', 'GET'],
-      ['-/timing', 'POST'],
     ] as const) {
       const answer = await ask(path, FRONT_END);
       expect([answer.status, ...grantOf(answer)], path).to.deep.equal([204, FRONT_END, 'true', 'origin']);
@@ -107,7 +106,7 @@ describe('a separate front end', () => {
       );
       expect((await ask(path, 'https://evil.example')).status, path).to.equal(405);
     }
-    for (const path of [token, 'search.json', '-/clear', '-/pin'])
+    for (const path of [token, 'search.json', '-/clear', '-/pin', '-/report'])
       expect((await ask(path, FRONT_END)).status, path).to.equal(405);
     expect((await get(`${token}/calls.json`, { origin: FRONT_END }, 'OPTIONS')).status).to.equal(405);
   });
@@ -193,12 +192,13 @@ describe('the toolbar behind a password', () => {
       ['abcdef/toolbar.json', 'GET'],
       ['abcdef/calls.json', 'GET'],
       ['calls.json', 'GET'],
-      ['-/timing', 'POST'],
     ] as const) {
       const refused = await get(path, BAR, method);
       expect([refused.status, refused.headers.get('www-authenticate')], path).to.deep.equal([401, null]);
       expect((await get(path, {}, method)).headers.get('www-authenticate')).to.contain('Basic realm');
     }
+    const report = await get('-/report', {}, 'POST');
+    expect([report.status, report.headers.get('www-authenticate')]).to.deep.equal([401, null]);
     // A front end learns that it is refused, and why its bar shows no more.
     const refused = await get('abcdef/toolbar.json', { ...BAR, origin: FRONT_END });
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).to.deep.equal([

@@ -404,8 +404,8 @@ describe('what the toolbar asks for', () => {
       ['abcdef/calls.json', 404, 'UNKNOWN_TOKEN'],
       [`${token}/calls.json?since=x`, 400, 'BAD_FILTER'],
       ['calls.json', 403, 'CROSS_SITE'],
-      ['-/timing', 403, 'CROSS_SITE', { method: 'POST', body: '{}' }],
-      ['-/timing', 405, 'METHOD_NOT_ALLOWED'],
+      ['-/report', 403, 'CROSS_SITE', { method: 'POST', body: '{}' }],
+      ['-/report', 405, 'METHOD_NOT_ALLOWED'],
     ];
     for (const [path, status, code, init] of refusals) {
       const answer = await fetch(`${server.address}/_profiler/${path}`, { ...init, headers: BAR });

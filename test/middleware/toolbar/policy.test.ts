@@ -46,7 +46,8 @@ describe('policies of a page and the toolbar', () => {
       const verdict = judge([policies].flat(), ORIGIN);
       if (typeof said === 'string') expect(verdict).to.deep.equal({ allowed: false, directive: said });
       else
-        expect(verdict).to.deep.equal({
+        expect({ ...verdict, inline: undefined }).to.deep.equal({
+          inline: undefined,
           allowed: true,
           nonce: null,
           connects: true,

@@ -1,0 +1,182 @@
+/**
+ * `POST /_profiler/-/report` stores what the browser measured of a page, and what failed in it, beside its profile. Pages of the application
+ * send it, so it needs no signed form: the same origin (or a configured front end) and the token suffice to add a little.
+ */
+import { createError } from '../../errors.ts';
+import {
+  type BrowserCall,
+  type BrowserFact,
+  browserFactsIn,
+  type BrowserFrame,
+  codeBefore,
+  MOST_BROWSER_FACTS,
+} from '../../profiler/browser-report.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { pathOf } from '../../profiler/request-target.ts';
+import { type PageReport, readReport, type ReportedCall, type ReportedItem } from './browser-report.ts';
+import { readText } from './form-body.ts';
+import { isSameOrigin } from './same-origin.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createRespond } from './respond.ts';
+
+const LARGEST = 8 * 1024;
+const NO_CONTENT = 204;
+/** Requests of the client that a report may be about. */
+const MOST_ROWS = 200;
+const LOOK_BACK_MS = 120_000;
+/** A call is recorded at most this long before or after the browser says that it failed: clocks differ, and it may have waited. */
+const CALL_WITHIN_MS = 60_000;
+/** Requests to one address that are searched for the one that a browser has cached. */
+const MOST_CACHED = 50;
+const MOST_FRAMES = 10;
+/** Frames whose code is stored. */
+const MOST_CODE = 3;
+/** `at load (http://…/a.js:3:4)`, `at http://…/a.js:3:4`, `load@http://…/a.js:3:4`. */
+const FRAME = /^\s*(?:at )?(?:async )?(?:(.*?)[ @]\(?)?(https?:\/\/[^\s)]+):(\d+):(\d+)\)?$/;
+
+interface ResponseData {
+  response?: { text?: string | null; headers?: { name: string; value: string }[] } | null;
+}
+
+function urlOf(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null;
+}
+
+function responseOf(profile: Profile | undefined): NonNullable<ResponseData['response']> {
+  return (profile?.panels.request?.data as ResponseData | null | undefined)?.response ?? {};
+}
+
+function isCallOf(row: ProfileIndex, { url, method }: ReportedCall, at: number): boolean {
+  const to = new URL(url);
+  // A preflight has no token that a page could read.
+  const isMethod = method === undefined || row.method === method || row.method === 'OPTIONS';
+  return (
+    row.origin === to.origin &&
+    isMethod &&
+    pathOf(row.url) === to.pathname &&
+    Math.abs(row.startedAt - at) < CALL_WITHIN_MS
+  );
+}
+
+export function createReportAction(services: PageServices): { report: PageAction } {
+  const { profiles, frontEnds, locateFrontEnd = () => null } = services;
+  const respond = createRespond(services);
+
+  /** Requests of whoever reports, the newest first. */
+  async function rowsOf(page: PageRequest, now: number): Promise<readonly ProfileIndex[]> {
+    const query = { clientAddress: page.client(), from: now - LOOK_BACK_MS, limit: MOST_ROWS, offset: 0 };
+    return (await profiles.find({ ...query, counted: false })).rows;
+  }
+
+  async function etagOf(token: string): Promise<string | null> {
+    const headers = responseOf((await profiles.read(token))?.profile).headers ?? [];
+    return headers.find(({ name }) => name.toLowerCase() === 'etag')?.value ?? null;
+  }
+
+  /** The response that the browser had in its cache when it got this 304. */
+  async function cachedBefore({
+    token,
+    url,
+    clientAddress,
+    startedAt,
+  }: ProfileIndex): Promise<ProfileIndex | null> {
+    const query = { url, clientAddress, until: startedAt, limit: MOST_CACHED, offset: 0 };
+    const { rows } = await profiles.find({ ...query, counted: false });
+    const before = rows.find((row) => row.url === url && row.status === 200 && row.method === 'GET');
+    const etag = before === undefined ? null : await etagOf(before.token);
+    return before !== undefined && etag !== null && etag === (await etagOf(token)) ? before : null;
+  }
+
+  async function callOf(
+    call: ReportedCall,
+    at: number,
+    rows: readonly ProfileIndex[],
+  ): Promise<BrowserCall | null> {
+    if (!URL.canParse(call.url)) return null;
+    const found =
+      rows.find(({ token }) => token === call.token) ?? rows.find((row) => isCallOf(row, call, at));
+    if (found === undefined) return null;
+    const row = found.status === 304 ? ((await cachedBefore(found)) ?? found) : found;
+    return { request: row.token, method: row.method, path: pathOf(row.url), status: row.status };
+  }
+
+  async function framesOf(
+    stack: string,
+    { rows, from, document }: { rows: readonly ProfileIndex[]; from: PageReport; document: Profile | null },
+  ): Promise<BrowserFrame[]> {
+    const page = urlOf(from.page);
+    const frames: BrowserFrame[] = [];
+    for (const text of stack.split('\n')) {
+      const [, name = '', url = '', line, column] = FRAME.exec(text) ?? [];
+      const script = urlOf(url);
+      if (script === null || script.pathname.startsWith('/_profiler/')) continue;
+      const [at, place] = [Number(line), `${script.pathname}:${line}`];
+      const frame: BrowserFrame = { name: name.slice(0, 100), place, isOwn: false };
+      if (script.host === page?.host && script.pathname === page.pathname) {
+        const lines = document === null ? [] : (responseOf(document).text ?? '').split('\n');
+        const code = codeBefore(lines, at);
+        if (code !== null) frame.code = code;
+      } else if (script.host === page?.host) {
+        const row = rows.find((one) => one.method === 'GET' && pathOf(one.url) === script.pathname);
+        const etag = row === undefined ? null : await etagOf(row.token);
+        const found = locateFrontEnd({ path: script.pathname, etag }, at, Number(column));
+        if (found !== null) {
+          Object.assign(frame, { place: found.place, isOwn: true });
+          if (found.code !== null && frames.length < MOST_CODE) frame.code = found.code;
+        }
+      }
+      if (frames.push(frame) === MOST_FRAMES) break;
+    }
+    return frames;
+  }
+
+  async function store(page: PageRequest, report: PageReport): Promise<void> {
+    const now = Date.now();
+    const { token, items } = report;
+    const found = token === undefined ? null : await profiles.read(token);
+    if (token !== undefined && found === null) throw createError('UNKNOWN_TOKEN', [token]);
+    if (browserFactsIn(found?.amendments ?? {}).length >= MOST_BROWSER_FACTS)
+      throw createError('BAD_REQUEST', [`${MOST_BROWSER_FACTS} reports of this page are stored already.`]);
+    const rows = await rowsOf(page, now);
+    const document = found?.profile ?? null;
+    const stored = new Map<string, BrowserFact[]>();
+    const factOf = async (item: ReportedItem): Promise<BrowserFact> => {
+      const { kind, name = null, message = null, url = null, directive = null, calls = [] } = item;
+      const asked = kind === 'call' || kind === 'file' ? [{ ...item, url: url ?? '' }] : calls;
+      const found = await Promise.all(asked.map((call) => callOf(call, now - item.agoMs, rows)));
+      const known = found.filter((call) => call !== null);
+      const frames = await framesOf(item.stack ?? '', { rows, from: report, document });
+      return { kind, atMs: now - item.agoMs, page: report.page, name, message, url, directive, frames, calls: known }; // prettier-ignore
+    };
+    for (const item of items) {
+      const fact = await factOf(item);
+      const [call] = fact.calls;
+      // It stands on the page, and on the call that it is about: one that failed, or whose failure it followed.
+      const isAbout = item.kind === 'call' || item.kind === 'file' || (fact.calls.length === 1 && (call?.status ?? 0) >= 400); // prettier-ignore
+      const tokens = new Set([token, isAbout || token === undefined ? call?.request : undefined]);
+      for (const one of tokens) if (one !== undefined) stored.set(one, [...(stored.get(one) ?? []), fact]);
+    }
+    if (stored.size === 0) throw createError('BAD_REQUEST', ['The report is about no recorded request.']);
+    for (const [one, facts] of stored) await profiles.report(one, facts);
+  }
+
+  return {
+    async report(page) {
+      const { req } = page;
+      const { origin } = req.headers;
+      const isFrontEnd = origin !== undefined && frontEnds.has(origin);
+      if (!isSameOrigin(req, page.origin()) && !isFrontEnd) throw createError('CROSS_SITE', []);
+      const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
+      if (type !== 'text/plain') throw createError('BAD_REQUEST', ['The body must be text/plain.']);
+      const report = readReport(await readText(req, LARGEST));
+      if (!('timing' in report)) {
+        if (report.token === undefined && !isFrontEnd)
+          throw createError('BAD_REQUEST', ['"token" must be six hexadecimal digits.']);
+        await store(page, report);
+      } else if (!(await profiles.amend(report.token, 'timing', report.timing)))
+        throw createError('UNKNOWN_TOKEN', [report.token]);
+      respond(page, { status: NO_CONTENT, type: 'text/plain', body: '' });
+    },
+  };
+}
