@@ -14,9 +14,9 @@ describe("the toolbar's script", () => {
   const bar = useBarPages();
   const { open } = bar;
 
-  it('is below 20 KB as it is shipped, gzipped', () => {
+  it('is below 24 KB as it is shipped, gzipped', () => {
     const script = bundleScript('toolbar/toolbar.js', { minify: true });
-    expect(gzipSync(script).length).to.be.within(5000, 20_000);
+    expect(gzipSync(script).length).to.be.within(5000, 24_000);
   });
 
   it('leaves no name in the page, and one in its storage', async () => {
