@@ -174,7 +174,7 @@ export const browserFailed: FindingRule<Kept> = {
   name: 'browser-failed',
   needs: ['browser'],
   labels: ['browser error', 'blocked in browser'],
-  why: 'The toolbar reported it from the page. The server is named as its cause only if the recorded response shows it: a field that is not in the body, a page instead of JSON, a file that is missing, a header or a policy that makes the browser refuse.',
+  why: 'The toolbar reported it from the page. A line of the server is named only if a recorded response shows the cause: a field that is not in its body, a page instead of JSON, a missing file, a header or policy that makes the browser refuse.',
   fix: 'Compare the line of the front end with the line of the server, and decide which of both is wrong. A script that reads a response looks at its status first.',
   find(kept, head, { reported }) {
     const { browser } = kept;
