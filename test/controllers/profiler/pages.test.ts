@@ -62,7 +62,7 @@ describe('pages of the profiler', () => {
     it('shows the request for security, which was a panel', async () => {
       const { token } = await fixture.record();
       const $ = await page(`/_profiler/${token}?panel=security`);
-      expect($('main h2').first().text()).to.equal('Request and response');
+      expect($('main h2').first().text()).to.equal('Request');
       expect((await get(`/_profiler/${token}.json?panel=security`)).status).to.equal(200);
     });
 
