@@ -179,7 +179,8 @@ const cacheLargeReply: FindingRule<Needs<'cache'>> = {
 
 function raceSentence({ what, token }: Overlap, label: string, who: 'over' | 'under' | 'both'): string {
   const other = `${excerpt(what, 80)} (${token})`;
-  if (who === 'under') return `${other} wrote over the key that ${label} had written: it had read before`;
+  if (who === 'under')
+    return `${other} wrote over the key that ${label} had written: it had read the key before that`;
   if (who === 'over')
     return `${label} wrote over the key that ${other} had changed since this request read it`;
   return `${label} and ${other} wrote the same key at the same time, each from what it had read before`;

@@ -366,16 +366,16 @@ function raceSentence(
   { who, columns, of, isInsert, label, staleMs }: Race,
 ): string {
   const other = `${excerpt(what, LONGEST_NAME)} (${token})`;
-  const read = `it had read ${duration(staleMs)} before`;
+  const read = `this request had read ${duration(staleMs)} before`;
   if (isInsert)
     return who === 'both'
       ? `${label} rests on a read of ${of} that ${other} made stale: both read before either inserted`
       : `${label} rests on a read of ${of} that did not see ${who === 'over' ? `the row ${other} had inserted meanwhile` : 'this one'}: ${read}`;
   const set = columnsText(columns);
   if (who === 'over')
-    return `${label} wrote over ${set} that ${other} had written meanwhile: ${read}, so that change is lost`;
+    return `${label} wrote over ${set} that ${other} had written meanwhile: ${read}, so the other change is lost`;
   if (who === 'under')
-    return `${other} wrote over ${set} that ${label} had written: it had read before, so this change is lost`;
+    return `${other} wrote over ${set} that ${label} had written: it had read the row before that, so this change is lost`;
   return `${label} and ${other} wrote ${set} of the same row at the same time, each from what it had read before: one change is lost`;
 }
 

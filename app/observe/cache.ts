@@ -20,6 +20,8 @@ export interface CacheFact extends CacheReply, MissFact {
   startMs: number;
   /** To the reply; null while it runs. */
   durationMs: number | null;
+  /** Of that: until the client had an open connection. */
+  waitMs?: number;
   /** Sent together with others. */
   batch: RedisCommand['batch'];
   error: string | null;
@@ -62,6 +64,8 @@ function described(message: RedisCommand, findCaller: () => string | null) {
   };
 }
 
+/** Milliseconds: less is no wait. */
+const WAIT_FROM_MS = 1;
 /** Whose reads and writes are of one value. */
 const READS = new Set(['GET', 'HGET', 'JSON.GET']);
 const STORES = new Set(['SET', 'SETEX', 'PSETEX', 'SETNX', 'HSET', 'JSON.SET']);
@@ -99,8 +103,9 @@ export function observeCache(parts: ObserverParts): { close(): void } {
         library: client === 'redis' ? '@redis' : client,
         channel,
         describe: described,
-        outcome(fact, { sentMark, args, batch, connection, result, error }, context) {
+        outcome(fact, { sentMark, queuedMs, args, batch, connection, result, error }, context) {
           if (sentMark !== null) fact.startMs = context.sinceStart(sentMark);
+          if (queuedMs !== undefined && queuedMs >= WAIT_FROM_MS) fact.waitMs = queuedMs;
           // Only now with the prefix that ioredis puts before it.
           fact.key = keyOf(fact.command, args);
           fact.batch = batch;

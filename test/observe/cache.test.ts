@@ -73,6 +73,20 @@ for (const [version, library] of [
       undo?.();
     });
 
+    it('tells how long a command waited in the client for its connection', async () => {
+      const context = newContext();
+      const late = new library.Redis({ path: path(), lazyConnect: true });
+      await tracker.run(context, async () => {
+        const reply = late.get('nothing');
+        await reply;
+        await late.get('nothing');
+      });
+      late.disconnect();
+      const [first, second] = context.all('cache').filter(({ command }) => command === 'GET');
+      expect(first?.waitMs).to.be.within(1, first?.durationMs ?? 0);
+      expect(second).not.to.have.property('waitMs');
+    });
+
     it('records packed values by their size: masking finds no token in them', async () => {
       const context = newContext();
       const packed = Buffer.concat([Buffer.from([0x81, 0xa4]), Buffer.from('nameDghp_0123456789')]);

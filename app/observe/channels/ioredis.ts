@@ -101,7 +101,12 @@ function publishMade(command: Command): void {
 
 function noteSent(client: Redis, command: Command): void {
   const message = messages.get(command);
-  if (message?.sentMark !== null) return;
+  if (message === undefined) return;
+  if (message.sentMark !== null) {
+    // From the queue of commands that waited for the connection, or once more to another node.
+    message.queuedMs ??= performance.now() - message.sentMark;
+    return;
+  }
   const { options = {}, condition } = client;
   message.sentMark = performance.now();
   message.connection = addressOf(options, condition?.select ?? options.db);

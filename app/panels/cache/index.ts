@@ -142,6 +142,7 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
       key: `${command} ${(key ?? '').replace(/\d+/g, '…')}`,
       fields: [
         { label: 'Arguments', value: key === null ? null : values || null },
+        { label: 'Waited for the connection', value: entry.waitMs, unit: 'ms' },
         { label: 'Server', value: connection },
       ],
       ...(group === undefined ? {} : { within: `r${at + 1}` }),
