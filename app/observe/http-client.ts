@@ -1,10 +1,11 @@
 /**
- * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`; a call
- * is never on both. Nothing is patched (but an agent on Node 20; bodies: call-bodies.ts). A call belongs to the context that is current when it is made; its
+ * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`, node:http2 from
+ * Node.js 22.17 and 24.2 on `http2.client.stream.*`; a call is on one of them. Nothing is patched (but an agent on Node 20; bodies: call-bodies.ts). A call belongs to the context that is current when it is made; its
  * later events may fire in any.
  */
 import diagnostics from 'node:diagnostics_channel';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
+import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
@@ -22,8 +23,8 @@ import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
 export interface CallFact {
   method: string;
   url: string;
-  /** `fetch` (undici) or `http` (node:http, node:https). */
-  client: 'fetch' | 'http';
+  /** `fetch` (undici), `http` (node:http, node:https) or `http2` (node:http2, and so gRPC). */
+  client: 'fetch' | 'http' | 'http2';
   status: number | null;
   startMs: number;
   /** To the end of the body, where that is reported; null while it runs. */
@@ -336,12 +337,60 @@ export function observeHttpClient({
     });
   });
 
+  on(
+    'http2.client.stream.created',
+    ({ stream, headers }: { stream: ClientHttp2Stream; headers: Http2Headers }) => {
+      begin(stream, {
+        client: 'http2',
+        method: text(headers[':method'] ?? 'GET'),
+        url: truncateText(
+          `${text(headers[':scheme'] ?? 'http')}://${text(headers[':authority'] ?? '')}${text(headers[':path'] ?? '/')}`,
+          8192,
+        ),
+        requestHeaders: http2Headers(headers),
+      });
+      const entry = calls.running(stream);
+      // gRPC answers 200, and says in the last block of headers whether the call has failed.
+      if (entry !== undefined)
+        stream.once('trailers', (trailers) => {
+          entry.fact.responseHeaders.push(...http2Headers(trailers));
+        });
+    },
+  );
+  on(
+    'http2.client.stream.finish',
+    ({ stream, headers }: { stream: ClientHttp2Stream; headers: Http2Headers }) => {
+      const entry = calls.running(stream);
+      if (entry !== undefined) answered(entry, Number(headers[':status'] ?? 0), http2Headers(headers));
+    },
+  );
+  on('http2.client.stream.error', ({ stream, error }: { stream: ClientHttp2Stream; error: unknown }) => {
+    calls.end(stream, error);
+  });
+  on('http2.client.stream.close', ({ stream }: { stream: ClientHttp2Stream }) => {
+    const { responseHeaders = [] } = calls.running(stream)?.fact ?? {};
+    const status = rawHeader(responseHeaders, 'grpc-status') ?? '0';
+    const message = rawHeader(responseHeaders, 'grpc-message') ?? '';
+    calls.end(stream, status === '0' ? undefined : new Error(`grpc-status ${status}: ${message}`));
+  });
+
   return closing(undo);
 }
 
 /** By default agents open as many sockets as they are asked for. */
 function isLimited({ maxSockets, maxTotalSockets }: Agent): boolean {
   return maxSockets !== Infinity || maxTotalSockets !== Infinity;
+}
+
+type Http2Headers = IncomingHttpHeaders & IncomingHttpStatusHeader;
+
+/** Without those of the protocol, which begin with a colon. */
+function http2Headers(headers: Http2Headers): string[] {
+  return truncateHeaders(
+    Object.entries(headers).flatMap(([name, value]) =>
+      name.startsWith(':') ? [] : [value ?? ''].flat().flatMap((one) => [name, one]),
+    ),
+  );
 }
 
 /** Node.js writes `Host`; a proxy passes on the `host` that it got, which names the proxy. */

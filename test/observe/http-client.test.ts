@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { connect, constants, createServer as createHttp2Server } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
@@ -8,6 +9,11 @@ import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 const HERE = /^test\/observe\/http-client\.test\.ts:\d+$/;
+
+function versionAtLeast(major: number, minor: number): boolean {
+  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split('.').map(Number);
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor);
+}
 
 /** A port on which nothing listens. */
 async function unusedAddress(): Promise<AddressInfo> {
@@ -252,5 +258,65 @@ describe('outgoing calls as they are observed', () => {
     const context = newContext();
     await tracker.run(context, () => getByHttp(base));
     expect(context.all('call')).to.have.length(0);
+  });
+
+  describe('over HTTP/2', () => {
+    const announces = versionAtLeast(24, 2) || (versionAtLeast(22, 17) && !versionAtLeast(23, 0));
+
+    (announces ? it : it.skip)('has status, duration, caller, and what gRPC says at its end', async () => {
+      const upstream = createHttp2Server();
+      upstream.on('stream', (stream, headers) => {
+        if (headers[':path'] === '/refused') {
+          stream.on('error', () => undefined);
+          stream.close(constants.NGHTTP2_REFUSED_STREAM);
+          return;
+        }
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+        stream.on('wantTrailers', () => {
+          const failed = headers[':path'] === '/svc.Users/Get';
+          stream.sendTrailers(
+            failed ? { 'grpc-status': '14', 'grpc-message': 'unavailable' } : { 'grpc-status': '0' },
+          );
+        });
+        setTimeout(() => stream.end('x'), 20);
+      });
+      upstream.listen(0, '127.0.0.1');
+      await once(upstream, 'listening');
+      const { port } = upstream.address() as AddressInfo;
+      const session = connect(`http://127.0.0.1:${port}`);
+      const call = async (path: string): Promise<void> => {
+        const stream = session.request({ ':path': path, ':method': 'POST', te: 'trailers' });
+        stream
+          .on('error', () => undefined)
+          .resume()
+          .end();
+        await new Promise((resolve) => stream.once('close', resolve));
+      };
+      const context = newContext();
+      try {
+        await tracker.run(context, async () => {
+          await call('/svc.Users/Get');
+          await call('/svc.Users/List');
+          await call('/refused');
+        });
+      } finally {
+        session.destroy();
+        upstream.close();
+      }
+      const [failed, fine, refused] = context.all('call');
+      expect(failed).to.include({
+        client: 'http2',
+        method: 'POST',
+        url: `http://127.0.0.1:${port}/svc.Users/Get`,
+        status: 200,
+        error: 'grpc-status 14: unavailable',
+      });
+      expect(failed!.caller).to.match(HERE);
+      expect(failed!.durationMs).to.be.within(15, 1000);
+      expect(failed!.requestHeaders).to.include.members(['te', 'trailers']);
+      expect(fine).to.include({ status: 200, error: null });
+      expect(refused!.status).to.equal(null);
+      expect(refused!.error).to.include('NGHTTP2_REFUSED_STREAM');
+    });
   });
 });

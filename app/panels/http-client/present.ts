@@ -150,7 +150,7 @@ function responseText(call: CallEntry): string | null {
 }
 
 function connectionText({ client, connection, reused }: CallEntry): string {
-  const by = client === 'fetch' ? 'fetch or undici' : 'node:http';
+  const by = client === 'fetch' ? 'fetch or undici' : `node:${client}`;
   if (reused) return `${by}, reused connection`;
   return connection === null ? by : `${by}, new connection`;
 }
