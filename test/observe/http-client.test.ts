@@ -309,7 +309,7 @@ describe('outgoing calls as they are observed', () => {
         method: 'POST',
         url: `http://127.0.0.1:${port}/svc.Users/Get`,
         status: 200,
-        error: 'grpc-status 14: unavailable',
+        error: 'Error: grpc-status 14: unavailable',
       });
       expect(failed!.caller).to.match(HERE);
       expect(failed!.durationMs).to.be.within(15, 1000);
