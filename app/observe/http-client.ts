@@ -371,6 +371,9 @@ export function observeHttpClient({
     const { responseHeaders = [] } = calls.running(stream)?.fact ?? {};
     const status = rawHeader(responseHeaders, 'grpc-status') ?? '0';
     const message = rawHeader(responseHeaders, 'grpc-message') ?? '';
+    // Before the channel of errors, if the server has reset it.
+    const { rstCode = 0 } = stream;
+    if (rstCode !== 0) calls.end(stream, new Error(`the stream was closed with HTTP/2 error ${rstCode}`));
     calls.end(stream, status === '0' ? undefined : new Error(`grpc-status ${status}: ${message}`));
   });
 

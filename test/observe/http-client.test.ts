@@ -316,7 +316,7 @@ describe('outgoing calls as they are observed', () => {
       expect(failed!.requestHeaders).to.include.members(['te', 'trailers']);
       expect(fine).to.include({ status: 200, error: null });
       expect(refused!.status).to.equal(null);
-      expect(refused!.error).to.include('NGHTTP2_REFUSED_STREAM');
+      expect(refused!.error).to.include('closed with HTTP/2 error 7');
     });
   });
 });

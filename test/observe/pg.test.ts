@@ -33,6 +33,40 @@ describe('pg as it is observed', () => {
     requests.close();
   });
 
+  it('sees the client of pg.native once it is read, and not before', async () => {
+    class NativeClient {
+      query(_text: string): Promise<object> {
+        return Promise.resolve({ rows: [{}] });
+      }
+    }
+    let reads = 0;
+    // As pg does: the getter is replaced by what it made.
+    const library: { Client: object; Pool: object; native?: { Client: typeof NativeClient } } = {
+      Client: class {
+        query(): void {}
+      },
+      Pool: pg.Pool,
+    };
+    Object.defineProperty(library, 'native', {
+      configurable: true,
+      get() {
+        reads++;
+        const value = { Client: NativeClient };
+        Object.defineProperty(library, 'native', { value });
+        return value;
+      },
+    });
+    const undo = pgPatch.patch(library);
+    expect(reads).to.equal(0);
+    const { Client } = library.native!;
+    const queries = await requests.observed(async () => {
+      await new Client().query('select 1');
+    });
+    expect(queries.map(({ sql }) => sql)).to.deep.equal(['select 1']);
+    undo?.();
+    expect(await requests.observed(() => new Client().query('select 1').then(() => undefined))).to.be.empty;
+  });
+
   it('tells statement, values, time, rows, connection and caller of each way to ask', async () => {
     const client = await pool.connect();
     const queries = await requests.observed(async () => {

@@ -115,25 +115,57 @@ function tracedQuery(client: object, args: unknown[], original: Callback): unkno
 
 const poolQuery = createCallMarker();
 
+function patchClient(Client: { prototype: object }): (() => void) | null {
+  return wrapMethod(
+    Client.prototype,
+    'query',
+    (original) =>
+      function (this: unknown, ...args) {
+        if (!query.start.hasSubscribers || args[0] === null || args[0] === undefined)
+          return Reflect.apply(original, this, args);
+        return tracedQuery(this as object, args, original);
+      },
+  );
+}
+
+interface Classes {
+  Client?: { prototype: object };
+  Pool?: { prototype: object };
+}
+
+/** `pg.native`, which pg makes when it is read for the first time: another client, with the same pool. */
+function patchNative(exports: object): () => void {
+  const own = Object.getOwnPropertyDescriptor(exports, 'native');
+  let undo: (() => void) | null = null;
+  const watch = (native: Classes | null | undefined): void => {
+    if (native?.Client !== undefined) undo ??= patchClient(native.Client);
+  };
+  const { get } = own ?? {};
+  if (own === undefined || get === undefined) {
+    watch(own?.value as Classes | undefined);
+    return () => undo?.();
+  }
+  const watched = (): unknown => {
+    const native = Reflect.apply(get, exports, []) as Classes | null;
+    watch(native);
+    return native;
+  };
+  Object.defineProperty(exports, 'native', { ...own, get: watched });
+  return () => {
+    undo?.();
+    if (Object.getOwnPropertyDescriptor(exports, 'native')?.get === watched)
+      Object.defineProperty(exports, 'native', own);
+  };
+}
+
 export const pgPatch: LibraryPatch = {
   name: 'pg',
   patch(exports) {
-    const { Client, Pool } = (exports ?? {}) as {
-      Client?: { prototype: object };
-      Pool?: { prototype: object };
-    };
+    const { Client, Pool } = (exports ?? {}) as Classes;
     if (typeof Client?.prototype !== 'object' || typeof Pool?.prototype !== 'object') return null;
     return allOf(
-      wrapMethod(
-        Client.prototype,
-        'query',
-        (original) =>
-          function (this: unknown, ...args) {
-            if (!query.start.hasSubscribers || args[0] === null || args[0] === undefined)
-              return Reflect.apply(original, this, args);
-            return tracedQuery(this as object, args, original);
-          },
-      ),
+      patchClient(Client),
+      patchNative(exports as object),
       poolQuery.mark(Pool.prototype, 'query'),
       publishCalls(
         Pool.prototype,
