@@ -352,7 +352,7 @@ export function observeHttpClient({
       const entry = calls.running(stream);
       // gRPC answers 200, and says in the last block of headers whether the call has failed.
       if (entry !== undefined)
-        stream.once('trailers', (trailers) => {
+        stream.once('trailers', (trailers: Http2Headers) => {
           entry.fact.responseHeaders.push(...http2Headers(trailers));
         });
     },
@@ -372,7 +372,7 @@ export function observeHttpClient({
     const status = rawHeader(responseHeaders, 'grpc-status') ?? '0';
     const message = rawHeader(responseHeaders, 'grpc-message') ?? '';
     // Before the channel of errors, if the server has reset it.
-    const { rstCode = 0 } = stream;
+    const { rstCode } = stream;
     if (rstCode !== 0) calls.end(stream, new Error(`the stream was closed with HTTP/2 error ${rstCode}`));
     calls.end(stream, status === '0' ? undefined : new Error(`grpc-status ${status}: ${message}`));
   });

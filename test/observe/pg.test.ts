@@ -43,7 +43,7 @@ describe('pg as it is observed', () => {
     // As pg does: the getter is replaced by what it made.
     const library: { Client: object; Pool: object; native?: { Client: typeof NativeClient } } = {
       Client: class {
-        query(): void {}
+        query = (): null => null;
       },
       Pool: pg.Pool,
     };
