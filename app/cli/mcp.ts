@@ -68,6 +68,10 @@ export async function callTool(
 export async function serveMcp({ source, stdin, stdout, version, note }: McpOptions): Promise<void> {
   const { McpServer, ProtocolError, serveStdio, StdioServerTransport } = requireMcpSdk();
   const ended = new AbortController();
+  /** What fails because the agent has gone is no news. */
+  const say = (sentence: string): void => {
+    if (!ended.signal.aborted) note(sentence);
+  };
 
   async function send(
     client: Client,
@@ -87,7 +91,7 @@ export async function serveMcp({ source, stdin, stdout, version, note }: McpOpti
       return await send(await source.client(), method, params, signal);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
-      note(error.message);
+      say(error.message);
       if (method === 'tools/call') return { content: [{ type: 'text', text: error.message }], isError: true };
       return send(await source.offline(), method, params, signal);
     }
@@ -120,7 +124,7 @@ export async function serveMcp({ source, stdin, stdout, version, note }: McpOpti
   const connection = serveStdio(createServer, {
     transport: new StdioServerTransport(stdin, stdout),
     onerror: ({ message }) => {
-      note(message);
+      say(message);
     },
   });
   await closed;
