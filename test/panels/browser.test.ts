@@ -1,5 +1,6 @@
 /** The panel of the browser: what its rows say of each kind of report. */
 import { expect } from 'chai';
+import { summaryOf } from '../support/panel-data.ts';
 import { browserPanel } from '../../app/panels/browser/index.ts';
 import type { BrowserFact } from '../../app/profiler/browser-report.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
@@ -39,6 +40,8 @@ function rowsOf(...items: BrowserFact[]) {
 
 describe('the panel of the browser', () => {
   it('says what failed, where in the sources, and after which request', () => {
+    expect(summaryOf(browserPanel, { items: [FACT] })).to.deep.include({ text: '1', tone: 'bad' });
+    expect(summaryOf(browserPanel, { items: [{ ...FACT, kind: 'console' }] })).to.include({ tone: 'warn' });
     const [row] = rowsOf(FACT);
     expect(row).to.include({
       id: 'b1',

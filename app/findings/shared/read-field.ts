@@ -9,7 +9,7 @@ import { isRecord } from '../../profiler/json.ts';
 import { excerpt } from './wording.ts';
 
 export interface ReadField {
-  /** `order.total` in backticks, or "the body". */
+  /** “order.total”, or "the body". */
   field: string;
   /** `whose body has only …`. */
   instead: string;
@@ -167,7 +167,7 @@ function insteadOf(value: unknown, of: unknown, isBody: boolean): string {
     return `where it is ${typeOf(value) === 'null' ? 'null' : `${typeOf(value) === 'object' ? 'an' : 'a'} ${typeOf(value)}`}`;
   if (Array.isArray(of)) return 'where the list is empty';
   const names = isRecord(of) ? Object.keys(of) : [];
-  const listed = names.slice(0, 5).map((name) => `\`${excerpt(name, 30)}\``);
+  const listed = names.slice(0, 5).map((name) => `“${excerpt(name, 30)}”`);
   const more = names.length > listed.length ? ` and ${names.length - listed.length} more` : '';
   return `${isBody ? 'whose body' : 'where the object'} has ${names.length === 0 ? 'no fields' : `only ${listed.join(', ')}${more}`}`;
 }
@@ -189,6 +189,6 @@ export function readField({ message, frames }: BrowserFact, body: unknown): Read
       : typeOf(value) !== failed.was.wanted && !(typeof value === 'string' && holdsMark(value));
   const found = valuesAt(body, path).find(explains);
   if (found === undefined) return null;
-  const field = path.length === 0 ? 'the body' : `\`${excerpt(path.join('.').replaceAll('.*', '[]'), 80)}\``;
+  const field = path.length === 0 ? 'the body' : `“${excerpt(path.join('.').replaceAll('.*', '[]'), 80)}”`;
   return { field, instead: insteadOf(found.value, found.of, path.length === 1) };
 }

@@ -43,10 +43,11 @@ function codeBlock({ from, lines }: BrowserCode): Block {
 function detailOf(fact: BrowserFact): Detail[] {
   const code = fact.frames[0]?.code;
   return [
-    { fields: [{ label: 'Page', value: fact.page }] },
+    { title: 'Page', fields: [{ label: 'Address', value: fact.page }] },
     ...(code === undefined ? [] : [{ title: fact.frames[0]?.place ?? '', block: codeBlock(code) }]),
     ...(fact.frames.length < 2 ? [] : [{ title: 'Stack', block: { text: stackOf(fact) } }]),
     ...fact.calls.map(({ request: token, method, path, status }) => ({
+      title: 'Request',
       link: { label: `${method} ${path} (${status ?? 'no response'})`, token },
     })),
   ];
@@ -71,6 +72,7 @@ export const browserPanel = listPanel({
     unit: 'at',
     columns: { label: 'What', text: 'Message', number: 'After the request began', place: 'Front end' },
   },
+  summary: ({ items }) => ({ tone: items.some(({ kind }) => BAD.includes(kind)) ? 'bad' : 'warn' }),
   row: (fact): Omit<Row, 'id'> => ({
     label: labelOf(fact),
     text: textOf(fact),
