@@ -55,7 +55,7 @@ export const errorThrown: FindingRule<Needs<'exception', 'request'>> = {
   needs: ['exception'],
   labels: ['exception', 'late error'],
   why: 'An error that was thrown, rejected or passed to `next()` became a 5xx, came after the response, or got none; the place is the topmost frame in your own code, else the middleware that it came from.',
-  fix: 'Start with the named line and its inputs: reject invalid input with a 4xx, and check optional values before using them. In Express 4, pass rejections of async handlers to `next`. Not `.then(next)`: it passes on the result as an error.',
+  fix: 'Start with the named line: look at its inputs, and handle all that they can be. If it was `.then(next)`, that passes on a result as an error.',
   find({ exception: { errors }, request }, { status, durationMs, outcome }) {
     const isHidden = status !== null && status < 400;
     const isError = status !== null && status >= 400;
@@ -300,6 +300,12 @@ const errorAnswered2xx: FindingRule<Needs<'routing', 'exception'>> = {
 /** Express prints what no error handler took: an exception of this profile if it came before the end, else the response said it. */
 const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
 
+/** An error of a body parser. */
+function isRefusal({ thrown }: ExceptionData['errors'][number]): boolean {
+  const type = thrown.chain[0]?.properties?.type;
+  return typeof type === 'string' && /^(?:entity|encoding|charset|parameters)\./.test(type);
+}
+
 export const loggedError: FindingRule<Needs<'logs', 'exception'>> = {
   name: 'logged-error',
   needs: ['logs'],
@@ -309,8 +315,12 @@ export const loggedError: FindingRule<Needs<'logs', 'exception'>> = {
   find({ logs: { lines }, exception }, { status }) {
     if (status !== null && status >= 500) return [];
     const isTold = (status !== null && status >= 400) || (exception?.errors.some(wasSeen) ?? false);
-    const isError = ({ level, caller }: (typeof lines)[number]): boolean =>
-      level === 'error' && !(isTold && BY_EXPRESS.test(caller ?? ''));
+    // That a body was refused is said by its own rule.
+    const sent = exception?.errors.filter(isRefusal) ?? [];
+    const isSent = (message: string): boolean =>
+      sent.some(({ thrown }) => message.includes(thrown.chain[0]?.message || '\0'));
+    const isError = ({ level, caller, message }: (typeof lines)[number]): boolean =>
+      level === 'error' && !(isTold && BY_EXPRESS.test(caller ?? '')) && !isSent(message);
     const index = lines.findIndex(isError);
     const first = lines[index];
     if (first === undefined) return [];

@@ -1,5 +1,6 @@
 /** Groups of statements: one that a loop repeats, and one that runs twice with the same values. */
 import type { Facts } from '../../profiler/facts.ts';
+import { givenValue, readStatement } from './read-statement.ts';
 import { areApart } from './loop-path.ts';
 import { pick } from './rows.ts';
 import type { StatementBook } from './statement-book.ts';
@@ -30,32 +31,35 @@ export function repeatKey(caller: string | null, shape: string): string {
 /** From this many runs on, the same statement from the same line is a loop. */
 const LOOP_FROM = 3;
 
-const ADVANCES = /[<>]=?\s*\(?\s*(?:\$\d+|\?)/;
-const LIMIT = /\blimit\s+(\$\d+|\?|\d+)/i;
+const AFTER = new Set(['<', '>', '<=', '>=']);
 
-/** The number after `limit`; null if there is none. */
-function limitOf({ sql, bindings }: Query, columns: readonly (string | null)[]): number | null {
-  const [, text = ''] = LIMIT.exec(sql) ?? [];
-  const bound = /^\d/.test(text)
-    ? text
-    : bindings[columns.findIndex((name) => name?.toLowerCase() === 'limit')];
-  const limit = Number(bound ?? Number.NaN);
-  return Number.isFinite(limit) ? limit : null;
+/** Its number of rows, whether it asks for those after a key or offset; null if it is no read with a limit. */
+function pageOf({ sql, system, bindings }: Query): { size: number; advances: boolean } | null {
+  const read = readStatement(sql, system);
+  if (read === null || read.limit === null) return null;
+  const size = Number(
+    givenValue(
+      read.limit,
+      bindings.map((value) => ({ name: '', value })),
+    ) ?? Number.NaN,
+  );
+  const advances = read.offset !== null || (read.where ?? []).some(({ operator }) => AFTER.has(operator));
+  return Number.isFinite(size) ? { size, advances } : null;
 }
 
 /** Each read is a full page, after the one before it, from an offset or key that advances. */
-function arePages(reads: readonly Query[], book: StatementBook): boolean {
+function arePages(reads: readonly Query[]): boolean {
   const [first] = reads;
-  if (first === undefined) return false;
-  const { columns } = book.about(first.sql);
-  const size = limitOf(first, columns);
-  if (size === null || size < 2) return false;
-  const advances = ADVANCES.test(first.sql) || /\boffset\b/i.test(first.sql);
+  const size = first === undefined ? 0 : (pageOf(first)?.size ?? 0);
+  if (size < 2) return false;
   return reads.every((read, index) => {
     const before = reads[index - 1];
     const isLater = before === undefined || read.startMs >= before.startMs + (before.durationMs ?? Infinity);
     const isFull = index === reads.length - 1 ? (read.rows ?? 0) <= size : read.rows === size;
-    return advances && isLater && isFull && limitOf(read, columns) === size;
+    if (!isLater || !isFull) return false;
+    const page = pageOf(read);
+    // The first page of all may have no key yet.
+    return page?.size === size && (page.advances || index === 0);
   });
 }
 
@@ -93,7 +97,7 @@ export function groupQueries(
     else if (members.length >= LOOP_FROM) {
       const ran = pick(queries, members);
       if (areApart(ran.map(({ path }) => path))) continue;
-      groups.push({ kind: !isRead(sql) ? 'loop' : arePages(ran, book) ? 'pages' : 'n+1', members });
+      groups.push({ kind: !isRead(sql) ? 'loop' : arePages(ran) ? 'pages' : 'n+1', members });
     }
   }
   return groups;
