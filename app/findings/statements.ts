@@ -1,5 +1,6 @@
 /** What a statement's text and its values say: look-ups by nothing, writes that hit no row or all of them, more rows than anybody wanted. */
 import type { KeptRequest } from '../panels/request/data.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
 import { type Comparison, givenValue, type ReadStatement } from '../panels/shared/read-statement.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
@@ -66,29 +67,46 @@ function receivedValues(request: KeptRequest): Set<string> {
 const BY_ORDER = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'not like', 'not ilike']);
 
 /** Why a condition can never be true; null if it can. */
-function neverTrue(one: Comparison, { bindings }: Query): { what: string; label: string } | null {
+function neverTrue(
+  one: Comparison,
+  { bindings }: Query,
+): { what: string; label: string; column: string } | null {
   const { operator, values, column } = one;
   const isNull = values.map((value) => givenValue(value, bindings) === null);
   const label = 'compared with NULL';
   if (BY_ORDER.has(operator) && isNull[0] === true) {
     const [value] = values;
     const which = value?.kind === 'bound' ? ` (value ${value.index + 1} of ${bindings.length})` : '';
-    return { label, what: `compares ${column} with NULL${which}, which is never true` };
+    return { label, column, what: `compares ${column} with NULL${which}, which is never true` };
   }
   if (operator === 'not in' && isNull.includes(true))
-    return { label, what: `asks for ${column} not in a list that has NULL, which is never true` };
+    return { label, column, what: `asks for ${column} not in a list that has NULL, which is never true` };
   if (operator === 'in' && values.length > 0 && isNull.every(Boolean))
-    return { label: 'empty list', what: `asks for ${column} in an empty list` };
+    return { label: 'empty list', column, what: `asks for ${column} in an empty list` };
   return null;
 }
 
-export const nullComparison: FindingRule<Needs<'database'>> = {
+/** The request has a value of this name: it was not read from there, or under another name. */
+function receivedAs(request: KeptRequest | undefined, column: string): string {
+  const names = [
+    ...(request?.routeParams ?? []),
+    ...(request?.query ?? []),
+    ...(request?.body?.fields ?? []),
+    ...(isRecord(request?.body?.parsed)
+      ? Object.entries(request.body.parsed).map(([name, value]) => ({ name, value }))
+      : []),
+  ].filter(({ value }) => value !== null && value !== '');
+  const found = names.find(({ name }) => sameName(name) === sameName(column));
+  return found === undefined ? '' : `, although ${excerpt(found.name, 60)} was received`;
+}
+
+export const nullComparison: FindingRule<Needs<'database', 'request'>> = {
   name: 'null-comparison',
   needs: ['database'],
   labels: ['compared with NULL', 'empty list'],
   why: 'A value in the WHERE was `null`, `undefined` or an empty list, an operator such as `=`, `IN` or `NOT IN` compares a column with it, and no row was found.',
   fix: 'Look for the misspelled or missing parameter that the value comes from, and refuse the request without it. To find NULL, use `IS NULL` or `IS NOT DISTINCT FROM`.',
-  find({ database }, { status }) {
+  find({ database, request }, { status }) {
     for (const { query, index, read } of readsOf(database)) {
       if (query.rows !== 0 || !read.isPlain) continue;
       // Together with IS NULL, the statement was written with NULL in mind.
@@ -103,7 +121,7 @@ export const nullComparison: FindingRule<Needs<'database'>> = {
           label: found.label,
           severity: 'warn',
           broke: isRefused ? 'response' : 'unseen',
-          sentence: `${labelOf(database, query)} ${found.what}: it found no row`,
+          sentence: `${labelOf(database, query)} ${found.what}: it found no row${receivedAs(request, found.column)}`,
           anchor: rowOf(index),
           place: query.caller,
         },

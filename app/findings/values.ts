@@ -32,14 +32,14 @@ function mishap(before: Value, after: Value): string | null {
       return 'as a number, which can’t hold all of its digits';
     if (/^0\d{2,}$/.test(text) && Number(text) === after) return 'as a number, without its leading zeros';
     if (Number(text) !== after && (parseInt(text) === after || parseFloat(text) === after))
-      return 'as a number read from its beginning only (`parseInt`, `parseFloat`)';
+      return 'as a number read from its beginning only (parseInt, parseFloat)';
   }
   if (
     typeof before === 'string' &&
     (after === true || after === 1) &&
     /^(?:false|off|no)$/i.test(before.trim())
   )
-    return 'as true: any text but the empty one is (`Boolean("false")`)';
+    return 'as true: any text but the empty one is (Boolean("false"))';
   if (
     typeof before === 'number' &&
     typeof after === 'number' &&
@@ -254,6 +254,9 @@ const SHORTEST_NAME = 4;
 function isNear(a: string, b: string): boolean {
   const [one, other] = [sameName(a), sameName(b)];
   if (one === other) return true;
+  // `owner_name` for `owner`.
+  const shorter = Math.min(one.length, other.length);
+  if (shorter > SHORTEST_NAME && (one.startsWith(other) || other.startsWith(one))) return true;
   return (
     Math.min(one.length, other.length) >= SHORTEST_NAME &&
     editDistance(one, other, MOST_LETTERS) <= MOST_LETTERS

@@ -52,6 +52,24 @@ describe('finding null-comparison', () => {
       expect(found(`select * from users where ${condition}`, [NULL]), condition).to.deep.equal([]);
   });
 
+  it('says that the request has a value of this name', () => {
+    const query = {
+      statement: 0,
+      bindings: [UNDEFINED],
+      rows: 0,
+      error: null,
+      group: null,
+      caller: 'a.ts:3',
+    };
+    const kept = {
+      database: { statements: [{ sql: 'select * from users where team_id = $1' }], queries: [query] },
+      request: { query: [{ name: 'teamId', value: '4' }] },
+    } as unknown as Kept;
+    expect(nullComparison.find(kept, { status: 200 } as ProfileHead, NOTHING_BESIDE)[0]?.sentence).to.equal(
+      'select … from users compares team_id with NULL (value 1 of 1), which is never true: it found no row, although teamId was received',
+    );
+  });
+
   it('reads NULL in the text, in NOT IN, and in an empty list of a refused request', () => {
     expect(found('select * from users where boss = NULL', [])[0]?.sentence).to.contain(
       'compares boss with NULL,',
