@@ -301,6 +301,10 @@ describe('the overview panel', () => {
     expect($('#wrong .none.unsure').text()).to.contain('Work that this request started failed.');
     const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
     expect(text).to.contain('## Started by this request').and.contain('No reservation');
+    const whole = await (await fetch(`${server.address}/_profiler/${token}.md`)).text();
+    expect(whole).to.contain('## Started by this request');
+    const list = load(await (await fetch(`${server.address}/_profiler/`)).text());
+    expect(list(`#r-${token} a[href="/_profiler/${job.token}"]`).text()).to.equal('job failed');
   });
 
   it('begins a refusal with who sent it, and is not sure that nothing is wrong', async () => {

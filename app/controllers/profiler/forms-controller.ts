@@ -100,7 +100,7 @@ export function createFormsController(
         amendments,
         panels: panel === null ? allPanels : [panel],
         allPanels,
-        beside,
+        beside: panel === null ? await readBeside(services, { profile, amendments }) : beside,
       });
       const body = cutMarkdown(markdown, LONGEST, 'Ask for one panel: `?panel=`.');
       respond(page, { type: MARKDOWN_TYPE, body });

@@ -1,6 +1,8 @@
 /** The list as page, JSON or Markdown, the newest profile and the search form. */
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
+import { addTo } from '../../profiler/group-by.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { ProfileQuery } from '../../profiler/storage.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
 import {
   type Filters,
@@ -21,7 +23,7 @@ import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respo
 import { explainWords } from './typed-filters.ts';
 import { foldVisits, unfolded, type Visit } from './visits.ts';
 
-/** An error page starts at most this many milliseconds after the end of its request. */
+/** Error pages and work start at most this many milliseconds after the end of their request. */
 const CHILD_WINDOW = 60_000;
 const MOST_CHILDREN = 1000;
 /** Rows read for one page: at least, so that polling is seen, and at most. */
@@ -36,26 +38,27 @@ export function createListController(
   const titles = Object.fromEntries(services.panels.map(({ name, title }) => [name, title]));
   const filtersOf = ({ query }: PageRequest): Filters => readFilters(query);
 
-  /** Error pages of the listed requests, by the token of their request: one query for the whole list. */
-  async function findChildren(rows: readonly ProfileIndex[]): Promise<Map<string, ProfileIndex[]>> {
-    const parents = rows.filter(({ child }) => child !== null);
+  /** Profiles whose parent is one of the rows, by its token: one query for the whole list. */
+  async function findChildren(
+    parents: readonly ProfileIndex[],
+    query: Partial<ProfileQuery>,
+  ): Promise<Map<string, ProfileIndex[]>> {
     const byParent = new Map<string, ProfileIndex[]>();
     if (parents.length === 0) return byParent;
     const tokens = new Set(parents.map(({ token }) => token));
     const { rows: children } = await profiles.find({
-      kinds: ['error_page'],
+      ...query,
       from: Math.min(...parents.map(({ startedAt }) => startedAt)),
       until:
         Math.max(...parents.map(({ startedAt, durationMs }) => startedAt + (durationMs ?? 0))) + CHILD_WINDOW,
       sort: 'startedAt',
       descending: false,
+      counted: false,
       limit: MOST_CHILDREN,
       offset: 0,
     });
-    for (const child of children) {
-      if (child.parent === null || !tokens.has(child.parent)) continue;
-      byParent.set(child.parent, [...(byParent.get(child.parent) ?? []), child]);
-    }
+    for (const child of children)
+      if (child.parent !== null && tokens.has(child.parent)) addTo(byParent, child.parent, child);
     return byParent;
   }
 
@@ -90,8 +93,12 @@ export function createListController(
   ): Promise<void> {
     const found = await findVisits(filters);
     const histogram = histogramQuery(filters.query, found.rows, Date.now());
-    const [children, counted, csrf] = await Promise.all([
-      findChildren(found.rows),
+    const [children, failedWork, counted, csrf] = await Promise.all([
+      findChildren(
+        found.rows.filter(({ child }) => child !== null),
+        { kinds: ['error_page'] },
+      ),
+      findChildren(found.rows, { kinds: ['job', 'command'], hasError: true }),
       profiles.countsAndHistogram({
         counts: viewQueries(),
         ...(histogram === undefined ? {} : { histogram }),
@@ -105,6 +112,7 @@ export function createListController(
       found,
       visits: found.visits,
       children,
+      failedWork,
       counts: counted.counts,
       histogram:
         histogram === undefined ? null : (createHistogram(histogram, counted.histogram) ?? 'too many'),

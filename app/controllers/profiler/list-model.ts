@@ -46,6 +46,8 @@ export interface ListModelOptions {
   visits: readonly Visit[];
   /** Error pages by the token of their request. */
   children: ReadonlyMap<string, readonly ProfileIndex[]>;
+  /** Jobs, events and commands that failed, by the token of the request that started them. */
+  failedWork: ReadonlyMap<string, readonly ProfileIndex[]>;
   counts: CountsAndHistogram['counts'];
   /** null: nothing to draw; `too many`: counting took too long. */
   histogram: ReturnType<typeof createHistogram> | 'too many';
@@ -58,13 +60,15 @@ export interface ListModelOptions {
   foot: readonly string[];
 }
 
-function entriesOf({ filters, found, visits, children }: ListModelOptions, slowestMs: number) {
+function entriesOf({ filters, found, visits, children, failedWork }: ListModelOptions, slowestMs: number) {
   const pinned = new Set(found.pinned);
   const rowOf = (profile: ProfileIndex) => ({
     profile,
     /** Length of the bar, 0 to 1: the square root of its share of the slowest row. */
     bar: slowestMs === 0 ? 0 : Math.sqrt((profile.durationMs ?? 0) / slowestMs),
     pinned: pinned.has(profile.token),
+    /** The first job, event or command that it started and that failed. */
+    failed: failedWork.get(profile.token)?.[0] ?? null,
     /** Where the searched text was found. */
     place: found.looked?.found[profile.token] ?? null,
   });

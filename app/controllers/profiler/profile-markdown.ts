@@ -4,7 +4,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { blocks, code, heading, pairs, prose } from '../../view-helpers/markdown.ts';
 import { presentPanel } from '../../render/present-panel.ts';
-import { rowsMarkdown } from '../../render/rows-markdown.ts';
+import { rowsMarkdown, sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { codeMarkdown } from './fix-code.ts';
@@ -78,6 +78,18 @@ function bodyOf(panel: Panel, { profile, amendments = {}, beside }: MarkdownOpti
   return presented === null ? 'Nothing was recorded.' : rowsMarkdown(presented);
 }
 
+/** What of the overview no other panel says. */
+const AT_TOP = new Set(['leads', 'started', 'differs-here', 'beside']);
+
+function topOf({ profile, amendments = {}, beside, panels }: MarkdownOptions): string[] {
+  const overview = panels.find(({ name }) => name === OVERVIEW);
+  if (overview === undefined || panels.length === 1 || profile.summary !== null) return [];
+  const sections = presentPanel(overview, { profile, amendments, beside })?.sections ?? [];
+  return sections
+    .filter(({ id }) => AT_TOP.has(id))
+    .map((section) => sectionMarkdown(section).replace(/^### /, '## '));
+}
+
 function droppedOf({ dropped }: Profile, panels: readonly Panel[]): string {
   const parts = droppedTexts(dropped, panels).map(prose);
   return parts.length === 0 ? '' : `Recording limit reached: ${parts.join(', ')} not kept.`;
@@ -112,6 +124,7 @@ export function profileMarkdown(options: MarkdownOptions): string {
     `# ${code(`${profile.method} ${path}`, 200)}: ${prose(statusOf(profile))}`,
     headOf(profile),
     panels.length === 1 ? '' : findingsOf(options.findings),
+    ...topOf(options),
     ...shown.flatMap((panel) => [heading(2, panel.title), bodyOf(panel, options)]),
     droppedOf(profile, options.allPanels),
     versionsOf(profile),

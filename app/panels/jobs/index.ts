@@ -49,7 +49,7 @@ export const jobsPanel = listPanel<'job', JobRun>({
   section: {
     id: 'added',
     title: 'Jobs added',
-    note: 'their profiles are linked above, where this process worked on them',
+    note: 'the overview links the profiles of those that this process worked on',
     columns: { label: 'Queue', text: 'Job', badges: 'Failure', place: 'Added from' },
   },
   totals: ['Jobs added', 'Time adding jobs'],
