@@ -3,24 +3,18 @@ import type { StartedProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
-import { readTraceAround } from './trace-around.ts';
+import { readCalled, readTraceAround } from './trace-around.ts';
 
 /** Profiles that are listed, and failed ones whose place is read. */
 const MOST = 12;
 const MOST_READ = 4;
 
-export function hasFailed({
-  state,
-  status,
-  error,
-}: Pick<ProfileIndex, 'state' | 'status' | 'error'>): boolean {
+function hasFailed({ state, status, error }: Pick<ProfileIndex, 'state' | 'status' | 'error'>): boolean {
   return state !== 'running' && (error !== null || (status ?? 0) >= 400);
 }
 
-function outcomeOf(row: ProfileIndex): string {
-  if (row.state === 'running') return 'running';
-  if (row.kind === 'request') return row.status === null ? 'no response' : String(row.status);
-  return hasFailed(row) ? 'failed' : 'completed';
+function firstLine(error: string | null): string | null {
+  return error?.split('\n')[0]?.slice(0, 300) ?? null;
 }
 
 interface KeptErrors {
@@ -39,40 +33,62 @@ function thrownAt(profile: Profile | undefined): string | null {
   return own === undefined ? null : `${own.file ?? ''}:${own.line ?? ''}`;
 }
 
+function headOf(
+  {
+    token,
+    method,
+    url,
+    startedAt,
+    durationMs,
+  }: Pick<ProfileIndex, 'token' | 'method' | 'url' | 'startedAt' | 'durationMs'>,
+  parent: Profile,
+  read: Profile | undefined,
+): Pick<StartedProfile, 'token' | 'what' | 'startMs' | 'durationMs' | 'place'> {
+  return {
+    token,
+    what: `${method} ${url}`.slice(0, 300),
+    startMs: startedAt - parent.startedAt,
+    durationMs,
+    place: thrownAt(read) ?? read?.findings.find(({ place }) => place !== undefined)?.place ?? null,
+  };
+}
+
+function isOfWork({ kind }: ProfileIndex): boolean {
+  return kind === 'job' || kind === 'command';
+}
+
+/** Work that it started, and calls to applications of this storage that failed: the others are among what it asked. */
 export async function readStarted(
   services: Pick<PageServices, 'profiles'>,
   profile: Profile,
 ): Promise<StartedProfile[]> {
   const { profiles } = services;
-  const [children, { called }] = await Promise.all([
+  const [children, called] = await Promise.all([
     profiles.children(profile.token),
-    readTraceAround(services, profile),
+    readTraceAround(services, profile).then((around) => readCalled(services, profile, around)),
   ]);
-  const rows = [
-    ...children.filter(({ kind }) => kind !== 'error_page' && kind !== 'profiler'),
-    ...called.values(),
-  ]
-    .toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)) || a.startedAt - b.startedAt)
-    .slice(0, MOST);
-  return Promise.all(
-    rows.map(async (row, at): Promise<StartedProfile> => {
-      const isFailed = hasFailed(row);
-      const read = isFailed && at < MOST_READ ? await profiles.read(row.token).catch(() => null) : null;
-      const findings = read?.profile.findings ?? [];
-      const { run } = (read?.profile.panels.jobs?.data ?? {}) as {
-        run?: { attempt: number; attempts: number };
-      };
-      return {
-        token: row.token,
-        what: `${row.method} ${row.url}`.slice(0, 300),
-        outcome: outcomeOf(row),
-        isFailed,
-        startMs: row.startedAt - profile.startedAt,
-        durationMs: row.durationMs,
-        error: row.error?.split('\n')[0]?.slice(0, 300) ?? null,
-        place: thrownAt(read?.profile) ?? findings.find(({ place }) => place !== undefined)?.place ?? null,
-        attempt: run === undefined || run.attempts < 2 ? null : `attempt ${run.attempt} of ${run.attempts}`,
-      };
-    }),
-  );
+  const failedCalls = [...called.values()].filter(({ status }) => (status ?? 0) >= 400);
+  const rows = children.filter(isOfWork).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)));
+  const work = rows.slice(0, MOST).map(async (row, at): Promise<StartedProfile> => {
+    const isFailed = hasFailed(row);
+    const read = isFailed && at < MOST_READ ? await profiles.read(row.token).catch(() => null) : null;
+    const { run } = (read?.profile.panels.jobs?.data ?? {}) as {
+      run?: { attempt: number; attempts: number };
+    };
+    return {
+      ...headOf(row, profile, read?.profile),
+      outcome: row.state === 'running' ? 'running' : isFailed ? 'failed' : 'completed',
+      isFailed,
+      error: firstLine(row.error),
+      attempt: run === undefined || run.attempts < 2 ? null : `attempt ${run.attempt} of ${run.attempts}`,
+    };
+  });
+  const calls = failedCalls.slice(0, MOST).map((call): StartedProfile => ({
+    ...headOf(call, profile, call),
+    outcome: String(call.status),
+    isFailed: true,
+    error: call.error === null ? null : firstLine(`${call.error.name}: ${call.error.message}`),
+    attempt: null,
+  }));
+  return [...(await Promise.all(work)), ...calls];
 }

@@ -1,6 +1,7 @@
 /** What was received, in the order in which the application got it: values, the user, and the handler that took them. */
 import type { Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
+import { pathOf } from '../../profiler/request-target.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
@@ -81,9 +82,17 @@ function bodyStep(
 }
 
 /** The handler's own line, or that of what answered in its place. */
-function handlerStep({ handler, answered }: Ran): Step[] {
+function handlerStep({ method, url }: Profile, { handler, answered }: Ran): Step[] {
   const ran = handler ?? answered;
-  if (ran === null) return [];
+  if (ran === null)
+    return [
+      {
+        label: 'route',
+        text: `${method} ${pathOf(url)}`.slice(0, 300),
+        note: 'no route matched',
+        href: '?panel=routing',
+      },
+    ];
   const { name, isHandler, startMs, place } = ran;
   return [
     {
@@ -121,7 +130,7 @@ export function receivedSteps(
   const request = requestOf(profile);
   if (request === null) return [];
   const { routeParams = [], query = [], body = null, sessionAndUser, headers } = request;
-  const handler = handlerStep(ran);
+  const handler = handlerStep(profile, ran);
   const values = (label: string, where: string, value: Json, at: number | null): Step => ({
     label,
     ...lineOf(valueLine(value, { longest: LONGEST, marked: changedIn(compared, where) })),

@@ -14,6 +14,8 @@ interface LineOptions {
 
 const LONGEST_TEXT = 120;
 const DEEPEST = 6;
+/** Values of a list in a shape. */
+const MOST_ITEMS = 8;
 
 function leafToken(value: string | number | boolean | null): Token {
   if (typeof value !== 'string') return [typeof value === 'number' ? 'd' : 'k', String(value)];
@@ -39,21 +41,26 @@ export function valueLine(
   };
 
   function list(items: readonly Json[], path: string, depth: number): void {
-    if (items.length === 0) {
-      push('', '[]');
-      return;
-    }
-    const isFolded = isTyped && isRecord(items[0]);
+    const [first] = items;
+    // Of a shape, the first item stands for all objects, and the first few for values of one type.
+    const isFolded = isTyped && items.length > 0 && items.every((item) => typeof item === typeof first);
+    const isOfValues = isFolded && !isRecord(first) && !Array.isArray(first) && first !== null;
+    const shown = isOfValues ? items.slice(0, MOST_ITEMS) : isFolded ? items.slice(0, 1) : items;
     push('', isFolded ? `[${items.length} × ` : '[');
-    (isFolded ? items.slice(0, 1) : items).forEach((item, at) => {
+    if (isOfValues) push('c', `${typeof first} `);
+    shown.forEach((item, at) => {
       if (isFull()) return;
       if (at > 0) push('', ', ');
-      write(item, path === '' ? String(at) : `${path}.${at}`, depth + 1);
+      write(item, path === '' ? String(at) : `${path}.${at}`, { depth: depth + 1, isTypeSaid: isOfValues });
     });
-    push('', ']');
+    push('', isOfValues && shown.length < items.length ? ', …]' : ']');
   }
 
-  function write(part: Json, path: string, depth: number): void {
+  function write(
+    part: Json,
+    path: string,
+    { depth, isTypeSaid = false }: { depth: number; isTypeSaid?: boolean },
+  ): void {
     if (isFull()) return;
     if (depth > DEEPEST) push('', '…');
     else if (Array.isArray(part)) list(part, path, depth);
@@ -63,16 +70,16 @@ export function valueLine(
       entries.forEach(([name, item], at) => {
         if (isFull()) return;
         push('', `${at > 0 ? ', ' : ''}${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: `);
-        write(item, path === '' ? name : `${path}.${name}`, depth + 1);
+        write(item, path === '' ? name : `${path}.${name}`, { depth: depth + 1 });
       });
       if (entries.length > 0) push('', ' }');
     } else {
       const [kind, text] = leafToken(part);
-      if (isTyped && part !== null) push('c', `${typeof part} `);
+      if (isTyped && !isTypeSaid && part !== null) push('c', `${typeof part} `);
       push(marked.has(path) ? 'u' : kind, text);
     }
   }
 
-  write(value, '', 0);
+  write(value, '', { depth: 0 });
   return tokens;
 }

@@ -1,5 +1,6 @@
 /** What is said if no rule found anything: what was looked at, and what speaks against "nothing is wrong". */
 import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
@@ -59,16 +60,31 @@ export function verdictOf(
   };
 }
 
+/** A page without its tags. */
+function wordsOf(text: string): string {
+  if (!/^\s*</.test(text)) return text;
+  const body = text.replace(/<(head|style|script)\b[\s\S]*?(?:<\/\1>|$)/gi, ' ');
+  return body
+    .replace(/<[^>]*(?:>|$)/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
 function bodyText({ text, bytes }: RecordedResponse): string {
   if (text === null || text === '') return bytes === 0 ? 'without a body' : numberHelpers.bytesText(bytes);
   const json = parseBeginning(text);
   return json === undefined
-    ? text.slice(0, LONGEST_BODY).toWellFormed()
+    ? wordsOf(text).slice(0, LONGEST_BODY).toWellFormed()
     : textOf(valueLine(json.value, { longest: LONGEST_BODY }));
 }
 
+function whoSent({ route }: Profile, { answered }: Ran): string {
+  if (answered !== null) return `sent by ${answeredText(answered)}`;
+  return route === null ? 'no route matched' : 'no middleware answered it';
+}
+
 /** A refusal begins with who sent it, and the body that it sent; Hindsight's own error page with what was thrown. */
-export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, { answered }: Ran): Row[] {
+export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran): Row[] {
   const { status, findings, error } = profile;
   const response = requestOf(profile)?.response;
   if (status === null || status < 400 || findings.some(({ broke }) => broke === 'response')) return [];
@@ -86,8 +102,8 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, { answere
     {
       ...common,
       text: response === undefined || response === null ? 'without a body' : bodyText(response),
-      note: answered === null ? 'no middleware answered it' : `sent by ${answeredText(answered)}`,
-      place: answered?.place ?? null,
+      note: whoSent(profile, ran),
+      place: ran.answered?.place ?? null,
     },
   ];
 }
