@@ -88,7 +88,7 @@ module.exports = {
     room('node-http', [], { from: NODE_HTTP }),
     room('config', [], { from: '^app/config(\\.ts$|/)' }),
     room('profiler', [ERRORS]),
-    room('observe', [PROFILER, ERRORS]),
+    room('observe', [PROFILER]),
     // A panel's `index.ts` is the ordered list.
     room('panels', [PROFILER, SHARED], { except: '^app/panels/index\\.ts$' }),
     {

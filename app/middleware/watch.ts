@@ -93,6 +93,12 @@ function isOther(req: IncomingMessage & { upgrade?: boolean }): boolean {
   return req.httpVersionMajor > 1 || req.upgrade === true;
 }
 
+/** null for pages of the profiler. */
+function applicationTarget(req: IncomingMessage): string | null {
+  const target = targetOf(req);
+  return isProfilerTarget(target) ? null : target;
+}
+
 export function createWatch(options: WatchOptions): Watch {
   const {
     recorder,
@@ -167,7 +173,7 @@ export function createWatch(options: WatchOptions): Watch {
       next();
       return;
     }
-    const ready = options.values?.whenReady(req, targetOf(req)) ?? null;
+    const ready = options.values?.whenReady(req, applicationTarget) ?? null;
     if (ready === null) start(req, res, next);
     else
       void ready.then(() => {

@@ -6,13 +6,13 @@
 import { randomBytes } from 'node:crypto';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Worker } from 'node:worker_threads';
-import { createError, messageOf } from '../errors.ts';
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { toPlain } from '../profiler/plain.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { pathsOf } from '../profiler/route-in-full.ts';
 import { hasPrototype, isObject } from '../profiler/safe-read.ts';
+import { describeError } from '../profiler/thrown-value.ts';
 import type {
   Stop,
   StoppedCall,
@@ -246,7 +246,9 @@ export function createValueReader(options: ValueReaderOptions): ValueReader {
       return opened;
     } catch (error) {
       void worker?.terminate();
-      throw createError('BAD_REQUEST', [`The debugger could not be attached: ${messageOf(error)}.`]);
+      throw new Error(`The debugger could not be attached: ${describeError(error).message}.`, {
+        cause: error,
+      });
     } finally {
       Reflect.deleteProperty(globalThis, name);
     }
@@ -260,11 +262,9 @@ export function createValueReader(options: ValueReaderOptions): ValueReader {
       (debuggerUrl() === undefined
         ? null
         : 'Another debugger is attached to this process, so no values can be read.');
-    if (why !== null) throw createError('BAD_REQUEST', [why]);
+    if (why !== null) throw new Error(why);
     if (attached !== null || isStarting)
-      throw createError('BAD_REQUEST', [
-        'The values of another request are being read. Try again in a moment.',
-      ]);
+      throw new Error('The values of another request are being read. Try again in a moment.');
     isStarting = true;
     try {
       const stopped = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
@@ -304,33 +304,29 @@ export function createValueReader(options: ValueReaderOptions): ValueReader {
       };
     },
     wait(asked) {
-      const why = refusal();
       const paths = pathsOf(asked.route);
-      if (why !== null || paths === null)
-        throw createError('BAD_REQUEST', [
-          why ?? 'Requests of this route can’t be recognized by their address.',
-        ]);
-      waiting = { ...asked, paths, until: Date.now() + WAITS_MS };
+      if (refusal() === null && paths !== null) waiting = { ...asked, paths, until: Date.now() + WAITS_MS };
     },
     waitsUntil: ({ method, route }) =>
       waiting?.method === method && waiting.route === route && waiting.until > Date.now()
         ? waiting.until
         : null,
-    whenReady(req, target) {
+    whenReady(req, targetOf) {
       if (waiting === null || attached !== null || isStarting) return null;
       const wanted = waiting;
       if (wanted.until < Date.now()) {
         waiting = null;
         return null;
       }
-      if (req.method !== wanted.method || !wanted.paths.test(pathOf(target))) return null;
+      const target = req.method === wanted.method ? targetOf(req) : null;
+      if (target === null || !wanted.paths.test(pathOf(target))) return null;
       return attachFor(wanted, wanted).then(
         (current) => {
           current.claimed = req;
         },
         (error: unknown) => {
           waiting = null;
-          options.warn(messageOf(error));
+          options.warn(describeError(error).message);
         },
       );
     },

@@ -79,14 +79,14 @@ export interface WaitedRoute {
 export interface ValueReader {
   /** Why nothing can be read in this process, in a sentence; null: it can, unless another debugger is attached by then. */
   refusal(): string | null;
-  /** Attaches the debugger for the request that has `header` as its `x-debug-profile`. Rejects with BAD_REQUEST. */
+  /** Attaches the debugger for the request that has `header` as its `x-debug-profile`. Rejects with an error whose message says why it can't. */
   attach(asked: ValuesAsked): Promise<{ header: string; release: () => void }>;
-  /** For the next request of a route that fails, for ten minutes. Throws BAD_REQUEST. */
+  /** For the next request of a route that fails, for ten minutes; not if there is a refusal. */
   wait(asked: ValuesAsked & WaitedRoute): void;
   /** Until when, milliseconds since 1970; null: no request of this route is waited for. */
   waitsUntil(route: WaitedRoute): number | null;
-  /** Attaches before this request is served, if it is the one that is waited for; else null. */
-  whenReady(req: IncomingMessage, target: string): Promise<void> | null;
+  /** Attaches before this request is served, if it is the one that is waited for; else null. `targetOf`: null for what is not the application's. */
+  whenReady(req: IncomingMessage, targetOf: (req: IncomingMessage) => string | null): Promise<void> | null;
   begin(context: Context): void;
   finish(context: Context): void;
   close(): void;

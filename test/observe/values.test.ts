@@ -17,7 +17,7 @@ import { examplesOf } from '../support/masking-table.ts';
 import { close, listen } from '../support/listen.ts';
 import { eventually, until } from '../support/waiting.ts';
 
-const examples = examplesOf(readFileSync('docs/masking.md', 'utf8'), 'What is masked', 'Kind');
+const examples = examplesOf(readFileSync('docs/masking.md', 'utf8'), 'Masked values', 'Kind');
 /** At once: more would be left out. */
 const PLANTED = 18;
 const CONFIGURED = 'configured-secret-4711';

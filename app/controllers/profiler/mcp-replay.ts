@@ -23,7 +23,7 @@ import { statusOf } from './profile-markdown.ts';
 import { replayProfile } from './replay-profile.ts';
 import { isSafe, type Replay } from './replay-request.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
-import { hasValues, NO_VALUES, readValuesForm, valuesAsked, waitForValues } from './values-form.ts';
+import { attachForValues, hasValues, NO_VALUES, readValuesForm, waitForValues } from './values-form.ts';
 
 /** Of the response's body, in characters. */
 const LONGEST_BODY = 1500;
@@ -218,8 +218,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
     }
     const before = await readAsked(call);
     requireAllowed(before.profile);
-    const attached = await values?.attach(valuesAsked(before.profile, caught));
-    if (attached === undefined) throw createError('BAD_REQUEST', ['No values can be read here.']);
+    const attached = await attachForValues(services, before.profile, caught);
     try {
       return await send(before, call, attached.header);
     } finally {

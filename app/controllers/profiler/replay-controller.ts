@@ -20,7 +20,7 @@ import {
 import { requireFormProfile } from './require-profile.ts';
 import { createRespond, HTML, redirect } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
-import { hasValues, NO_VALUES, valuesAsked, waitForValues } from './values-form.ts';
+import { attachForValues, hasValues, NO_VALUES, waitForValues } from './values-form.ts';
 
 /** What a request is sent again for. */
 type Purpose = 'compare' | 'cpu' | 'values';
@@ -48,7 +48,7 @@ function givenValues(form: URLSearchParams, profile: Profile): GivenValues {
 }
 
 export function createReplayController(services: PageServices): Record<'replay' | 'values', PageAction> {
-  const { forms, renderPage, foot, cpu, values, replay: allowed = 'safe' } = services;
+  const { forms, renderPage, foot, cpu, replay: allowed = 'safe' } = services;
   const respond = createRespond(services);
   const action = createSignedAction(services);
 
@@ -93,9 +93,9 @@ export function createReplayController(services: PageServices): Record<'replay' 
       let header = purpose === 'cpu' ? 'cpu' : undefined;
       if (purpose === 'cpu') cpu?.arm(before.profile);
       if (purpose === 'values') {
-        const attached = await values?.attach(valuesAsked(before.profile, caught));
-        header = attached?.header;
-        release = attached?.release ?? release;
+        const attached = await attachForValues(services, before.profile, caught);
+        header = attached.header;
+        release = attached.release;
       }
       const { status, after } = await replayProfile(services, before, {
         given,

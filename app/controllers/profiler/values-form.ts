@@ -1,5 +1,5 @@
 /** The values where a request failed: what can be asked for on its page, and what came of it. */
-import { createError } from '../../errors.ts';
+import { createError, messageOf } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathsOf } from '../../profiler/route-in-full.ts';
@@ -9,6 +9,12 @@ import type { PageServices } from './page-services.ts';
 import { isSafe } from './replay-request.ts';
 
 type Services = Pick<PageServices, 'profiles' | 'values' | 'replay'>;
+
+/** What is read of the exception panel. */
+interface RecordedErrors {
+  errors: readonly { thrown: Thrown; place: { frame: ThrownFrame } | null }[];
+  values?: ValuesRecord;
+}
 
 export interface ValuesForm {
   /** Why no values can be read; null: they can. */
@@ -31,14 +37,8 @@ export const NO_VALUES =
   'It was sent again, but no values were read: another process of the application served it, or only a summary of it was recorded.';
 const NAMES = /[A-Za-z_$][\w$]*/g;
 
-/** The part of the exception panel that is read here. */
-interface Exception {
-  errors: readonly { thrown: Thrown; place: { frame: ThrownFrame } | null }[];
-  values?: ValuesRecord;
-}
-
-function exceptionOf({ panels }: Profile): Exception | null {
-  return (panels.exception?.data as Exception | null | undefined) ?? null;
+function exceptionOf({ panels }: Profile): RecordedErrors | null {
+  return (panels.exception?.data as RecordedErrors | null | undefined) ?? null;
 }
 
 /** Its values were read, also if it did not fail. */
@@ -111,8 +111,22 @@ function namesIn(profile: Profile): Set<string> {
   return new Set(lines.flatMap((text) => text.match(NAMES) ?? []));
 }
 
-export function valuesAsked(profile: Profile, caught: boolean): ValuesAsked {
+function valuesAsked(profile: Profile, caught: boolean): ValuesAsked {
   return { of: profile.token, caught, names: namesIn(profile) };
+}
+
+/** Rejects with BAD_REQUEST if the debugger can't be attached. */
+export async function attachForValues(
+  { values }: Services,
+  profile: Profile,
+  caught: boolean,
+): Promise<{ header: string; release: () => void }> {
+  if (values === undefined) throw createError('BAD_REQUEST', ['No values can be read here.']);
+  try {
+    return await values.attach(valuesAsked(profile, caught));
+  } catch (error) {
+    throw createError('BAD_REQUEST', [messageOf(error)], { cause: error });
+  }
 }
 
 /** Waits for the next request of its route that fails. */
@@ -120,6 +134,8 @@ export function waitForValues({ values }: Services, profile: Profile, caught: bo
   const route = routeOf(profile);
   if (values === undefined || route === null || profile.kind !== 'request')
     throw createError('BAD_REQUEST', ['This is no request whose route can be waited for.']);
+  const why = values.refusal();
+  if (why !== null) throw createError('BAD_REQUEST', [why]);
   values.wait({ ...valuesAsked(profile, caught), ...route });
   return route;
 }
