@@ -22,8 +22,8 @@
  *             what is not a string, masked parts marked; mono(value); varying(texts) each without the words they share; say('our remark'); place('src/a.ts:41') leads to the source,
  *             on pages without a profile to the editor; placeText(…) nowhere: for what stands in a link already; code(text) inline
  *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
- *   code      codeLines(lines, { label, start, id, plain, wrap, whole }) -> <pre class="code">; a line is a string or
- *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }; jsonLines(value) -> lines
+ *   code      codeLines(lines, { label, start, id, plain, wrap }) -> <pre class="code">; a line is a string or
+ *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }
  *             codeText(text, { label, id }): a long text without numbers and marks; jsonText(text, { label, id }): indented JSON, coloured
  *             tree(value, { label, id, open, most }): a plain value whose lists and objects fold; its text is JSON
  *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
@@ -42,7 +42,7 @@
  *   panel-body PanelShown: a panel's view or its rows, or what stands for it; panel-error { title, error }
  *   rows RowsPage: the rows of a panel without a view; figures { figures }: its totals
  *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
- *   kv { label, rows: { name, value, [say], [id], [by], [place] }[], [id] }: names and values, copied by button; value may be SafeHtml
+ *   kv { label, rows: { name, value, [say], [id] }[], [id] }: names and values, copied by button; value may be SafeHtml
  *   tabs { label, items: { href, title, [count], [current] }[] }, markdown-link { token, [panel], [text], [key] }
  *   metrics { items: { label, value }[] }: totals, five to seven
  *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do

@@ -25,8 +25,6 @@ export interface CodeOptions {
   plain?: boolean;
   /** Long lines break instead of scrolling. */
   wrap?: boolean;
-  /** Nothing is truncated: for code that is copied and run. */
-  whole?: boolean;
 }
 
 /** Longest line that is sent; the rest is counted. */
@@ -43,16 +41,18 @@ function tokenHtml([kind, text]: CodeToken): string {
   return TOKEN_CLASSES.has(kind) ? `<span class="${kind}">${escapeHtml(text)}</span>` : escapeHtml(text);
 }
 
-function lineHtml(line: CodeLine, longest: number): string {
+function lineHtml(line: CodeLine): string {
   const { tokens, text = '', underline } = line;
   if (tokens !== undefined) return tokens.map(tokenHtml).join('');
   if (underline !== undefined) {
     const [from, to] = underline;
-    return escapeHtml(markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, longest)}`);
+    return escapeHtml(
+      markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, LONGEST_LINE)}`,
+    );
   }
-  if (text.length <= longest) return escapeHtml(text);
-  const cut = numberHelpers.count(text.length - longest, 'more character');
-  return `${escapeHtml(text.slice(0, longest))}<span class="c"> &hellip; ${cut}</span>`;
+  if (text.length <= LONGEST_LINE) return escapeHtml(text);
+  const cut = numberHelpers.count(text.length - LONGEST_LINE, 'more character');
+  return `${escapeHtml(text.slice(0, LONGEST_LINE))}<span class="c"> &hellip; ${cut}</span>`;
 }
 
 function attribute(name: string, value: string | number | undefined): string {
@@ -60,8 +60,7 @@ function attribute(name: string, value: string | number | undefined): string {
 }
 
 function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions): SafeHtml {
-  const { label, id, start = 1, plain = false, wrap = false, whole = false } = options;
-  const longest = whole ? Infinity : LONGEST_LINE;
+  const { label, id, start = 1, plain = false, wrap = false } = options;
   const numbered = start !== null && !plain;
   const classes = `code${numbered ? '' : ' plain'}${wrap ? ' wrap' : ''}`;
   // One string and not a tagged template for each token: a page has thousands.
@@ -69,7 +68,7 @@ function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions):
   lines.slice(0, MOST_LINES).forEach((given, index) => {
     const line = typeof given === 'string' ? { text: given } : given;
     const number = numbered ? (line.number ?? start + index) : undefined;
-    html += `<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line, longest)}</span>`;
+    html += `<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line)}</span>`;
   });
   if (lines.length > MOST_LINES)
     html += `<span class="c">&hellip; ${numberHelpers.count(lines.length - MOST_LINES, 'more line')}</span>`;
@@ -113,13 +112,4 @@ export const codeHelpers = {
       text.split('\n').map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) })),
       { label, ...(id === undefined ? {} : { id }), plain: true, wrap: true },
     ),
-  /** A plain value, pretty-printed and coloured, as lines for `codeLines`. Lines that are not shown are not coloured. */
-  jsonLines(value: unknown): CodeLine[] {
-    const text = JSON.stringify(value, null, 2) as string | undefined;
-    return (text ?? 'undefined').split('\n').map((line) => ({
-      get tokens() {
-        return jsonTokens(line.slice(0, LONGEST_LINE));
-      },
-    }));
-  },
 } as const;
