@@ -175,19 +175,24 @@ export const eventLoopBlocked: FindingRule<Given> = {
   },
 };
 
+/** Milliseconds from which a block is reported whose cause is unknown. */
+const UNKNOWN_BLOCKED_MS = 200;
+
 export const readLate: FindingRule<Needs<'runtime'>> = {
   name: 'read-late',
   needs: ['runtime'],
   labels: ['read late'],
-  why: 'The event loop was blocked for at least 50 ms until the moment when Node.js read this request. It may have come at any time meanwhile, so its client may have waited for so long; no other time on this page has it.',
+  why: 'The event loop was blocked for at least 50 ms (200 ms if the cause is unknown) until the moment when Node.js read this request. It may have come at any time meanwhile, so its client may have waited for so long; no other time on this page has it.',
   fix: 'Do less at once in what blocked: the request that is named, or a timer, a listener or a job if none is. Its CPU profile names the function: `node --cpu-prof`.',
   find({ runtime: { before } }, { token }) {
     if (before === undefined || before.durationMs < BLOCKED_MS) return [];
     const { by, durationMs } = before;
-    const who =
-      by === undefined || by.profile === token
-        ? 'by code of no request that is known, such as a timer, a listener or a job'
-        : `by ${excerpt(by.what, 80)} (${by.profile}), in ${by.where}`;
+    const isUnknown = by === undefined || by.profile === token;
+    // Compiling, or a busy machine, takes less.
+    if (isUnknown && durationMs < UNKNOWN_BLOCKED_MS) return [];
+    const who = isUnknown
+      ? 'by code of no request that is known, such as a timer, a listener or a job'
+      : `by ${excerpt(by.what, 80)} (${by.profile}), in ${by.where}`;
     const sentence = `This request may have waited up to ${duration(durationMs)} before it was read: the event loop was blocked ${who}`;
     const severity = durationMs >= BAD_MS ? 'bad' : 'warn';
     return [{ severity, sentence, anchor: 'before', place: by?.place }];

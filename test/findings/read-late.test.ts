@@ -13,9 +13,9 @@ describe('finding read-late', () => {
   it('says that the loop was blocked before the request was read, also if no request ran', async () => {
     await ask('/');
     const blocking = setInterval(() => {
-      const end = performance.now() + 120;
+      const end = performance.now() + 320;
       while (performance.now() < end);
-    }, 300);
+    }, 700);
     const { of } = await ask
       .when('/', ({ of: found }) => found('read-late').length > 0)
       .finally(() => clearInterval(blocking));
@@ -38,6 +38,8 @@ describe('finding read-late', () => {
       /blocked by GET \/reports \(b12345\), in buildReport$/,
     );
     expect(sentenceOf({ durationMs: 40, by })).to.equal(undefined);
+    expect(sentenceOf({ durationMs: 150 })).to.equal(undefined);
+    expect(sentenceOf({ durationMs: 250 })).to.match(/by code of no request/);
     expect(sentenceOf(undefined)).to.equal(undefined);
   });
 });

@@ -118,7 +118,7 @@ function headersStep(headers: RecordedRequest['headers']): Step[] {
       label: 'headers',
       text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 120)}`).join(' · '),
       note: rest > 0 ? numberHelpers.count(rest, 'other') : null,
-      href: '?panel=request#request',
+      href: '?panel=request#request-headers',
     },
   ];
 }

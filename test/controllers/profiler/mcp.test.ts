@@ -118,7 +118,7 @@ describe('the MCP server', () => {
   it('compares the values of two responses by their JSON path', async () => {
     const [a, b] = [await send('/orders/1'), await send('/orders/2')];
     expect(await ask('compare', { a, b })).to.match(
-      /\| response body \| `?\$\.id`? \| `?"1"`? \| `?"2"`? \|/,
+      /\| `?response body`? \| `?\$\.id`? \| `?"1"`? \| `?"2"`? \|/,
     );
     expect(await ask('compare', { a, b: a })).to.contain('is the same request as a');
   });
