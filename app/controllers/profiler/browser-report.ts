@@ -123,7 +123,7 @@ export interface PageReport {
   items: ReportedItem[];
 }
 
-export interface TimingReport {
+interface TimingReport {
   token: string;
   timing: BrowserTiming;
 }
