@@ -118,7 +118,7 @@ export const derivedSettings = {
     name: 'APP_ENV',
     read: oneOf('dev', 'test', 'prod'),
     fallback: null,
-    defaultText: '`dev`; `prod` where `NODE_ENV=production`',
+    defaultText: '`dev`; `prod` if `NODE_ENV=production`',
     meaning: '`dev`, `test` or `prod`',
   }),
   debug: setting({
@@ -190,7 +190,7 @@ export const profilerSettings = {
     read: hostNames,
     fallback: [],
     meaning:
-      'host names, in addition to `localhost` and addresses, for which the profiler’s pages respond without a password; `.example.com` for a domain with its subdomains. The service adds `APP_DOMAIN` and `TRUSTED_HOSTS`',
+      'host names, in addition to `localhost` and addresses, that open the profiler’s pages without a password; `.example.com` for a domain with its subdomains. The service adds `APP_DOMAIN` and `TRUSTED_HOSTS`',
   }),
   retentionHours: setting({
     name: 'PROFILER_RETENTION_HOURS',
@@ -202,14 +202,14 @@ export const profilerSettings = {
     name: 'PROFILER_RETENTION_COUNT',
     read: wholeNumber(1, 8_000_000),
     fallback: 100_000,
-    meaning: 'number of profiles above which the oldest are deleted',
+    meaning: 'maximum number of profiles; the oldest are deleted',
   }),
   retentionMb: setting({
     name: 'PROFILER_RETENTION_MB',
     read: wholeNumber(1, 1_000_000),
     fallback: 512,
     meaning:
-      'MiB of profiles above which the oldest are deleted; in files at most 256, and at most a tenth of what is free',
+      'maximum MiB of profiles; the oldest are deleted. In files at most 256, and at most a tenth of the free space',
   }),
   sampleRate: setting({
     name: 'PROFILER_SAMPLE_RATE',
@@ -229,7 +229,7 @@ export const profilerSettings = {
     read: wholeNumber(0, HOUR_MS),
     fallback: 100,
     meaning:
-      'milliseconds from which a query’s plan is recorded (PostgreSQL, `EXPLAIN` after the response); 0 records none',
+      'minimum duration in milliseconds of a query whose plan is recorded (PostgreSQL, `EXPLAIN` after the response); 0 records none',
   }),
   dir: setting<string | null>({
     name: 'PROFILER_DIR',
@@ -239,13 +239,13 @@ export const profilerSettings = {
       'a folder of the project below the user’s folder for caches; in the service `VAR_DIR/profiles`',
     mayBeEmpty: true,
     meaning:
-      'folder in which all processes of the application keep their profiles; an empty value keeps them in the memory of each process ([storage](storage.md))',
+      'folder for the profiles of all processes of the application; with an empty value, each process stores them in memory ([storage](storage.md))',
   }),
   cpu: setting<'off' | 'ask' | 'auto' | null>({
     name: 'PROFILER_CPU',
     read: oneOf('off', 'ask', 'auto'),
     fallback: null,
-    defaultText: '`auto`; in a host `off` where `NODE_ENV=production`',
+    defaultText: '`auto`; in a host `off` if `NODE_ENV=production`',
     meaning:
       'which requests get a CPU profile ([how](guides/cpu.md)): `ask`, those requested by a form or a header; `auto`, also the next one to an address that blocked the event loop; `off`, none',
   }),
@@ -269,7 +269,7 @@ export const profilerSettings = {
     read: onOff,
     fallback: true,
     meaning:
-      'whether HTML pages get the toolbar ([toolbar](guides/toolbar.md)); in a host by default off where `NODE_ENV=production`',
+      'whether HTML pages get the toolbar ([toolbar](guides/toolbar.md)); in a host by default off if `NODE_ENV=production`',
   }),
   toolbarOrigins: setting({
     name: 'PROFILER_TOOLBAR_ORIGINS',
@@ -298,7 +298,7 @@ export const profilerSettings = {
     read: hostNamesOrAll,
     fallback: [],
     meaning:
-      'hosts whose outgoing calls carry the trace of their request (`traceparent`): `localhost`, `.example.com` for a domain with its subdomains, `*` for all. None by default, because it changes what the application sends ([OpenTelemetry](guides/opentelemetry.md#one-trace-over-services))',
+      'hosts whose outgoing calls carry the trace of their request (`traceparent`): `localhost`, `.example.com` for a domain with its subdomains, `*` for all. None by default, because it changes your application’s requests ([OpenTelemetry](guides/opentelemetry.md#one-trace-over-services))',
   }),
   otlp: setting({
     name: 'PROFILER_OTLP',
@@ -324,7 +324,7 @@ export const profilerSettings = {
     name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
     read: text,
     fallback: 'http/json',
-    meaning: '`http/json`; with another value, JSON is sent, too, and the log says so',
+    meaning: '`http/json`; any other value prints a warning, and JSON is sent',
   }),
   otlpCompression: setting({
     name: 'OTEL_EXPORTER_OTLP_COMPRESSION',
@@ -350,7 +350,7 @@ export const profilerSettings = {
     read: oneOf('off', 'safe', 'all'),
     fallback: 'safe',
     meaning:
-      'which recorded requests an [agent](guides/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off`: no request is sent again, not from the pages either; these send any method, after a confirmation',
+      'which recorded requests an [agent](guides/agents.md) may send to the application again: `safe` (GET and HEAD) or `all`, which may change data. `off` disables it, also on the pages, which otherwise send any method after a confirmation',
   }),
 } satisfies SettingsTable;
 
@@ -360,7 +360,7 @@ export const hostSettings = {
     name: 'PROFILER',
     read: onOff,
     fallback: null,
-    defaultText: 'on, off where `NODE_ENV=production`',
+    defaultText: 'on, off if `NODE_ENV=production`',
     meaning: 'whether a host is recorded (the service has `APP_DEBUG` instead)',
   }),
   databaseUrl: setting({

@@ -223,7 +223,7 @@ const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
   name: 'session-without-cookie',
   needs: ['request'],
   labels: ['session without cookie'],
-  why: 'The request sent no cookie and left values in its session, but the response set no cookie. `express-session` omits it where `cookie.secure` is on and `req.secure` is not.',
+  why: 'The request sent no cookie and left values in its session, but the response set no cookie. `express-session` omits it if `cookie.secure` is on and `req.secure` is not.',
   fix: "Set `cookie.secure` to `'auto'`, or trust the proxy that terminates TLS (`app.set('trust proxy', …)`).",
   find({ request, routing }, { status }) {
     const session = request.sessionAndUser?.session;
@@ -249,7 +249,7 @@ const sessionChangedLate: FindingRule<Needs<'request', 'routing'>> = {
   name: 'session-changed-late',
   needs: ['request'],
   labels: ['session lost'],
-  why: 'The session differs from what it was when the response headers were sent. express-session saves it when `end()` is called, which `send`, `json` and `redirect` do.',
+  why: 'The session has changed since the response headers were sent. express-session saves it when `end()` is called, which `send`, `json` and `redirect` do.',
   fix: 'Change the session before the response is sent. If it must change later, call `req.session.save()` and wait for it.',
   find({ request: { sessionAndUser }, routing }) {
     const late = sessionAndUser?.late ?? [];
@@ -362,7 +362,7 @@ const htmlInstead: FindingRule<Needs<'request' | 'routing'>> = {
   name: 'html-instead',
   needs: ['request', 'routing'],
   labels: ['HTML instead'],
-  why: 'What the browser says it wants (`Sec-Fetch-Dest`), or the ending of the path, is a script, style sheet, image or font; the response is a page of HTML with status 200.',
+  why: 'The browser requested a script, style sheet, image or font, as `Sec-Fetch-Dest` or the ending of the path shows. The response is a page of HTML with status 200.',
   fix: 'Check the folder and the mount path of the files, serve them before the route for all other paths, and respond with a 404 to files that are missing.',
   find({ request, routing }, { status, url, method }) {
     if (status !== 200 || mediaType(request.response?.contentType ?? null) !== 'text/html') return [];

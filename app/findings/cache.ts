@@ -77,7 +77,7 @@ export const cacheSparesNothing: FindingRule<Given> = {
   needs: ['cache'],
   labels: ['cache never hits'],
   why: 'This read found nothing, as did the reads of the same key before it in this process (four in a row, or six of one line with another key each time), and the request did the work again and stored the result.',
-  fix: 'Keep the value for longer than the time between two reads, and build the key from what the value depends on alone: no time, no random ID. Delete it only when what it holds changes.',
+  fix: 'Store the value for longer than the time between two reads. Build the key only from the data that the value depends on: no time, no random ID. Delete it only when that data changes.',
   find(kept, head) {
     return kept.cache.items.flatMap((read, index): FindingDraft[] => {
       if (read.past === undefined) return [];
@@ -102,7 +102,7 @@ const cacheStampede: FindingRule<Given> = {
   needs: ['cache'],
   labels: ['stampede'],
   why: 'Several requests of this process read the key before the first of them had stored it, and each did the work that the cache is there to spare.',
-  fix: 'Let one request do the work, and the others wait for it: share its promise by the key, or take a lock (`SET lock:… NX PX 5000`). Renew what is asked for often before it expires.',
+  fix: 'Let one request do the work, and the others wait for it: share its promise by the key, or take a lock (`SET lock:… NX PX 5000`). Renew popular values before they expire.',
   find(kept, { durationMs }) {
     return kept.cache.items.flatMap((read, index): FindingDraft[] => {
       const { together = 1, command, caller } = read;
@@ -124,7 +124,7 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
     return items.flatMap(({ command, similar, caller }, index): FindingDraft[] => {
       if (similar === undefined) return [];
       const { shape, storedBy } = similar;
-      const sentence = `${command} found no key to delete, but ${excerpt(shape)} is stored${placeText(storedBy)}: what is read there may stay as it was before the change`;
+      const sentence = `${command} found no key to delete, but ${excerpt(shape)} is stored${placeText(storedBy)}: reads of it may return the value from before the change`;
       return [{ broke: 'unseen', severity: 'warn', sentence, anchor: `k${index + 1}`, place: caller }];
     });
   },
@@ -134,7 +134,7 @@ const cacheWithoutLifetime: FindingRule<Given> = {
   name: 'cache-without-lifetime',
   needs: ['cache'],
   labels: ['no lifetime'],
-  why: 'The request stored what it had not found, without a lifetime, and set none afterwards.',
+  why: 'The request stored a value that it had not found, without a lifetime, and set none afterwards.',
   fix: 'Give it one (`EX`), even if changes delete it: a deletion that is missed is then forgotten some time.',
   find(kept) {
     const { items } = kept.cache;
@@ -159,8 +159,8 @@ const cacheLargeReply: FindingRule<Needs<'cache'>> = {
   name: 'cache-large-reply',
   needs: ['cache'],
   labels: ['KEYS', 'large reply'],
-  why: 'KEYS compares every key of the database and answers nobody else meanwhile. Any other command replied with at least 1,000 members.',
-  fix: 'Keep a set of the keys that belong together, or use `SCAN`. Read what you need of a large set or hash: `SISMEMBER`, `HMGET`, a range, `SSCAN`.',
+  why: 'KEYS compares every key of the database and blocks all other clients meanwhile. Any other command replied with at least 1,000 members.',
+  fix: 'Store related keys in a set, or use `SCAN`. Read only the members you need of a large set or hash: `SISMEMBER`, `HMGET`, a range, `SSCAN`.',
   find({ cache: { items } }, { durationMs: wholeMs }) {
     return items.flatMap(({ command, size = 0, hits, durationMs, caller, asked }, index): FindingDraft[] => {
       const isKeys = command === 'KEYS';
@@ -183,7 +183,7 @@ function raceSentence({ what, token }: Overlap, label: string, who: 'over' | 'un
     return `${other} wrote over the key that ${label} had written: it had read the key before that`;
   if (who === 'over')
     return `${label} wrote over the key that ${other} had changed since this request read it`;
-  return `${label} and ${other} wrote the same key at the same time, each from what it had read before`;
+  return `${label} and ${other} wrote the same key at the same time, each from the value it had read before`;
 }
 
 export const cacheLostUpdate: FindingRule<Given> = {

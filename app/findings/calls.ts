@@ -101,7 +101,7 @@ const repeatedCall: FindingRule<Needs<'http_client'>> = {
   name: 'repeated-call',
   needs: ['http_client'],
   labels: ['repeated call'],
-  why: 'At least two GET or HEAD calls of this request had the same address, credentials and accept headers, with no other kind of call in between; where their responses are recorded, they were the same.',
+  why: 'At least two GET or HEAD calls of this request had the same address, credentials and accept headers, with no other kind of call in between. If their responses were recorded, they were the same.',
   fix: 'Call once and pass the result on. If several places ask at the same time, share the promise or cache the result briefly.',
   find({ http_client: { calls } }, { durationMs: wholeMs }) {
     if (calls.length < 2) return [];
@@ -152,7 +152,7 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
   needs: ['http_client'],
   labels: ['retried'],
   why: 'Calls with the same method and address followed each other, each started after the previous one had failed or returned 408, 429 or 5xx, or another 4xx to the same line.',
-  fix: 'Find out why the first attempt fails. Limit retries, pause longer between them, and decide what to respond when they run out.',
+  fix: 'Find out why the first attempt fails. Limit retries, pause longer between them, and decide how to respond when they run out.',
   find({ http_client: { calls } }, { durationMs: wholeMs, status }) {
     if (calls.length < 2) return [];
     return triesOf(calls).flatMap((attempts) => {
@@ -183,7 +183,7 @@ const failedCall: FindingRule<Needs<'http_client'>> = {
   needs: ['http_client'],
   labels: ['call failed', 'failure ignored'],
   why: 'The call ended without a response or with a 5xx, and was not retried. The other status is the one that this request sent.',
-  fix: 'Say in the response what is missing, or respond with 502 or 503. Give the call a timeout, and log its error.',
+  fix: 'Name the missing data in the response, or respond with 502 or 503. Give the call a timeout, and log its error.',
   find({ http_client: { calls, totals } }, { status }) {
     if (totals.failed === 0) return [];
     // Retried calls have their own rule.
@@ -236,7 +236,7 @@ const callNotJson: FindingRule<Needs<'http_client' | 'exception'>> = {
       const call = calls[index];
       if (call === undefined) return [];
       const type = typeOf(call);
-      const sentence = `The response of ${callName(call)}, ${outcomeOf(call)}${type === '' ? '' : ` (${type})`}, is probably what could not be parsed as JSON`;
+      const sentence = `The response of ${callName(call)}, ${outcomeOf(call)}${type === '' ? '' : ` (${type})`}, is probably the text that could not be parsed as JSON`;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: `c${index + 1}`, place: call.caller }];
     });
   },

@@ -283,7 +283,7 @@ const errorAnswered2xx: FindingRule<Needs<'routing', 'exception'>> = {
   needs: ['routing'],
   labels: ['error hidden'],
   why: 'A middleware or handler threw, rejected or passed an error to `next()`, or a GraphQL resolver threw a built-in error such as `TypeError`, and the response status is a 2xx.',
-  fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by design: there, fix the line, and throw a `GraphQLError` for what clients should know.',
+  fix: 'Respond to errors with a 4xx or 5xx status, so that clients, caches and monitoring can tell. GraphQL responds 200 by design: there, fix the line, and throw a `GraphQLError` for errors that clients should know.',
   find({ routing, exception }, { status }) {
     if (status === null || status < 200 || status >= 300) return [];
     // Reported by error-dropped, and by answered-twice.
@@ -311,7 +311,7 @@ export const loggedError: FindingRule<Needs<'logs', 'exception'>> = {
   needs: ['logs'],
   labels: ['logged error'],
   why: 'A line of level error or higher was logged during the request, and the response status is not a 5xx.',
-  fix: 'Report the failure in the response, or log expected cases at a lower level. Reserve `error` for what somebody has to act on.',
+  fix: 'Report the failure in the response, or log expected cases at a lower level. Reserve `error` for failures that need action.',
   find({ logs: { lines }, exception }, { status }) {
     if (status !== null && status >= 500) return [];
     const isTold = (status !== null && status >= 400) || (exception?.errors.some(wasSeen) ?? false);

@@ -270,7 +270,7 @@ const etagChanges: FindingRule<Needed> = {
   needs: ['request'],
   labels: ['ETag changes'],
   why: 'The request named the ETag of an earlier response of this route; the texts differ only in a few characters that look like a time or a random value.',
-  fix: 'Leave what changes each time out of the body, or send it in a header, so that the ETag stays the same and 304 can be sent.',
+  fix: 'Remove data that changes each time from the body, or send it in a header, so that the ETag stays the same and 304 can be sent.',
   compares: (kept, head) => namedTag(kept, head) !== null,
   find(kept, head, { earlier }) {
     const { request } = kept;
@@ -334,7 +334,7 @@ const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
       pageS >= DAY_S &&
       !HASHED.test(path)
     ) {
-      const sentence = `Browsers keep this page for ${count(pageS, 'second')} without asking again: until then nobody sees a new version`;
+      const sentence = `Browsers keep this page for ${count(pageS, 'second')} without asking again: until then they don’t show a new version`;
       return [{ ...common, broke: 'unseen', severity: 'warn', sentence }];
     }
     const bytes = request.response?.bytes ?? 0;
@@ -348,7 +348,7 @@ const streamBuffered: FindingRule<Needs<'request'>> = {
   name: 'stream-buffered',
   needs: ['request'],
   labels: ['buffered stream'],
-  why: 'The response is an event stream with a Content-Encoding, so a compressor buffers what is written.',
+  why: 'The response is an event stream with a Content-Encoding, so a compressor buffers its events.',
   fix: 'Exclude event streams from compression (`Cache-Control: no-transform`, or its filter), or call `res.flush()` after each event.',
   find({ request }, _profile) {
     const { response } = request;

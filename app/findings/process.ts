@@ -231,7 +231,7 @@ export const processEnded: FindingRule<Needs<'request'>> = {
   needs: ['request'],
   labels: ['process ended'],
   why: 'The error was thrown, or `process.exit()` called, in the async context of this request, and the process ended with it.',
-  fix: 'Fix the error that the exception panel shows; the last queries and log lines say what ran just before. An error in a callback or a promise that nothing awaits reaches no error handler: await it, or pass it to `next()`.',
+  fix: 'Fix the error that the exception panel shows; the last queries and log lines show the work just before. An error in a callback or a promise that nothing awaits reaches no error handler: await it, or pass it to `next()`.',
   find(_kept, { endedProcess, error }) {
     if (endedProcess === undefined) return [];
     return [
@@ -249,7 +249,7 @@ export const cutOff: FindingRule<Needs<'request'>> = {
   name: 'cut-off',
   needs: ['request'],
   labels: ['cut off'],
-  why: 'The request had not finished when its process stored what was recorded and ended.',
+  why: 'The request had not finished when its process stored its profiles and ended.',
   fix: 'If a signal ended the process, give it more time to drain, or let the request take less. If an error did, the exception panel of this request or of another one that ran has it.',
   find(_kept, { outcome, durationMs }) {
     if (outcome !== 'cut off') return [];

@@ -161,7 +161,7 @@ const manyQueries: FindingRule<Needs<'database'>> = {
   needs: ['database'],
   labels: ['many queries'],
   why: 'The request sent at least 100 statements, not counting begin and commit, and no single loop sent half of them.',
-  fix: 'Combine reads that belong together, read less, or cache what rarely changes. The Database panel groups queries by statement.',
+  fix: 'Combine reads that belong together, read less, or cache data that rarely changes. The Database panel groups queries by statement.',
   find({ database }, { durationMs: wholeMs }, from) {
     const { queries, groups, totals, unkept } = database;
     if (queries.length < MANY_STATEMENTS) return [];

@@ -147,7 +147,7 @@ const redirectFails: FindingRule<Needs<'request' | 'routing'>> = {
   needs: ['request', 'routing'],
   labels: ['redirect loop', 'body lost'],
   why: 'The Location is the address of the request itself and no cookie was set, or a middleware redirected a request with a body by 301, 302 or 303 to another spelling of its address.',
-  fix: "Exempt the target of a redirect from what redirects there. Trust the proxy that terminates TLS (`app.set('trust proxy', …)`). Redirect with 308, which keeps method and body.",
+  fix: "Exempt the target of a redirect from the code that redirects to it. Trust the proxy that terminates TLS (`app.set('trust proxy', …)`). Redirect with 308, which keeps method and body.",
   find({ request, routing }, { status, method, url }) {
     if (status === null || !REDIRECTS.has(status)) return [];
     const location = sentHeader(request, 'location');
@@ -246,7 +246,7 @@ const bodyRefused: FindingRule<Needs<'exception'>> = {
   needs: ['exception'],
   labels: ['body refused'],
   why: 'A parser passed on an error of one of the types that `body-parser` documents, and the response was a 4xx.',
-  fix: 'Raise the `limit` of this parser for the routes that need it, or send what it accepts: valid JSON, fewer rows at a time.',
+  fix: 'Raise the `limit` of this parser for the routes that need it, or send a body that it accepts: valid JSON, fewer rows at a time.',
   find({ exception: { errors } }, { status }) {
     if (status === null || status < 400 || status >= 500) return [];
     // An error handler may pass on an error of its own that has the same `type`: the first one is the parser's.
@@ -293,7 +293,7 @@ const queryNotNested: FindingRule<Needs<'request' | 'routing', 'database'>> = {
   needs: ['request', 'routing'],
   labels: ['flat query'],
   why: 'A name in the query has brackets, the application’s `query parser` is `simple` (the default of Express 5), and no statement has its value.',
-  fix: 'Set `app.set("query parser", "extended")` where you want objects from `filter[status]=open`, or read the flat name: `req.query["filter[status]"]`.',
+  fix: 'Set `app.set("query parser", "extended")` if you want objects from `filter[status]=open`, or read the flat name: `req.query["filter[status]"]`.',
   find({ request, routing, database }, _head, { shared }) {
     const application = (shared.configuration as Partial<ConfigurationData> | undefined)?.application ?? [];
     const parser = application.find(({ name }) => name === 'query parser');
@@ -315,7 +315,7 @@ const oneClient: FindingRule<Needs<'request', 'routing'>> = {
   needs: ['request'],
   labels: ['one client for all'],
   why: 'A 429 was sent, and the request had X-Forwarded-For from a proxy that the application does not trust: every client has the address of the proxy.',
-  fix: "Trust the proxy (`app.set('trust proxy', 1)`), so that `req.ip`, by which limits count, is the address of the client.",
+  fix: "Trust the proxy (`app.set('trust proxy', 1)`), so that `req.ip`, which limits count by, is the address of the client.",
   find({ request, routing }, { status }) {
     if (status !== 429 || request.client.trusted === true) return [];
     if (receivedHeader(request, 'x-forwarded-for') === null) return [];

@@ -67,7 +67,7 @@ const nextAfterResponse: FindingRule<Needs<'request' | 'routing', 'exception'>> 
   needs: ['request', 'routing'],
   labels: ['next after response'],
   why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
-  fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called where there is none.',
+  fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called without a response.',
   find({ request, routing, exception }, _head) {
     const { headersAtMs = null, endedAtMs = headersAtMs, refused, nextFrom } = request.response ?? {};
     const last = routing.layers.at(-1);
@@ -110,7 +110,7 @@ const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
   name: 'wrong-length',
   needs: ['request'],
   labels: ['wrong length', 'wrong encoding'],
-  why: 'The body has more or fewer bytes than its Content-Length says, or is plain text where its Content-Encoding names a compression.',
+  why: 'The body has more or fewer bytes than its Content-Length says, or is plain text although its Content-Encoding names a compression.',
   fix: 'Let `res.send` compute it (`Buffer.byteLength(text)` by hand, not `text.length`). A proxy whose client decodes bodies, as `fetch` does, must not pass on Content-Encoding and Content-Length.',
   find({ request, routing }, { method, status, outcome }) {
     const { response } = request;
@@ -348,7 +348,7 @@ export const clientLeft: FindingRule<Given> = {
   name: 'client-left',
   needs: ['request'],
   labels: ['client left'],
-  why: 'The connection closed before the response finished, and the application had not destroyed it with an error. What had not ended by then is named.',
+  why: 'The connection closed before the response finished, and the application had not destroyed it with an error. The finding names the work that had not ended by then.',
   fix: "Give calls a timeout, and let each middleware respond or call `next()`. Respond sooner, or stop the work when the client disconnects (`res.on('close')`, an AbortSignal).",
   find(kept, { outcome, status, durationMs, error }) {
     if (outcome !== 'aborted' || durationMs === null || error !== null) return [];

@@ -135,7 +135,7 @@ const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
   name: 'no-row-changed',
   needs: ['database', 'request'],
   labels: ['no row changed'],
-  why: 'An update or delete of what the address names changed no row, nothing else was written, and the response was a 2xx.',
+  why: 'An update or delete of the row in the address changed nothing, nothing else was written, and the response was a 2xx.',
   fix: 'Look at the number of changed rows (`rowCount`, `affectedRows`, `changes`), and answer 404 or 409 if it is 0.',
   find({ database, request }, { status }) {
     const keys = routeValues(request);
@@ -211,7 +211,7 @@ const foundNothing: FindingRule<Needs<'database' | 'request'>> = {
   name: 'found-nothing',
   needs: ['database', 'request'],
   labels: ['found nothing'],
-  why: 'The read of what the address names found no row, and the response was a 200 without a value: `null`, `{}` or no body.',
+  why: 'The read of the row in the address found nothing, and the response was a 200 without a value: `null`, `{}` or no body.',
   fix: 'Answer 404 if there is no row. Clients take 200 for success, and fail later on the value that is not there.',
   find({ database, request }, { status }) {
     const keys = routeValues(request);
@@ -349,7 +349,7 @@ const deepOffset: FindingRule<Needs<'database'>> = {
   name: 'deep-offset',
   needs: ['database'],
   labels: ['deep offset'],
-  why: 'The OFFSET of the statement was at least 10,000, or 1,000 where it took 50 ms or more. The database reads the rows that it skips.',
+  why: 'The OFFSET of the statement was at least 10,000, or 1,000 if it took 50 ms or more. The database reads the rows that it skips.',
   fix: 'Page by key: remember the last row of a page and ask for those after it (`where id > $1 order by id limit 20`).',
   find({ database }, { durationMs: wholeMs }) {
     return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {

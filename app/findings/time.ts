@@ -110,7 +110,7 @@ export const slowStatement: FindingRule<Needs<'database', 'cache'>> = {
   needs: ['database'],
   labels: ['slow query'],
   why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
-  fix: 'If the finding names a reason, remove that first. Otherwise read its plan (EXPLAIN), and look for what reads many rows to keep few.',
+  fix: 'If the finding names a reason, remove that first. Otherwise read its plan (EXPLAIN), and look for a step that reads many rows to return few.',
   find({ database, cache }, { durationMs: wholeMs }, from) {
     const { usualMs } = from;
     const slow = database.queries
@@ -453,7 +453,7 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
   needs: ['request', 'routing'],
   labels: ['unrecorded wait'],
   why: 'For at least 200 ms, and half of the request, no query, call, view or other recorded work ran, and the event loop was free.',
-  fix: 'Look at what this function awaits there: a timer, a lock or queue of your own, a file, or a library that is not observed. `profiler.span(name, work)` records it.',
+  fix: 'Look at the work that this function awaits there: a timer, a lock or queue of your own, a file, or a library that is not observed. `profiler.span(name, work)` records it.',
   find({ request, routing }, { durationMs, outcome }, from) {
     const endMs = request.response?.headersAtMs ?? null;
     if (durationMs === null || endMs === null || endMs < IDLE_MS || outcome !== 'finished') return [];

@@ -376,14 +376,14 @@ function raceSentence(
     return `${label} wrote over ${set} that ${other} had written meanwhile: ${read}, so the other change is lost`;
   if (who === 'under')
     return `${other} wrote over ${set} that ${label} had written: it had read the row before that, so this change is lost`;
-  return `${label} and ${other} wrote ${set} of the same row at the same time, each from what it had read before: one change is lost`;
+  return `${label} and ${other} wrote ${set} of the same row at the same time, each from the value it had read before: one change is lost`;
 }
 
 export const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
   name: 'lost-update',
   needs: ['database'],
   labels: ['lost update', 'check then insert'],
-  why: 'The request read the row, or counted rows, before the other one wrote, and what it wrote was neither received nor computed by the database. No lock and no condition of the write kept the two apart.',
+  why: 'The request read the row, or counted rows, before the other one wrote, and its value was neither received nor computed by the database. No lock and no condition of the write separated the two.',
   fix: 'Let the database compute the value (`set stock = stock - 1`), lock the row when you read it (`for update`), or compare a version in the `where`. Against a second row, use a unique index.',
   overlaps: ({ database, runtime }) =>
     (runtime?.concurrent ?? 1) > 1 && database.queries.some((query) => isWrite(database, query)),

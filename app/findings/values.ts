@@ -166,7 +166,7 @@ const notAValue: FindingRule<Given> = {
   needs: ['request'],
   labels: ['missing value'],
   why: 'The address, a value of a statement, a Location or the response has `undefined`, `NaN`, `null`, `Invalid Date` or `[object Object]` as text in place of a value.',
-  fix: 'Look where the text is put together: the variable had no value there, or was an object. Refuse such a parameter with a 400.',
+  fix: 'Check the line that builds the text: the variable had no value there, or was an object. Refuse such a parameter with a 400.',
   find({ request, database, routing }, { status }) {
     const place = routing?.route?.source;
     const address = inAddress(request);

@@ -108,7 +108,7 @@ describe('findings about a cache', () => {
     await ask('/products/7');
     const [finding] = (await ask('/change/7')).of('cache-not-cleared');
     expect(finding?.sentence).to.match(
-      /^DEL found no key to delete, but caches:products:… is stored at test\/findings\/cache\.test\.ts:\d+: what is read there may stay/,
+      /^DEL found no key to delete, but caches:products:… is stored at test\/findings\/cache\.test\.ts:\d+: reads of it may return the value/,
     );
     expect((await ask('/change/8')).findings).to.deep.equal([]);
     expect((await ask('/forget/7')).findings).to.deep.equal([]);

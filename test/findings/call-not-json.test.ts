@@ -21,7 +21,7 @@ describe('finding call-not-json', () => {
     const [finding] = asked.of('call-not-json');
     expect(finding).to.include({ label: 'call not JSON', severity: 'bad', panel: 'http_client' });
     expect(finding?.sentence).to.match(
-      /^The response of GET 127\.0\.0\.1:\d+\/page, 200 \(text\/html\), is probably what could not be parsed as JSON$/,
+      /^The response of GET 127\.0\.0\.1:\d+\/page, 200 \(text\/html\), is probably the text that could not be parsed as JSON$/,
     );
     expect(finding?.place).to.match(/call-not-json\.test\.ts:\d+$/);
   });

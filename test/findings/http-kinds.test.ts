@@ -42,7 +42,7 @@ describe('findings from the kind of a resource', () => {
       'The 404 has a lifetime of 31,536,000 seconds: it is shown until then, also once the cause is gone',
     ]);
     expect(await said('/page')).to.deep.equal([
-      'Browsers keep this page for 31,536,000 seconds without asking again: until then nobody sees a new version',
+      'Browsers keep this page for 31,536,000 seconds without asking again: until then they don’t show a new version',
     ]);
     expect(await said('/private')).to.deep.equal([
       'The redirect to the log-in is permanent (301): browsers keep it, and go there without asking again after the log-in',

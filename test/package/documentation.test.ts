@@ -43,6 +43,37 @@ function isBroken(page: string, link: string): boolean {
   return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).has(anchor);
 }
 
+/** Habits of earlier texts, each with the plain English for it (the voice of the docs). */
+const HABITS: readonly [RegExp, string][] = [
+  [/\bwhat\b(?! to\b| is wrong\b)/i, 'name the thing'],
+  [/^Where\b|\b(?:off|on|only|even) where\b/, 'if, when'],
+  [/\bkept\b/i, 'stored'],
+  [/\bleft (?:out|alone|behind)\b/i, 'not shown, not changed'],
+  [/\b(?:of|to|from|by|on|for) which\b/i, 'a sentence of its own'],
+  [/\b(?:no|some)body\b|\blest\b|\bbeyond\b/i, 'you, no user; so that; past'],
+  [/\b(?:tests?|pages?|rules?|tools?|panels?|finding|profiler|toolbar|lists?|bar) (?:says?|asks?|knows?|tells?)\b/i, 'shows, checks'],
+  [/, (?:too|either|alone)(?=[.;:,]|$)/, 'also, as well, only'],
+]; // prettier-ignore
+/** A direct question, the label of a table, and the name of a page. */
+const PLAIN = /^#* *(?:what (?:you can do with it|it does)|.*\bvalues where it failed\b.*)$/i;
+const LONGEST = 25;
+
+/** Sentences of a page's prose: headings, paragraphs and the cells of its tables, without code, as words. */
+function sentencesOf(page: string): string[] {
+  const prose = withoutCode(textOf(page))
+    .replace(/<!--[^]*?-->/g, '\n\n')
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/`[^`]*`/g, 'code')
+    .replace(
+      /^#+ .*$|^ *(?:[-*]|\d+\.) |^ *> ?|\|/gm,
+      (found) => `\n\n${found.startsWith('#') ? found : ''}\n\n`,
+    );
+  return prose
+    .split(/\n\s*\n|(?<=[.!?:])[*_)]*\s/)
+    .map((sentence) => sentence.replace(/\s+/g, ' ').trim())
+    .filter((sentence) => sentence !== '');
+}
+
 /** Right in an excerpt: the same code before and after, the inside of a function. */
 const EXCERPT = /has already been declared|Top-level return/;
 
@@ -57,6 +88,30 @@ describe('the documentation', () => {
     );
     expect(pages).to.include.members(['README.md', 'docs/guides/toolbar.md']);
     expect(broken).to.deep.equal([]);
+  });
+
+  it('is written in plain English', () => {
+    const written = pages.filter(
+      (page) => /^(?:README|CONTRIBUTING|SECURITY|CHANGELOG)|^docs/.test(page) && !page.includes('decisions'),
+    );
+    const found = written.flatMap((page) =>
+      sentencesOf(page)
+        .filter((sentence) => !PLAIN.test(sentence))
+        .flatMap((sentence) =>
+          HABITS.filter(([habit]) => habit.test(sentence)).map(
+            ([, better]) => `${page}: ${sentence} (${better})`,
+          ),
+        ),
+    );
+    const guides = written.filter((page) => /^(?:README|docs.guides.|docs.getting-started)/.test(page));
+    const long = guides.flatMap((page) =>
+      sentencesOf(page)
+        .filter((sentence) => sentence.split(' ').length > LONGEST)
+        .map((sentence) => `${page}: ${sentence}`),
+    );
+    expect(guides).to.have.length.greaterThan(8);
+    expect(found.join('\n')).to.equal('');
+    expect(long.join('\n')).to.equal('');
   });
 
   it('names only settings that exist', () => {
