@@ -54,7 +54,7 @@ const catalogue = {
   },
   FORM_EXPIRED: {
     status: 403,
-    message: () => 'This form has expired, or another service made it. Reload its page.',
+    message: () => 'This form has expired or belongs to another server. Reload the page and try again.',
   },
   EXPECTATION_FAILED: {
     status: 417,

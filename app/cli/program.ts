@@ -176,8 +176,8 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
   program
     .description('Recorded requests of an application that runs with Hindsight.')
     .version(options.version)
-    .option('-u, --url <url>', 'address of the application (default: PROFILER_URL, else the one that runs in this folder)')
-    .option('--password <password>', 'password of the profiler (default: PROFILER_PASSWORD, which the list of processes does not show)')
+    .option('-u, --url <url>', 'address of the application (default: PROFILER_URL, else the application of this folder)')
+    .option('--password <password>', 'password of the profiler (prefer PROFILER_PASSWORD: arguments are visible in ps)')
     .option('--project <folder>', 'the application in this folder, or its files (default: the working directory)')
     .option('--database <url>', 'read this PostgreSQL instead of the application (password: PGPASSWORD)')
     .option('--schema <name>', 'schema of the profiles in the database', DEFAULT_SCHEMA)
@@ -187,7 +187,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('list')
-    .description('recorded requests, newest first')
+    .description('list recorded requests, newest first')
     .argument('[filters...]', 'as in the search box')
     .option('-n, --limit <number>', 'number of requests, at most 200', '25')
     .addOption(listFormat())
@@ -199,7 +199,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('show')
-    .description('one request with all panels')
+    .description('show one request with all panels')
     .argument('<token>', 'token of the request', readToken)
     .addOption(pageFormat())
     .action((token: string, { format }: { format: PageFormat }) =>
@@ -208,7 +208,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('why')
-    .description('what is wrong with a request, in short; by default the newest that failed')
+    .description('explain a request (default: the latest failure)')
     .argument('[token]', 'token of the request', readToken)
     .addOption(pageFormat())
     .action((given: string | undefined, { format }: { format: PageFormat }) =>
@@ -219,7 +219,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('compare')
-    .description('what differs between two requests')
+    .description('compare two requests')
     .argument('<a>', 'token of the earlier request', readToken)
     .argument('<b>', 'token of the later request', readToken)
     .addOption(pageFormat())
@@ -232,7 +232,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('verify')
-    .description('after a change: sends a request again, and says what is gone, what is new and where the response differs')
+    .description('after a change: send a request again, and show gone and new findings and differences of the response')
     .argument('<token>', 'token of the request', readToken)
     .option('-H, --header <header...>', 'value of a masked header: "cookie: sid=…"', readHeader, {})
     .action((token: string, { header: headers }: { header: Record<string, string> }) =>
@@ -241,7 +241,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('status')
-    .description('what is recorded, since when and where, and whether anything is left out')
+    .description('show the stored requests, since when and where, and whether anything is missing')
     .action(() => withClient((client) => tool(client, 'status', {})));
 
   program
@@ -255,7 +255,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
   program
     .command('init')
     .description('register the MCP server with the coding agents of this folder')
-    .option('--undo', 'take it back', false)
+    .option('--undo', 'remove it again', false)
     .option('-y, --yes', 'do not ask', false)
     .action(({ undo, yes }: { undo: boolean; yes: boolean }) =>
       init({
@@ -269,7 +269,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('tail')
-    .description('new requests as they end, until Ctrl C')
+    .description('follow new requests (Ctrl+C to stop)')
     .option('--filter <filters>', 'as in the search box', '')
     .addOption(new Option('--kind <kind>', 'kind of work').choices(KINDS))
     .addOption(listFormat())
@@ -288,7 +288,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('export')
-    .description('one request, or all that match, as a file')
+    .description('export one request, or all that match, as a file')
     .argument('[what...]', 'a token, or filters as in the search box; default: all requests')
     .addOption(new Option('-f, --format <format>', 'file format').choices(EXPORT_FORMATS).default('json'))
     .option('-o, --output <file>', 'file to write (default: standard output)')
@@ -316,7 +316,10 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
     .option('-y, --yes', 'do not ask', false)
     .action(async ({ olderThan, keep, yes }: { olderThan?: number; keep?: number; yes: boolean }) => {
       if (olderThan === undefined && keep === undefined)
-        throw new CommandError('Say what to delete: --older-than <age>, --keep <number>, or both.', FAILED);
+        throw new CommandError(
+          'Choose the profiles to delete: --older-than <age>, --keep <number>, or both.',
+          FAILED,
+        );
       await withStore((store) =>
         prune({
           store,
@@ -333,7 +336,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
 
   program
     .command('mcp')
-    .description('an MCP server on standard input and output, for coding agents')
+    .description('run an MCP server on standard input and output, for coding agents')
     .action(async () => {
       const { stdin, stdout, version } = options;
       await withSource((source) => serveMcp({ source, stdin, stdout, version, note }));

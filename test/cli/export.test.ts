@@ -103,7 +103,7 @@ describe('prune', () => {
     await until(() => application.profiler.profiles.keep(pinned, true), 'the pin');
     await application.close();
 
-    expect((await runCli(['prune', ...database])).stderr).to.include('Say what to delete');
+    expect((await runCli(['prune', ...database])).stderr).to.include('Choose the profiles to delete');
     expect((await runCli(['prune', '--older-than', 'soon', ...database])).code).to.equal(2);
     const asked: string[] = [];
     const confirm = (answer: boolean | null) => ({

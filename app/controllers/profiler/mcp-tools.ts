@@ -290,7 +290,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       name: 'status',
       title: 'What is recorded',
       description:
-        'Whether the application runs, what is recorded, since when and where, whether anything is left out, and the newest failure. ' +
+        'Whether the application runs, the stored requests, since when and where, whether anything is missing, and the newest failure. ' +
         'Ask it if another tool finds nothing.',
       properties: {},
       run: statusText,
@@ -341,7 +341,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       title: 'Explain the latest failure',
       description:
         'The newest request that threw or got a 5xx: the error with its causes, the line of code with its source, ' +
-        'and what the request did before. Usually all that is needed to mend it.',
+        'and the work of the request before it. Usually enough to fix it.',
       properties: some(FILTERS),
       run: (call) => newest(call, { has: 'error' }, 'No matching request threw an error or got a 5xx.'),
     },
@@ -349,7 +349,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       name: 'explain_slow',
       title: 'Explain the slowest request',
       description:
-        'The slowest recorded request, of a route or a URL if one is given: what took the time, with the line of code, and how long ' +
+        'The slowest recorded request, of a route or a URL if one is given: its slow parts, with the line of code, and how long ' +
         'the route usually takes. Default: of the last 24 hours.',
       properties: some(FILTERS),
       run: (call) =>
@@ -386,7 +386,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       name: 'compare',
       title: 'Compare two requests',
       description:
-        'What differs between two requests: times, queries, calls, values and findings. For a change, before and after.',
+        'The differences between two requests: times, queries, calls, values and findings. For a change, before and after.',
       properties: { a: TOKEN, b: TOKEN, max_tokens: BUDGET },
       required: ['a', 'b'],
       async run({ args }) {
