@@ -182,7 +182,7 @@ export const readLate: FindingRule<Needs<'runtime'>> = {
   name: 'read-late',
   needs: ['runtime'],
   labels: ['read late'],
-  why: 'The event loop was blocked for at least 50 ms (200 ms if the cause is unknown) until the moment when Node.js read this request. It may have come at any time meanwhile, so its client may have waited for so long; no other time on this page has it.',
+  why: 'The event loop was blocked for at least 50 ms (200 ms if the cause is unknown) until the moment when Node.js read this request. Its client may have waited that long, which no other time on this page includes.',
   fix: 'Do less at once in the blocking code: the request that is named, or a timer, a listener or a job if none is. Its CPU profile names the function: `node --cpu-prof`.',
   find({ runtime: { before } }, { token }) {
     if (before === undefined || before.durationMs < BLOCKED_MS) return [];
