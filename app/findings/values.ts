@@ -19,7 +19,7 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
 /** Digits that a number of JavaScript holds for certain. */
 const EXACT_DIGITS = 15;
 
-/** What became of a value, in words that follow its name; null if nothing is known to have gone wrong. */
+/** How a value was changed, as a clause; null if nothing is known to have gone wrong. */
 function mishap(before: Value, after: Value): string | null {
   if (before === null || before === '') return null;
   if (typeof before === 'string' && typeof after === 'number') {
@@ -29,25 +29,26 @@ function mishap(before: Value, after: Value): string | null {
       Number(text) === after &&
       text.replace(/\D/g, '').length > EXACT_DIGITS
     )
-      return 'as a number, which can’t hold all of its digits';
-    if (/^0\d{2,}$/.test(text) && Number(text) === after) return 'as a number, without its leading zeros';
+      return 'a JavaScript number can’t hold all of its digits';
+    if (/^0\d{2,}$/.test(text) && Number(text) === after)
+      return 'the conversion to a number cut off its leading zeros';
     if (Number(text) !== after && (parseInt(text) === after || parseFloat(text) === after))
-      return 'as a number read from its beginning only (parseInt, parseFloat)';
+      return 'only the beginning of its text was read as a number (parseInt, parseFloat)';
   }
   if (
     typeof before === 'string' &&
     (after === true || after === 1) &&
     /^(?:false|off|no)$/i.test(before.trim())
   )
-    return 'as true: any text but the empty one is (Boolean("false"))';
+    return 'its text was taken for true, as any text is (Boolean("false"))';
   if (
     typeof before === 'number' &&
     typeof after === 'number' &&
     !Number.isInteger(before) &&
     Math.trunc(before) === after
   )
-    return 'without its decimals';
-  if (typeof before === 'boolean' && after === String(before)) return 'as a text instead of a boolean';
+    return 'its decimals were cut off';
+  if (typeof before === 'boolean' && after === String(before)) return 'the boolean became a text';
   if (typeof before === 'string' && typeof after === 'string') {
     const [, day] = DAY.exec(before) ?? [];
     const [, other] = MOMENT.exec(after) ?? [];
@@ -57,7 +58,7 @@ function mishap(before: Value, after: Value): string | null {
       day !== other &&
       Math.abs(Date.parse(day) - Date.parse(other)) <= 86_400_000
     )
-      return 'as another day: a date became a time, and the time zone moved it';
+      return 'the date became a time, and the time zone moved it to another day';
   }
   return null;
 }
@@ -87,7 +88,7 @@ const valueChanged: FindingRule<Given> = {
             {
               broke: 'unseen',
               severity: 'warn',
-              sentence: `${field} was received and bound to ${labelOf(database, query)} ${found.what}`,
+              sentence: `${field} changed between the request and ${labelOf(database, query)}: ${found.what}`,
               panel: 'database',
               anchor: rowOf(found.at.query ?? 0),
               place: query.caller,
@@ -97,7 +98,7 @@ const valueChanged: FindingRule<Given> = {
           {
             broke: 'unseen',
             severity: 'warn',
-            sentence: `${field} was received and sent back ${found.what}`,
+            sentence: `${field} changed between the request and the response: ${found.what}`,
             anchor: 'response',
             place: routing?.route?.source,
           },

@@ -8,18 +8,13 @@ import pg from 'pg';
 import { DataTypes, Sequelize } from 'sequelize';
 import { createProfiler, type Profiler } from '../../app/index.ts';
 import { express4 } from '../support/express-versions.ts';
+import { OF_TIME } from '../support/findings-app.ts';
 import { finalProfile } from '../support/final-profile.ts';
 import { close, listen } from '../support/listen.ts';
 import { withMariadb } from '../support/mariadb.ts';
 import { sessionOf, sessions } from '../support/sessions.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 import { withPostgres } from '../support/postgres.ts';
-
-/** Rules whose findings depend on how long something took. */
-const OF_TIME = new Set([
-  'slow-statement', 'slow-call', 'slow-view', 'event-loop-blocked', 'sequential-awaits', 'sequential-calls', 'unrecorded-wait',
-  'garbage-collection', 'pool-wait', 'lock-wait', 'connection-per-request',
-]); // prettier-ignore
 
 interface Item {
   id: number;

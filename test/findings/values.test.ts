@@ -82,20 +82,20 @@ describe('findings from values on their way', () => {
     headers: { 'content-type': 'application/json' },
   });
   const said = async (path: string, init?: RequestInit) =>
-    (await ask(path, init)).findings.map(({ sentence }) => sentence);
+    (await ask(path, init)).steady.map(({ sentence }) => sentence);
 
   it('say how a value was changed before it was bound', async () => {
     expect(await said('/parsed', post({ quantity: '1,200' }))).to.deep.equal([
-      'quantity was received and bound to insert into items as a number read from its beginning only (parseInt, parseFloat)',
+      'quantity changed between the request and insert into items: only the beginning of its text was read as a number (parseInt, parseFloat)',
     ]);
     expect(await said('/sku', post({ sku: '9007199254740993' }))).to.deep.equal([
-      'sku was received and bound to insert into items as a number, which can’t hold all of its digits',
+      'sku changed between the request and insert into items: a JavaScript number can’t hold all of its digits',
     ]);
     expect(await said('/active', post({ active: 'false' }))).to.deep.equal([
-      'active was received and bound to insert into items as true: any text but the empty one is (Boolean("false"))',
+      'active changed between the request and insert into items: its text was taken for true, as any text is (Boolean("false"))',
     ]);
     expect(await said('/due', post({ due: '2026-03-10' }))).to.deep.equal([
-      'due was received and sent back as another day: a date became a time, and the time zone moved it',
+      'due changed between the request and the response: the date became a time, and the time zone moved it to another day',
     ]);
     expect(await said('/parsed', post({ quantity: '12' }))).to.deep.equal([]);
     expect(await said('/active', post({ active: 'true' }))).to.deep.equal([]);
