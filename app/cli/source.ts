@@ -58,7 +58,7 @@ export interface Source {
 }
 
 /** Where an application listens that left no address: in a container, or with its profiles in memory. */
-export const DEFAULT_URL = 'http://127.0.0.1:3000';
+const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Milliseconds. */
 const PING_MS = 2000;
 

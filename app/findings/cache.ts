@@ -72,7 +72,7 @@ function changeOf({ past, key }: Miss, kept: Given, head: ProfileHead): string |
   return `${changes.what} in its key is another one each time`;
 }
 
-export const cacheSparesNothing: FindingRule<Given> = {
+const cacheSparesNothing: FindingRule<Given> = {
   name: 'cache-spares-nothing',
   needs: ['cache'],
   labels: ['cache never hits'],
@@ -186,7 +186,7 @@ function raceSentence({ what, token }: Overlap, label: string, who: 'over' | 'un
   return `${label} and ${other} wrote the same key at the same time, each from the value it had read before`;
 }
 
-export const cacheLostUpdate: FindingRule<Given> = {
+const cacheLostUpdate: FindingRule<Given> = {
   name: 'cache-lost-update',
   needs: ['cache'],
   labels: ['lost update'],

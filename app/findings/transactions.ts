@@ -379,7 +379,7 @@ function raceSentence(
   return `${label} and ${other} wrote ${set} of the same row at the same time, each from the value it had read before: one change is lost`;
 }
 
-export const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
+const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
   name: 'lost-update',
   needs: ['database'],
   labels: ['lost update', 'check then insert'],
