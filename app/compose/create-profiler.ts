@@ -139,7 +139,6 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     root,
     forbidden: whyNoValues(options),
     measuresCoverage: measuresCoverage(),
-    onStop: valueFrames.onStop,
     onRead(of, token) {
       void profiles.amend(of, 'values', { token }).catch(() => false);
     },

@@ -32,9 +32,11 @@ import {
   textOf,
 } from '../profiler/thrown-value.ts';
 import { field, has, isError, isObject } from '../profiler/safe-read.ts';
+import type { Stop } from '../profiler/values.ts';
 import type { ValueFrames } from './value-frames.ts';
 
-export type DescribeThrown = (value: unknown) => Thrown;
+/** `stops`: of the debugger, for the request that threw it; default: none. */
+export type DescribeThrown = (value: unknown, stops?: readonly Stop[]) => Thrown;
 
 export interface ErrorDescriberOptions {
   /** The application's folder, which places are relative to. */
@@ -76,6 +78,7 @@ interface Budget {
   links: number;
   excerpts: number;
   deadline: number;
+  stops: readonly Stop[];
 }
 
 /** The file that could not be parsed: Node names it above the stack, template engines in the message and `path`. */
@@ -177,7 +180,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     if (has(value, 'cause')) return field(value, 'cause');
     const original = has(value, 'original') ? field(value, 'original') : undefined;
     if (!isObject(original) || !isError(original)) return undefined;
-    const frames = framesOf(value, '', { links: 0, excerpts: 0, deadline: 0 });
+    const frames = framesOf(value, '', { links: 0, excerpts: 0, deadline: 0, stops: [] });
     return frames.some(({ kind }) => kind === 'own') ? undefined : original;
   }
 
@@ -187,7 +190,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     const whole = error ? messageOfError(value) : messageOfValue(value);
     const bare = framesOf(value, error ? (textOf(field(value, 'message')) ?? '') : whole, budget);
     const wrappers = [...above].filter((one) => one !== value).reverse();
-    const frames = values?.withValues(bare, value, wrappers) ?? bare;
+    const frames = values?.withValues(bare, value, { stops: budget.stops, wrappers }) ?? bare;
     const members = membersOf(value);
     const errors: Thrown[] = [];
     for (const member of members.slice(0, MOST_MEMBERS))
@@ -206,10 +209,11 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
   }
 
   function describeScalar(value: unknown, budget: Budget): ThrownLink {
-    const frames = (values?.rawFrames(value) ?? []).map((raw) => locate(raw, budget, true));
+    const { stops } = budget;
+    const frames = (values?.rawFrames(value, stops) ?? []).map((raw) => locate(raw, budget, true));
     return {
       ...EMPTY_LINK,
-      frames: values?.withValues(frames, value, []) ?? [],
+      frames: values?.withValues(frames, value, { stops, wrappers: [] }) ?? [],
       class: value === null ? 'null' : typeof value,
       isError: false,
       ...truncateMessage(messageOfValue(value)),
@@ -249,11 +253,12 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return { chain, chainEnd: end };
   }
 
-  return (value) => {
+  return (value, stops = []) => {
     const budget = {
       links: MOST_LINKS,
       excerpts: MOST_EXCERPTS,
       deadline: performance.now() + sourceBudgetMs,
+      stops,
     };
     try {
       return describe(value, budget, new Set());

@@ -3,8 +3,6 @@
  * a frame if both are at the same line, or in the same function, when it threw the error on after an await.
  */
 import type { Context } from '../profiler/context.ts';
-import { dropOldest } from '../profiler/drop-oldest.ts';
-import { isObject } from '../profiler/safe-read.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import type { Stop, StoppedCall, Swallowed, ValuesRecord } from '../profiler/values.ts';
@@ -14,17 +12,19 @@ import type { SourceMaps } from './source-maps.ts';
 import { filePathOf, type RawFrame } from './stack-frames.ts';
 
 export interface ValueFrames {
-  onStop: (stop: Stop) => void;
-  /** The frames of an error, with values; `wrappers`: errors that it caused, the nearest first. */
-  withValues(frames: ThrownFrame[], error: unknown, wrappers: readonly unknown[]): ThrownFrame[];
+  /** The frames of an error, with values; `wrappers`: errors that it caused, the nearest first; `stops`: of the same request. */
+  withValues(
+    frames: ThrownFrame[],
+    error: unknown,
+    from: { stops: readonly Stop[]; wrappers: readonly unknown[] },
+  ): ThrownFrame[];
   /** Where a value that is no error, and has no stack, was thrown; empty if unknown. */
-  rawFrames(value: unknown): RawFrame[];
+  rawFrames(value: unknown, stops: readonly Stop[]): RawFrame[];
   /** null if no values were read for this request. */
   recordOf(context: Context): ValuesRecord | null;
 }
 
 const MOST_SWALLOWED = 20;
-const MOST_OTHERS = 20;
 /** Lines of a `try` block that are searched for its `catch`. */
 const MOST_LINES = 200;
 
@@ -64,13 +64,6 @@ export function createValueFrames(options: {
   maps: SourceMaps;
 }): ValueFrames {
   const { root, files, maps } = options;
-  const stopsOf = new WeakMap<object, Stop[]>();
-  /** Of thrown values that are no objects. */
-  const others = new Map<unknown, Stop[]>();
-
-  const stopsFor = (error: unknown): Stop[] =>
-    (isObject(error) ? stopsOf.get(error) : others.get(error)) ?? [];
-
   function sourceOf({ url, line, column }: StoppedCall): { file: string; line: number } {
     const path = filePathOf(url);
     // Node knows a module by its address, or by its path.
@@ -120,15 +113,8 @@ export function createValueFrames(options: {
   }
 
   return {
-    onStop(stop) {
-      const { error } = stop;
-      if (isObject(error)) stopsOf.set(error, [...stopsFor(error), stop]);
-      else {
-        others.set(error, [stop]);
-        dropOldest(others, MOST_OTHERS);
-      }
-    },
-    withValues(frames, error, wrappers) {
+    withValues(frames, error, { stops, wrappers }) {
+      const stopsFor = (thrown: unknown): Stop[] => stops.filter((stop) => stop.error === thrown);
       const own = stopsFor(error);
       const later = wrappers.flatMap(stopsFor);
       for (const stop of own) stop.isShown = true;
@@ -152,8 +138,8 @@ export function createValueFrames(options: {
         return { ...frame, values, ...(isThrow ? {} : { isRethrow: true as const }) };
       });
     },
-    rawFrames: (value) =>
-      (stopsFor(value)[0]?.calls ?? []).map(({ name, url, line, column }) => ({
+    rawFrames: (value, stops) =>
+      (stops.find(({ error }) => error === value)?.calls ?? []).map(({ name, url, line, column }) => ({
         function: name === '' ? null : name,
         location: filePathOf(url),
         line,

@@ -33,8 +33,6 @@ export interface ValueReaderOptions {
   forbidden: string | null;
   /** Coverage of the process is measured by V8, too. */
   measuresCoverage: boolean;
-  /** Called for each stop of the request. */
-  onStop: (stop: Stop) => void;
   /** Called when a request was read, with the token that it was asked for on. */
   onRead: (of: string, token: string) => void;
   warn: (sentence: string) => void;
@@ -182,7 +180,6 @@ export function createValueReader(options: ValueReaderOptions): ValueReader {
     }
     if (isObject(error)) current.seen.add(error);
     fact.stops.push(stop);
-    options.onStop(stop);
     return true;
   }
 

@@ -198,13 +198,18 @@ function planted(app: express.Express): void {
     const id = `text ${req.params.id}`;
     throw id;
   });
+  app.get('/alike/:id', function alike(req) {
+    const id = `alike ${req.params.id}`;
+    if (id.includes('text')) throw 'alike';
+    throw (state.kept ??= new Error('One error for all requests'));
+  });
   app.post('/writes/:id', express.json(), function writes(req, res) {
     state.writes++;
     res.send(nameOf(req.body as Order));
   });
 }
 
-const state = { isBroken: true, writes: 0, ran: [] as string[] };
+const state = { isBroken: true, writes: 0, ran: [] as string[], kept: null as Error | null };
 
 function exceptionOf(profile: Profile): ExceptionData {
   return profile.panels.exception?.data as ExceptionData;
@@ -475,6 +480,18 @@ describe('values where a request failed', () => {
     const profile = await again('/text/t1');
     expect(valuesIn(profile, 'throwsText')).to.include({ id: 'text t1' });
     expect((await page(profile.token))('.where').text()).to.include('throwsText()');
+  });
+
+  it('keeps the values of one request off another that throws the same text, or the same error', async () => {
+    await start();
+    for (const kind of ['text', 'error']) {
+      expect(valuesIn(await again(`/alike/${kind}-first`), 'alike')).to.include({
+        id: `alike ${kind}-first`,
+      });
+      const other = await failed(`/alike/${kind}-second`);
+      expect(exceptionOf(other).errors).to.have.length(1);
+      expect(framesOf(other).filter(({ values }) => values !== undefined)).to.be.empty;
+    }
   });
 
   function swallowedText(profile: Profile): string {

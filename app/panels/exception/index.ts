@@ -7,7 +7,7 @@ import type { ErrorFact } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
 import { truncateText } from '../../profiler/plain.ts';
-import type { ValuesRecord } from '../../profiler/values.ts';
+import type { Stop, ValuesRecord } from '../../profiler/values.ts';
 import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
 import { readLogs } from './logs.ts';
 import { findPlace } from './place.ts';
@@ -70,7 +70,7 @@ interface Described {
 }
 
 export interface ExceptionPanelOptions {
-  describe: (value: unknown) => Thrown;
+  describe: (value: unknown, stops?: readonly Stop[]) => Thrown;
   /** What the debugger read, besides the values in the frames; default: nothing. */
   valuesOf?: ((context: Context) => ValuesRecord | null) | undefined;
 }
@@ -81,10 +81,10 @@ export function createExceptionPanel({
 }: ExceptionPanelOptions): Panel<ExceptionData> {
   const described = new WeakMap<ErrorFact, Described>();
 
-  function describeOnce(fact: ErrorFact): Pick<ThrownRecord, 'thrown' | 'place'> {
+  function describeOnce(fact: ErrorFact, stops: readonly Stop[]): Pick<ThrownRecord, 'thrown' | 'place'> {
     const known = described.get(fact);
     if (known !== undefined && known.error === fact.error) return known.as;
-    const thrown = describe(fact.error);
+    const thrown = describe(fact.error, stops);
     const as = { thrown, place: findPlace(thrown) };
     // Another error may wrap it later.
     described.set(fact, { error: fact.error, as });
@@ -142,11 +142,12 @@ export function createExceptionPanel({
       const facts = context.all('error');
       if (facts.length === 0) return withValues(context, collectSent(context));
       const duration = context.durationMs;
+      const stops = context.first('values')?.stops ?? [];
       const errors = facts.slice(0, MOST_ERRORS).map((fact) => ({
         atMs: fact.atMs,
         late: duration !== null && fact.atMs > duration,
         ...answerOf(fact, context),
-        ...describeOnce(fact),
+        ...describeOnce(fact, stops),
       }));
       return withValues(context, {
         errors,
