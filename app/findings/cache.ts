@@ -1,6 +1,8 @@
 /** A cache that spares nothing, keeps what has changed, or is asked too often. */
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES } from './shared/cache.ts';
 import { endOf, type Needs } from './shared/kept.ts';
@@ -130,6 +132,41 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
   },
 };
 
+/** Fields by which a response tells whose it is. */
+const WHOSE = /^(?:_?id|user_?id|user_?name|email|login)$/i;
+
+/** The first field of a response that the user of the request has, too, with another value that the request did not name. */
+function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
+  const user = leavesOf(request.sessionAndUser?.user ?? null).filter(({ path }) => WHOSE.test(path));
+  const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+  const received = receivedBy(head, { request });
+  const other = sent.find(({ path, name, value }) => {
+    const own = WHOSE.test(name) && !/\d/.test(path) && user.find((leaf) => leaf.name === name);
+    return own !== false && own !== undefined && own.value !== value && !received.has(String(value));
+  });
+  return other?.name ?? null;
+}
+
+const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = {
+  name: 'cache-of-another-user',
+  needs: ['cache', 'request'],
+  labels: ['another user'],
+  why: 'The key of the cached value contains nothing of the user of this request, and the response has the id, name or address of another user, for whom the request did not ask.',
+  fix: 'Put the id of the user into the key, or cache only data that is the same for all users.',
+  find({ cache, request, database }, head) {
+    const user = leavesOf(request.sessionAndUser?.user ?? null);
+    const field = user.length === 0 || database !== undefined ? null : ofAnotherUser(request, head);
+    if (field === null) return [];
+    return cache.items.flatMap(({ command, key, hits, asked, caller }, index): FindingDraft[] => {
+      if (hits !== 1 || asked !== 1 || key === null) return [];
+      const parts = new Set(key.split(/[:/|.-]/));
+      if (user.some(({ value }) => parts.has(String(value)))) return [];
+      const sentence = `${command} found a value that was cached for another user: the response has another ${field} than the user of this request, and the key ${excerpt(key, 60)} names no user`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place: caller }];
+    });
+  },
+};
+
 const cacheWithoutLifetime: FindingRule<Given> = {
   name: 'cache-without-lifetime',
   needs: ['cache'],
@@ -212,6 +249,7 @@ export const cacheRules: readonly FindingRule[] = [
   cacheSparesNothing,
   cacheStampede,
   cacheNotCleared,
+  cacheOfAnotherUser,
   cacheWithoutLifetime,
   cacheLargeReply,
   cacheLostUpdate,

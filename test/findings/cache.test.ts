@@ -40,6 +40,14 @@ describe('findings about a cache', () => {
     );
     app.get('/change/:id', async (req, res) => res.json(await redis.del(`product:${req.params.id}`)));
     app.get('/forget/:id', async (req, res) => res.json(await redis.del(`user:${req.params.id}`)));
+    app.get(['/me/:key', '/users/:key/:id'], async (req, res) => {
+      const id = Number(req.headers['x-user']);
+      Object.assign(req, { user: { id, role: 'buyer' } });
+      const key = String(req.params.key).replace('mine', `mine:${id}`);
+      const text = (await redis.get(key)) ?? JSON.stringify({ id: Number(req.params.id ?? id), total: 7 });
+      await redis.set(key, text, 'EX', 60);
+      res.type('json').send(text);
+    });
     app.get('/keys', async (_req, res) => res.json(await redis.keys('none:*')));
     app.get('/members', async (_req, res) => res.json((await redis.smembers('many')).length));
     app.get('/count', async (_req, res) => {
@@ -55,6 +63,19 @@ describe('findings about a cache', () => {
     await redis.set('count', 1);
   });
   after(() => redis?.disconnect());
+
+  it('say that a value was cached for another user', async () => {
+    const as = (user: number) => ({ headers: { 'x-user': String(user) } });
+    await ask('/me/summary', as(1));
+    const [finding] = (await ask('/me/summary', as(2))).of('cache-of-another-user');
+    expect(finding?.sentence).to.contain('another id than the user').and.contain('summary names no user');
+    expect(finding?.place).to.match(HERE);
+    for (const path of ['/me/mine', '/users/users:9/9']) {
+      await ask(path, as(1));
+      expect((await ask(path, as(2))).of('cache-of-another-user'), path).to.deep.equal([]);
+    }
+    expect((await ask('/me/summary', as(1))).of('cache-of-another-user')).to.deep.equal([]);
+  });
 
   async function last(path: string, times: number) {
     for (let asked = 1; asked < times; asked++) await ask(path);
