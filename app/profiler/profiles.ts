@@ -202,7 +202,7 @@ export function createProfiles(options: {
     if (found === null) return null;
     const [earlier, siblings] = await Promise.all([
       readEarlier(profile),
-      readOthers({ kinds: ['request'], until, not: [{ route }] }),
+      readOthers({ kinds: ['request'], until, not: [{ route, method: profile.method }] }),
     ]);
     return { own: recorder.conclude.earlierRequest(documentOf(found)), earlier, siblings };
   }

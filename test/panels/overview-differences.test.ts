@@ -68,6 +68,28 @@ describe('how a request differs from others of its route', () => {
     expect(differencesOf({ own, earlier: times(6, other), siblings: [] })?.missing).to.have.length(1);
   });
 
+  it('misses no work that a cache spared', () => {
+    const read = (hits: number): EarlierRequest => {
+      const one = request({ sql: hits === 0 ? ['select 1 from products where id = 4'] : [] });
+      const items = [{ command: 'GET', key: 'product:4', asked: 1, hits, caller: 'src/cache.ts:3' }];
+      return { ...one, kept: { ...one.kept, cache: { items } } };
+    };
+    const missed = times(6, () => read(0));
+    expect(differencesOf({ own: read(1), earlier: missed, siblings: [] })?.missing).to.deep.equal([]);
+    const found = differencesOf({ own: read(0), earlier: times(6, () => read(1)), siblings: [] });
+    expect(found?.only.map(({ text }) => text)).to.include('GET product:…: miss');
+  });
+
+  it('finds middleware that protects the same path for another method', () => {
+    const changing = request({ method: 'PUT', middleware: ['json', 'requireAdmin'] });
+    const own = request({ method: 'DELETE', middleware: [] });
+    expect(differencesOf({ own, earlier: [], siblings: [changing] })?.missing).to.deep.equal([
+      { kind: 'middleware', text: 'requireAdmin', note: 'PUT /cart/:id runs it', place: 'src/app.ts:12' },
+    ]);
+    for (const method of ['GET', 'PUT'])
+      expect(differencesOf({ own: request({ method }), earlier: [], siblings: [changing] })).to.equal(null);
+  });
+
   it('does not compare the body of a refusal with those of successes', () => {
     const own = request({ status: 403, sent: { error: 'no' } });
     const found = differencesOf({

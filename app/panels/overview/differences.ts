@@ -39,6 +39,13 @@ const LONGEST = 160;
 const MOST_FIELDS = 200;
 /** Routes below the same segment that tell which middleware belongs there. */
 const FEWEST_SIBLINGS = 3;
+/** Behind a command that found nothing. */
+const MISS = ': miss';
+/** Kinds of work that a cache spares. */
+const SPARED: ReadonlySet<string> = new Set(['query', 'redis', 'call']);
+const CHANGING: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+/** Names of middleware that protects what it stands before. */
+const PROTECTS = /auth|admin|guard|require|ensure|permission|role|login|acl|csrf|protect|^can[A-Z_]/i;
 /** Parts of a key or path that are values. */
 const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
 /** Headers that depend on the moment, the connection or the client. */
@@ -134,7 +141,7 @@ function ranIn(kept: Kept): Map<string, Seen> {
     if (caller?.includes('node_modules/') === true) continue;
     const name = `${command} ${(key ?? '').replace(VALUE, '…')}`.trim();
     add('redis', name, caller);
-    if (asked === 1 && hits === 0) add('redis', `${name}: miss`, caller);
+    if (asked === 1 && hits === 0) add('redis', `${name}${MISS}`, caller);
   }
   for (const { method, url, status, caller } of itemsIn(kept.http_client) as readonly Call[]) {
     const host = URL.canParse(url) ? new URL(url).host : '';
@@ -209,9 +216,13 @@ function compareRan(own: Kept, others: readonly Kept[]): Found {
     if (known === undefined) counts.set(key, { seen, count: 1 });
     else known.count++;
   }
+  // A read that found its key here spared the work that others did after a miss.
+  const isSpared = [...counts.keys()].some(
+    (key) => key.endsWith(MISS) && !mine.has(key) && mine.has(key.slice(0, -MISS.length)),
+  );
   return {
     missing: [...counts].flatMap(([key, { seen, count }]) =>
-      !mine.has(key) && count >= others.length * MOST
+      !mine.has(key) && count >= others.length * MOST && !(isSpared && SPARED.has(seen.kind))
         ? [{ ...seen, note: `${of(count, others.length)} have it` }]
         : [],
     ),
@@ -323,10 +334,33 @@ function missingMiddleware({ own, siblings }: RouteAround): Difference[] {
   );
 }
 
+/** Middleware that protects the same path for another method, and not for this one. */
+function missingProtection({ own, siblings }: RouteAround): Difference[] {
+  const { route, method, status } = own.head;
+  if (route === null || !CHANGING.has(method) || status === null || status >= 400) return [];
+  const mine = new Set(layersIn(own.kept).map(layerName));
+  const found = new Map<string, Difference>();
+  for (const { head, kept } of siblings) {
+    if (head.route !== route || head.method === method || !CHANGING.has(head.method)) continue;
+    for (const layer of layersIn(kept)) {
+      const text = layerName(layer);
+      if (layer.kind !== 'middleware' || mine.has(text) || !PROTECTS.test(text)) continue;
+      found.set(text, {
+        kind: 'middleware',
+        text,
+        note: `${head.method} ${route} runs it`,
+        place: layer.source,
+      });
+    }
+  }
+  return [...found.values()];
+}
+
 export function differencesOf(around: RouteAround | null): Differences | null {
   if (around === null) return null;
   const { own, earlier } = around;
-  const siblings = missingMiddleware(around);
+  const protection = missingProtection(around);
+  const siblings = protection.length > 0 ? protection : missingMiddleware(around);
   if (earlier.length < FEWEST)
     return siblings.length === 0
       ? null
