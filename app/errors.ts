@@ -2,6 +2,7 @@
  * The errors that the service and the profiler raise. A test compares them with docs/service/errors.md. Messages contain the offending
  * value, never a secret. Errors of the application are not wrapped; they keep their own status and message.
  */
+import { types } from 'node:util';
 
 /** `message` gets the offending values and returns one sentence. */
 const catalogue = {
@@ -106,7 +107,8 @@ export class HindsightError extends Error {
 
 /** By its code, because a loader that loads modules twice (tsx, Jest) has two classes of this name. */
 export function isHindsightError(error: unknown): error is HindsightError {
-  return error instanceof Error && 'code' in error && Object.hasOwn(catalogue, String(error.code));
+  // No instanceof: it asks a proxy.
+  return types.isNativeError(error) && 'code' in error && Object.hasOwn(catalogue, String(error.code));
 }
 
 /** All codes with their status, for the documentation test. */

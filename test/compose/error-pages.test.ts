@@ -35,6 +35,11 @@ describe('a failed request', () => {
     app.get('/broken', () => {
       throw new Error('broken');
     });
+    app.get('/revoked', () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      throw proxy;
+    });
     app.use(profiler.errors);
     ({ server, origin } = await listen(app));
   });
@@ -83,6 +88,11 @@ describe('a failed request', () => {
   it('shows no secret that only one of its panels revealed', async () => {
     const { text } = await ask('/logged');
     expect(text).to.include('could not log in with').and.not.include('planted-in-a-log');
+  });
+
+  it('has its page also if a revoked proxy was thrown', async () => {
+    const { text } = await ask('/revoked');
+    expect(text).to.include('<h1 class="msg"').and.include('[Proxy, not read]');
   });
 
   it('without a route has no stack: no code threw it', async () => {
