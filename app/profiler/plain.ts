@@ -35,6 +35,8 @@ export function truncateText(text: string, limit: number): string {
   return `${text.slice(0, limit)}… (${text.length - limit} more characters)`;
 }
 
+/** Of about 2,500 digits. */
+const LARGEST_BIGINT = 2n ** 8192n;
 const PROXY = '[Proxy, not read]';
 
 function className(value: object): string {
@@ -64,11 +66,12 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
     case 'boolean':
       return value;
     case 'bigint':
-      return `${value}n`;
+      // To write all its digits would take longer than a request.
+      return value > LARGEST_BIGINT || value < -LARGEST_BIGINT ? '[bigint, not read]' : `${value}n`;
     case 'undefined':
       return '[undefined]';
     case 'symbol':
-      return value.toString();
+      return truncateText(value.toString(), limits.length);
     case 'function':
       return types.isProxy(value) ? PROXY : `[function ${functionName(value) || 'anonymous'}]`;
     default:
@@ -77,7 +80,7 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
 }
 
 /** Containers with a short notation. */
-function shorthand(value: object, { writeDate }: PlainLimits): string | undefined {
+function shorthand(value: object, { writeDate, length }: PlainLimits): string | undefined {
   try {
     if (types.isDate(value)) {
       const time = Date.prototype.getTime.call(value);
@@ -85,7 +88,7 @@ function shorthand(value: object, { writeDate }: PlainLimits): string | undefine
       const date = new Date(time);
       return writeDate === undefined ? date.toISOString() : writeDate(date);
     }
-    if (types.isRegExp(value)) return RegExp.prototype.toString.call(value);
+    if (types.isRegExp(value)) return truncateText(RegExp.prototype.toString.call(value), length);
     if (ArrayBuffer.isView(value))
       return `[${Buffer.isBuffer(value) ? 'Buffer' : className(value)}, ${value.byteLength} bytes]`;
     if (types.isPromise(value)) return '[Promise]';

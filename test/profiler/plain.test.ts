@@ -8,6 +8,21 @@ describe('plain values', () => {
     expect(JSON.parse(JSON.stringify(toPlain(value)))).to.deep.equal(value);
   });
 
+  it('are short and quick to write, whatever their kind', () => {
+    const values = [
+      2n ** 3_000_000n,
+      -(2n ** 3_000_000n),
+      Symbol('s'.repeat(1e6)),
+      new RegExp('r'.repeat(1e6)),
+    ];
+    expect(JSON.stringify(toPlain(values)).length).to.be.below(10_000);
+    expect((toPlain(values) as unknown[]).slice(0, 2)).to.deep.equal([
+      '[bigint, not read]',
+      '[bigint, not read]',
+    ]);
+    expect(toPlain([12n, -12n])).to.deep.equal(['12n', '-12n']);
+  });
+
   it('say what JSON has no word for', () => {
     const value = toPlain({
       u: undefined,
