@@ -51,6 +51,10 @@ describe('a plan that is asked for', () => {
       client.release();
       res.json(rowCount);
     });
+    app.get('/lock', async (_req, res) => {
+      await pool.query('select pg_try_advisory_xact_lock($1)', [7]);
+      res.json({});
+    });
     app.get('/login', async (req, res) => {
       await pool.query('select id from accounts where password = $1', [req.query.password]);
       res.json({});
@@ -117,6 +121,12 @@ describe('a plan that is asked for', () => {
     expect([refused.status, load(refused.text)('main').text()]).to.satisfy(
       ([code, said]: [number, string]) => code === 400 && said.includes('only a single SELECT'),
     );
+  });
+
+  it('is not measured if it calls a function that locks', async () => {
+    const { status, text } = await ask(await record('/lock'), 0, { analyze: 'yes', sure: 'yes' });
+    expect(status).to.equal(400);
+    expect(load(text)('main').text()).to.include('no function that locks');
   });
 
   it('is the generic one if values are masked', async () => {

@@ -61,10 +61,20 @@ function settingsOf({ queries, statements }: Given, at: number): string[] {
   });
 }
 
+/** Functions whose effect a rollback does not take back, or that only wait. */
+const OUTLIVES =
+  /\b(?:pg_\w*(?:advisory|terminate|cancel|reload|switch|promote|rotate|sleep|logical|replication)\w*|dblink\w*|lo_\w+|get_lock|release_(?:all_locks|lock)|sleep|benchmark|load_file)\s*\(/i;
+
 /** A single SELECT that locks and writes nothing. */
 function canBeRun(sql: string, system: string): boolean {
   const read = readStatement(sql, system);
-  return system !== 'sqlite' && read?.verb === 'select' && !read.isLocking && !/\binto\b/i.test(sql);
+  return (
+    system !== 'sqlite' &&
+    read?.verb === 'select' &&
+    !read.isLocking &&
+    !/\binto\b/i.test(sql) &&
+    !OUTLIVES.test(sql)
+  );
 }
 
 /** What to ask the database for; a sentence if it can't be asked. */
@@ -81,7 +91,7 @@ export function statementToPlan(
     return 'A part of its text is masked or cut, or it may be several statements.';
   const isWhole = query.bindings.every((binding) => binding.name !== '…' && isWholeBinding(binding));
   if (analyze && !(isWhole && canBeRun(sql, system)))
-    return 'To be measured it has to be run, and only a single SELECT of PostgreSQL, MySQL or MariaDB whose values are all known is run again.';
+    return 'To be measured it has to be run, and only a single SELECT of PostgreSQL, MySQL or MariaDB is run again, if all its values are known and it calls no function that locks, waits or ends sessions.';
   return {
     connection: query.connection,
     system,
