@@ -2,7 +2,7 @@
  * A script that a browser ran -> the file on the project's disk that was served, and through its source map the place in the source. The
  * path of its address is looked up below the folders of the project, by the rules of source-files.ts; nothing is ever fetched.
  */
-import { readdirSync } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
@@ -13,17 +13,34 @@ const DEEPEST = 3;
 const MOST_FOLDERS = 400;
 const FOLDERS_FOR_MS = 10_000;
 
+interface Folder {
+  path: string;
+  /** What lies in it: a report may name a hundred scripts, and each look at the disk takes time from requests. */
+  names: ReadonlySet<string>;
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
 /** The shallow ones first. */
-function foldersBelow(root: string): string[] {
-  const folders = [root];
-  for (let from = 0, depth = 0; depth < DEEPEST; depth++) {
-    const level = folders.slice(from);
-    from = folders.length;
-    for (const folder of level)
-      for (const entry of readdirSync(folder, { withFileTypes: true })) {
-        const isSkipped = !entry.isDirectory() || entry.name.startsWith('.') || entry.name === 'node_modules';
-        if (!isSkipped && folders.length < MOST_FOLDERS) folders.push(join(folder, entry.name));
-      }
+function foldersBelow(root: string): Folder[] {
+  const folders: Folder[] = [];
+  let level = [root];
+  for (let depth = 0; depth <= DEEPEST; depth++) {
+    const below: string[] = [];
+    for (const path of level.slice(0, MOST_FOLDERS - folders.length)) {
+      const entries = entriesOf(path);
+      folders.push({ path, names: new Set(entries.map(({ name }) => name)) });
+      for (const entry of entries)
+        if (entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules')
+          below.push(join(path, entry.name));
+    }
+    level = below;
   }
   return folders;
 }
@@ -49,18 +66,14 @@ export function createFrontEndFiles({
   files: SourceFiles;
   maps: SourceMaps;
 }): LocateFrontEnd {
-  let folders: readonly string[] = [];
+  let folders: readonly Folder[] = [];
   let listedAt = -Infinity;
 
-  function listFolders(): readonly string[] {
+  function listFolders(): readonly Folder[] {
     const now = performance.now();
     if (now - listedAt > FOLDERS_FOR_MS) {
       listedAt = now;
-      try {
-        folders = foldersBelow(root);
-      } catch {
-        folders = [];
-      }
+      folders = foldersBelow(root);
     }
     return folders;
   }
@@ -77,8 +90,11 @@ export function createFrontEndFiles({
     if (segments === null) return null;
     for (let start = 0; start < (etag === null ? 1 : segments.length); start++) {
       const found = listFolders()
-        .filter((folder) => segments.length > 1 || etag !== null || folder !== root)
-        .map((folder) => join(folder, ...segments.slice(start)))
+        .filter(({ path: folder, names }) => {
+          const mayBe = segments.length > 1 || etag !== null || folder !== root;
+          return mayBe && names.has(segments[start] ?? '');
+        })
+        .map((folder) => join(folder.path, ...segments.slice(start)))
         .filter((file) => files.text(file) !== null && (etag === null || hasEtag(file, etag)));
       const [first] = found;
       if (first !== undefined && found.every((file) => files.text(file) === files.text(first))) return first;

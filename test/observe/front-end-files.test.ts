@@ -54,6 +54,27 @@ describe('files of a front end', () => {
     expect(at('/app.js')).to.equal(undefined);
   });
 
+  it('that are missing cost no look into each folder', () => {
+    for (let index = 0; index < 50; index++)
+      mkdirSync(join(root, 'src', `part${index}`), { recursive: true });
+    write('src/part7/js/cart.js', 'a();');
+    const files = createSourceFiles({ roots: [root] });
+    let looks = 0;
+    const text = (file: string): string | null => {
+      looks++;
+      return files.text(file);
+    };
+    const counted = createFrontEndFiles({
+      root,
+      files: { ...files, text },
+      maps: createSourceMaps({ files }),
+    });
+    for (let index = 0; index < 100; index++)
+      expect(counted({ path: `/js${index}/gone.js`, etag: 'W/"1-1"' }, 1, 1)).to.equal(null);
+    expect(looks).to.equal(0);
+    expect(counted({ path: '/js/cart.js', etag: null }, 1, 1)?.place).to.equal('src/part7/js/cart.js:1');
+  });
+
   it('are not guessed where several differ', () => {
     write('public/cart.js', 'a();');
     write('dist/cart.js', 'a();');
