@@ -110,8 +110,8 @@ export function createSource(
 
   /** null: no profiler responds there, or not to us. */
   async function running(address: string): Promise<Client | null> {
-    const client = createClient({ url: address, password });
     try {
+      const client = createClient({ url: address, password });
       await client.json(urls.searchJson({ limit: 1 }), PING_MS);
       return client;
     } catch (error) {

@@ -2,10 +2,11 @@
 import { expect } from 'chai';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { withBuild } from '../support/build.ts';
+import { close, listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
 
 const CLI = resolve('dist/app/cli.js');
@@ -34,8 +35,12 @@ describe('the command line in the folder of a project', () => {
     ...more,
   });
 
-  async function cli(args: readonly string[], cwd: string): Promise<Ended> {
-    const child = spawn(process.execPath, [CLI, ...args], { cwd, env: env() });
+  async function cli(
+    args: readonly string[],
+    cwd: string,
+    more: Record<string, string> = {},
+  ): Promise<Ended> {
+    const child = spawn(process.execPath, [CLI, ...args], { cwd, env: env(more) });
     const ended = { stdout: '', stderr: '' };
     child.stdout.on('data', (text: Buffer) => (ended.stdout += text.toString()));
     child.stderr.on('data', (text: Buffer) => (ended.stderr += text.toString()));
@@ -127,6 +132,32 @@ describe('the command line in the folder of a project', () => {
     expect(same.stdout, same.stderr)
       .to.include('differs in 1 place')
       .and.include('- `$.total`: `"12"` → `"13"`');
+  });
+
+  it('sends no password to an address that others could have written, and skips one that is none', async () => {
+    const project = await makeProject('shop');
+    const asked: (string | undefined)[] = [];
+    const { server, origin } = await listen((req, res) => {
+      asked.push(req.headers.authorization);
+      res.end('[]');
+    });
+    const shared = join(folder, 'shared');
+    await mkdir(shared);
+    await writeFile(join(shared, 'server-1'), origin);
+    await writeFile(join(shared, 'server-2'), 'no address');
+    await chmod(shared, 0o777);
+    try {
+      const more = { PROFILER_DIR: shared, PROFILER_PASSWORD: 'hunter2' };
+      await cli(['list'], project, more);
+      expect(asked).to.be.empty;
+      await chmod(shared, 0o700);
+      await writeFile(join(shared, 'project'), project);
+      const { stderr } = await cli(['list'], project, more);
+      expect(stderr).to.not.include('no address');
+      expect(asked).to.not.be.empty;
+    } finally {
+      await close(server);
+    }
   });
 
   it('does not take the application of another project for this one', async () => {

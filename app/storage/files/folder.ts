@@ -144,7 +144,10 @@ function storedProject(project: string, folder: string, servers: readonly FoundS
 
 /** What applications of a project left in a folder that was chosen for it. */
 export function projectAt(project: string, folder: string): StoredProject[] {
-  return stateOf(folder) === null ? [] : [storedProject(project, folder, serversIn(folder))];
+  // Addresses in it get the password, so that nobody else may be able to write them.
+  return stateOf(folder) === null || problemOf(folder) !== null
+    ? []
+    : [storedProject(project, folder, serversIn(folder))];
 }
 
 /** Projects at this path, above it and below it, as the names in their folders say. */
