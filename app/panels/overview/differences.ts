@@ -338,20 +338,19 @@ function missingMiddleware({ own, siblings }: RouteAround): Difference[] {
 function missingProtection({ own, siblings }: RouteAround): Difference[] {
   const { route, method, status } = own.head;
   if (route === null || !CHANGING.has(method) || status === null || status >= 400) return [];
-  const mine = new Set(layersIn(own.kept).map(layerName));
+  const mine = new Set(layersIn(own.kept).map(({ name }) => name));
   const found = new Map<string, Difference>();
   for (const { head, kept } of siblings) {
     if (head.route !== route || head.method === method || !CHANGING.has(head.method)) continue;
-    for (const layer of layersIn(kept)) {
-      const text = layerName(layer);
-      if (layer.kind !== 'middleware' || mine.has(text) || !PROTECTS.test(text)) continue;
-      found.set(text, {
-        kind: 'middleware',
-        text,
-        note: `${head.method} ${route} runs it`,
-        place: layer.source,
-      });
-    }
+    // Also among the handlers of the route.
+    for (const { name, source } of layersIn(kept))
+      if (PROTECTS.test(name) && !mine.has(name))
+        found.set(name, {
+          kind: 'middleware',
+          text: name,
+          note: `${head.method} ${route} runs it`,
+          place: source,
+        });
   }
   return [...found.values()];
 }
