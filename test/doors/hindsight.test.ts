@@ -33,7 +33,10 @@ describe('hindsight(app)', () => {
     try {
       await work();
     } finally {
-      process.env = before;
+      // Not replaced: a copy has no effect on the time zone.
+      for (const name of Object.keys(values))
+        if (before[name] === undefined) Reflect.deleteProperty(process.env, name);
+        else process.env[name] = before[name];
     }
   }
 

@@ -70,10 +70,10 @@ describe('a plan that is asked for', () => {
     ({ server: listening, origin } = await listen(app));
   });
   after(async () => {
-    await close(listening);
-    await profiler.close();
-    await pool.end();
-    await mysqlPool.end();
+    if (listening !== undefined) await close(listening);
+    await profiler?.close();
+    await pool?.end();
+    await mysqlPool?.end();
   });
 
   async function record(path: string, init?: RequestInit): Promise<string> {

@@ -43,7 +43,9 @@ describe('pg as it is observed', () => {
     // As pg does: the getter is replaced by what it made.
     const library: { Client: object; Pool: object; native?: { Client: typeof NativeClient } } = {
       Client: class {
-        query = (): null => null;
+        query(): object {
+          return this;
+        }
       },
       Pool: pg.Pool,
     };

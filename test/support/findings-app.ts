@@ -11,6 +11,7 @@ import { createProfiler, type Finding, type Profiler, type ProfilerOptions } fro
 import type { Profile } from '../../app/profiler/profile.ts';
 import { urls } from '../../app/urls.ts';
 import { finalProfile } from './final-profile.ts';
+import { KEEP_ALIVE_MS } from './listen.ts';
 import { postgresDatabase, openKnex } from './postgres.ts';
 import { until } from './waiting.ts';
 
@@ -68,6 +69,7 @@ export async function startFindingsApp(build: BuildApp, options: ProfilerOptions
   build(app, profiler);
   app.use(profiler.errors);
   const server: Server = app.listen(0, '127.0.0.1');
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise((done) => server.once('listening', done));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 

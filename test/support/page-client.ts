@@ -5,6 +5,7 @@ import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { HindsightError } from '../../app/errors.ts';
 import { unknownTokenModelOf } from '../../app/controllers/profiler/unknown-token.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
+import { KEEP_ALIVE_MS } from './listen.ts';
 import type { PageFixture } from './page-fixture.ts';
 
 export interface PageServer {
@@ -36,6 +37,7 @@ export async function servePages(
       res.end(error instanceof Error ? error.message : 'went on');
     });
   });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
