@@ -64,13 +64,23 @@ export function createValueFrames(options: {
   maps: SourceMaps;
 }): ValueFrames {
   const { root, files, maps } = options;
-  function sourceOf({ url, line, column }: StoppedCall): { file: string; line: number } {
+  function sourceOf({ url, line, column }: Pick<StoppedCall, 'url' | 'line' | 'column'>): {
+    file: string;
+    line: number;
+  } {
     const path = filePathOf(url);
     // Node knows a module by its address, or by its path.
     const found = [url, path]
       .map((name) => sourcePosition(name, line, column, maps))
       .find((position) => position.file !== path || position.line !== line);
     return found ?? { file: path, line };
+  }
+
+  /** Functions without a name, such as most handlers: the error was made on an earlier line than it was thrown. */
+  function isUnnamedIn(call: StoppedCall, { function: name, file, line }: ThrownFrame): boolean {
+    if (call.name !== '' || name !== null || line === null) return false;
+    const [begins, at] = [sourceOf({ ...call, ...call.begins }), sourceOf(call)];
+    return placeText(root, { ...at, line }) === `${file}:${line}` && begins.line <= line && line <= at.line;
   }
 
   const placeOf = (call: StoppedCall): string => placeText(root, sourceOf(call));
@@ -123,12 +133,15 @@ export function createValueFrames(options: {
         stop.calls.map((call) => ({ call, isThrow: stop === own[0] })),
       );
       const taken = new Set<StoppedCall>();
+      // Else one of the calls is not on the stack of the error, or the other way round.
+      const isWhole = frames.filter(({ kind }) => kind === 'own').length === own[0]?.calls.length;
       return frames.map((frame) => {
         if (frame.kind !== 'own' || frame.file === null) return frame;
         const free = calls.filter(({ call }) => !taken.has(call));
         const found =
           free.find(({ call }) => placeOf(call) === `${frame.file}:${frame.line}`) ??
-          free.find(({ call }) => isIn(call, frame));
+          free.find(({ call }) => isIn(call, frame)) ??
+          free.find(({ call, isThrow }) => isWhole && isThrow && isUnnamedIn(call, frame));
         if (found === undefined) return frame;
         const { call, isThrow } = found;
         taken.add(call);

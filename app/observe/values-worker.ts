@@ -21,13 +21,14 @@ function disarm() {
   session.post('Debugger.setPauseOnExceptions', { state: 'none' });
 }
 
-function callOf({ functionName, location, scopeChain, this: self }, objects) {
+function callOf({ functionName, functionLocation, location, scopeChain, this: self }, objects) {
   const scopes = scopeChain
     .filter(({ type }) => type !== 'global' && type !== 'script')
     .map(({ type, object }) => [type, objects.push({ objectId: object.objectId }) - 1]);
   const { lineNumber, columnNumber, scriptId } = location;
   if (self?.objectId) scopes.push(['this', objects.push({ objectId: self.objectId }) - 1]);
-  return { name: functionName, url: urls.get(scriptId), line: lineNumber + 1, column: columnNumber + 1, scopes };
+  const begins = { line: (functionLocation?.lineNumber ?? lineNumber) + 1, column: (functionLocation?.columnNumber ?? columnNumber) + 1 };
+  return { name: functionName, url: urls.get(scriptId), line: lineNumber + 1, column: columnNumber + 1, begins, scopes };
 }
 
 session.connectToMainThread();

@@ -54,7 +54,7 @@ const UNDEFINED =
   Number(process.versions.v8.split('.')[0]) < 12 ? '[undefined, or not set yet]' : '[undefined]';
 
 /** As the worker sends it: each scope with the index of its object. */
-interface SentCall extends Pick<StoppedCall, 'name' | 'url' | 'line' | 'column'> {
+interface SentCall extends Pick<StoppedCall, 'name' | 'url' | 'line' | 'column' | 'begins'> {
   scopes: [type: string, object: number][];
 }
 

@@ -18,6 +18,8 @@ export interface StoppedCall {
   url: string;
   line: number;
   column: number;
+  /** Where its function begins. */
+  begins: { line: number; column: number };
   /** Names of variables -> plain values. */
   values: Record<string, Json>;
   /** Those among them that were declared outside of the function. */

@@ -198,6 +198,12 @@ function planted(app: express.Express): void {
     const id = `text ${req.params.id}`;
     throw id;
   });
+  app.get('/unnamed/:id', async (req) => {
+    const order = { id: req.params.id };
+    await sleep(order.id.length);
+    const error = Object.assign(new Error('Not found'), { status: 404 });
+    throw error;
+  });
   app.get('/alike/:id', function alike(req) {
     const id = `alike ${req.params.id}`;
     if (id.includes('text')) throw 'alike';
@@ -480,6 +486,13 @@ describe('values where a request failed', () => {
     const profile = await again('/text/t1');
     expect(valuesIn(profile, 'throwsText')).to.include({ id: 'text t1' });
     expect((await page(profile.token))('.where').text()).to.include('throwsText()');
+  });
+
+  it('shows those of a handler without a name that throws on another line than it made the error', async () => {
+    await start();
+    const [frame] = framesOf(await again('/unnamed/n1'));
+    expect(frame).to.include({ function: null });
+    expect(frame?.values).to.deep.include({ order: { id: 'n1' } });
   });
 
   it('keeps the values of one request off another that throws the same text, or the same error', async () => {
