@@ -64,7 +64,7 @@ async function endHost(
 const freshFolder = (): string => join(mkdtempSync(join(tmpdir(), 'ends-')), 'profiles');
 
 /** Milliseconds after which what was recorded is on the disk. */
-const WRITTEN_MS = 300;
+const WRITTEN_MS = 1000;
 
 const ENDINGS: readonly [string, string, Parameters<typeof endHost>[1], Partial<Ended>][] = [
   ['exits with its code', 'exit', (_host, ask) => ask('/end'), { code: 3 }],
