@@ -340,6 +340,20 @@ describe('the overview panel', () => {
       .and.not.contain('without a body');
   });
 
+  it('says that a session is not as the request brought it: a login sets its user', async () => {
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        Object.assign(context.first('request') ?? {}, {
+          live: { session: { visitor: 'ann' }, user: { id: 7 } },
+        });
+      },
+    });
+    const $ = await page(token);
+    expect($('#received').text())
+      .to.match(/visitor: "ann"[^}]*\}\s*as it was when the headers were sent/)
+      .and.match(/id: 7[^}]*\}\s*as it was at the end/);
+  });
+
   it('shows a body that no middleware parsed', async () => {
     const { token } = await fixture.profileOf({
       method: 'POST',

@@ -150,8 +150,15 @@ export function receivedSteps(
     })),
     ...(session === undefined || session === null
       ? []
-      : [values('session', 'session', session as Json, null)]),
-    ...(user === undefined || user === null ? [] : [values('user', 'user', user as Json, null)]),
+      : [
+          {
+            ...values('session', 'session', session as Json, null),
+            note: 'as it was when the headers were sent',
+          },
+        ]),
+    ...(user === undefined || user === null
+      ? []
+      : [{ ...values('user', 'user', user as Json, null), note: 'as it was at the end' }]),
     ...(routeParams.length === 0
       ? []
       : [values('path', 'path', objectOf(routeParams), handler[0]?.number ?? null)]),
