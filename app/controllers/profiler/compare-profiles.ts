@@ -214,6 +214,8 @@ function sectionsOf(a: readonly ComparedWork[], b: readonly ComparedWork[]): Wor
 }
 
 function keyOfFinding({ label, panel, place, sentence }: Finding): string {
+  // The place of what blocked the process is an estimate: the same block may be put at the handler once, at a function of it the other time.
+  if (panel === 'runtime') return JSON.stringify([label, panel]);
   return JSON.stringify([label, panel, place ?? sentence.replace(/\d+(?:\.\d+)?/g, '#')]);
 }
 

@@ -20,6 +20,18 @@ const loops: FindingRule<{ loops: number }> = {
   find: ({ loops: count }) =>
     count > 10 ? [{ severity: 'bad', sentence: `${count} × the same`, panel: 'database', anchor: 'g1' }] : [],
 };
+/** Finds a block, at another line if it is seen better. */
+const blocks: FindingRule<{ loops: number }> = {
+  name: 'blocks',
+  needs: ['loops'],
+  labels: ['loop blocked'],
+  why: 'It blocks.',
+  fix: 'Wait.',
+  find: ({ loops: count }) =>
+    count === 8 || count === 9
+      ? [{ severity: 'warn', sentence: `Blocked in ${count}`, panel: 'runtime', place: `app.js:${count}` }]
+      : [],
+};
 const loopsPanel: Panel<number> = {
   name: 'loops',
   title: 'Loops',
@@ -29,7 +41,7 @@ const loopsPanel: Panel<number> = {
 describe('the comparison of two profiles', () => {
   let fixture: PageFixture;
   const server = usePagesEach(
-    () => (fixture = createPageFixture([...everyPanel(), loopsPanel], { rules: [loops] })),
+    () => (fixture = createPageFixture([...everyPanel(), loopsPanel], { rules: [loops, blocks] })),
   );
 
   const get = (path: string): Promise<Response> => fetch(`${server.address}/_profiler/${path}`);
@@ -52,6 +64,20 @@ describe('the comparison of two profiles', () => {
         more(context);
       },
     });
+
+  it('takes a block that is put at another line for the same one', async () => {
+    const [a, b] = await Promise.all(
+      [8, 9].map((times) =>
+        record((context) => {
+          for (let index = 0; index < times; index++) context.add('query', query({ sql: SLOW }));
+        }),
+      ),
+    );
+    const $ = await page(`compare?a=${a?.token ?? ''}&b=${b?.token ?? ''}`);
+    const found = $('#findings li:contains("Blocked in")');
+    expect(found.text()).to.include('in both');
+    expect(found).to.have.length(1);
+  });
 
   it('compares what browsers measured, where they did', async () => {
     const [a, b, c] = [
