@@ -94,7 +94,7 @@ export function comparisonSections(
     {
       id: 'values',
       title: 'Values that differ',
-      note: `${count(valuesAlike)} identical; those that always differ (date, tokens, request id) are left out`,
+      note: `${count(valuesAlike)} identical; those that always differ (date, tokens, request id, connection) are left out`,
       columns: { label: 'Where', text: 'Name' },
       rows: values.map(valueRow),
       none: 'None differ.',

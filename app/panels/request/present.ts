@@ -12,9 +12,10 @@ import { toHttp } from './raw-http.ts';
 import { absenceSentence } from './toolbar-absence.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 
-/** Headers that differ between any two requests. */
+/** Headers that differ between any two requests, or only because one was sent again. */
 const VARYING = new Set([
   'date', 'x-request-id', 'x-debug-token', 'x-debug-token-link', 'x-previous-debug-token', 'traceparent',
+  'connection', 'keep-alive', 'x-debug-profile',
 ]); // prettier-ignore
 
 function figuresOf(data: RequestPanelData, { status, route, process, trace }: Profile): Figure[] {

@@ -59,6 +59,13 @@ describe('the button that requests again', () => {
     expect((await submit(host, $)).headers.get('location')).to.match(new RegExp(`a=${token}&b=`));
   });
 
+  it('lists no header that differs because it was sent again', async () => {
+    const host = await start();
+    const response = await submit(host, await page(host, `/_profiler/${await host.send('/fine?a=1')}`));
+    const $ = await page(host, response.headers.get('location')!);
+    expect($('main').text()).to.not.match(/x-debug-profile|keep-alive/i);
+  });
+
   it('lists which findings went, stayed and came', async () => {
     const host = await start();
     const response = await submit(host, await page(host, `/_profiler/${await host.send('/broken')}`));
