@@ -7,7 +7,7 @@ let opener = null;
 
 function createPane() {
   const pane = document.createElement('aside');
-  pane.id = 'beside';
+  pane.id = 'row-detail';
   pane.setAttribute('aria-label', 'Detail');
   document.body.append(pane);
   return pane;
@@ -23,7 +23,7 @@ function button(text, act) {
 }
 
 export function closeBeside() {
-  const pane = document.getElementById('beside');
+  const pane = document.getElementById('row-detail');
   if (pane === null) return false;
   pane.remove();
   opener?.focus();
@@ -51,7 +51,7 @@ async function show(link) {
   const row = page.getElementById(decodeURIComponent(new URL(link.href).hash.slice(1)));
   if (!response.ok || row === null) throw new Error(`${response.status}`);
   if (number !== asked) return;
-  const pane = document.getElementById('beside') ?? createPane();
+  const pane = document.getElementById('row-detail') ?? createPane();
   const open = document.createElement('a');
   open.className = 'btn';
   open.href = link.href;

@@ -83,7 +83,7 @@ describe('the timeline in a browser', () => {
     for (let step = 0; step < 5; step++) await page.keyboard.press('j');
     expect(await page.evaluate("document.activeElement.closest('tr').id")).to.equal('s4');
     await page.keyboard.press('Enter');
-    const beside = page.locator('#beside');
+    const beside = page.locator('#row-detail');
     await beside.waitFor();
     expect(await beside.locator('pre').first().isVisible()).to.equal(true);
     expect(new URL(page.url()).searchParams.get('panel')).to.equal('timeline');

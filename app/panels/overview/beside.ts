@@ -87,8 +87,13 @@ export function besideSections(
     },
     {
       id: 'differs-here',
-      title: 'Differs from this route’s other requests',
-      ...(differences === null ? {} : { note: `compared with ${count(differences.count, 'full record')}` }),
+      title:
+        differences?.count === 0
+          ? 'Differs from routes beside it'
+          : 'Differs from this route’s other requests',
+      ...((differences?.count ?? 0) === 0
+        ? {}
+        : { note: `compared with ${count(differences?.count ?? 0, 'full record')}` }),
       columns: { label: 'How', text: 'What' },
       rows: differences === null ? [] : differenceRows(differences),
     },

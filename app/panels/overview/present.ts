@@ -116,6 +116,14 @@ export interface Overview {
   isOfTime: boolean;
 }
 
+/** null: it ran everything that it usually runs. */
+function unusualText(differences: Differences | null): string | null {
+  if (differences === null || differences.missing.length === 0) return null;
+  return differences.count === 0
+    ? 'Routes beside this one run middleware that it does not.'
+    : 'It did not do all that this route usually does.';
+}
+
 export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): Overview {
   const findings = findingsOf(from);
   const exchange = exchangeOf(from, ran);
@@ -125,7 +133,7 @@ export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): O
     findings,
     verdict: verdictOf(from, {
       changed: exchange.changed,
-      isUnusual: (differences?.missing.length ?? 0) > 0,
+      unusual: unusualText(differences),
     }),
     leads: [...answeredRow(from, ran), ...changedRows(from, exchange.changed)],
     exchange,

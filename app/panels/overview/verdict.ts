@@ -22,7 +22,10 @@ const { count } = numberHelpers;
 const LONGEST_BODY = 300;
 
 /** Why the absence of findings says little about this request. */
-function doubts({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, isUnusual: boolean): string[] {
+function doubts(
+  { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
+  unusual: string | null,
+): string[] {
   const { status, state, outcome, dropped } = profile;
   const notKept = Object.values(dropped).reduce((sum, one) => sum + one, 0);
   const failed = (beside?.started ?? []).filter(({ isFailed }) => isFailed).length;
@@ -33,21 +36,21 @@ function doubts({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, is
     failed > 0
       ? `${failed === 1 ? 'Work that this request started failed' : `${count(failed)} pieces of work that this request started failed`}.`
       : '',
-    isUnusual ? 'It did not do all that this route usually does.' : '',
+    unusual ?? '',
     notKept > 0 ? `${count(notKept, 'fact')} of it ${notKept === 1 ? 'was' : 'were'} not kept.` : '',
   ].filter((text) => text !== '');
 }
 
 export function verdictOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
-  { changed, isUnusual }: { changed: readonly ComparedValue[]; isUnusual: boolean },
+  { changed, unusual }: { changed: readonly ComparedValue[]; unusual: string | null },
 ): Verdict {
   const { kind, summary, status } = profile;
   const checked = beside?.checked ?? [];
   const none = (text: string): Verdict => ({ isGood: false, text, checked: [] });
   if (kind === 'profiler' || kind === 'error_page') return none('The profiler’s own pages are not checked.');
   if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
-  const reasons = doubts({ profile, beside }, isUnusual);
+  const reasons = doubts({ profile, beside }, unusual);
   const checks =
     checked.length === 0 ? 'No finding.' : `Nothing stood out in ${count(checked.length, 'check')}.`;
   const isError = (status ?? 0) >= 400;
