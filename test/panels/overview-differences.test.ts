@@ -13,10 +13,11 @@ interface Given {
   params?: Record<string, Json>;
   body?: Json;
   sent?: Json;
+  headers?: readonly string[];
 }
 
 function request(given: Given): EarlierRequest {
-  const { route = '/cart/:id', method = 'POST', status = 200, sql = [], middleware = [], params = {}, body, sent } = given; // prettier-ignore
+  const { route = '/cart/:id', method = 'POST', status = 200, sql = [], middleware = [], params = {}, body, sent, headers = [] } = given; // prettier-ignore
   const layers = middleware.map((name): LayerRow => [name, 0, '/', null, `src/app.ts:${name.length}`, 0, 0, 0, 1, null, 1]); // prettier-ignore
   return {
     head: { route, method, status } as EarlierRequest['head'],
@@ -29,7 +30,7 @@ function request(given: Given): EarlierRequest {
       request: {
         routeParams: Object.entries(params).map(([name, value]) => ({ name, value })),
         body: { fields: null, parsed: body },
-        response: { headers: [], contentType: 'application/json', text: sent === undefined ? null : JSON.stringify(sent) }, // prettier-ignore
+        response: { headers: headers.map((name) => ({ name, value: 'x' })), contentType: 'application/json', text: sent === undefined ? null : JSON.stringify(sent) }, // prettier-ignore
       },
     },
   };
@@ -98,6 +99,15 @@ describe('how a request differs from others of its route', () => {
       siblings: [],
     });
     expect([...(found?.missing ?? []), ...(found?.only ?? [])]).to.deep.equal([]);
+  });
+
+  it('compares headers only with those of the same status: a 304 has no content type', () => {
+    const headers = ['ETag', 'Content-Type'];
+    const earlier = times(6, () => request({ headers }));
+    const texts = (own: EarlierRequest) =>
+      differencesOf({ own, earlier, siblings: [] })?.missing.map(({ text }) => text);
+    expect(texts(request({ status: 304, headers: ['ETag'] }))).to.deep.equal([]);
+    expect(texts(request({ headers: ['ETag'] }))).to.deep.equal(['content-type']);
   });
 
   it('finds a response that is the same for each parameter', () => {

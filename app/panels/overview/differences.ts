@@ -154,11 +154,14 @@ function ranIn(kept: Kept): Map<string, Seen> {
   for (const { name } of itemsIn(kept.views) as readonly { name: string }[]) add('view', name);
   for (const layer of layersIn(kept))
     if (layer.kind === 'middleware') add('middleware', layerName(layer), layer.source);
-  const { query = [], response } = exchangedIn(kept);
-  for (const { name } of query) add('parameter', name);
-  for (const { name } of response?.headers ?? [])
-    if (!VARYING.test(name)) add('response header', name.toLowerCase());
+  for (const { name } of exchangedIn(kept).query ?? []) add('parameter', name);
   return seen;
+}
+
+function headersIn(kept: Kept): Map<string, Seen> {
+  const names = (exchangedIn(kept).response?.headers ?? []).map(({ name }) => name.toLowerCase());
+  const sent = names.filter((name) => !VARYING.test(name));
+  return new Map(sent.map((text) => [text, { kind: 'response header', text, place: null }]));
 }
 
 /** A type as it matters for a reader: a text of digits is one of its own. */
@@ -207,9 +210,9 @@ interface Found {
   only: Difference[];
 }
 
-function compareRan(own: Kept, others: readonly Kept[]): Found {
-  const mine = ranIn(own);
-  const theirs = others.map(ranIn);
+function compareSeen(own: Kept, others: readonly Kept[], seenIn: (kept: Kept) => Map<string, Seen>): Found {
+  const mine = seenIn(own);
+  const theirs = others.map(seenIn);
   const counts = new Map<string, { seen: Seen; count: number }>();
   for (const [key, seen] of theirs.flatMap((one) => [...one])) {
     const known = counts.get(key);
@@ -365,18 +368,21 @@ export function differencesOf(around: RouteAround | null): Differences | null {
       ? null
       : { count: earlier.length, missing: siblings, only: [], stays: [], same: [] };
   const others = earlier.map(({ kept }) => kept);
-  const ran = compareRan(own.kept, others);
-  // A refusal has another body than a success.
+  const ran = compareSeen(own.kept, others, ranIn);
+  // A refusal has another body than a success, and other headers; a 304 has none of the body's.
   const alike = earlier.filter(({ head }) => head.status === own.head.status).map(({ kept }) => kept);
+  const headers = alike.length < FEWEST ? { missing: [], only: [] } : compareSeen(own.kept, alike, headersIn);
   const received = compareFields('request field', receivedIn(own.kept), others.map(receivedIn));
   const sent = compareFields('response field', sentIn(own.kept), alike.map(sentIn));
-  const parts = [ran, received, sent];
+  const parts = [ran, headers, received, sent];
   const missing = [...siblings, ...parts.flatMap((part) => part.missing)];
   const only = parts.flatMap((part) => part.only);
   const differing = new Set([...missing, ...only].map(({ kind }) => kind));
   const known = new Set(
     [own.kept, ...others].flatMap((kept) => [...ranIn(kept).values()].map(({ kind }) => kind)),
   );
+  if (alike.length >= FEWEST && [own.kept, ...alike].some((kept) => headersIn(kept).size > 0))
+    known.add('response header');
   return {
     count: earlier.length,
     missing: missing.slice(0, MOST_SHOWN),
