@@ -1,10 +1,9 @@
 /**
- * Pictures of every page, from the example shop and a host with libraries that the shop does not use: `npx tsx test/support/screenshots.ts [folder] [name …]`.
- *
- * Out: a sheet for each page in `folder` (default docs/pages), `<name>.jpg`: 390, 1440 and 2560 px, light above dark. The whole
- * pictures go to var/screenshots, to be looked at. Says which pages are wider than their window.
+ * Pictures of every page, from the example shop and a host with libraries that the shop does not use: `npx tsx test/support/screenshots.ts
+ * [name …]`. All go to var/screenshots, whole, at 390, 1440 and 2560 px, light and dark, to be looked at; those that the documentation
+ * shows go to docs/pages. Prints which pages are wider than their window.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { startLibrariesHost } from './libraries-host.ts';
@@ -13,16 +12,13 @@ import { mochaGlobalSetup, mochaGlobalTeardown } from './run.ts';
 import { type RunningShop, startShop } from './shop.ts';
 
 const WHOLE = 'var/screenshots';
+const FOLDER = 'docs/pages';
 const WIDTHS = [390, 1440, 2560] as const;
 const SCHEMES = ['light', 'dark'] as const;
-/** Of a sheet: the windows side by side at one height, smaller ones less reduced. */
-const SHEET = { width: 1800, height: 640 } as const;
-
-interface Shot {
-  width: number;
-  scheme: (typeof SCHEMES)[number];
-  image: Buffer;
-}
+/** Shown by the documentation, at 1440 px. */
+const PUBLISHED = new Set([
+  'list', 'overview', 'database', 'timeline', 'exception', 'compare', 'routes', 'error-404',
+]); // prettier-ignore
 
 type Tokens = Readonly<Record<string, string>>;
 
@@ -69,7 +65,7 @@ function pagesOf(tokens: Tokens): Record<string, string> {
     list: '/_profiler/',
     routes: '/_profiler/routes',
     compare: `/_profiler/compare?a=${tokens.order ?? ''}&b=${tokens.orders ?? ''}`,
-    overview: of('report', 'overview'),
+    overview: of('orders', 'overview'),
     request: of('checkout', 'request'),
     timeline: of('orders', 'timeline'),
     exception: of('quote', 'exception'),
@@ -126,12 +122,11 @@ async function prepare(page: Page, name: string): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
 }
 
-async function shoot(browser: Browser, address: string, name: string): Promise<Shot[]> {
-  const shots: Shot[] = [];
+async function shoot(browser: Browser, address: string, name: string): Promise<void> {
   for (const scheme of SCHEMES)
     for (const width of WIDTHS) {
       const page = await browser.newPage({
-        viewport: { width, height: width === 390 ? 844 : 900 },
+        viewport: { width, height: width === 390 ? 844 : 1000 },
         colorScheme: scheme,
       });
       await page.goto(address);
@@ -141,26 +136,13 @@ async function shoot(browser: Browser, address: string, name: string): Promise<S
       );
       if (over > 0) console.log(`${name}, ${width} px: ${over} px too wide`);
       await page.screenshot({ path: join(WHOLE, `${name}-${width}-${scheme}.png`), fullPage: true });
-      shots.push({ width, scheme, image: await page.screenshot() });
+      if (width === 1440 && scheme === 'light' && PUBLISHED.has(name))
+        await page.screenshot({ path: join(FOLDER, `${name}.png`) });
       await page.close();
     }
-  return shots;
 }
 
-/** All windows of one page as one picture. */
-async function makeSheet(page: Page, shots: readonly Shot[]): Promise<Buffer> {
-  const images = shots.map(
-    ({ image }) => `<img src="data:image/png;base64,${image.toString('base64')}" alt="">`,
-  );
-  const height = SHEET.height / 2;
-  await page.setContent(
-    `<style>body{margin:0;background:#888;display:flex;flex-wrap:wrap;gap:8px;padding:8px;box-sizing:border-box;width:fit-content;
-     max-width:${SHEET.width}px}img{height:${height}px;display:block}</style>${images.join('')}`,
-  );
-  return page.locator('body').screenshot({ type: 'jpeg', quality: 60 });
-}
-
-const [folder = 'docs/pages', ...wanted] = process.argv.slice(2);
+const wanted = process.argv.slice(2);
 const executablePath =
   process.env.CHROMIUM_PATH ?? findProgram(['chromium-headless-shell', 'chromium', 'chromium-browser']);
 if (executablePath === null) throw new Error('Pictures need Chromium.');
@@ -175,18 +157,16 @@ await mochaGlobalSetup();
 const shop = await startShop();
 const libraries = await startLibrariesHost();
 try {
-  await mkdir(folder, { recursive: true });
+  await mkdir(FOLDER, { recursive: true });
   await mkdir(WHOLE, { recursive: true });
   const pages = [
     { origin: shop.origin, pages: pagesOf(await makeRequests(shop)) },
     { origin: libraries.origin, pages: await libraryPages(libraries.origin) },
   ];
-  const sheet = await browser.newPage({ viewport: { width: SHEET.width, height: SHEET.height } });
   for (const { origin, pages: paths } of pages)
     for (const [name, path] of Object.entries(paths)) {
       if (wanted.length > 0 && !wanted.includes(name)) continue;
-      const shots = await shoot(browser, `${origin}${path}`, name);
-      await writeFile(join(folder, `${name}.jpg`), await makeSheet(sheet, shots));
+      await shoot(browser, `${origin}${path}`, name);
     }
 } finally {
   await browser.close();
