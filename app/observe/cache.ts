@@ -73,14 +73,14 @@ const EXPIRES = new Set(['EXPIRE', 'PEXPIRE', 'EXPIREAT', 'PEXPIREAT', 'PERSIST'
 const DELETES = new Set(['DEL', 'UNLINK']);
 
 /** Tells the history of its keys what a command did, and takes from it what came before. */
-function remember(history: KeyHistory, fact: CacheFact, request: Context): void {
+function remember(history: KeyHistory, fact: CacheFact, { token }: Context): void {
   const { command, key, args, caller, connection } = fact;
   if (key === null) return;
   const field = command === 'HGET' || command === 'HSET' ? ` ${args[0]?.value ?? ''}` : '';
   const name = `${connection ?? ''}\n${key}${field}`;
   if (READS.has(command)) {
     const line = `${command} ${caller ?? ''}`;
-    history.read(name, { line, request, fact, isHit: (fact.hits ?? 0) > 0 });
+    history.read(name, { line, token, fact, isHit: (fact.hits ?? 0) > 0 });
   } else if (STORES.has(command)) {
     // 0 of `HSET`: the field was there before.
     if (fact.reply !== 0 || command === 'HSET') history.stored(name, fact.lifetimeMs, caller);

@@ -45,8 +45,8 @@ interface KeyPast {
   readAt: number | null;
   stored: { at: number; lifetimeMs: number | null; by: string | null } | null;
   deletedBy: string | null;
-  /** Reads that found nothing since it was stored last, by request. */
-  waiting: Map<object, { fact: MissFact; at: number }>;
+  /** Reads that found nothing since it was stored last, by token: a request would stay in memory with its bodies. */
+  waiting: Map<string, { fact: MissFact; at: number }>;
 }
 
 interface LinePast {
@@ -56,7 +56,7 @@ interface LinePast {
 
 /** `key`: server, a line break, and the key. */
 export interface KeyHistory {
-  read(key: string, from: { line: string; request: object; fact: MissFact; isHit: boolean }): void;
+  read(key: string, from: { line: string; token: string; fact: MissFact; isHit: boolean }): void;
   stored(key: string, lifetimeMs: number | null | undefined, by: string | null): void;
   /** Its lifetime was changed. */
   kept(key: string, lifetimeMs: number | null): void;
@@ -166,12 +166,16 @@ export function createKeyHistory(): KeyHistory {
     return { lineMisses, ...(changes === undefined ? {} : { changes }) };
   }
 
+  function dropStale({ waiting }: KeyPast, now: number): void {
+    for (const [token, { at }] of waiting) if (now - at > TOGETHER_MS) waiting.delete(token);
+  }
+
   function isKept({ stored }: KeyPast, now: number): boolean {
     return stored !== null && (stored.lifetimeMs === null || now - stored.at < stored.lifetimeMs);
   }
 
   return {
-    read(key, { line, request, fact, isHit }) {
+    read(key, { line, token, fact, isHit }) {
       const past = pastOf(key);
       const now = performance.now();
       const { readAt, stored, deletedBy } = past;
@@ -184,7 +188,8 @@ export function createKeyHistory(): KeyHistory {
         return;
       }
       past.misses++;
-      if (past.waiting.size < MOST_WAITING) past.waiting.set(request, { fact, at: now });
+      dropStale(past, now);
+      if (past.waiting.size < MOST_WAITING) past.waiting.set(token, { fact, at: now });
       fact.past = {
         misses: past.misses,
         sinceReadMs: readAt === null ? null : round(now - readAt),
@@ -198,7 +203,7 @@ export function createKeyHistory(): KeyHistory {
     stored(key, lifetimeMs, by) {
       const past = pastOf(key);
       const now = performance.now();
-      for (const [request, { at }] of past.waiting) if (now - at > TOGETHER_MS) past.waiting.delete(request);
+      dropStale(past, now);
       const together = past.waiting.size;
       if (together > 1) for (const { fact } of past.waiting.values()) fact.together = together;
       past.waiting.clear();
