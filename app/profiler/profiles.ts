@@ -10,7 +10,7 @@ import type { EarlierRequest, RouteAround } from './finding-rule.ts';
 import type { Profile, ProfileDocument, ProfileHead } from './profile.ts';
 import { createLabels } from './labels.ts';
 import type { ProfileIndex } from './profile-index.ts';
-import { matcherOf, orderOf } from './query-rows.ts';
+import { isKindOf, matcherOf, orderOf } from './query-rows.ts';
 import type { Recorder } from './recorder.ts';
 import {
   LOOKED_BACK_MS,
@@ -129,9 +129,10 @@ export function createProfiles(options: {
   function runningRows(query: ProfileQuery): Row[] {
     const until = performance.now() + WHOLE_ROWS_MS;
     const matches = matcherOf(query);
-    return Array.from(recorder.runningContexts(), (context) =>
-      recorder.indexOf(context, performance.now() > until),
-    ).filter(matches);
+    const rows: Row[] = [];
+    for (const context of recorder.runningContexts())
+      if (isKindOf(query, context.kind)) rows.push(recorder.indexOf(context, performance.now() > until));
+    return rows.filter(matches);
   }
 
   async function find(query: ProfileQuery): Promise<FoundProfiles> {

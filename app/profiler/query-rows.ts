@@ -84,11 +84,15 @@ function matchesAll(query: Partial<ProfileQuery>): (row: Row) => boolean {
   return (row) => wanted.every(({ matches, value }) => matches(row, value));
 }
 
+/** Whether a query is about this kind of profile. */
+export function isKindOf({ kinds = ['request'] }: Pick<ProfileQuery, 'kinds'>, kind: Row['kind']): boolean {
+  return kinds.includes(kind);
+}
+
 /** A test for rows: all filters must match; an absent filter always does. */
 export function matcherOf(query: ProfileQuery): (row: Row) => boolean {
-  const kinds = query.kinds ?? ['request'];
   const matches = matchesAll(query);
-  return (row) => kinds.includes(row.kind) && matches(row);
+  return (row) => isKindOf(query, row.kind) && matches(row);
 }
 
 export function compareNewest(a: Row, b: Row): number {
