@@ -191,7 +191,7 @@ export const readLate: FindingRule<Needs<'runtime'>> = {
     // Compiling, or a busy machine, takes less.
     if (isUnknown && durationMs < UNKNOWN_BLOCKED_MS) return [];
     const who = isUnknown
-      ? 'by code of no request that is known, such as a timer, a listener or a job'
+      ? 'by code outside of requests, for example a timer, a listener or a job'
       : `by ${excerpt(by.what, 80)} (${by.profile}), in ${by.where}`;
     const sentence = `This request may have waited up to ${duration(durationMs)} before it was read: the event loop was blocked ${who}`;
     const severity = durationMs >= BAD_MS ? 'bad' : 'warn';

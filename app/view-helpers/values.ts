@@ -16,7 +16,7 @@ export interface ValueRow {
 }
 
 const LONGEST = 400;
-/** How the recorder writes what is no JSON, and what was masked. */
+/** Texts that stand for values outside of JSON, and for masked ones. */
 const IN_BRACKETS =
   /^\[(?:undefined|not set yet|undefined, or not set yet|circular|getter|function .*|symbol .*|masked .*|Proxy, not read|Promise|.*, not followed|.*, unreadable|.*, \d+ bytes|[A-Z]\w*)\]$/;
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;

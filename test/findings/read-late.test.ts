@@ -22,7 +22,7 @@ describe('finding read-late', () => {
     const [finding] = of('read-late');
     expect(finding).to.include({ label: 'read late', panel: 'runtime', anchor: 'before' });
     expect(finding?.sentence).to.match(
-      /^This request may have waited up to \d+\.\d+ ms before it was read: the event loop was blocked by code of no request/,
+      /^This request may have waited up to \d+\.\d+ ms before it was read: the event loop was blocked by code outside of requests/,
     );
   });
 
@@ -39,7 +39,7 @@ describe('finding read-late', () => {
     );
     expect(sentenceOf({ durationMs: 40, by })).to.equal(undefined);
     expect(sentenceOf({ durationMs: 150 })).to.equal(undefined);
-    expect(sentenceOf({ durationMs: 250 })).to.match(/by code of no request/);
+    expect(sentenceOf({ durationMs: 250 })).to.match(/by code outside of requests/);
     expect(sentenceOf(undefined)).to.equal(undefined);
   });
 });
