@@ -1,6 +1,6 @@
 /** What browsers refuse: responses, cookies, scripts and files. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { fromLayerRow, lastRunning, type RanLayer } from '../panels/shared/layer-rows.ts';
+import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -104,7 +104,7 @@ function corsRefusalOf(
   if (reason === null && !mayFail) return null;
   const layer =
     (allowed === null ? undefined : authorOf(request, routing, allowed.anchor)) ??
-    lastRunning(routing.layers.map(fromLayerRow));
+    lastRunning(routing.layers);
   return { reason, layer, wanted, anchor: allowed?.anchor ?? 'response' };
 }
 
@@ -368,7 +368,7 @@ const htmlInstead: FindingRule<Needs<'request' | 'routing'>> = {
     if (status !== 200 || mediaType(request.response?.contentType ?? null) !== 'text/html') return [];
     const wanted = method === 'GET' ? wantedBy(request, pathOf(url)) : undefined;
     if (wanted === undefined) return [];
-    const layer = lastRunning(routing.layers.map(fromLayerRow));
+    const layer = lastRunning(routing.layers);
     return [
       {
         broke: 'unseen',

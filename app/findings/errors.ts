@@ -1,6 +1,6 @@
 /** Errors: where they came from, and what became of them. */
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
-import { fromLayerRow, hasThrown, lastRunning } from '../panels/shared/layer-rows.ts';
+import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
 import { callName, outcomeOf, typeOf } from './shared/calls.ts';
@@ -239,9 +239,8 @@ const failureSent: FindingRule<
     if (errors.some(wasSeen)) return [];
     // Their own rules name the place.
     if ((database?.totals.failed ?? 0) > 0 || (calls?.totals.failed ?? 0) > 0) return [];
-    const layers = routing.layers.map(fromLayerRow);
-    const layer = lastRunning(layers);
-    if (layers.length === 0) return [];
+    const layer = lastRunning(routing.layers);
+    if (routing.layers.length === 0) return [];
     const line = logs?.lines.findLast(({ level }) => level === 'error' || level === 'warn');
     const lineAt = isInLibrary(line?.caller) ? null : line?.caller;
     const sent = errors.find(({ origin }) => origin === 'sent');
@@ -289,9 +288,8 @@ const errorAnswered2xx: FindingRule<Needs<'routing', 'exception'>> = {
     // Reported by error-dropped, and by answered-twice.
     if (exception?.errors.some((error) => error.dropped === true || isAnsweredTwice(error)) === true)
       return [];
-    const row = routing.layers.find(hasThrown);
-    if (row === undefined) return failedResolver(exception, status);
-    const layer = fromLayerRow(row);
+    const layer = routing.layers.find(({ outcome }) => outcome === 'threw');
+    if (layer === undefined) return failedResolver(exception, status);
     const sentence = `${nameOfLayer(layer)} failed, but the request still answered ${status}`;
     return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'match', place: layer.source }];
   },

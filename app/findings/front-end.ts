@@ -5,7 +5,7 @@
 import type { BrowserCall, BrowserFact } from '../profiler/browser-report.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
-import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
+import { lastRunning } from '../panels/shared/ran-layers.ts';
 import { corsReasonOf, credentialsReasonOf } from './browser.ts';
 import { readField, type ReadField } from './shared/read-field.ts';
 import { lineOf, wasSeen } from './shared/errors.ts';
@@ -39,7 +39,7 @@ function namesOf(call: Exchange['call'], { status }: ProfileHead): string {
 /** The line that threw, else that of the function that responded. */
 function blamed({ kept: { exception, routing, request } }: Exchange): { name: string; place: string | null } {
   const thrown = exception?.errors.find(wasSeen);
-  const layer = lastRunning((routing?.layers ?? []).map(fromLayerRow));
+  const layer = lastRunning(routing?.layers ?? []);
   const place = (thrown === undefined ? null : lineOf(thrown)) ?? request?.response?.sentFrom ?? null;
   return { name: nameOfLayer(layer), place: place ?? layer?.source ?? routing?.route?.source ?? null };
 }

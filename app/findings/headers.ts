@@ -1,6 +1,6 @@
 /** Headers of a response, above all those for caches. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { type HeaderStep, readAuthors } from '../panels/shared/header-authors.ts';
+import type { HeaderStep } from '../panels/shared/header-authors.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -41,7 +41,7 @@ interface Overwritten {
 }
 
 function overwrittenIn(request: KeptRequest): Overwritten[] {
-  const { sent } = readAuthors(request.response?.setBy);
+  const { sent = [] } = request.response?.setBy ?? {};
   return sentNames(request).flatMap((name, index) => {
     const steps = sent[index] ?? [];
     const at = steps.findIndex(({ verb }) => verb === 'changed');
@@ -59,7 +59,7 @@ const headerOverwritten: FindingRule<Needs<'request' | 'routing'>> = {
   fix: 'Append to list headers (`res.append`, `res.vary`, `res.cookie`) instead of setting them, and set each policy in one place.',
   find({ request, routing }, { status }) {
     // An error page replaces headers on purpose.
-    if (request.response?.setBy?.includes('c') !== true || status === null || status >= 400) return [];
+    if (status === null || status >= 400) return [];
     return overwrittenIn(request).flatMap(({ name, by, before, index }): FindingDraft[] => {
       const isList = LISTS.has(name.toLowerCase());
       if (!isList && !POLICIES.has(name.toLowerCase())) return [];

@@ -1,5 +1,5 @@
 /** The process: what blocked it, how it ended and what it logged. */
-import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
+import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -37,7 +37,6 @@ function covers(interval: Interval, block: Block): boolean {
 /** The innermost layer whose synchronous part covers the block. */
 function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
   return routing?.layers
-    .map(fromLayerRow)
     .filter((layer) => layer.durationMs !== null && covers(layer, block))
     .reduce<RanLayer | undefined>(
       (inner, layer) => (layer.startMs >= (inner?.startMs ?? 0) ? layer : inner),
@@ -76,9 +75,9 @@ function awaitedIn({ database, http_client: calls }: Given): Awaited[] {
 function afterAwait(kept: Given, block: Block): Cause | null {
   const { routing, runtime } = kept;
   if (runtime.concurrent !== 1) return null;
-  const layer = routing?.layers
-    .map(fromLayerRow)
-    .findLast(({ kind, startMs }) => kind !== 'router' && startMs <= block.startMs);
+  const layer = routing?.layers.findLast(
+    ({ kind, startMs }) => kind !== 'router' && startMs <= block.startMs,
+  );
   const last = awaitedIn(kept).findLast(
     ({ endMs }) => endMs <= block.startMs + block.durationMs * (1 - MOST),
   );

@@ -2,7 +2,7 @@
 import type { ConfigurationData } from '../panels/configuration/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/data.ts';
-import { fromLayerRow, lastRunning } from '../panels/shared/layer-rows.ts';
+import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
@@ -46,8 +46,7 @@ const routeMissed: FindingRule<Needs<'routing'>> = {
 /** Its last handler called `next()`, so that something else responded. */
 function passedOn({ layers }: KeptRouting, pattern: string): boolean {
   return (
-    layers.map(fromLayerRow).findLast((layer) => layer.kind === 'handler' && layer.pattern === pattern)
-      ?.outcome === 'next'
+    layers.findLast((layer) => layer.kind === 'handler' && layer.pattern === pattern)?.outcome === 'next'
   );
 }
 
@@ -107,9 +106,8 @@ const middlewareOrder: FindingRule<Needs<'routing'>> = {
     const missed = considered.find(
       ({ kind, verdict, pattern }) => kind === 'route' && verdict === 'matched' && !CATCH_ALL.test(pattern),
     );
-    const last = layers.at(-1);
-    if (missed === undefined || last === undefined) return [];
-    const layer = fromLayerRow(last);
+    const layer = layers.at(-1);
+    if (missed === undefined || layer === undefined) return [];
     if (layer.kind !== 'middleware' || layer.outcome !== 'running') return [];
     const sentence = `${nameOfLayer(layer)} answered 404 at step ${layers.length}; ${missed.methods.join(', ')} ${missed.pattern} matches, but is registered after it`;
     return [{ broke: 'response', severity: 'warn', sentence, anchor: 'match', place: layer.source }];
@@ -155,7 +153,7 @@ const redirectFails: FindingRule<Needs<'request' | 'routing'>> = {
     if (location === null || from === null || !URL.canParse(location.value, from.href)) return [];
     const to = new URL(location.value, from.href);
     to.hash = '';
-    const layer = lastRunning(routing.layers.map(fromLayerRow));
+    const layer = lastRunning(routing.layers);
     const common: Omit<FindingDraft, 'sentence'> = {
       broke: 'response',
       severity: 'bad',
@@ -319,7 +317,7 @@ const oneClient: FindingRule<Needs<'request', 'routing'>> = {
   find({ request, routing }, { status }) {
     if (status !== 429 || request.client.trusted === true) return [];
     if (receivedHeader(request, 'x-forwarded-for') === null) return [];
-    const place = lastRunning(routing?.layers.map(fromLayerRow) ?? [])?.source;
+    const place = lastRunning(routing?.layers ?? [])?.source;
     const sentence =
       'The proxy in front is not trusted, so all clients behind it have its address: a limit by address counts them as one';
     return [{ broke: 'response', severity: 'warn', sentence, place }];

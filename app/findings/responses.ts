@@ -1,7 +1,6 @@
 /** Responses: sent twice, not as announced, or left behind. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { fromLayerRow } from '../panels/shared/layer-rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
@@ -74,14 +73,12 @@ const nextAfterResponse: FindingRule<Needs<'request' | 'routing', 'exception'>> 
     if (headersAtMs === null || endedAtMs === null || last === undefined) return [];
     // A library that always calls `next()`, as routing-controllers does: nobody can return before it.
     if (nextFrom === null) return [];
-    const sent = routing.layers
-      .map(fromLayerRow)
-      .filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
+    const sent = routing.layers.filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
     // One middleware may write the body and another one end the response, unless that one fails.
     const failed = refused !== undefined || sent.some(({ outcome }) => outcome === 'threw');
     const after = failed ? sent : sent.filter(({ startMs }) => startMs > endedAtMs);
     // After the end of the response no layer is recorded, but that the last one called `next()`.
-    if (after.length === 0 && (fromLayerRow(last).nextMs ?? 0) === 0) return [];
+    if (after.length === 0 && (last.nextMs ?? 0) === 0) return [];
     const type = sentHeader(request, 'content-type') ?? sentHeader(request, 'content-length');
     const author = type === null ? undefined : authorOf(request, routing, type.anchor);
     if (author?.outcome !== 'next' || author.startMs > headersAtMs) return [];
@@ -334,8 +331,7 @@ function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awa
       text: `${labelOf(database, query)} had been running for ${duration(atMs - query.startMs)}`,
       place: query.caller,
     };
-  const last = routing?.layers.at(-1);
-  const layer = last === undefined ? undefined : fromLayerRow(last);
+  const layer = routing?.layers.at(-1);
   if (layer?.outcome !== 'running' || layer.startMs > atMs) return null;
   const what =
     layer.kind === 'handler'

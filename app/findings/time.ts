@@ -1,7 +1,7 @@
 /** Where the time of a slow request went. */
 import { comparedColumns } from '../panels/shared/compared-columns.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
-import { fromLayerRow, type RanLayer } from '../panels/shared/layer-rows.ts';
+import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
@@ -466,7 +466,7 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
       .sort((a, b) => b.durationMs - a.durationMs);
     // Something ran, or was ready to run and got no CPU.
     if (longest === undefined || longest.owner?.label === BUSY) return [];
-    const layer = waitingAt(routing.layers.map(fromLayerRow), longest);
+    const layer = waitingAt(routing.layers, longest);
     if (layer === undefined || layer.kind === 'error') return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;
     return [{ severity: 'info', sentence, panel: 'timeline', costMs, place: layer.source }];

@@ -31,14 +31,14 @@ interface RecordedBeyond {
 const NONE: readonly never[] = [];
 
 /** A copy whose own times are rounded: members whose names end with `Ms`. */
-function withRoundedTimes(fact: unknown): unknown {
+export function withRoundedTimes<Fact>(fact: Fact): Fact {
   if (typeof fact !== 'object' || fact === null || Array.isArray(fact)) return fact;
   return Object.fromEntries(
     Object.entries(fact).map(([name, value]) => [
       name,
       typeof value === 'number' && name.endsWith('Ms') ? round(value) : (value as unknown),
     ]),
-  );
+  ) as Fact;
 }
 
 function recordBeyond({ count, byKey, stretches }: BeyondFacts): RecordedBeyond {

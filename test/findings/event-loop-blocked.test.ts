@@ -3,7 +3,7 @@ import { pbkdf2, pbkdf2Sync } from 'node:crypto';
 import { eventLoopBlocked } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { RuntimeData } from '../../app/panels/runtime/data.ts';
-import { toLayerRow } from '../../app/panels/shared/layer-rows.ts';
+import { ranLayer } from '../../app/panels/shared/ran-layers.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { type Asked, withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
@@ -72,7 +72,7 @@ describe('finding event-loop-blocked', () => {
 
   it('says that little CPU was used, and accuses nobody of it if nothing shows who waited', () => {
     const ran = { name: 'exportOrders', kind: 'handler', pattern: '/', method: 'GET', source: 'src/app.ts:9', startMs: 1, durationMs: 90 } as const; // prettier-ignore
-    const row = toLayerRow({ ...ran, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
+    const row = ranLayer({ ...ran, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
     const find = (layers: unknown[]) => {
       const runtime = { blocks: [{ startMs: 5, durationMs: 80, cpuMs: 3 }], concurrent: 1 };
       const kept = { runtime, routing: { layers } } as unknown as Pick<Kept, 'runtime' | 'routing'>;
@@ -85,7 +85,7 @@ describe('finding event-loop-blocked', () => {
   });
 
   it('names the handler and what it awaited where nothing else ran, if the block followed at once', () => {
-    const row = toLayerRow({ name: 'login', kind: 'handler', pattern: '/', method: 'POST', source: 'src/app.ts:9', startMs: 1, durationMs: 2, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
+    const row = ranLayer({ name: 'login', kind: 'handler', pattern: '/', method: 'POST', source: 'src/app.ts:9', startMs: 1, durationMs: 2, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
     const find = (endMs: number, concurrent = 1) => {
       const runtime = { blocks: [{ startMs: 30, durationMs: 80, cpuMs: 79 }], concurrent };
       const query = { statement: 0, startMs: 5, durationMs: endMs - 5, caller: 'src/app.ts:11' };

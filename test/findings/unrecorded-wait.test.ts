@@ -29,7 +29,23 @@ describe('finding unrecorded-wait', () => {
     type Kept = Parameters<typeof unrecordedWait.find>[0];
     const kept = {
       request: { headers: [], response: { headersAtMs: 500, contentType: 'text/html' } },
-      routing: { layers: [['slow', 1, '/', 'GET', 'a.ts:1', 0, 2, 1000, null, null, null]] },
+      routing: {
+        layers: [
+          {
+            name: 'slow',
+            kind: 'handler',
+            pattern: '/',
+            method: 'GET',
+            source: 'a.ts:1',
+            depth: 0,
+            outcome: 'running',
+            startMs: 1,
+            durationMs: null,
+            settledMs: null,
+            nextMs: null,
+          },
+        ],
+      },
     };
     const head = { durationMs: 510, outcome: 'finished' } as ProfileHead;
     const found = (spans: Parameters<typeof besideOf>[0], options: object = {}, more: object = {}) =>

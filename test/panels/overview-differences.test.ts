@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { differencesOf } from '../../app/panels/overview/differences.ts';
 import type { EarlierRequest } from '../../app/profiler/finding-rule.ts';
 import type { Json } from '../../app/profiler/json.ts';
-import type { LayerRow } from '../../app/panels/shared/layer-rows.ts';
+import type { RanLayer } from '../../app/panels/shared/ran-layers.ts';
 
 interface Given {
   route?: string;
@@ -18,7 +18,7 @@ interface Given {
 
 function request(given: Given): EarlierRequest {
   const { route = '/cart/:id', method = 'POST', status = 200, sql = [], middleware = [], params = {}, body, sent, headers = [] } = given; // prettier-ignore
-  const layers = middleware.map((name): LayerRow => [name, 0, '/', null, `src/app.ts:${name.length}`, 0, 0, 0, 1, null, 1]); // prettier-ignore
+  const layers = middleware.map((name): RanLayer => ({ name, kind: 'middleware', pattern: '/', method: null, source: `src/app.ts:${name.length}`, depth: 0, outcome: 'next', startMs: 0, durationMs: 1, settledMs: null, nextMs: 1 })); // prettier-ignore
   return {
     head: { route, method, status } as EarlierRequest['head'],
     kept: {

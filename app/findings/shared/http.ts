@@ -1,8 +1,8 @@
 /** Helpers of rules about HTTP: headers by name, with the id of their row, layers by index, the proxy in front. */
 import type { KeptRequest } from '../../panels/request/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
-import { layerName, readAuthors } from '../../panels/shared/header-authors.ts';
-import { fromLayerRow, type RanLayer } from '../../panels/shared/layer-rows.ts';
+import { layerName } from '../../panels/shared/header-authors.ts';
+import type { RanLayer } from '../../panels/shared/ran-layers.ts';
 import type { Finding, FixCode } from '../../profiler/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
@@ -40,8 +40,7 @@ export function mediaType(contentType: string | null): string {
 
 /** A layer that ran, by its index. */
 export function layerAt({ layers }: KeptRouting, index: number | null | undefined): RanLayer | undefined {
-  const row = index === undefined || index === null ? undefined : layers[index];
-  return row === undefined ? undefined : fromLayerRow(row);
+  return index === undefined || index === null ? undefined : layers[index];
 }
 
 /** The layer that set the header of this row (`rh-3`) last; undefined if it is not known. */
@@ -51,7 +50,7 @@ export function authorOf(
   anchor: string,
 ): RanLayer | undefined {
   if (routing === undefined) return undefined;
-  const steps = readAuthors(response?.setBy).sent[Number(anchor.slice('rh-'.length)) - 1];
+  const steps = response?.setBy?.sent[Number(anchor.slice('rh-'.length)) - 1];
   return layerAt(routing, steps?.at(-1)?.layer);
 }
 

@@ -5,7 +5,7 @@ import { pathOf } from '../../profiler/request-target.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { layerName } from '../shared/header-authors.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
-import { fromLayerRow, type LayerRow, type RanLayer } from '../shared/layer-rows.ts';
+import type { RanLayer } from '../shared/ran-layers.ts';
 import { isControl, shapeOf } from '../shared/statements.ts';
 
 export interface Difference {
@@ -92,8 +92,8 @@ const KINDS: Readonly<Record<string, string>> = {
   'response header': 'response headers',
 };
 
-function layersIn({ routing }: Kept): RanLayer[] {
-  return ((routing as { layers?: readonly LayerRow[] } | undefined)?.layers ?? []).map(fromLayerRow);
+function layersIn({ routing }: Kept): readonly RanLayer[] {
+  return (routing as { layers?: readonly RanLayer[] } | undefined)?.layers ?? [];
 }
 
 function exchangedIn({ request }: Kept): Exchanged {

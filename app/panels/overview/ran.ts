@@ -2,7 +2,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { layerName } from '../shared/header-authors.ts';
 import { layersOf } from '../shared/kept-panels.ts';
-import { lastRunning, type RanLayer } from '../shared/layer-rows.ts';
+import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
 import type { Tone } from '../../profiler/rows.ts';
 import type { SummaryFacts } from './summary.ts';
 

@@ -1,7 +1,7 @@
 import type { RefusedWrite, ResponseFact } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
-import type { NamedAuthors } from '../shared/header-authors.ts';
+import type { HeaderAuthors, NamedAuthors } from '../shared/header-authors.ts';
 import type { ReceivedBody } from './body.ts';
 import type { SessionAndUser } from './session-and-user.ts';
 
@@ -79,7 +79,7 @@ export interface KeptRequest {
         truncated: true | undefined;
         isErrorPage: true | undefined;
         headers: NamedValue[];
-        setBy: string | undefined;
+        setBy: HeaderAuthors | undefined;
         refused: KeptRefusal[] | undefined;
         /** `file:line` of own code that sent a 5xx, if no error was recorded. */
         sentFrom: string | undefined;

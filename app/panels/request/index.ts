@@ -15,7 +15,7 @@ import { decodePreview } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
-import { createAuthorsWriter, layerName, type NamedAuthors } from '../shared/header-authors.ts';
+import { headerAuthors, layerName, type NamedAuthors } from '../shared/header-authors.ts';
 import { authorsOf, layersOf } from '../shared/kept-panels.ts';
 
 const MOST_PAIRS = 500;
@@ -121,8 +121,6 @@ function dataOf(from: RecordReader<KeptRequest>): RequestPanelData | null {
 }
 
 export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
-  const writeAuthors = createAuthorsWriter();
-
   function readResponse(response: ResponseFact, context: Context): NonNullable<KeptRequest['response']> {
     const { rawHeaders, headerWrites, refused = [] } = response;
     const contentType = rawHeader(rawHeaders, 'content-type');
@@ -135,7 +133,7 @@ export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
     const body = withoutToolbar(sent, toolbar?.tag ?? '');
     return {
       headers: pairHeaders(rawHeaders),
-      setBy: writeAuthors({ rawHeaders, headerWrites, layers }),
+      setBy: headerAuthors({ rawHeaders, headerWrites, layers }),
       refused: undefinedIfEmpty(
         refused.map(({ layer, ...write }) => ({
           ...write,

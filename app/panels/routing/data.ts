@@ -1,6 +1,6 @@
 import type { Facts } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
-import type { LayerRow, RanLayer } from '../shared/layer-rows.ts';
+import type { RanLayer } from '../shared/ran-layers.ts';
 import type { NearReason } from './reasons.ts';
 
 export type Considered = NonNullable<Facts['routing']['considered']>[number];
@@ -51,7 +51,7 @@ export interface NearGroup extends RouteGroup {
 
 /** What each profile stores. */
 export interface KeptRouting {
-  layers: LayerRow[];
+  layers: RanLayer[];
   considered: readonly Considered[] | undefined;
   route: {
     pattern: string;

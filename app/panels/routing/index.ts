@@ -21,7 +21,7 @@ import { whyNear, whyRouteDiffers } from './reasons.ts';
 import { layerSpans } from './spans.ts';
 import { buildTrace } from './trace.ts';
 import { headersByLayer } from '../shared/kept-panels.ts';
-import { fromLayerRow, toLayerRow } from '../shared/layer-rows.ts';
+import { ranLayer } from '../shared/ran-layers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
 const MOST_ROUTES = 500;
@@ -105,7 +105,7 @@ function collect(context: Context): KeptRouting | null {
   if (fact === undefined && layers.length === 0 && route === null) return null;
   const request = context.first('request');
   return {
-    layers: layers.map(toLayerRow),
+    layers: layers.map(ranLayer),
     considered: undefinedIfEmpty(withoutRanAtEnd(fact?.considered ?? [])),
     route,
     nearest: undefinedIfEmpty(
@@ -119,9 +119,16 @@ function collect(context: Context): KeptRouting | null {
 
 function dataOf({ collected: kept, profile, shared }: RecordReader<KeptRouting>): RoutingData | null {
   if (kept === null) return null;
-  const { considered = [], route, nearest = [], secondTry = null, redirect = null, allow = [] } = kept;
+  const {
+    layers,
+    considered = [],
+    route,
+    nearest = [],
+    secondTry = null,
+    redirect = null,
+    allow = [],
+  } = kept;
   const asked = askedOf(profile);
-  const layers = kept.layers.map(fromLayerRow);
   const table = shared as SharedRoutes | null;
   const threw = layers.some(({ kind, outcome }) => kind === 'param' && outcome === 'threw');
   const before = threw ? 'the handler of a parameter threw' : null;
@@ -175,8 +182,7 @@ export function createRoutingPanel(): Panel<RoutingData, KeptRouting> {
         what: 'No middleware or route ran for this request.',
         why: 'The response was sent, or the request was refused, before Express began to route it.',
       },
-      spans: ({ layers }, { endMs, profile: { child } }) =>
-        layerSpans(layers.map(fromLayerRow), { totalMs: endMs, child }),
+      spans: ({ layers }, { endMs, profile: { child } }) => layerSpans(layers, { totalMs: endMs, child }),
       shared(context) {
         const table = context.last('routing')?.table ?? null;
         return table === null ? null : sharedOf(table);

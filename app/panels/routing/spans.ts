@@ -1,6 +1,6 @@
 /** Layers as spans: each lasts until the next one starts, a router until its last layer ends. */
 import { type SpanDraft, shorten } from '../../profiler/span.ts';
-import type { RanLayer } from '../shared/layer-rows.ts';
+import type { RanLayer } from '../shared/ran-layers.ts';
 
 function lastsUntil(layer: RanLayer, totalMs: number): number {
   const own = layer.settledMs ?? layer.durationMs;

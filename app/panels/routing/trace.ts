@@ -3,7 +3,7 @@
  * `routing` has them. Nothing is matched again.
  */
 import type { ProfileHead } from '../../profiler/profile.ts';
-import { lastRunning, type RanLayer } from '../shared/layer-rows.ts';
+import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
 import type { Asked, Considered, Trace, TraceRow } from './data.ts';
 import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
 

@@ -1,11 +1,6 @@
-/**
- * Which layer set, changed or removed which header of a response, stored as one short text, because most responses have the same history: one entry
- * per header as sent, separated by commas, then the removed ones, each after a semicolon with its name. An entry has steps: `s`et,
- * `c`hanged, `a`dded to, `r`emoved, each with the index of its layer among those that ran; `h` before the index: that layer's code ran when
- * the headers were sent. `-`: unknown; empty: like the header before. `s4c9`: set by the fifth layer, changed by the tenth.
- */
+/** Which layer set, changed or removed which header of a response: concluded from its writes when it is recorded, named when it is read. */
 import type { HeaderWrite, ResponseFact } from '../../profiler/facts.ts';
-import type { RanLayer } from './layer-rows.ts';
+import type { RanLayer } from './ran-layers.ts';
 
 type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
 
@@ -13,42 +8,31 @@ export interface HeaderStep {
   verb: HeaderVerb;
   /** Index of the layer among those that ran; null if unknown. */
   layer: number | null;
-  /** Made when the headers were sent. */
-  hooked: boolean;
+  /** Made when the headers were sent; absent otherwise. */
+  hooked?: true;
+}
+
+/** As stored. */
+export interface HeaderAuthors {
+  /** Steps of each header as sent, in order; empty if unknown. */
+  sent: HeaderStep[][];
+  removed: { name: string; steps: HeaderStep[] }[];
 }
 
 export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'rawHeaders'> {
   layers: readonly object[];
 }
 
-interface HeaderAuthors {
-  /** Steps of each header as sent, in order; empty if unknown. */
-  sent: HeaderStep[][];
-  removed: { name: string; steps: HeaderStep[] }[];
-}
-
-const VERBS = { s: 'set', c: 'changed', a: 'added to', r: 'removed' } as const;
-const TOKEN = /^[\w!#$%&'*+.^`|~-]{1,80}$/;
 const MOST_REMOVED = 10;
-/** Maximum spellings of names that a process distinguishes. */
-const MOST_NAMES = 1000;
-const NONE: readonly never[] = [];
+const LONGEST_NAME = 80;
 
-/** The history of one header; reused for the next response, because each has a dozen. */
-interface Story {
+/** The history of one header. */
+interface History {
   name: string;
-  isTold: boolean;
   value: unknown;
-  steps: string;
-  /** Code of the layer of the last step. */
-  last: string;
+  steps: HeaderStep[];
   /** If the header is sent in several lines: the steps of each value. */
-  lines: Map<string, string> | null;
-  gone: boolean;
-}
-
-function createStory(name: string): Story {
-  return { name, isTold: false, value: undefined, steps: '', last: '-', lines: null, gone: false };
+  lines: Map<string, HeaderStep[]> | null;
 }
 
 /** As sent: a number is text, several texts are several lines. */
@@ -71,144 +55,70 @@ function extendsValue(before: unknown, after: unknown): boolean {
   return itemsOf(before).every((item) => items.has(item));
 }
 
-function verbOf(story: Story, value: unknown): string {
-  if (value === undefined) return 'r';
-  if (!story.isTold || story.gone) return 's';
-  if (textOf(story.value) === textOf(value)) return '';
-  return extendsValue(story.value, value) ? 'a' : 'c';
+/** null: it changed nothing. */
+function verbOf({ value: before, steps }: History, value: unknown): HeaderVerb | null {
+  if (value === undefined) return 'removed';
+  if (steps.length === 0 || before === undefined) return 'set';
+  if (textOf(before) === textOf(value)) return null;
+  return extendsValue(before, value) ? 'added to' : 'changed';
 }
 
 /** For a header of several lines, the steps of each line. */
-function noteLines(story: Story, values: readonly unknown[], code: string): void {
-  const before = story.value;
-  const lines = (story.lines ??= new Map(before === undefined ? [] : [[textOf(before), story.steps]]));
-  for (const item of values) if (!lines.has(textOf(item))) lines.set(textOf(item), `s${code}`);
+function noteLines(history: History, values: readonly unknown[], step: HeaderStep): void {
+  const { value: before, steps } = history;
+  history.lines ??= new Map(before === undefined ? [] : [[textOf(before), [...steps]]]);
+  for (const item of values)
+    if (!history.lines.has(textOf(item))) history.lines.set(textOf(item), [{ ...step, verb: 'set' }]);
 }
 
 /** Adds one write to the history of its header. */
-function note(story: Story, value: unknown, code: string): void {
-  const verb = verbOf(story, value);
-  if (Array.isArray(value)) noteLines(story, value, code);
-  story.isTold = true;
-  story.value = value;
-  story.gone = verb === 'r';
+function note(history: History, value: unknown, by: Omit<HeaderStep, 'verb'>): void {
+  const verb = verbOf(history, value);
+  if (Array.isArray(value)) noteLines(history, value, { verb: 'set', ...by });
+  history.value = value;
+  const last = history.steps.at(-1);
+  const isSameAuthor = last?.layer === by.layer && last.hooked === by.hooked;
   // Several steps of one layer count as one.
-  if (verb === '' || (verb !== 's' && verb !== 'r' && story.last === code)) return;
-  story.steps += verb + code;
-  story.last = code;
+  if (verb === null || (verb !== 'set' && verb !== 'removed' && isSameAuthor)) return;
+  history.steps.push({ verb, ...by });
 }
 
-function codeOf({ layer, hooked }: HeaderWrite, layers: readonly object[]): string {
+function authorIn(layers: readonly object[], { layer, hooked }: HeaderWrite): Omit<HeaderStep, 'verb'> {
   const index = layer === null ? -1 : layers.lastIndexOf(layer);
-  return `${hooked ? 'h' : ''}${index === -1 ? '' : index}`;
+  return { layer: index === -1 ? null : index, ...(hooked ? { hooked } : {}) };
 }
 
-/** The history of a header, by its name in any case; undefined beyond MOST_NAMES. */
-function createStories(): (name: string) => Story | undefined {
-  const byName = new Map<string, Story>();
-  return (name) => {
-    const known = byName.get(name);
-    if (known !== undefined) return known;
-    const lower = name.toLowerCase();
-    const story = byName.get(lower) ?? createStory(name);
-    if (byName.size >= MOST_NAMES) return undefined;
-    byName.set(name, story);
-    byName.set(lower, story);
-    return story;
-  };
-}
-
-export function createAuthorsWriter(): (told: ToldWrites) => string | undefined {
-  const storyOf = createStories();
-  function forget(touched: readonly Story[]): void {
-    for (const story of touched) {
-      story.isTold = false;
-      story.value = undefined;
-      story.steps = '';
-      story.last = '-';
-      story.lines = null;
-      story.gone = false;
-    }
+/** undefined if nothing was seen. */
+export function headerAuthors({
+  headerWrites = [],
+  rawHeaders,
+  layers,
+}: ToldWrites): HeaderAuthors | undefined {
+  if (headerWrites.length === 0 || layers.length === 0) return undefined;
+  const histories = new Map<string, History>();
+  for (const write of headerWrites) {
+    const key = write.name.toLowerCase();
+    const history = histories.get(key) ?? { name: write.name, value: undefined, steps: [], lines: null };
+    histories.set(key, history);
+    note(history, write.value, authorIn(layers, write));
   }
-
-  function tell(told: ToldWrites): Story[] {
-    const touched: Story[] = [];
-    let before: HeaderWrite | undefined;
-    let code = '';
-    for (const write of told.headerWrites ?? NONE) {
-      const story = storyOf(write.name);
-      if (story === undefined) continue;
-      if (!story.isTold) touched.push(story);
-      // One layer sets several in a row.
-      if (write.layer !== before?.layer || write.hooked !== before.hooked) code = codeOf(write, told.layers);
-      before = write;
-      note(story, write.value, code);
-    }
-    return touched;
+  const sent: HeaderStep[][] = [];
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const history = histories.get((rawHeaders[at] ?? '').toLowerCase());
+    sent.push(
+      history?.value === undefined ? [] : (history.lines?.get(rawHeaders[at + 1] ?? '') ?? history.steps),
+    );
   }
-
-  function written(rawHeaders: readonly string[]): string {
-    let text = '';
-    let before = '-';
-    for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-      const story = storyOf(rawHeaders[i] ?? '');
-      const entry =
-        story === undefined || !story.isTold || story.gone
-          ? '-'
-          : (story.lines?.get(rawHeaders[i + 1] ?? '') ?? story.steps);
-      if (i > 0) text += ',';
-      if (entry !== before) text += entry;
-      before = entry;
-    }
-    return text;
-  }
-
-  function write(told: ToldWrites): string {
-    const touched = tell(told);
-    let text = written(told.rawHeaders);
-    let removed = 0;
-    for (const { gone, name, steps } of touched)
-      if (gone && TOKEN.test(name) && ++removed <= MOST_REMOVED) text += `;${name}:${steps}`;
-    forget(touched);
-    return text;
-  }
-
-  return (told) => {
-    const { headerWrites = NONE, layers } = told;
-    if (headerWrites.length === 0 || layers.length === 0) return undefined;
-    return write(told);
-  };
-}
-
-function readSteps(entry: string): HeaderStep[] {
-  return Array.from(entry.matchAll(/([scar])(h?)(\d*)/g), ([, verb = 's', hooked = '', layer = '']) => ({
-    verb: VERBS[verb as keyof typeof VERBS],
-    layer: layer === '' ? null : Number(layer),
-    hooked: hooked !== '',
-  }));
-}
-
-export function readAuthors(text: string | undefined): HeaderAuthors {
-  const [sent = '', ...removed] = (text ?? '').split(';');
-  let before = '-';
-  return {
-    sent: sent.split(',').map((entry) => {
-      if (entry !== '') before = entry;
-      return readSteps(before);
-    }),
-    removed: removed.map((entry) => {
-      const at = entry.lastIndexOf(':');
-      return { name: entry.slice(0, at), steps: readSteps(entry.slice(at + 1)) };
-    }),
-  };
+  const removed = [...histories.values()].filter(({ value }) => value === undefined).slice(0, MOST_REMOVED);
+  return { sent, removed: removed.map(({ name, steps }) => ({ name: name.slice(0, LONGEST_NAME), steps })) };
 }
 
 /** How many headers each layer set first, by its index among those that ran. */
-export function countHeaders(text: string | undefined): Map<number, number> {
+export function countHeaders(authors: HeaderAuthors | undefined): Map<number, number> {
   const counts = new Map<number, number>();
-  for (const [first] of readAuthors(text).sent) {
+  for (const [first] of authors?.sent ?? []) {
     const layer = first?.layer ?? null;
-    if (layer !== null && first?.hooked === false) counts.set(layer, (counts.get(layer) ?? 0) + 1);
+    if (layer !== null && first?.hooked === undefined) counts.set(layer, (counts.get(layer) ?? 0) + 1);
   }
   return counts;
 }
@@ -253,7 +163,8 @@ export function layerName({ name, kind, method, pattern }: RanLayer): string {
     : `${kind === 'error' ? 'an error handler' : `a ${kind}`} without a name`;
 }
 
-function nameStep(name: string, { verb, layer, hooked }: HeaderStep, ran: readonly RanLayer[]): NamedStep {
+function nameStep(name: string, step: HeaderStep, ran: readonly RanLayer[]): NamedStep {
+  const { verb, layer, hooked = false } = step;
   const found = layer === null ? undefined : ran[layer];
   return {
     verb,
@@ -265,12 +176,12 @@ function nameStep(name: string, { verb, layer, hooked }: HeaderStep, ran: readon
 
 /** null if the authors are unknown. */
 export function nameAuthors(
-  text: string | undefined,
+  authors: HeaderAuthors | undefined,
   names: readonly string[],
   ran: readonly RanLayer[],
 ): NamedAuthors | null {
-  if (text === undefined) return null;
-  const { sent, removed } = readAuthors(text);
+  if (authors === undefined) return null;
+  const { sent, removed } = authors;
   return {
     sent: names.map((name, index) => {
       const steps = sent[index] ?? [];

@@ -1,22 +1,22 @@
 /** What one panel reads of another's stored data when a profile is read. */
 import type { RecordReader } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
-import { fromLayerRow, type LayerRow, type RanLayer } from './layer-rows.ts';
+import { countHeaders, type HeaderAuthors, nameAuthors, type NamedAuthors } from './header-authors.ts';
+import type { RanLayer } from './ran-layers.ts';
 
 function dataOf({ panels }: Profile, name: string): unknown {
   return panels[name]?.data ?? null;
 }
 
 export function layersOf(profile: Profile): RanLayer[] {
-  return ((dataOf(profile, 'routing') as { layers: LayerRow[] } | null)?.layers ?? []).map(fromLayerRow);
+  return (dataOf(profile, 'routing') as { layers: RanLayer[] } | null)?.layers ?? [];
 }
 
 interface KeptRequest {
   response?: {
     headersAtMs: number | null;
     headers: readonly { name: string; value: string }[];
-    setBy?: string;
+    setBy?: HeaderAuthors;
   };
 }
 
