@@ -252,7 +252,8 @@ export function createFileStore(options: FileStoreOptions): Store {
     async amend(token, name, json) {
       const found = await foundOf(token).catch((error: unknown) => Promise.reject(unavailable(error)));
       if (found === undefined) return false;
-      writer.put({ type: 'fact', at: writer.now(), token, name }, found.segment.kind, json);
+      const place = { from: 0, size: 0, sum: 0 };
+      writer.put({ type: 'fact', at: writer.now(), token, name, ...place }, found.segment.kind, json);
       return true;
     },
     async read(token) {

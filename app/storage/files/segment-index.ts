@@ -126,9 +126,8 @@ export function createSegmentIndex(options: {
       Object.assign(found.row, entry.labels);
     } else if (entry.type === 'fact') {
       found.facts ??= new Map();
-      const { from, size, sum } = entry;
       if (entry.at >= (found.facts.get(entry.name)?.at ?? 0))
-        found.facts.set(entry.name, { at: entry.at, text: text ?? { segment, place: { from, size, sum } } });
+        found.facts.set(entry.name, { at: entry.at, text: text ?? { segment, place: entry } });
     }
   }
 
@@ -140,8 +139,8 @@ export function createSegmentIndex(options: {
   }
 
   function applyRecord(segment: Segment, entry: Entry & { type: 'record' }, given?: string): void {
-    const { row, at, from, size, sum } = entry;
-    const text: Text = given ?? { segment, place: { from, size, sum } };
+    const { row, at } = entry;
+    const text: Text = given ?? { segment, place: entry };
     const found = byToken.get(row.token);
     if (found === undefined) {
       const added: Found = {
@@ -308,15 +307,15 @@ export function createSegmentIndex(options: {
     written(segment, entry) {
       segments.set(segment.name, segment);
       if (entry.type === 'end' || entry.type === 'label') return;
-      const place = { segment, place: { from: entry.from, size: entry.size, sum: entry.sum } };
+      const text = { segment, place: entry };
       if (entry.type === 'record') {
         const found = byToken.get(entry.row.token);
         if (found?.at !== entry.at) return;
         found.segment = segment;
-        found.text = place;
+        found.text = text;
       } else {
         const fact = byToken.get(entry.token)?.facts?.get(entry.name);
-        if (fact?.at === entry.at) fact.text = place;
+        if (fact?.at === entry.at) fact.text = text;
       }
     },
     add(segment, entry, text) {

@@ -23,16 +23,10 @@ import {
 } from './segment.ts';
 import type { Segment, SegmentIndex } from './segment-index.ts';
 
-/** Without its place, which is known when it is written. */
-export type Draft = Entry extends infer One
-  ? One extends Entry
-    ? Omit<One, 'from' | 'size' | 'sum'>
-    : never
-  : never;
-
 interface Waiting {
   kind: SegmentKind;
-  entry: Draft;
+  /** The place of its text is set when it is written. */
+  entry: Entry;
   /** null: it has no text. */
   text: string | null;
   size: number;
@@ -53,7 +47,7 @@ interface Batch {
   open: OpenSegment;
   rows: Buffer;
   texts: Buffer;
-  entries: { entry: Entry; text: string | null; settled: StoreItem['settled'] }[];
+  items: readonly Waiting[];
 }
 
 export interface SegmentWriter {
@@ -61,7 +55,7 @@ export interface SegmentWriter {
   /** Queues a record. A version of it that still waits is replaced. */
   add(item: StoreItem, kind?: SegmentKind, at?: number): void;
   /** Queues something beside a record that lies in a segment of this kind. */
-  put(entry: Exclude<Draft, { type: 'record' | 'end' }>, kind: SegmentKind, text?: string): void;
+  put(entry: Exclude<Entry, { type: 'record' | 'end' }>, kind: SegmentKind, text?: string): void;
   /** A moment later than all that this process has seen. */
   now(): number;
   /** Resolves when all that waits now is written, or after `timeoutMs`. */
@@ -188,28 +182,26 @@ export function createSegmentWriter(options: {
   }
 
   function batchOf(one: OpenSegment, items: readonly Waiting[]): Batch {
-    const entries: Batch['entries'] = [];
-    const texts: Buffer[] = [];
+    const texts: string[] = [];
     const lines: string[] = [];
     let from = one.textsSize;
-    for (const { entry: draft, text, settled } of items) {
-      let entry = draft as Entry;
-      if (text !== null) {
-        const bytes = Buffer.from(text);
-        entry = { ...draft, from, size: bytes.length, sum: checksum(bytes) } as Entry;
-        from += bytes.length;
-        texts.push(bytes);
+    for (const { entry, text } of items) {
+      if (text !== null && 'sum' in entry) {
+        entry.from = from;
+        entry.size = Buffer.byteLength(text);
+        entry.sum = checksum(text);
+        from += entry.size;
+        texts.push(text);
       }
       lines.push(entryLine(entry));
-      entries.push({ entry, text, settled });
     }
-    return { open: one, rows: Buffer.from(lines.join('')), texts: Buffer.concat(texts), entries };
+    return { open: one, rows: Buffer.from(lines.join('')), texts: Buffer.from(texts.join('')), items };
   }
 
-  function written({ open: one, rows, texts, entries }: Batch): void {
+  function written({ open: one, rows, texts, items }: Batch): void {
     one.rowsSize += rows.length;
     one.textsSize += texts.length;
-    for (const { entry, settled } of entries) {
+    for (const { entry, settled } of items) {
       countEntry(one.segment.tally, one.segment.kind, entry);
       index.written(one.segment, entry);
       settled?.(null);
@@ -427,13 +419,13 @@ export function createSegmentWriter(options: {
     now,
     add({ row, text, settled }, kind = kindOfRow(row), at = now()) {
       row.bytes = Buffer.byteLength(text);
-      const entry: Draft = { type: 'record', at, row };
+      const entry: Entry = { type: 'record', at, row, from: 0, size: 0, sum: 0 };
       if (closed) {
         settled?.('shut down');
         return;
       }
       const item: Waiting = { kind, entry, text, size: row.bytes + ENTRY_BYTES, settled };
-      index.add(nowhere[kind], entry as Entry, text);
+      index.add(nowhere[kind], entry, text);
       const before = byToken.get(row.token);
       byToken.set(row.token, item);
       if (before === undefined) {
@@ -451,7 +443,7 @@ export function createSegmentWriter(options: {
     },
     put(entry, kind, text) {
       if (closed) return;
-      index.add(nowhere[kind], entry as Entry, text);
+      index.add(nowhere[kind], entry, text);
       push({ kind, entry, text: text ?? null, size: (text?.length ?? 0) + ENTRY_BYTES, settled: undefined });
     },
     flush,

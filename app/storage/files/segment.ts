@@ -114,9 +114,9 @@ export function headerLine(header: Omit<Header, 'format' | 'columns'>): string {
 }
 
 export function entryLine(entry: Entry): string {
-  return lineOf(
-    JSON.stringify(entry.type === 'record' ? { ...entry, row: NAMES.map((name) => entry.row[name]) } : entry),
-  );
+  if (entry.type !== 'record') return lineOf(JSON.stringify(entry));
+  const { type, at, row, from, size, sum } = entry;
+  return lineOf(JSON.stringify({ type, at, row: NAMES.map((name) => row[name]), from, size, sum }));
 }
 
 /** The JSON of a line; undefined if it is damaged. */
