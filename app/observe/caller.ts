@@ -18,6 +18,8 @@ export interface CallerOptions {
   stack?: string;
   /** null instead of a library's frame where there is no own one. */
   isOwn?: boolean;
+  /** Between here and own code are the frames of a query builder. */
+  isFar?: boolean;
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
@@ -50,7 +52,7 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 /** Between us and own code are frames of libraries, of frameworks, and of routers, several for each one that is left. */
 const FRAMES = 80;
 /** Most callers are this near. A whole stack costs ten times as much, so it is taken only if they are not. */
-const NEAR_FRAMES = 20;
+const NEAR_FRAMES = 10;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
 /** Files and places cached at most; own code has few places that query or log. */
@@ -330,12 +332,13 @@ export function createCallerFinder(
     return { own: null, library };
   }
 
-  const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn = false } = {}) => {
+  const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn = false, isFar = false } = {}) => {
     try {
       if (stack !== undefined) return nearest(sitesOf(stack), []).own;
-      const near = takeSites(NEAR_FRAMES);
+      const frames = isFar ? FRAMES : NEAR_FRAMES;
+      const near = takeSites(frames);
       const inLayer = ofOneLayer(near);
-      const isWhole = inLayer.length < near.length || near.length < NEAR_FRAMES;
+      const isWhole = isFar || inLayer.length < near.length || near.length < frames;
       const found = nearest(inLayer, [skip].flat());
       const { own, library } =
         found.own !== null || isWhole ? found : nearest(ofOneLayer(takeSites()), [skip].flat());

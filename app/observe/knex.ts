@@ -136,7 +136,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
 
   function acquiring(this: Client): Promise<Connection> {
     if (!isObserved(this)) return acquireConnection.call(this);
-    const asked = waits.ask(inUse(this));
+    // The line of `await` is in later frames: those of the statement, or of an error.
+    const asked = waits.ask(inUse(this), calls.getStore());
     // Knex's own queries on a new connection are not the application's, and its socket belongs to no call.
     const acquired = tracker.unobserved(() => calls.exit(() => acquireConnection.call(this)));
     // One chain of promises: with a second reaction, the stack of an error would not lead to the caller.

@@ -1,10 +1,13 @@
 /** Waits for a connection of a pool: how long, who held the connections, and whether the request never got one. */
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
-import type { QueryRecorder, QueryStart, Waiting } from './queries.ts';
+import type { Origin, QueryRecorder, QueryStart, Waiting } from './queries.ts';
 
 export interface PoolWaits {
-  /** A connection is asked for; null outside of a request. `used`: those of a pool that has none free and can open none. */
-  ask(used: readonly object[]): Waiting | null;
+  /**
+   * A connection is asked for; null outside of a request. `used`: those of a pool that has none free and can open none. `origin`: who asks,
+   * if that is known.
+   */
+  ask(used: readonly object[], origin?: Origin): Waiting | null;
   got(waiting: Waiting | null, connection: object): void;
   refused(waiting: Waiting | null, error: unknown): void;
 }
@@ -31,11 +34,11 @@ export function createPoolWaits({
   queries: QueryRecorder;
 }): PoolWaits {
   return {
-    ask(used) {
+    ask(used, known) {
       const context = tracker.observed();
       if (context === undefined) return null;
       const sinceMs = context.elapsedMs();
-      const origin = queries.originOf(pool.library);
+      const origin = known ?? queries.originOf(pool.library);
       const isFull = used.length > 0;
       const waiting: Waiting = { ...pool, context, sinceMs, origin, held: queries.heldOf(used), isFull };
       if (isFull) exhausted.set(context, (exhausted.get(context) ?? new Set()).add(waiting));

@@ -187,11 +187,13 @@ export function createQueryRecorder({
   }
 
   function originOf(library: string, stack?: QueryStart['stack']): Origin {
-    const call = calls.getStore() ?? { caller: null, label: null, library };
+    const above = calls.getStore();
+    const call = above ?? { caller: null, label: null, library };
     if (call.caller !== null) return call;
     const { otherwise = null } = call;
     const isOwn = call.library === undefined || otherwise !== null;
-    const here = findCaller?.({ skip: [library, call.library ?? library], isOwn }) ?? otherwise;
+    const skip = [library, call.library ?? library];
+    const here = findCaller?.({ skip, isOwn, isFar: above?.library !== undefined }) ?? otherwise;
     const caller = here ?? calledFrom(stack);
     const from = here === null && stack !== undefined ? { stack: stack() } : {};
     return { ...call, caller, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
@@ -284,7 +286,7 @@ export function createQueryRecorder({
     refused({ context, sinceMs, held, isFull, ...waiting }, failure) {
       const waitMs = context.elapsedMs() - sinceMs;
       const fact = factOf(context, { ...waiting, sql: '' });
-      fact.caller ??= calledFrom(failure?.stack);
+      fact.caller ??= calledFrom(failure?.stack) ?? waiting.origin.otherwise ?? null;
       const error = failure === undefined ? null : messageOf(failure.error);
       Object.assign(fact, { startMs: sinceMs, durationMs: waitMs, waitMs, error });
       if (isFull) fact.full = true;
