@@ -5,11 +5,16 @@
  */
 const slow = require('./.mocharc.slow.cjs');
 
+/** Folders with long files: one that began last would run alone. */
+const LONG = 'observe,storage,export,cli';
+
 const named = process.argv.slice(2).some((argument) => /^(\.\/)?test\/(.*\.test\.ts|[^.]*)$/.test(argument));
 
 module.exports = {
   ...slow,
-  spec: named ? [] : ['test/**/*.test.ts'],
+  spec: named
+    ? []
+    : [`test/{${LONG}}/**/*.test.ts`, 'test/*.test.ts', `test/!(${LONG.replaceAll(',', '|')})/**/*.test.ts`],
   ignore: named ? [] : [...slow.ignore, ...slow.spec],
   parallel: !named,
   exit: named,

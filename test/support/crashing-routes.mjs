@@ -6,13 +6,6 @@ import { createRequire } from 'node:module';
 
 const { application, Router } = createRequire(import.meta.url)('express');
 
-const unreadable = () =>
-  Object.defineProperty(new Error('unreadable'), 'stack', {
-    get() {
-      throw new Error('no stack');
-    },
-  });
-
 function revoked() {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
@@ -21,9 +14,7 @@ function revoked() {
 
 const KINDS = {
   plain: () => new Error('the cable was pulled'),
-  unreadable,
   revoked,
-  null: () => null,
 };
 
 const routes = Router();
