@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- <row> …] [-- --full --peers=dd-trace --pairs=7 --slice=1000 --cpu-prof]`
+ * `npm run bench [-- <row> …] [-- --full --pairs=7 --slice=1000 --cpu-prof]`
  *
  * Runs the rows, prints one table, writes the figures with the machine's description into bench/results. Ends with 1
  * where a control shows that the machine was not quiet: the figures are void then.
@@ -12,7 +12,6 @@ import { createBench, type Bench } from './harness/bench.ts';
 import { reportCpuProfiles } from './harness/cpu-profile.ts';
 import { tableOf, type Figure } from './harness/figure.ts';
 import { resultsFolder } from './harness/folders.ts';
-import { peers, type Variant } from './harness/peers.ts';
 import { canPin, pinThisProcess } from './harness/pin.ts';
 import { VoidRun, type Row } from './harness/row.ts';
 import { offerParts, mochaGlobalTeardown as stopParts } from '../test/support/run.ts';
@@ -27,7 +26,6 @@ function readArguments() {
     allowPositionals: true,
     options: {
       full: { type: 'boolean', default: false },
-      peers: { type: 'string', default: peers.join(',') },
       stored: { type: 'string', default: '100000' },
       pairs: { type: 'string', default: '7' },
       slice: { type: 'string', default: '1000' },
@@ -39,7 +37,6 @@ function readArguments() {
   const options = {
     full: values.full,
     stored: Number(values.stored),
-    peers: values.peers.split(',').filter((name) => peers.includes(name as never)) as Variant[],
     pairs: Number(values.pairs),
     sliceMs: Number(values.slice),
     warmUp: Number(values['warm-up']),
@@ -83,7 +80,7 @@ function describeMachine() {
 async function main(): Promise<void> {
   const { chosen, options } = readArguments();
   const machine = describeMachine();
-  pinThisProcess('others');
+  pinThisProcess();
   mkdirSync(resultsFolder, { recursive: true });
   await offerParts();
   const bench = createBench(options, log);

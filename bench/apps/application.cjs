@@ -30,11 +30,6 @@ function addQueries(app, knex) {
     const page = await readArticle(knex, 1 + (Number(request.query.id ?? 0) % 100));
     response.render('article', page);
   });
-  app.get('/many', async (_request, response) => {
-    const titles = [];
-    for (let id = 1; id <= 60; id++) titles.push((await knex('articles').where({ id }).first()).title);
-    response.render('page', { title: 'Many', items: titles.map((name) => ({ name, price: 1, text: '' })) });
-  });
 }
 
 exports.createApplication = function createApplication({ profiler = null, knex = null } = {}) {

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ProfilerOptions } from '../../app/index.ts';
 import { startCollector, type Collector } from './collector.ts';
-import { startDatabase, type Database, type ProfileSchema } from './database.ts';
+import { startDatabase, type Database } from './database.ts';
 import { benchFolder, resultsFolder } from './folders.ts';
-import { installPeers, preloadOf, type Variant } from './peers.ts';
+import { DD_TRACE, installPeers, type Variant } from './peers.ts';
 import { startProcess, type MeasuredProcess } from './process.ts';
 
 export interface BenchOptions {
@@ -19,8 +19,6 @@ export interface BenchOptions {
   sliceMs: number;
   /** Requests before the first slice, per process. */
   warmUp: number;
-  /** Peers to compare with. */
-  peers: readonly Variant[];
   /** Go on where a control failed: for working on the benchmark itself. */
   anyway: boolean;
   /** V8 writes a profile of each Hindsight process into the results. */
@@ -30,8 +28,6 @@ export interface BenchOptions {
 export interface ServeOptions {
   /** The application with queries. */
   queries?: boolean;
-  /** Where Hindsight stores; default: files in a fresh folder. */
-  profiles?: ProfileSchema;
   /** Options of the profiler; default: none. */
   profilerOptions?: Pick<ProfilerOptions, 'fullPerSecond'>;
 }
@@ -54,28 +50,27 @@ export function createBench(options: BenchOptions, log: (line: string) => void):
   const getDatabase = (): Promise<Database> => (database ??= startDatabase());
   const getCollector = (): Promise<Collector> => (collector ??= startCollector());
 
-  async function environmentOf(variant: Variant, { queries, profiles, profilerOptions }: ServeOptions) {
+  async function environmentOf(variant: Variant, { queries, profilerOptions }: ServeOptions) {
     const env: Record<string, string> = {};
     if (queries === true) env.BENCH_DATABASE = JSON.stringify((await getDatabase()).connection);
     if (variant === 'hindsight') {
-      const dir = profiles === undefined ? await mkdtemp(join(folder, 'profiles-')) : undefined;
-      env.BENCH_PROFILER = JSON.stringify({ place: profiles, options: { dir, ...profilerOptions } });
+      const dir = await mkdtemp(join(folder, 'profiles-'));
+      env.BENCH_PROFILER = JSON.stringify({ dir, ...profilerOptions });
     }
-    if (preloadOf(variant) !== null) env.BENCH_COLLECTOR = (await getCollector()).address;
+    if (variant === 'dd-trace') env.BENCH_COLLECTOR = (await getCollector()).address;
     return env;
   }
 
   function nodeOptionsOf(variant: Variant): string[] {
-    const preload = preloadOf(variant);
     const profile = options.cpuProfile && variant === 'hindsight';
     return [
-      ...(preload === null ? [] : ['--require', preload]),
+      ...(variant === 'dd-trace' ? ['--require', DD_TRACE] : []),
       ...(profile ? ['--cpu-prof', `--cpu-prof-dir=${join(resultsFolder, 'cpu')}`] : []),
     ];
   }
 
   async function serve(variant: Variant, serveOptions: ServeOptions = {}): Promise<MeasuredProcess> {
-    if (preloadOf(variant) !== null) installPeers(log);
+    if (variant === 'dd-trace') installPeers(log);
     const env = await environmentOf(variant, serveOptions);
     const file = join(benchFolder, 'apps', 'serve.cjs');
     const started = await startProcess({ file, env, nodeOptions: nodeOptionsOf(variant) });

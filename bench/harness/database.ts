@@ -1,22 +1,14 @@
 /**
- * PostgreSQL for the rows that need one: Debian's, in a folder of its own, with fsync on as in production; the tables of
- * the measured application; a fresh schema of profiles for each process that records.
+ * PostgreSQL for the rows that need one: Debian's, in a folder of its own, with fsync on as in production, with the tables of
+ * the measured application.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
-import { runProfilerMigrations } from '../../app/index.ts';
 import { openKnex, startPostgres, type TestConnection } from '../../test/support/postgres.ts';
-
-export interface ProfileSchema {
-  connection: TestConnection;
-  schema: string;
-}
 
 export interface Database {
   connection: TestConnection;
   knex: Knex;
-  /** A schema with the profiler's tables, empty. */
-  freshSchema(): Promise<ProfileSchema>;
   /** Away for so many milliseconds, as after a crash. */
   crash(forMs: number): Promise<void>;
   stop(): Promise<void>;
@@ -45,16 +37,10 @@ export async function startDatabase(): Promise<Database> {
   const server = await startPostgres(SETTINGS);
   const { connection } = server;
   const knex = openKnex(connection);
-  let schemas = 0;
   await createTables(knex);
   return {
     connection,
     knex,
-    async freshSchema() {
-      const schema = `bench_${++schemas}`;
-      await runProfilerMigrations({ knex, schema });
-      return { connection, schema };
-    },
     async crash(forMs) {
       await server.halt('SIGQUIT');
       await sleep(forMs);

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Store } from '../../app/index.ts';
+import { runProfilerMigrations, type Store } from '../../app/index.ts';
 import { createStoreIn } from '../../test/support/memory-store.ts';
 import { openKnex } from '../../test/support/postgres.ts';
 import type { Bench } from './bench.ts';
@@ -18,6 +18,7 @@ export interface FilledStore {
 }
 
 const BATCH = 250;
+const SCHEMA = 'bench_profiles';
 
 async function fill(bench: Bench, store: Store): Promise<Pick<FilledStore, 'profiles' | 'newest'>> {
   const profiles = bench.options.full ? 1_000_000 : bench.options.stored;
@@ -28,19 +29,18 @@ async function fill(bench: Bench, store: Store): Promise<Pick<FilledStore, 'prof
 }
 
 export async function fillPostgres(bench: Bench): Promise<FilledStore> {
-  const database = await bench.database();
-  const { connection, schema } = await database.freshSchema();
-  const knex = openKnex(connection);
+  const knex = openKnex((await bench.database()).connection);
+  await runProfilerMigrations({ knex, schema: SCHEMA });
   const { createPostgresStorage } = await builtDoor();
-  const store = createPostgresStorage({ knex: () => knex, schema });
+  const store = createPostgresStorage({ knex: () => knex, schema: SCHEMA });
   const filled = await fill(bench, store);
-  await knex.raw('vacuum analyze ??.hindsight_profiles', [schema]);
+  await knex.raw('vacuum analyze ??.hindsight_profiles', [SCHEMA]);
   return {
     store,
     ...filled,
     async close() {
       await store.close();
-      await knex.raw('drop schema ?? cascade', [schema]);
+      await knex.raw('drop schema ?? cascade', [SCHEMA]);
       await knex.destroy();
     },
   };

@@ -1,24 +1,18 @@
-/** What Hindsight is compared with, installed into a folder of the benchmark's own on demand. */
+/** The tracer that Hindsight is compared with, installed into a folder of the benchmark's own on first use. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { benchFolder } from './folders.ts';
 
-export const peers = ['dd-trace', 'opentelemetry', 'elastic-apm', 'sentry'] as const;
+export type Variant = 'bare' | 'hindsight' | 'dd-trace';
 
-export type Variant = 'bare' | 'hindsight' | (typeof peers)[number];
-
-/** File that node loads before the application. */
-export function preloadOf(variant: Variant): string | null {
-  return variant === 'bare' || variant === 'hindsight'
-    ? null
-    : join(benchFolder, 'variants', `${variant}.cjs`);
-}
+/** The file that Node.js loads before the application. */
+export const DD_TRACE = join(benchFolder, 'apps', 'dd-trace.cjs');
 
 export function installPeers(log: (line: string) => void): void {
   const folder = join(benchFolder, 'peers');
   if (existsSync(join(folder, 'node_modules', '.package-lock.json'))) return;
-  log('Installing the peers into bench/peers …');
+  log('Installing dd-trace into bench/peers …');
   const install = ['install', '--no-package-lock', '--ignore-scripts', '--no-audit', '--no-fund'];
   execFileSync('npm', install, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
 }

@@ -10,10 +10,8 @@ const OTHERS_CORE = '1';
 
 export const canPin = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0;
 
-/** `measured` only while this process itself is what is measured. */
-export function pinThisProcess(as: 'measured' | 'others'): void {
-  const core = as === 'measured' ? SERVER_CORE : OTHERS_CORE;
-  if (canPin) execFileSync('taskset', ['-acp', core, String(process.pid)], { stdio: 'ignore' });
+export function pinThisProcess(): void {
+  if (canPin) execFileSync('taskset', ['-acp', OTHERS_CORE, String(process.pid)], { stdio: 'ignore' });
 }
 
 /** Command and arguments that run node on the measured core; taskset becomes node, so that the pid is its own. */

@@ -96,19 +96,10 @@ type Goals = (hindsight: Measured, datadog: Measured) => Figure[];
 
 async function compareAll(bench: Bench, page: Page, goals: Goals): Promise<Figure[]> {
   const figures = await control(bench, page);
-  const variants: readonly Variant[] = ['hindsight', ...bench.options.peers];
-  const pairs = await compare(
-    bench,
-    variants.map((variant) => ({ variant })),
-    page,
-  );
-  const measured = new Map(
-    variants.map((variant, index) => [variant, figuresOf(page, variant, pairs[index] ?? [])]),
-  );
-  for (const found of measured.values()) figures.push(...found.figures);
-  const [hindsight, datadog] = [measured.get('hindsight'), measured.get('dd-trace')];
-  if (hindsight === undefined || datadog === undefined) return figures;
-  return [...figures, ...goals(hindsight, datadog)];
+  const pairs = await compare(bench, [{ variant: 'hindsight' }, { variant: 'dd-trace' }], page);
+  const hindsight = figuresOf(page, 'hindsight', pairs[0] ?? []);
+  const datadog = figuresOf(page, 'dd-trace', pairs[1] ?? []);
+  return [...figures, ...hindsight.figures, ...datadog.figures, ...goals(hindsight, datadog)];
 }
 
 /** Bare against bare only: whether the machine is quiet enough to measure on. */
@@ -120,7 +111,7 @@ export const controlOnly: Row = {
 
 export const plain: Row = {
   name: 'plain',
-  what: 'CPU and throughput on the plain page, against peers',
+  what: 'CPU and throughput on the plain page, against dd-trace',
   run: (bench) =>
     compareAll(bench, { path: '/', queries: false, label: '(c)' }, (hindsight, datadog) => [
       {
@@ -150,7 +141,7 @@ export const plain: Row = {
 
 export const queries: Row = {
   name: 'queries',
-  what: 'CPU on the page of five queries, against peers',
+  what: 'CPU on the page of five queries, against dd-trace',
   run: (bench) =>
     compareAll(bench, { path: '/db', queries: true, label: '(d)' }, (hindsight, datadog) => [
       {

@@ -52,18 +52,20 @@ const { allowScripts, publishConfig } = read('package.json') as {
 describe('the supply chain', () => {
   withBuild();
 
-  for (const lockfile of [
-    'package-lock.json',
-    'test/libraries/current/package-lock.json',
-    'test/libraries/previous/package-lock.json',
-  ])
-    it(`is exact in ${lockfile}: each package with its hash, and from whatever registry is configured`, () => {
-      const packages = packagesOf(lockfile);
-      expect(packages.length).to.be.greaterThan(5);
-      const inexact = packages.filter(([, { integrity }]) => !/^sha512-[\w+/=]{88}$/.test(integrity ?? ''));
-      expect(inexact.map(([path]) => path)).to.deep.equal([]);
-      const named = packages.filter(([, { resolved }]) => resolved !== undefined);
-      expect(named.map(([path, { resolved }]) => `${path}: ${resolved}`)).to.deep.equal([]);
+  it('is exact in package-lock.json: each package with its hash, and from whatever registry is configured', () => {
+    const packages = packagesOf('package-lock.json');
+    expect(packages.length).to.be.greaterThan(5);
+    const inexact = packages.filter(([, { integrity }]) => !/^sha512-[\w+/=]{88}$/.test(integrity ?? ''));
+    expect(inexact.map(([path]) => path)).to.deep.equal([]);
+    const named = packages.filter(([, { resolved }]) => resolved !== undefined);
+    expect(named.map(([path, { resolved }]) => `${path}: ${resolved}`)).to.deep.equal([]);
+  });
+
+  for (const folder of ['test/libraries/current', 'test/libraries/previous', 'bench/peers'])
+    it(`names exact versions in ${folder}, which has no lock file`, () => {
+      const { dependencies } = read(`${folder}/package.json`) as { dependencies: Record<string, string> };
+      for (const [name, version] of Object.entries(dependencies))
+        expect(version, name).to.match(/^\d+\.\d+\.\d+$/);
     });
 
   it('runs no script at install but those listed, which are switched off', () => {
