@@ -9,7 +9,6 @@ import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createBench, type Bench } from './harness/bench.ts';
-import { reportCpuProfiles } from './harness/cpu-profile.ts';
 import { tableOf, type Figure } from './harness/figure.ts';
 import { resultsFolder } from './harness/folders.ts';
 import { canPin, pinThisProcess } from './harness/pin.ts';
@@ -96,7 +95,6 @@ async function main(): Promise<void> {
   console.log(tableOf(outcomes.flatMap(({ figures }) => figures)));
   for (const { row, problem } of outcomes) if (problem !== null) console.log(`${row}: ${problem}`);
   console.log(`${JSON.stringify(machine)}\n${file}`);
-  if (options.cpuProfile) console.log(reportCpuProfiles(join(resultsFolder, 'cpu')));
   if (outcomes.some(({ problem }) => problem !== null)) process.exitCode = 1;
 }
 

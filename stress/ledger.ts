@@ -1,113 +1,153 @@
 /**
  * `npm run stress -- ledger [--requests=20000 --connections=32 --workers=1 --restarts=0 --database-restarts=0 --sample=500]`
  *
- * Books the token of every answer of the real service, and then looks from outside for the profile of each: tokens given
- * = profiles stored, none given twice, none lost. With `--restarts` the service is ended by SIGTERM and started anew that
- * often, under load that never pauses; with `--database-restarts` its PostgreSQL crashes that often and is away for 3 s, and what the
- * service counts as dropped has to be what is missing. Prints one table; ends with 1 where the books do not balance.
+ * Books the token of every response of the real service, and then looks for the profile of each: tokens given = profiles stored, none
+ * given twice, none lost. With `--restarts` the service is ended by SIGTERM and started anew that often, under load that never pauses;
+ * with `--database-restarts` its PostgreSQL crashes that often and is away for 3 s, and as many may be missing as the service counts as
+ * dropped. Prints one table; ends with 1 if the books do not balance.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createAccount } from './ledger/account.ts';
-import { openPlace, type Place } from './ledger/place.ts';
-import { record, type Recording } from './ledger/record.ts';
-import { startService } from './ledger/service.ts';
-import { bookStored, bytesStored, openThere } from './ledger/verify.ts';
+import { droppedOf, missingOf, untilStored } from './service/books.ts';
+import { flood } from './service/load.ts';
+import { openScene, type Scene, untilReady } from './service/scene.ts';
 
-type Table = Record<string, string | number>;
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '20000' },
+    connections: { type: 'string', default: '32' },
+    workers: { type: 'string', default: '1' },
+    restarts: { type: 'string', default: '0' },
+    'database-restarts': { type: 'string', default: '0' },
+    sample: { type: 'string', default: '500' },
+  },
+});
+const requests = Number(values.requests);
+const restarts = Number(values.restarts);
+const databaseRestarts = Number(values['database-restarts']);
 
-function readArguments() {
-  const { values } = parseArgs({
-    options: {
-      requests: { type: 'string', default: '20000' },
-      connections: { type: 'string', default: '32' },
-      workers: { type: 'string', default: '1' },
-      restarts: { type: 'string', default: '0' },
-      'database-restarts': { type: 'string', default: '0' },
-      sample: { type: 'string', default: '500' },
+/** One request in so many is for a page that is not there, whose error page has a profile of its own. */
+const MISS_EVERY = 100;
+/** Milliseconds that the database is away. */
+const AWAY_MS = 3000;
+/** Milliseconds that a service lives between two restarts. */
+const [SHORTEST_LIFE, LONGEST_LIFE] = [300, 1500];
+/** Milliseconds that an end by SIGTERM may take. */
+const ENDS_WITHIN = 25_000;
+/** Responses in a row after which every worker has its database. */
+const READY_ANSWERS = 20;
+
+interface Booked {
+  tokens: string[];
+  responses: number;
+  unanswered: number;
+  withoutToken: number;
+  /** Exit codes, and the longest end in milliseconds. */
+  exits: (number | null)[];
+  slowestExitMs: number;
+}
+
+async function endService({ service }: Scene, booked: Booked): Promise<void> {
+  const startedAt = performance.now();
+  booked.exits.push(await service.ended('SIGTERM'));
+  booked.slowestExitMs = Math.max(booked.slowestExitMs, performance.now() - startedAt);
+  for (const line of service.said().split('\n'))
+    if (/lost|not stored|can't be stored|Uncaught|rejection/i.test(line)) console.error(line);
+}
+
+async function record(scene: Scene): Promise<Booked> {
+  const booked: Booked = {
+    tokens: [],
+    responses: 0,
+    unanswered: 0,
+    withoutToken: 0,
+    exits: [],
+    slowestExitMs: 0,
+  };
+  let asked = 0;
+  let over = false;
+  const load = flood({
+    port: scene.port,
+    connections: Number(values.connections),
+    next() {
+      if (over || (restarts === 0 && asked >= requests)) return null;
+      return ++asked % MISS_EVERY === 0 ? `/missing/${asked}` : '/';
+    },
+    answered({ status, tokens }) {
+      if (status === 0) booked.unanswered++;
+      else if (tokens.length === 0) booked.withoutToken++;
+      else booked.responses++;
+      booked.tokens.push(...tokens);
     },
   });
-  return {
-    requests: Number(values.requests),
-    connections: Number(values.connections),
-    workers: Number(values.workers),
-    restarts: Number(values.restarts),
-    databaseRestarts: Number(values['database-restarts']),
-    sample: Number(values.sample),
-  };
+  for (let round = 1; round <= databaseRestarts; round++) {
+    while (asked < (requests * round) / (databaseRestarts + 1)) await sleep(100);
+    await scene.server.halt('SIGQUIT');
+    await sleep(AWAY_MS);
+    await scene.server.resume();
+  }
+  for (let round = 1; round <= restarts; round++) {
+    await sleep(SHORTEST_LIFE + Math.random() * (LONGEST_LIFE - SHORTEST_LIFE));
+    await endService(scene, booked);
+    await scene.restart();
+  }
+  over = restarts > 0;
+  await load;
+  return booked;
 }
 
-function log(line: string): void {
-  process.stderr.write(`${line}\n`);
+/** How many of the tokens open in another process, as JSON and as a page. */
+async function openedOf(port: number, tokens: readonly string[]): Promise<number> {
+  let opened = 0;
+  for (const token of tokens) {
+    const json = await fetch(`http://127.0.0.1:${port}/_profiler/${token}.json`);
+    const { profile } = (await json.json().catch(() => ({}))) as { profile?: { token: string } };
+    const page = await (await fetch(`http://127.0.0.1:${port}/_profiler/${token}`)).text();
+    if (profile?.token === token && page.includes(token)) opened++;
+  }
+  return opened;
 }
 
-function describeRecording({ answers, broken, withoutToken, exits, slowestExitMs }: Recording): Table {
-  return {
-    'requests answered': answers,
-    'requests without an answer': broken,
-    'answers without a token': withoutToken,
+async function run(scene: Scene): Promise<void> {
+  await untilReady(scene.port, READY_ANSWERS);
+  const booked = await record(scene);
+  const dropped = restarts > 0 ? 0 : droppedOf((await untilStored(scene.port)).health);
+  await endService(scene, booked);
+  const { tokens, withoutToken, exits } = booked;
+  const missing = await missingOf(scene, tokens, dropped > 0);
+  const step = Math.max(1, Math.floor(tokens.length / Number(values.sample)));
+  const sample = tokens.filter((_token, at) => at % step === 0);
+  const opened = await openedOf(await scene.startAnother(), sample);
+  const givenTwice = tokens.length - new Set(tokens).size;
+  const isBalanced =
+    missing.length === dropped &&
+    givenTwice + withoutToken === 0 &&
+    sample.length - opened <= dropped &&
+    exits.every((code) => code === 0) &&
+    booked.slowestExitMs < ENDS_WITHIN;
+  if (!isBalanced) process.exitCode = 1;
+  const table = {
+    responses: booked.responses,
+    'requests without a response': booked.unanswered,
+    'responses without a token': withoutToken,
     'exits other than 0': exits.filter((code) => code !== 0).length,
-    'slowest exit, ms': Math.round(slowestExitMs),
-  };
-}
-
-async function run(place: Place, options: ReturnType<typeof readArguments>): Promise<Table> {
-  const { restarts, databaseRestarts, workers } = options;
-  const account = createAccount();
-  const recording = await record({ place, account, log, ...options });
-  for (const complaint of new Set(recording.complaints)) log(complaint);
-
-  const other = await startService(recording.port, recording.env);
-  await bookStored(place.knex, account);
-  const bytes = await bytesStored(place.knex);
-  const sample = account.sample(options.sample);
-  const opened = await openThere(`http://127.0.0.1:${recording.port}`, sample);
-  await other.end();
-
-  const totals = account.totals();
-  if (totals.examples.length > 0) log(`Missing: ${totals.examples.join(', ')}`);
-  const balanced =
-    totals.missing === recording.dropped &&
-    totals.givenTwice + totals.storedTwice + recording.withoutToken === 0 &&
-    sample.length - opened <= recording.dropped &&
-    recording.exits.every((code) => code === 0);
-  if (!balanced) process.exitCode = 1;
-  const { seconds, visibleAfterMs } = recording;
-  return {
-    workers,
-    ...(restarts > 0 ? { 'restarts by SIGTERM': restarts } : {}),
-    ...(databaseRestarts > 0 ? { 'crashes of the database': databaseRestarts } : {}),
-    ...describeRecording(recording),
-    'tokens given (with those of error pages)': totals.given,
-    'given twice': totals.givenTwice,
-    'profiles stored': totals.stored,
-    'stored twice': totals.storedTwice,
-    'given, and not stored': totals.missing,
-    ...(databaseRestarts > 0 ? { 'counted as dropped by the service': recording.dropped } : {}),
-    'stored, and not given (no answer came)': totals.storedButNotGiven,
+    'slowest exit, ms': Math.round(booked.slowestExitMs),
+    'tokens given (with those of error pages)': tokens.length,
+    'given twice': givenTwice,
+    'given, and not stored': missing.length,
+    'counted as dropped by the service': dropped,
     [`opened by another process, of ${sample.length}`]: opened,
-    ...(restarts > 0 ? {} : { 'requests per second': Math.round(recording.answers / seconds) }),
-    ...(visibleAfterMs === null
-      ? {}
-      : { 'all seen by another session after, ms': Math.round(visibleAfterMs) }),
-    'bytes per profile, with indexes': Math.round(bytes / Math.max(1, totals.stored)),
-    verdict: balanced ? 'balanced' : 'DOES NOT BALANCE',
+    verdict: isBalanced ? 'balanced' : 'DOES NOT BALANCE',
   };
-}
-
-function print(table: Table): void {
-  const rows = [['', ''], ...Object.entries(table).map(([name, value]) => [name, String(value)])];
-  const [left, right] = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const line = ([name = '', value = '']: string[]): string =>
-    `| ${name.padEnd(left ?? 0)} | ${value.padEnd(right ?? 0)} |`;
-  const [head = [], ...rest] = rows.map(line);
-  console.log([head, `| ${'-'.repeat(left ?? 0)} | ${'-'.repeat(right ?? 0)} |`, ...rest].join('\n'));
+  console.log('| | |\n| --- | --- |');
+  for (const [name, value] of Object.entries(table)) console.log(`| ${name} | ${value} |`);
 }
 
 export async function main(): Promise<void> {
-  const place = await openPlace();
+  const scene = await openScene({ env: { WEB_CONCURRENCY: values.workers } });
   try {
-    print(await run(place, readArguments()));
+    await run(scene);
   } finally {
-    await place.close();
+    await scene.close();
   }
 }

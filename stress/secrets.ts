@@ -23,7 +23,7 @@ import {
 } from '../test/support/planted-secrets.ts';
 import { environmentOf, freshVarDir, openKnex } from '../test/support/postgres.ts';
 import { sharedPart } from '../test/support/shared-part.ts';
-import { startRelay } from './faults/relay.ts';
+import { startRelay } from './service/relay.ts';
 import { startDatabase } from '../bench/harness/database.ts';
 
 const { values: options } = parseArgs({ options: { places: { type: 'string', default: '' } } });

@@ -2,15 +2,12 @@
 import { connect, type Socket } from 'node:net';
 
 export interface Connection {
-  get(path: string, done: (status: number) => void): void;
+  /** The status, and the lines of the head; 0 and none if the connection breaks. */
+  get(path: string, done: (status: number, head: string) => void): void;
   close(): void;
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
-
-function statusOf(head: string): number {
-  return Number(head.slice(9, 12));
-}
 
 /** Bytes of the body; the measured pages all announce theirs. */
 function lengthOf(head: string): number {
@@ -25,23 +22,22 @@ export function openConnection(
   const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let received: Buffer = Buffer.alloc(0);
   let missing = -1;
-  let status = 0;
-  let waiting: ((status: number) => void) | null = null;
+  let head = '';
+  let waiting: ((status: number, head: string) => void) | null = null;
 
   function answer(): void {
     const done = waiting;
     waiting = null;
     missing = -1;
     received = Buffer.alloc(0);
-    done?.(status);
+    done?.(Number(head.slice(9, 12)), head);
   }
 
   function readHead(chunk: Buffer): void {
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
     const end = received.indexOf(HEAD_END);
     if (end === -1) return;
-    const head = received.toString('latin1', 0, end);
-    status = statusOf(head);
+    head = received.toString('latin1', 0, end);
     missing = lengthOf(head) - (received.length - end - HEAD_END.length);
     if (missing <= 0) answer();
   }
@@ -56,12 +52,16 @@ export function openConnection(
   });
   socket.on('error', failed);
   socket.on('close', () => {
-    status = 0;
+    head = '';
     answer();
     failed(null);
   });
   return {
     get(path, done) {
+      if (socket.destroyed) {
+        done(0, '');
+        return;
+      }
       waiting = done;
       socket.write(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\naccept: text/html\r\n\r\n`);
     },

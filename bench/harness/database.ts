@@ -2,15 +2,12 @@
  * PostgreSQL for the rows that need one: Debian's, in a folder of its own, with fsync on as in production, with the tables of
  * the measured application.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { openKnex, startPostgres, type TestConnection } from '../../test/support/postgres.ts';
 
 export interface Database {
   connection: TestConnection;
   knex: Knex;
-  /** Away for so many milliseconds, as after a crash. */
-  crash(forMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,11 +38,6 @@ export async function startDatabase(): Promise<Database> {
   return {
     connection,
     knex,
-    async crash(forMs) {
-      await server.halt('SIGQUIT');
-      await sleep(forMs);
-      await server.resume();
-    },
     async stop() {
       await knex.destroy();
       await server.stop();

@@ -2,11 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runProfilerMigrations, type Store } from '../../app/index.ts';
+import { createPostgresStorage, runProfilerMigrations, type Store } from '../../app/index.ts';
 import { createStoreIn } from '../../test/support/memory-store.ts';
 import { openKnex } from '../../test/support/postgres.ts';
 import type { Bench } from './bench.ts';
-import { builtDoor } from './built-door.ts';
 import { batches, storeAll } from './sample-profiles.ts';
 
 export interface FilledStore {
@@ -31,7 +30,6 @@ async function fill(bench: Bench, store: Store): Promise<Pick<FilledStore, 'prof
 export async function fillPostgres(bench: Bench): Promise<FilledStore> {
   const knex = openKnex((await bench.database()).connection);
   await runProfilerMigrations({ knex, schema: SCHEMA });
-  const { createPostgresStorage } = await builtDoor();
   const store = createPostgresStorage({ knex: () => knex, schema: SCHEMA });
   const filled = await fill(bench, store);
   await knex.raw('vacuum analyze ??.hindsight_profiles', [SCHEMA]);

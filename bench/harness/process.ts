@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openConnection } from './connection.ts';
-import { cpuOf, memoryOf, type CpuTime } from './cpu.ts';
+import { cpuOf, type CpuTime } from './cpu.ts';
 import { pinnedNode } from './pin.ts';
 
 export interface ProcessOptions {
@@ -14,9 +14,6 @@ export interface ProcessOptions {
   env?: Readonly<Record<string, string>>;
   /** Asked until the first answer. */
   readyPath?: string;
-  cwd?: string;
-  /** Milliseconds in which it must answer; default: 30 s. */
-  startWithinMs?: number;
 }
 
 export interface MeasuredProcess {
@@ -24,8 +21,6 @@ export interface MeasuredProcess {
   /** Milliseconds from spawn to the first answer. */
   startMs: number;
   cpu(): CpuTime;
-  memory(): number;
-  ask(question: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -54,18 +49,19 @@ export function statusOf(port: number, path: string): Promise<number> {
 
 async function firstAnswer(
   child: ChildProcess,
-  { port, path, withinMs }: { port: number; path: string; withinMs: number },
+  { port, path }: { port: number; path: string },
 ): Promise<void> {
   const startedAt = performance.now();
   while ((await statusOf(port, path)) === 0) {
     if (child.exitCode !== null) throw new Error(`The measured process ended with ${child.exitCode}.`);
-    if (performance.now() - startedAt > withinMs) throw new Error('The measured process does not answer.');
+    if (performance.now() - startedAt > START_WITHIN)
+      throw new Error('The measured process does not answer.');
     await sleep(POLL_MS);
   }
 }
 
 export async function startProcess(options: ProcessOptions): Promise<MeasuredProcess> {
-  const { file, nodeOptions = [], env = {}, readyPath = '/', cwd, startWithinMs = START_WITHIN } = options;
+  const { file, nodeOptions = [], env = {}, readyPath = '/' } = options;
   const port = await freePort();
   const [command, commandArguments] = pinnedNode([...nodeOptions, file]);
   const startedAt = performance.now();
@@ -77,12 +73,11 @@ export async function startProcess(options: ProcessOptions): Promise<MeasuredPro
       BENCH_PORT: String(port),
       ...env,
     },
-    stdio: ['ignore', 'ignore', process.env.BENCH_STDERR === undefined ? 'ignore' : 'inherit', 'ipc'],
-    ...(cwd === undefined ? {} : { cwd }),
+    stdio: ['ignore', 'ignore', process.env.BENCH_STDERR === undefined ? 'ignore' : 'inherit'],
   });
   const pid = child.pid ?? 0;
   try {
-    await firstAnswer(child, { port, path: readyPath, withinMs: startWithinMs });
+    await firstAnswer(child, { port, path: readyPath });
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -92,12 +87,6 @@ export async function startProcess(options: ProcessOptions): Promise<MeasuredPro
     port,
     startMs,
     cpu: () => cpuOf(pid),
-    memory: () => memoryOf(pid),
-    async ask(question) {
-      child.send(question);
-      const [answer] = (await once(child, 'message')) as [unknown];
-      return answer;
-    },
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');

@@ -1,9 +1,9 @@
 /** What all drives of faults have in common. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { droppedOf, missingOf, untilStored, uncounted } from './books.ts';
-import { type Load, percentile, startLoad } from './load.ts';
+import { droppedOf, missingOf, untilStored, uncounted } from '../service/books.ts';
+import { type Load, percentile, startLoad } from '../service/load.ts';
+import { openScene, type Scene, type SceneOptions } from '../service/scene.ts';
 import type { Report } from './outcome.ts';
-import { openScene, type Scene, type SceneOptions } from './scene.ts';
 
 export interface DriveOptions {
   /** How long a fault lasts. */
@@ -12,13 +12,9 @@ export interface DriveOptions {
   rate: number;
   /** Of SIGTERM and SIGKILL. */
   rounds: number;
-  /** Profiles of the store that is full. */
-  stored: number;
 }
 
 export interface Fault {
-  /** `D-03` */
-  number: string;
   /** For `--only`. */
   name: string;
   title: string;
@@ -39,14 +35,17 @@ export async function withScene<T>(options: SceneOptions, work: (scene: Scene) =
   }
 }
 
+export function tokensOf({ given }: Load): string[] {
+  return given.map(({ token }) => token);
+}
+
 /** Runs `fault` while requests go on; `mayFail`: those of the load may. */
 export async function underLoad(
   scene: Scene,
   { rate }: DriveOptions,
   fault: () => Promise<unknown>,
-  path = '/',
 ): Promise<Load> {
-  const load = startLoad({ ports: [scene.port], rate, path });
+  const load = startLoad({ ports: [scene.port], rate });
   await sleep(BEFORE_MS);
   try {
     await fault();
@@ -65,9 +64,9 @@ export async function balance(
 ): Promise<void> {
   const { health, ms } = await untilStored(scene.port);
   report.load(load, mayFail);
-  report.missing(await missingOf(scene, load, mayMiss), mayMiss);
+  report.missing(await missingOf(scene, tokensOf(load), mayMiss), mayMiss);
   report.expect(uncounted(health.application) === 0, `the ledger does not add up: ${JSON.stringify(health)}`);
-  report.expect(new Set(load.given.map(({ token }) => token)).size === load.given.length, 'a token was given twice'); // prettier-ignore
+  report.expect(new Set(tokensOf(load)).size === load.given.length, 'a token was given twice');
   if (droppedOf(health) > 0) report.figure(`${droppedOf(health)} dropped`);
   report.figure(`p99 ${percentile(load.tookMs, 0.99)}`);
   report.figure(`all stored after ${(ms / 1000).toFixed(1)} s`);

@@ -53,7 +53,6 @@ async function ask(broken: string | undefined): Promise<Answers> {
 
 export const faultsInside: readonly Fault[] = [
   {
-    number: 'D-15',
     name: 'inside',
     title: `errors at ${PLACES.length} places of the profiler`,
     async drive(_options, report) {

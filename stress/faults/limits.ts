@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuOf, memoryOf } from '../../bench/harness/cpu.ts';
-import { runLoad } from '../ledger/load.ts';
 import { balance, type Fault, underLoad, withScene } from './drive.ts';
-import { uploadsIn } from './endings.ts';
-import { descriptorsOf, limitDescriptors, limitFileSize, limitMemory, withSmallDisk } from './machine.ts';
-import { uncounted, untilStored } from './books.ts';
+import { uploadsIn } from './clients.ts';
+import { settle, uncounted, untilStored } from '../service/books.ts';
+import { flood } from '../service/load.ts';
+import { descriptorsOf, limitDescriptors, limitFileSize, withSmallDisk } from '../service/machine.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const CONNECTIONS = 300;
@@ -35,61 +35,43 @@ async function upload(port: number, bytes: number): Promise<Uploaded> {
   return { status: response.status, token: response.headers.get('x-debug-token') };
 }
 
-/** Resolves with the first value for which `holds`, or the last one after `seconds`. */
-export async function settle<T>(
-  read: () => T | Promise<T>,
-  holds: (value: T) => boolean,
-  seconds: number,
-): Promise<T> {
-  const until = performance.now() + seconds * 1000;
-  let value = await read();
-  while (!holds(value) && performance.now() < until) {
-    await sleep(250);
-    value = await read();
-  }
-  return value;
-}
-
 /** Requests until the process has its usual size. */
 export async function warmUp(port: number): Promise<void> {
   let asked = 0;
-  await runLoad({
+  await flood({
     port,
     connections: 8,
     next: () => (asked++ < WARM_REQUESTS ? '/nowhere' : null),
     answered: () => undefined,
-    broken: () => undefined,
   });
   await untilStored(port);
 }
 
 export const limits: readonly Fault[] = [
   {
-    number: 'D-16',
     name: 'overload',
     title: `${CONNECTIONS} connections that ask for what is not there`,
     drive: (options, report) =>
-      withScene({}, async ({ service, port }) => {
+      withScene({}, async ({ pid, port }) => {
         const statuses = new Map<number, number>();
         await warmUp(port);
         const ask = (connections: number, seconds: number): Promise<void> => {
           const until = performance.now() + seconds * 1000;
-          return runLoad({
+          return flood({
             port,
             connections,
             next: () => (performance.now() < until ? '/nowhere' : null),
             answered: ({ status }) => void statuses.set(status, (statuses.get(status) ?? 0) + 1),
-            broken: () => void statuses.set(0, (statuses.get(0) ?? 0) + 1),
           });
         };
-        const before = memoryOf(service.pid);
+        const before = memoryOf(pid());
         let most = before;
-        const look = setInterval(() => (most = Math.max(most, memoryOf(service.pid))), 100);
+        const look = setInterval(() => (most = Math.max(most, memoryOf(pid()))), 100);
         await ask(CONNECTIONS, Math.max(options.seconds, 10));
         clearInterval(look);
         const { health } = await untilStored(port);
         const after = await settle(
-          () => memoryOf(service.pid),
+          () => memoryOf(pid()),
           (bytes) => bytes < before * COMES_BACK_TO,
           COMES_BACK_WITHIN,
         );
@@ -107,48 +89,13 @@ export const limits: readonly Fault[] = [
       }),
   },
   {
-    number: 'D-17',
-    name: 'memory',
-    title: '256 MiB of memory, 20 uploads of 15 MiB at a time',
-    needsRoot: true,
-    drive: (options, report) =>
-      withScene({ env: { NODE_OPTIONS: '--max-old-space-size=160' } }, async ({ service, port, varDir }) => {
-        const group = limitMemory(service.pid, 256);
-        if (group === null) {
-          report.expect(false, 'not driven: this kernel has no memory groups of cgroup v1');
-          return;
-        }
-        const until = performance.now() + options.seconds * 1000;
-        const statuses: number[] = [];
-        await Promise.all(
-          Array.from({ length: 20 }, async () => {
-            while (performance.now() < until) statuses.push((await upload(port, 15 * MEBIBYTE)).status);
-          }),
-        );
-        report.figure(`${statuses.length} uploads, at most ${inMebibytes(group.peak())} with the page cache`);
-        report.expect(
-          statuses.every((status) => status === 200),
-          `statuses ${[...new Set(statuses)].join(', ')}`,
-        );
-        report.expect(group.kills() === 0 && !service.isOver(), 'the kernel ended it');
-        const left = await settle(
-          () => uploadsIn({ varDir }),
-          (count) => count === 0,
-          5,
-        );
-        report.expect(left === 0, `${left} files of uploads are left`);
-        group.close();
-      }),
-  },
-  {
-    number: 'D-18',
     name: 'uploads-full',
     title: 'no room for uploads',
     needsRoot: true,
     drive: (_options, report) =>
-      withScene({}, async ({ varDir, port, service }) => {
+      withScene({}, async ({ varDir, port, pid }) => {
         await withSmallDisk({ mebibytes: 8, folder: join(varDir, 'tmp') }, async () => {
-          const descriptors = descriptorsOf(service.pid);
+          const descriptors = descriptorsOf(pid());
           const large = await upload(port, 12 * MEBIBYTE);
           report.figure(`12 MiB into 8: status ${large.status}`);
           report.expect(
@@ -167,18 +114,18 @@ export const limits: readonly Fault[] = [
             5,
           );
           report.expect(left === 0, `${left} files of uploads are left`);
-          limitFileSize(service.pid, 2 * MEBIBYTE);
+          limitFileSize(pid(), 2 * MEBIBYTE);
           const limited = await upload(port, 3 * MEBIBYTE);
           report.figure(`beyond the limit on files: status ${limited.status}`);
           report.expect(
             limited.status >= 400 && limited.token !== null,
             `limit on files: status ${limited.status}`,
           );
-          limitFileSize(service.pid, 'unlimited');
+          limitFileSize(pid(), 'unlimited');
           const next = await upload(port, MEBIBYTE);
           report.expect(next.status === 200, `the next upload: status ${next.status}`);
           const after = await settle(
-            () => descriptorsOf(service.pid),
+            () => descriptorsOf(pid()),
             (count) => count <= descriptors + 2,
             10,
           );
@@ -187,29 +134,28 @@ export const limits: readonly Fault[] = [
       }),
   },
   {
-    number: 'D-19',
     name: 'descriptors',
     title: '64 descriptors, 150 connections',
     needsRoot: true,
     drive: (options, report) =>
       withScene({}, async (scene) => {
-        const { service, port } = scene;
-        const before = descriptorsOf(service.pid);
-        limitDescriptors(service.pid, 64);
+        const { pid, port } = scene;
+        const before = descriptorsOf(pid());
+        limitDescriptors(pid(), 64);
         const sockets: Socket[] = Array.from({ length: 150 }, () =>
           connect(port, '127.0.0.1').on('error', () => undefined),
         );
         await sleep(500);
-        const cpu = cpuOf(service.pid).main;
+        const cpu = cpuOf(pid()).main;
         await sleep(options.seconds * 1000);
-        const busy = (cpuOf(service.pid).main - cpu) / (options.seconds * 1e6);
+        const busy = (cpuOf(pid()).main - cpu) / (options.seconds * 1e6);
         report.figure(
-          `${descriptorsOf(service.pid)} descriptors, main thread busy for ${(busy * 100).toFixed(1)} %`,
+          `${descriptorsOf(pid())} descriptors, main thread busy for ${(busy * 100).toFixed(1)} %`,
         );
         report.expect(busy < 0.2, `the main thread is busy for ${(busy * 100).toFixed(0)} %`);
         for (const socket of sockets) socket.destroy();
         const after = await settle(
-          () => descriptorsOf(service.pid),
+          () => descriptorsOf(pid()),
           (count) => count <= before + 2,
           10,
         );

@@ -1,5 +1,5 @@
 /** What a fault did: figures, and what did not hold. */
-import type { Load } from './load.ts';
+import type { Load } from '../service/load.ts';
 
 export interface Outcome {
   /** Tokens given under load. */
@@ -48,7 +48,7 @@ export function createReport(): Report {
       tokens += load.given.length;
       failed += load.failures.length;
       if (!mayFail)
-        expect(load.failures.length === 0, `${load.failures.length} failed: ${load.failures[0]?.why ?? ''}`);
+        expect(load.failures.length === 0, `${load.failures.length} failed: ${load.failures[0] ?? ''}`);
     },
     missing(of, mayMiss = false) {
       missed += of.length;

@@ -3,11 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { rootFolder } from '../../bench/harness/folders.ts';
-import { missingOf, untilStored } from './books.ts';
-import { balance, type Fault, underLoad, withScene } from './drive.ts';
-import { startLoad } from './load.ts';
+import { missingOf, untilStored } from '../service/books.ts';
+import { startLoad } from '../service/load.ts';
+import { balance, type Fault, tokensOf, underLoad, withScene } from './drive.ts';
 
 /** Milliseconds after which a profile is seen by every process. */
 const SEEN_WITHIN = 1000;
@@ -31,7 +30,6 @@ async function opensAfter(port: number, token: string): Promise<number> {
 
 export const several: readonly Fault[] = [
   {
-    number: 'D-20',
     name: 'several',
     title: 'four processes that start at once on one database',
     drive: ({ seconds, rate }, report) =>
@@ -52,21 +50,20 @@ export const several: readonly Fault[] = [
         report.within(slowest, SEEN_WITHIN, 'seeing a profile');
         for (const port of ports) await untilStored(port);
         report.load(load);
-        report.missing(await missingOf(scene, load));
-        const tokens = load.given.map(({ token }) => token);
+        const tokens = tokensOf(load);
+        report.missing(await missingOf(scene, tokens));
         report.expect(new Set(tokens).size === tokens.length, 'a token was given twice');
       }),
   },
   {
-    number: 'D-21',
     name: 'clock',
     title: `clock jumps ${Object.keys(SHIFTS).join(', ')}`,
     drive: async (options, report) => {
       const file = join(tmpdir(), `clock-${process.pid}`);
       writeFileSync(file, '0');
-      const shim = pathToFileURL(join(rootFolder, 'stress', 'faults', 'clock.mjs')).href;
-      const env = { CLOCK_FILE: file, NODE_OPTIONS: `--import=${shim}`, PROFILER_RETENTION_HOURS: '24' };
-      await withScene({ env }, async (scene) => {
+      const preloads = [join(rootFolder, 'stress', 'faults', 'clock.mjs')];
+      const env = { CLOCK_FILE: file, PROFILER_RETENTION_HOURS: '24' };
+      await withScene({ env, preloads }, async (scene) => {
         const load = await underLoad(scene, options, async () => {
           for (const [name, shift] of Object.entries(SHIFTS)) {
             await sleep((options.seconds * 1000) / 5);

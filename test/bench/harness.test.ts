@@ -1,9 +1,9 @@
-/** What the figures of the benchmark rest on: quantiles, verdicts, the accounting of CPU, the load generator. */
+/** What the figures of the benchmark rest on: quantiles, the accounting of CPU, the load generator. */
 import { expect } from 'chai';
 import { type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { cpuOf, memoryOf } from '../../bench/harness/cpu.ts';
-import { tableOf, verdictOf } from '../../bench/harness/figure.ts';
+import { tableOf } from '../../bench/harness/figure.ts';
 import { closedLoop, openLoop } from '../../bench/harness/load.ts';
 import { spreadOf } from '../../bench/harness/statistics.ts';
 import { close, listen } from '../support/listen.ts';
@@ -23,13 +23,9 @@ describe('the harness of the benchmark', () => {
     expect(spreadOf([1, 2]).median).to.equal(1.5);
   });
 
-  it('says whether a goal is kept, in either direction', () => {
-    const figure = { goal: 1, what: 'CPU', unit: 'x', must: 1, aim: 0.75 };
-    expect(verdictOf({ ...figure, value: 0.7 })).to.equal('aim kept');
-    expect(verdictOf({ ...figure, value: 0.9 })).to.equal('kept');
-    expect(verdictOf({ ...figure, value: 1.1 })).to.equal('MISSED');
-    expect(verdictOf({ ...figure, value: 1.1, aim: 1.2, atLeast: true })).to.equal('kept');
-    expect(tableOf([{ ...figure, value: NaN }])).to.include('MISSED');
+  it('prints medians with their quartiles', () => {
+    const figures = [{ what: 'CPU', unit: 'µs', spread: { median: 10, low: 9.5, high: NaN } }];
+    expect(tableOf(figures)).to.include('| CPU | 10.0 [9.50..-] µs |');
   });
 
   it('counts the CPU of a busy process', function () {

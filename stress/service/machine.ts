@@ -1,23 +1,19 @@
-/** Limits of the machine, as root sets them: a small disk, a small memory, few descriptors; and processes that stand still. */
+/** Limits of the machine, as root sets them: a small disk, few descriptors; and processes that stand still. */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
-  rmdirSync,
   rmSync,
-  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MEBIBYTE = 1024 * 1024;
-const MEMORY_GROUPS = '/sys/fs/cgroup/memory';
 
 /** Runs `work` with a file system of so many MiB at `folder`; default: a fresh folder. */
 export async function withSmallDisk<T>(
@@ -47,37 +43,6 @@ export function fillDisk(folder: string): () => void {
   closeSync(file);
   return () => {
     rmSync(path);
-  };
-}
-
-export function makeReadOnly(folder: string): () => void {
-  execFileSync('mount', ['-o', 'remount,ro', folder]);
-  return () => execFileSync('mount', ['-o', 'remount,rw', folder]);
-}
-
-export interface MemoryGroup {
-  /** The most that it used, in bytes. */
-  peak(): number;
-  kills(): number;
-  close(): void;
-}
-
-/** Puts a process into a group of so many MiB. null: the kernel has no such groups (of cgroup v1) here. */
-export function limitMemory(pid: number, mebibytes: number): MemoryGroup | null {
-  if (!existsSync(join(MEMORY_GROUPS, 'cgroup.procs'))) return null;
-  const group = join(MEMORY_GROUPS, `hindsight-faults-${pid}`);
-  mkdirSync(group);
-  writeFileSync(join(group, 'memory.limit_in_bytes'), String(mebibytes * MEBIBYTE));
-  writeFileSync(join(group, 'cgroup.procs'), String(pid));
-  return {
-    peak: () => Number(readFileSync(join(group, 'memory.max_usage_in_bytes'), 'utf8')),
-    kills: () =>
-      Number(/oom_kill (\d+)/.exec(readFileSync(join(group, 'memory.oom_control'), 'utf8'))?.[1] ?? 0),
-    close() {
-      for (const left of readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean))
-        writeFileSync(join(MEMORY_GROUPS, 'cgroup.procs'), left);
-      rmdirSync(group);
-    },
   };
 }
 

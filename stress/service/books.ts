@@ -1,6 +1,5 @@
 /** The service's own ledger (`/_profiler/health.json`), and what is stored of the tokens that it gave. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Load } from './load.ts';
 import type { Scene } from './scene.ts';
 
 /** What is read of one part of the service's own ledger, `/_profiler/health.json`. */
@@ -48,14 +47,33 @@ export async function untilStored(port: number): Promise<{ health: Health; ms: n
   }
 }
 
-/** Tokens of a load that have no profile in the database. Unless some may miss, what lay in files has the time to get there. */
-export async function missingOf({ query }: Scene, { given }: Load, mayMiss = false): Promise<string[]> {
+/** Tokens that have no profile in the database. Unless some may miss, what lay in files has the time to get there. */
+export async function missingOf(
+  { query }: Pick<Scene, 'query'>,
+  given: readonly string[],
+  mayMiss = false,
+): Promise<string[]> {
   const until = performance.now() + (mayMiss ? 0 : STORED_WITHIN);
   for (;;) {
     const rows = await query<{ token: string }>('select token from localhost.hindsight_profiles');
     const stored = new Set(rows.map(({ token }) => token));
-    const missing = given.map(({ token }) => token).filter((token) => !stored.has(token));
+    const missing = given.filter((token) => !stored.has(token));
     if (missing.length === 0 || performance.now() > until) return missing;
     await sleep(LOOK_EVERY);
   }
+}
+
+/** Resolves with the first value for which `holds`, or the last one after `seconds`. */
+export async function settle<T>(
+  read: () => T | Promise<T>,
+  holds: (value: T) => boolean,
+  seconds: number,
+): Promise<T> {
+  const until = performance.now() + seconds * 1000;
+  let value = await read();
+  while (!holds(value) && performance.now() < until) {
+    await sleep(250);
+    value = await read();
+  }
+  return value;
 }
