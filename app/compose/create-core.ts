@@ -1,4 +1,5 @@
 /** Creates the parts that record requests and read them back: tokens -> recorder -> store -> profiles. */
+import { messageOf } from '../errors.ts';
 import type { IncomingMessage } from 'node:http';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { ContextTracker } from '../profiler/context.ts';
@@ -110,14 +111,20 @@ export function createCore(options: CoreOptions): Core {
       return;
     }
     onProfile?.(profile);
-    shared.forEach(storePart);
     ledger.queued(fate);
     const settled = (dropped: string | null): void => {
       if (dropped === null) ledger.stored(fate);
       else ledger.dropped(fate, dropped);
     };
-    store.add([{ row: profile.index, text: profile.document, settled }]);
-    profiles.stored(profile.index);
+    try {
+      shared.forEach(storePart);
+      store.add([{ row: profile.index, text: profile.document, settled }]);
+      profiles.stored(profile.index);
+    } catch (error) {
+      // A store of the application's own that breaks its contract.
+      settled('failed');
+      warn(`A profile could not be stored: ${messageOf(error)}.`);
+    }
   }
 
   const recorder = createRecorder({
