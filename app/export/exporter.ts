@@ -34,8 +34,6 @@ interface Failure {
   reason: string;
   /** Another attempt would fail, too. */
   isFinal: boolean;
-  /** When the collector wants to be asked again; null: it does not say. */
-  afterMs: number | null;
 }
 
 export interface Exporter {
@@ -56,9 +54,8 @@ const LINGER_MS = 1000;
 const TURN_MS = 2;
 /** The default of OTEL_EXPORTER_OTLP_TIMEOUT. */
 const TIMEOUT_MS = 10_000;
-const TRIES = 7;
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 60_000;
+/** Milliseconds until a batch that was not accepted is sent again. */
+const AGAIN_MS = 1000;
 /** Ids of sent spans and log records; late facts arrive within ten seconds. */
 const MOST_REMEMBERED = 50_000;
 
@@ -71,25 +68,6 @@ const compress = promisify(gzip);
 function isExported({ kind, state, outcome }: ExportedProfile): boolean {
   if (kind === 'profiler' || kind === 'error_page') return false;
   return state === 'final' || outcome === 'cut off';
-}
-
-/** `Retry-After` in milliseconds: seconds or a date (RFC 9110, 10.2.3); null if it is absent or malformed. */
-function retryAfterMs(value: string | null): number | null {
-  if (value === null) return null;
-  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : Math.max(0, at - Date.now());
-}
-
-/** Spans or log records that were refused although the request was accepted. */
-async function rejectedIn(response: Response): Promise<number> {
-  try {
-    const { partialSuccess = {} } = (await response.json()) as { partialSuccess?: Record<string, unknown> };
-    return Number(partialSuccess.rejectedSpans ?? partialSuccess.rejectedLogRecords ?? 0) || 0;
-  } catch {
-    // Collectors may send an empty body.
-    return 0;
-  }
 }
 
 /** `fetch` hides the reason in the cause. */
@@ -106,7 +84,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     'content-type': 'application/json',
     ...(isCompressed ? { 'content-encoding': 'gzip' } : {}),
   };
-  const counters = { given: 0, sent: 0, leftOut: 0, rejected: 0, retries: 0, pending: 0, pendingBytes: 0 };
+  const counters = { given: 0, sent: 0, leftOut: 0, pending: 0, pendingBytes: 0 };
   const dropped: Record<string, number> = {};
   const queue: string[] = [];
   const remembered = new Set<string>();
@@ -114,6 +92,7 @@ export function createExporter(options: ExporterOptions): Exporter {
   /** Ends pauses: the queue is sent without waiting. */
   const closing = new AbortController();
   let isOver = false;
+  /** Ends the attempt that runs. */
   let request: AbortController | null = null;
 
   function drop(count: number, reason: string): void {
@@ -183,27 +162,15 @@ export function createExporter(options: ExporterOptions): Exporter {
 
   /** One attempt; null: it was accepted. */
   async function post(url: string, body: string | Buffer): Promise<Failure | null> {
-    const ending = (request = new AbortController());
-    const timer = setTimeout(() => {
-      ending.abort(new Error('no response'));
-    }, TIMEOUT_MS).unref();
+    request = new AbortController();
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {
-      const { signal } = ending;
       const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
-      if (response.ok) {
-        counters.rejected += await rejectedIn(response);
-        return null;
-      }
       await response.body?.cancel();
-      return {
-        reason: `status ${response.status}`,
-        isFinal: !RETRYABLE.has(response.status),
-        afterMs: retryAfterMs(response.headers.get('retry-after')),
-      };
+      if (response.ok) return null;
+      return { reason: `status ${response.status}`, isFinal: !RETRYABLE.has(response.status) };
     } catch (error) {
-      return { reason: reasonOf(error), isFinal: false, afterMs: null };
-    } finally {
-      clearTimeout(timer);
+      return { reason: reasonOf(error), isFinal: false };
     }
   }
 
@@ -212,17 +179,14 @@ export function createExporter(options: ExporterOptions): Exporter {
     if (parts.length === 0) return null;
     const text = `{"${name}":[${parts.join(',')}]}`;
     const body = isCompressed ? await compress(text) : text;
-    for (let tries = 1; !isOver; tries++) {
+    while (!isOver) {
       const failure = await post(endpoint + path, body);
       if (failure === null) return null;
-      const { reason, isFinal, afterMs } = failure;
+      const { reason, isFinal } = failure;
       if (closing.signal.aborted) return isFinal ? reason : 'shut down';
       warn(`Profiles can't be exported to ${new URL(endpoint).host}${path} at the moment (${reason}).`);
       if (isFinal) return reason;
-      if (tries === TRIES) return 'not accepted';
-      counters.retries++;
-      const backoffMs = FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.5 + Math.random());
-      await pause(Math.min(afterMs ?? backoffMs, LONGEST_PAUSE_MS));
+      await pause(AGAIN_MS);
     }
     return 'shut down';
   }

@@ -6,12 +6,8 @@ export interface ExportCounters {
   sent: number;
   /** Not for export: error pages, the profiler's own pages, what still runs. */
   leftOut: number;
-  /** By reason: `queue full`, `not accepted`, `status 400` …, `unreadable`, `failed`, `shut down`. */
+  /** By reason: `queue full`, `status 400` …, `unreadable`, `failed`, `shut down`. */
   dropped: Record<string, number>;
-  /** Spans and log records that the collector refused of requests that it accepted. */
-  rejected: number;
-  /** Attempts that are repeated: the collector was out of reach, or asked to wait. */
-  retries: number;
   /** Waiting or being sent. */
   pending: number;
   /** Waiting. */

@@ -42,10 +42,10 @@ function countsOf({ application, profiler }: Health): HealthRow[] {
 
 function exportSentence({ exported }: Health): string[] {
   if (exported === null) return [];
-  const { given, sent, leftOut, dropped, pending, retries } = exported;
+  const { given, sent, leftOut, dropped, pending } = exported;
   const lost = Object.entries(dropped).map(([reason, count]) => `, ${count} dropped (${prose(reason)})`);
   return [
-    `Export to OpenTelemetry: ${given} profiles; ${sent} sent, ${leftOut} error pages and own pages not sent, ${pending} waiting${lost.join('')}; ${retries} retries.`,
+    `Export to OpenTelemetry: ${given} profiles; ${sent} sent, ${leftOut} error pages and own pages not sent, ${pending} waiting${lost.join('')}.`,
   ];
 }
 
