@@ -141,6 +141,7 @@ export function createService(options: ServiceOptions): Service {
       settings: config.shown,
       sourceOf: (req) => attachOrigin(req, resolver),
       Router: express.Router,
+      describesAllRoutes: true,
       panels: [migrationsPanel],
       findings: migrationRules,
       onRequest: [access.readMigrations],

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { editorOf } from '../config.ts';
 import { createLive, type Live } from '../controllers/profiler/live.ts';
+import { responseOfError } from '../middleware/error-response.ts';
 import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
@@ -14,6 +15,7 @@ import type { ExportCounters } from '../profiler/export.ts';
 import { readHealth } from '../profiler/health.ts';
 import type { Core, CoreOptions } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
+import type { HostRouting } from './describe-routing.ts';
 import { createSourceViews, type SourceViewOptions } from './source-views.ts';
 import { createLazyPages, type LazyPages } from './lazy-pages.ts';
 import type { Profiler, ServiceOptions } from './profiler-options.ts';
@@ -34,6 +36,8 @@ interface HostPagesParts extends Pick<
   /** What reads source files. */
   source: SourceViewOptions;
   sourceOf: (req: IncomingMessage) => RequestSource;
+  /** Describes the routes for the page of a request that none of them handled. */
+  onMiss: HostRouting['onMiss'];
   redactText: (text: string) => string;
   /** Prints an error that was thrown. */
   log: (error: unknown) => void;
@@ -129,7 +133,10 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     log: parts.log,
   });
   const respondWithError: ErrorPages['respond'] = (error, req, res) => {
-    const goOn = tracker.of(req)?.stopClock('error page');
+    const context = tracker.of(req);
+    const { status } = responseOfError(error);
+    if (context !== undefined && (status === 404 || status === 405)) parts.onMiss(context, req);
+    const goOn = context?.stopClock('error page');
     pages.whenRenderable(() => {
       goOn?.();
       errors.respond(error, req, res);

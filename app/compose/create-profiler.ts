@@ -126,6 +126,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     warn,
   });
 
+  const routing = createHostRouting(observers, options.describesAllRoutes);
   const cpu = createCpuSampler({
     tracker,
     mode: settings.cpu ?? (isProduction() ? 'off' : 'auto'),
@@ -158,12 +159,12 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     process: name,
     source: { root, files, maps, redactor },
     sourceOf,
+    onMiss: routing.onMiss,
     redactText,
     warn,
     log: log.error,
   });
 
-  const routing = createHostRouting(observers);
   const isLookedAt = settings.toolbar || isDevelopment;
   const noteAddress = options.storage === undefined ? createAddressNote(settings.dir) : () => undefined;
   const warnOfAddress = guard.isSet ? undefined : createPublicAddressNotice(warn);
@@ -232,8 +233,6 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     watch,
     ...handlers,
     notFound(req, res) {
-      const context = tracker.of(req);
-      if (context !== undefined) routing.onMiss(context, req);
       respondWithError(createPageNotFound(req, redactText), req, res);
     },
     refuse(server, { resolver, methods }) {

@@ -1,6 +1,6 @@
 /**
- * The fact `routing` of a request, derived when a panel reads it: what the routers tried, which routes there are, which come close.
- * A dry match over the live routers: no handler runs, and it costs nothing unless the request is read.
+ * The fact `routing` of a request: what the routers tried, which routes there are, which come close. A dry match over the live routers: no
+ * handler runs.
  */
 import type { Express } from 'express';
 import type { IncomingMessage } from 'node:http';
@@ -43,57 +43,16 @@ function redirectOf(context: Context): RoutingFact['redirect'] {
   return index === -1 || location === undefined ? null : { status: response.status, location };
 }
 
-/**
- * The fact, whose parts are derived when they are read. A class, because V8 allocates what an accessor of a single object consists of in the
- * old generation, where it would keep the request alive until the next major collection.
- */
-class LazyRouting implements RoutingFact {
-  readonly #context: Context;
-  readonly #matcher: DryMatcher;
-  readonly #request: Facts['request'];
-  #known: Matched | null = null;
-
-  constructor(context: Context, matcher: DryMatcher, request: Facts['request']) {
-    this.#context = context;
-    this.#matcher = matcher;
-    this.#request = request;
-  }
-
-  get #matched(): Matched {
-    const { method, url } = this.#request;
-    return (this.#known ??= matchAll(this.#matcher, method, pathOf(pathOfTarget(url) ?? '/')));
-  }
-
-  get table(): RoutingFact['table'] {
-    return this.#matched.table;
-  }
-
-  get nearest(): RoutingFact['nearest'] {
-    return this.#matched.nearest;
-  }
-
-  get considered(): RoutingFact['considered'] {
-    return this.#matched.considered;
-  }
-
-  get secondTry(): RoutingFact['secondTry'] {
-    return this.#matched.secondTry;
-  }
-
-  get redirect(): RoutingFact['redirect'] {
-    return redirectOf(this.#context);
-  }
-
-  get allow(): RoutingFact['allow'] {
-    return this.#matched.allow;
-  }
+interface Application extends Express {
+  /** Of one that is mounted in another. */
+  parent?: Application;
 }
 
-/** Adds the fact to a request's context. */
-export function addRouting(context: Context, matcher: DryMatcher): void {
-  const request = context.first('request');
-  if (request === undefined || context.kind !== 'request') return;
-  context.add('routing', new LazyRouting(context, matcher, request));
+/** The outermost: a mounted one knows nothing of the path before it. */
+function applicationOf(req: IncomingMessage): Express | undefined {
+  let { app } = req as IncomingMessage & { app?: Application };
+  while (app?.parent !== undefined) app = app.parent;
+  return app;
 }
 
 export interface HostRouting {
@@ -102,12 +61,12 @@ export interface HostRouting {
    * another route has literally; the others are described by their layers.
    */
   onFinish(context: Context, req: IncomingMessage): void;
-  /** The same before the response, for the 404 page. */
+  /** The same before the response, for the page of a request that no route handled. */
   onMiss(context: Context, req: IncomingMessage): void;
 }
 
-/** Matches against the routers of whatever application a request came through, only when no route handled it. */
-export function createHostRouting(known: DryMatchOptions): HostRouting {
+/** Matches against the routers of whatever application a request came through. `isForAll`: not only if no route handled it. */
+export function createHostRouting(known: DryMatchOptions, isForAll = false): HostRouting {
   const matchers = new WeakMap<object, DryMatcher>();
   /** Patterns of all routes, read again when the application has another number of layers; a literal one is its path. */
   const literals = new WeakMap<object, { layers: number; paths: Set<string> }>();
@@ -122,8 +81,17 @@ export function createHostRouting(known: DryMatchOptions): HostRouting {
   }
 
   function describe(context: Context, req: IncomingMessage): void {
-    const { app } = req as IncomingMessage & { app?: Express };
-    if (app !== undefined) addRouting(context, matcherOf(app));
+    const app = applicationOf(req);
+    const request = context.first('request');
+    if (app === undefined || request === undefined) return;
+    if (context.kind !== 'request' || context.summary !== null) return;
+    try {
+      const path = pathOf(pathOfTarget(request.url) ?? '/');
+      const matched = matchAll(matcherOf(app), request.method, path);
+      context.add('routing', { ...matched, redirect: redirectOf(context) });
+    } catch {
+      // A router that is built in another way: its routes are not described.
+    }
   }
 
   function isLiteralPath(app: Express, url: string): boolean {
@@ -147,7 +115,7 @@ export function createHostRouting(known: DryMatchOptions): HostRouting {
   function isShadowing(context: Context, req: IncomingMessage, status: number): boolean {
     if (!/[:*]/.test(context.first('route')?.pattern ?? '')) return false;
     const url = context.first('request')?.url;
-    const { app } = req as IncomingMessage & { app?: Express };
+    const app = applicationOf(req);
     return status >= 400 || (app !== undefined && url !== undefined && isLiteralPath(app, url));
   }
 
@@ -161,7 +129,8 @@ export function createHostRouting(known: DryMatchOptions): HostRouting {
     onFinish(context, req) {
       const status = context.first('response')?.status ?? 0;
       if (status === 404 || status === 405) onMiss(context, req);
-      if (context.first('routing') === undefined && isShadowing(context, req, status)) describe(context, req);
+      if (context.first('routing') !== undefined) return;
+      if (isForAll || isShadowing(context, req, status)) describe(context, req);
     },
   };
 }

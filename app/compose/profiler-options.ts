@@ -58,6 +58,8 @@ export interface ServiceOptions extends ProfilerOptions {
   isStored?: true;
   /** Settings shown in the configuration panel; masked like everything else. */
   settings?: Readonly<Record<string, unknown>>;
+  /** The Routing panel lists all routes for each request; default: if none of them handled it. */
+  describesAllRoutes?: boolean;
   /** Where a request came from; default: what the host's Express says. */
   sourceOf?: (req: IncomingMessage) => RequestSource;
   /**

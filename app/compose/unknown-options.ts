@@ -16,6 +16,7 @@ const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
   isStored: true,
   settings: true,
   root: true,
+  describesAllRoutes: true,
   authorize: true,
   sourceOf: true,
   anyHostBehindProxy: true,

@@ -6,6 +6,7 @@ import type { Express } from 'express';
 import { matchLayer, routerOf, stackOf as stackOfRouter } from '../profiler/express-routers.ts';
 import { allMethods, declaredMethods, handlerName, listLayer } from './route-list.ts';
 import type { LayerLike, RouteEntry, RouteLike } from './route-list.ts';
+import type { Facts } from '../profiler/facts.ts';
 
 /** A route whose pattern matches the path, whatever the method. */
 export interface MatchedRoute {
@@ -22,20 +23,7 @@ export interface DryMatch {
 }
 
 /** A layer that is tried for a request, and the result. */
-export interface ConsideredLayer {
-  kind: 'middleware' | 'router' | 'route';
-  /** Name of the function; `<anonymous>` if it has none. */
-  name: string;
-  /** With its mounts. */
-  pattern: string;
-  /** Of a route; empty otherwise. */
-  methods: readonly string[];
-  /** `path`: the path differs. `method`: only the method does. `unreadable`: matching threw. */
-  verdict: 'entered' | 'passed' | 'matched' | 'path' | 'method' | 'unreadable';
-  /** 0 in the application's own router, one more in each router mounted in another. */
-  depth: number;
-  source: string | null;
-}
+type ConsideredLayer = NonNullable<Facts['routing']['considered']>[number];
 
 export interface DryMatchOptions {
   /** `file:line` where a layer was registered, if known. */

@@ -3,13 +3,10 @@
  * For the error page and the routing panel; bounded, since the path is untrusted.
  */
 import { editDistance } from '../profiler/edit-distance.ts';
+import type { Facts } from '../profiler/facts.ts';
 import type { RouteEntry } from './route-list.ts';
 
-export interface NearRoute extends RouteEntry {
-  reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
-  /** Letters to change; 0 for the other reasons. */
-  distance: number;
-}
+type NearRoute = NonNullable<Facts['routing']['nearest']>[number];
 
 /** A longer path is not a misspelling. */
 const LONGEST_PATH = 200;

@@ -1,5 +1,6 @@
 /** Routes of Express's routers, and how their layers are written as patterns. */
 import { type Layer, pathOfRegexp } from '../profiler/express-routers.ts';
+import type { Facts } from '../profiler/facts.ts';
 
 export interface RouteLike {
   /** As passed to `get` …: Express 4, and router before 2.3. */
@@ -15,16 +16,7 @@ export interface LayerLike extends Layer {
 }
 
 /** One method of one route. */
-export interface RouteEntry {
-  /** `*`: any. */
-  method: string;
-  /** With its mounts, such as `/api/orders/:id`; a regular expression as written. */
-  pattern: string;
-  /** Name of the last handler; null if it has none. */
-  handler: string | null;
-  /** `file:line`, if known. */
-  source: string | null;
-}
+export type RouteEntry = NonNullable<Facts['routing']['table']>[number];
 
 function printPath(path: unknown): string {
   if (typeof path === 'string') return path === '/' ? '' : path.replace(/\/$/, '');

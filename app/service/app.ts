@@ -1,7 +1,7 @@
 /** The service's application: the order of `app.use` is the path of a request. */
 import ejs from 'ejs';
 import type expressPackage from 'express';
-import type { Express, RequestHandler } from 'express';
+import type { Express } from 'express';
 import { join } from 'node:path';
 import type { Server } from 'node:http';
 import type { Config } from '../config.ts';
@@ -10,8 +10,7 @@ import { createAccessLog } from './middleware/access-log.ts';
 import { alignExpress, createOriginMiddleware } from '../middleware/attach-origin.ts';
 import { createBodyLimit } from '../middleware/body-limit.ts';
 import { createErrorLog } from '../compose/repeated-lines.ts';
-import { addRouting } from '../compose/describe-routing.ts';
-import { createDryMatcher, type DryMatcher } from '../middleware/dry-match.ts';
+import { createDryMatcher } from '../middleware/dry-match.ts';
 import { createErrorHandler } from '../middleware/errors.ts';
 import { createExpectationCheck } from './middleware/expectation.ts';
 import { createFramingCheck } from './middleware/framing-check.ts';
@@ -53,15 +52,6 @@ export interface App {
 
 const express = requirePackage('express') as typeof expressPackage;
 
-/** Lets the routing panel query the live routers. */
-function noteRouting({ watch }: Profiler, matcher: DryMatcher): RequestHandler {
-  return function routingFacts(req, _res, next) {
-    const context = watch.contextOf(req);
-    if (context !== undefined) addRouting(context, matcher);
-    next();
-  };
-}
-
 export function createApp(options: AppOptions): App {
   const { config, profiler, resolver, redactor, services, routes, log, writeAccess } = options;
   const app = express();
@@ -91,10 +81,7 @@ export function createApp(options: AppOptions): App {
   const restoreTargets = routeAllTargets(app, errorPages.respond);
   app.use(createRobots());
   app.use(createOriginMiddleware(resolver));
-  if (profiler !== null) {
-    app.use(profiler.watch);
-    app.use(noteRouting(profiler, matcher));
-  }
+  if (profiler !== null) app.use(profiler.watch);
   app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: writeAccess }));
   app.use(
     createTargetCheck(),
