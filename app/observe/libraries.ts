@@ -9,7 +9,7 @@ import Module from 'node:module';
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { modulesSeen } from './caller.ts';
-import { wrapMethod } from './channels/wrap-method.ts';
+import { wrapCalls } from './channels/wrap-method.ts';
 import {
   amendModule,
   HANDED_OVER,
@@ -211,18 +211,13 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   lookAround();
   for (const handed of handedOver()) takeOver(handed);
   const channel = diagnostics.channel(LOADED);
-  const restoreLoad = wrapMethod(
-    Module,
-    '_load',
-    (original) =>
-      function (this: unknown, ...args) {
-        const exports = Reflect.apply(original, this, args);
-        const [request, parent] = args as Parameters<Loading['_load']>;
-        if (channel.hasSubscribers && typeof request === 'string' && !request.startsWith('.'))
-          channel.publish({ request, parent: parent?.filename ?? null });
-        return exports;
-      },
-  );
+  const restoreLoad = wrapCalls(Module, '_load', (call, _module, args) => {
+    const exports = call();
+    const [request, parent] = args as Parameters<Loading['_load']>;
+    if (channel.hasSubscribers && typeof request === 'string' && !request.startsWith('.'))
+      channel.publish({ request, parent: parent?.filename ?? null });
+    return exports;
+  });
   diagnostics.subscribe(LOADED, onLoaded);
   diagnostics.subscribe(HANDED_OVER, onHandedOver);
   diagnostics.subscribe(modulesSeen.name, onModuleSeen);

@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls } from './publish-calls.ts';
 import type { Traced } from './trace.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { allOf, wrapCalls } from './wrap-method.ts';
 
 /** What is read of a job. */
 export interface BullJob {
@@ -66,18 +66,12 @@ export const bullmqPatch: LibraryPatch = {
         ...nameOf(queue),
         jobs: Array.isArray(jobs) ? (jobs as JobsAdded['jobs']) : [],
       })),
-      wrapMethod(
-        Worker?.prototype,
-        'callProcessJob',
-        (original) =>
-          function (this: unknown, ...args) {
-            const call = (): unknown => Reflect.apply(original, this, args);
-            if (!process.start.hasSubscribers) return call();
-            const message: JobProcessed = { ...nameOf(this as object), job: args[0] as BullJob };
-            // Node's own, which runs the processor in the stores that are bound to `start`.
-            return process.tracePromise(async () => await call(), message);
-          },
-      ),
+      wrapCalls(Worker?.prototype, 'callProcessJob', (call, worker, [job]) => {
+        if (!process.start.hasSubscribers) return call();
+        const message: JobProcessed = { ...nameOf(worker), job: job as BullJob };
+        // Node's own, which runs the processor in the stores that are bound to `start`.
+        return process.tracePromise(async () => await call(), message);
+      }),
     );
   },
 };

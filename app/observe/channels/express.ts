@@ -4,7 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import { stackOf } from '../../profiler/express-routers.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { allOf, wrapCalls } from './wrap-method.ts';
 
 export interface Registered {
   router: unknown;
@@ -43,45 +43,31 @@ export function routerMethodsOf(given: unknown): object | null {
 
 /** What `routerMethodsOf` found: the whole copy publishes. `get`, `post` … all call `route`. */
 export function publishRegistrations(holder: object): (() => void) | null {
-  const wrap = (name: string): (() => void) | null =>
-    wrapMethod(
-      holder,
-      name,
-      (original) =>
-        function (this: unknown, ...args: unknown[]): unknown {
-          const before = stackOf(this)?.length ?? 0;
-          const result = Reflect.apply(original, this, args);
-          register.publish({ router: this, before } satisfies Registered);
-          return result;
-        },
-    );
-  return allOf(...METHODS.map(wrap));
+  const undo = METHODS.map((name) =>
+    wrapCalls(holder, name, (call, router) => {
+      const before = stackOf(router)?.length ?? 0;
+      const result = call();
+      register.publish({ router, before } satisfies Registered);
+      return result;
+    }),
+  );
+  return allOf(...undo);
 }
 
 /** Makes an application publish what is added to it. */
 export function publishUses(app: object): (() => void) | null {
-  return wrapMethod(
-    app,
-    'use',
-    (original) =>
-      function (this: unknown, ...values: unknown[]) {
-        const result = Reflect.apply(original, this, values);
-        if (this === app && use.hasSubscribers) use.publish({ app, values } satisfies Used);
-        return result;
-      },
-  );
+  return wrapCalls(app, 'use', (call, self, values) => {
+    const result = call();
+    if (self === app && use.hasSubscribers) use.publish({ app, values } satisfies Used);
+    return result;
+  });
 }
 
 /** The exports of a copy of Express, whose applications copy their methods from `application`. */
 export function publishInits({ application }: { application?: unknown }): (() => void) | null {
-  return wrapMethod(
-    application,
-    'init',
-    (original) =>
-      function (this: unknown, ...args: unknown[]) {
-        const result = Reflect.apply(original, this, args);
-        init.publish(this);
-        return result;
-      },
-  );
+  return wrapCalls(application, 'init', (call, app) => {
+    const result = call();
+    init.publish(app);
+    return result;
+  });
 }

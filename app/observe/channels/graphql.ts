@@ -8,7 +8,7 @@ import type { LibraryPatch } from '../libraries.ts';
 import { createUndoList } from '../undo-list.ts';
 import { publishCalls } from './publish-calls.ts';
 import { isNativePromise, type Traced } from './trace.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { wrapCalls } from './wrap-method.ts';
 
 /** The arguments of `execute`, under the names that graphql 17 gives them. */
 export interface GraphqlExecuted extends Traced {
@@ -139,15 +139,10 @@ const schemaPatch: LibraryPatch = {
   name: 'graphql',
   file: 'type/validate.js',
   patch: (exports) =>
-    wrapMethod(
-      exports,
-      'assertValidSchema',
-      (original) =>
-        function (this: unknown, ...args) {
-          graphqlChannels.schema.publish({ schema: args[0] } satisfies GraphqlSchemaUsed);
-          return Reflect.apply(original, this, args);
-        },
-    ),
+    wrapCalls(exports, 'assertValidSchema', (call, _exports, [schema]) => {
+      graphqlChannels.schema.publish({ schema } satisfies GraphqlSchemaUsed);
+      return call();
+    }),
 };
 
 export const graphqlPatches: readonly LibraryPatch[] = [executePatch, schemaPatch];

@@ -3,7 +3,7 @@
  * the caller is on the stack. `Agent` -> channel `express-hindsight:http:asked`.
  */
 import { channel } from 'node:diagnostics_channel';
-import { wrapMethod } from './wrap-method.ts';
+import { wrapCalls } from './wrap-method.ts';
 import { Agent } from '../../node-http.ts';
 
 export const AGENT_ASKED = 'express-hindsight:http:asked';
@@ -19,13 +19,8 @@ function announces(version = process.versions.node): boolean {
 /** Returns what undoes it; null if nothing was wrapped. */
 export function publishAgent(): (() => void) | null {
   if (announces()) return null;
-  return wrapMethod(
-    Agent.prototype,
-    'addRequest',
-    (original) =>
-      function (this: unknown, ...args) {
-        asked.publish({ request: args[0] });
-        return Reflect.apply(original, this, args);
-      },
-  );
+  return wrapCalls(Agent.prototype, 'addRequest', (call, _agent, [request]) => {
+    asked.publish({ request });
+    return call();
+  });
 }

@@ -6,7 +6,7 @@
 import { performance } from 'node:perf_hooks';
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { allOf, wrapCalls } from './wrap-method.ts';
 
 interface Command {
   name: string;
@@ -119,25 +119,15 @@ export const ioredisPatch: LibraryPatch = {
   patch(exports) {
     const { Command: CommandClass, prototype } = exports as Exports;
     return allOf(
-      wrapMethod(
-        CommandClass?.prototype,
-        'initPromise',
-        (original) =>
-          function (this: unknown, ...args) {
-            const result = Reflect.apply(original, this, args);
-            if (channel.start.hasSubscribers) publishMade(this as Command);
-            return result;
-          },
-      ),
-      wrapMethod(
-        prototype,
-        'sendCommand',
-        (original) =>
-          function (this: unknown, ...args) {
-            if (channel.start.hasSubscribers) noteSent(this as Redis, args[0] as Command);
-            return Reflect.apply(original, this, args);
-          },
-      ),
+      wrapCalls(CommandClass?.prototype, 'initPromise', (call, command) => {
+        const result = call();
+        if (channel.start.hasSubscribers) publishMade(command as Command);
+        return result;
+      }),
+      wrapCalls(prototype, 'sendCommand', (call, client, [command]) => {
+        if (channel.start.hasSubscribers) noteSent(client, command as Command);
+        return call();
+      }),
     );
   },
 };

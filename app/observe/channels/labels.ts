@@ -1,7 +1,7 @@
 /** Sequelize, TypeORM, MikroORM, Mongoose and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { allOf, ownerOf, wrapMethod } from './wrap-method.ts';
+import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface OrmCall {
   /** `User.findAll`; null for SQL of the application's own. */
@@ -78,14 +78,8 @@ function prismaCall({ model, action, callsite }: PrismaRequest): OrmCall {
 type CallOf = (self: unknown, args: readonly unknown[]) => OrmCall;
 
 function published(target: unknown, name: string, callOf: CallOf): (() => void) | null {
-  return wrapMethod(
-    ownerOf(target, name),
-    name,
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => Reflect.apply(original, this, args);
-        return ormCalls.hasSubscribers ? ormCalls.runStores(callOf(this, args), call) : call();
-      },
+  return wrapCalls(ownerOf(target, name), name, (call, self, args) =>
+    ormCalls.hasSubscribers ? ormCalls.runStores(callOf(self, args), call) : call(),
   );
 }
 

@@ -6,7 +6,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls } from './publish-calls.ts';
 import { type Connect, publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
-import { allOf, createCallMarker, ownerOf, wrapMethod } from './wrap-method.ts';
+import { allOf, createCallMarker, ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface MysqlQuery extends Traced {
   connection: object;
@@ -51,7 +51,7 @@ function watchEvents(message: MysqlQuery, command: Command): void {
   command.emit = tracedEmit;
 }
 
-function tracedQuery(connection: object, args: unknown[], original: Callback, isPrepared: boolean): unknown {
+function tracedQuery(connection: object, args: unknown[], call: () => unknown, isPrepared: boolean): unknown {
   const [first, second] = args;
   const command = (typeof first === 'object' && first !== null ? first : {}) as Command;
   const sql = typeof first === 'string' ? first : command.sql;
@@ -61,7 +61,6 @@ function tracedQuery(connection: object, args: unknown[], original: Callback, is
     values: typeof second === 'function' || second === undefined ? command.values : second,
     isPrepared,
   };
-  const call = (): unknown => Reflect.apply(original, connection, args);
   const at = args.findIndex((one) => typeof one === 'function');
   if (at !== -1) {
     args[at] = tracedCallback(query, message, args[at] as Callback);
@@ -84,15 +83,8 @@ function patchConnection(Connection: unknown, names: readonly string[]): (() => 
   const { prototype } = (Connection ?? {}) as { prototype?: object };
   return allOf(
     ...names.map((name) =>
-      wrapMethod(
-        ownerOf(prototype, name),
-        name,
-        (original) =>
-          function (this: unknown, ...args) {
-            return query.start.hasSubscribers
-              ? tracedQuery(this as object, args, original, name === 'execute')
-              : Reflect.apply(original, this, args);
-          },
+      wrapCalls(ownerOf(prototype, name), name, (call, connection, args) =>
+        query.start.hasSubscribers ? tracedQuery(connection, args, call, name === 'execute') : call(),
       ),
     ),
   );

@@ -2,7 +2,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { isThenable, publishEnd, publishError, type Traced } from './trace.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { wrapCalls } from './wrap-method.ts';
 
 export interface NestStep extends Traced {
   kind: 'Guard' | 'Interceptor' | 'Pipe' | 'Controller';
@@ -116,42 +116,41 @@ function handlerName(instance: unknown, callback: unknown): string {
   return `${classOf(instance)}.${typeof callback === 'function' ? callback.name : ''}`;
 }
 
-/** Patches `method` of a consumer: `args` of the call -> those with steps that publish. */
+/** Patches `method` of a consumer: `change` replaces steps among the arguments of its call by ones that publish. */
 function consumerPatch(
   file: string,
   [className, method]: readonly [string, string],
-  change: (args: unknown[]) => unknown[],
+  change: (args: unknown[]) => void,
 ): LibraryPatch {
   return {
     name: '@nestjs/core',
     file,
     module: { file, names: [className] },
     patch: (exports) =>
-      wrapMethod(
+      wrapCalls(
         (exports as Record<string, { prototype?: object } | undefined>)[className]?.prototype,
         method,
-        (original) =>
-          function (this: unknown, ...args) {
-            return Reflect.apply(original, this, nestStepChannel.start.hasSubscribers ? change(args) : args);
-          },
+        (call, _consumer, args) => {
+          if (nestStepChannel.start.hasSubscribers) change(args);
+          return call();
+        },
       ),
   };
 }
 
 export const nestStepPatches: readonly LibraryPatch[] = [
   consumerPatch('guards/guards-consumer.js', ['GuardsConsumer', 'tryActivate'], (args) => {
-    const [guards, ...rest] = args;
-    return rest[3] === 'http' ? [traced(guards, 'Guard', 'canActivate'), ...rest] : args;
+    if (args[4] === 'http') args[0] = traced(args[0], 'Guard', 'canActivate');
   }),
   consumerPatch('interceptors/interceptors-consumer.js', ['InterceptorsConsumer', 'intercept'], (args) => {
-    const [interceptors, given, instance, callback, next, type] = args;
-    if (type !== 'http' || typeof next !== 'function') return args;
+    const [interceptors, , instance, callback, next, type] = args;
+    if (type !== 'http' || typeof next !== 'function') return;
+    args[0] = traced(interceptors, 'Interceptor', 'intercept');
     const handle = (): unknown =>
       traceStep('Controller', handlerName(instance, callback), () => (next as Method)());
-    return [traced(interceptors, 'Interceptor', 'intercept'), given, instance, callback, handle, type];
+    args[4] = handle;
   }),
   consumerPatch('pipes/pipes-consumer.js', ['PipesConsumer', 'applyPipes'], (args) => {
-    const [value, metadata, pipes] = args;
-    return [value, metadata, traced(pipes, 'Pipe', 'transform', parameterOf)];
+    args[2] = traced(args[2], 'Pipe', 'transform', parameterOf);
   }),
 ];

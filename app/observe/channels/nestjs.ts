@@ -5,7 +5,7 @@
 import diagnostics from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { nestStepPatches } from './nestjs-steps.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { wrapCalls } from './wrap-method.ts';
 
 export const nestExceptionChannel = diagnostics.channel('express-hindsight:nestjs:exception');
 
@@ -29,30 +29,24 @@ export const nestPatches: readonly LibraryPatch[] = [
     file: 'exceptions/exceptions-handler.js',
     module: { file: 'exceptions/exceptions-handler.js', names: ['ExceptionsHandler'] },
     patch: (exports) =>
-      wrapMethod(
-        (exports as Exports).ExceptionsHandler?.prototype,
-        'next',
-        (original) =>
-          function (this: unknown, ...args) {
-            nestExceptionChannel.publish({ error: args[0] });
-            return Reflect.apply(original, this, args);
-          },
-      ),
+      wrapCalls((exports as Exports).ExceptionsHandler?.prototype, 'next', (call, _handler, [error]) => {
+        nestExceptionChannel.publish({ error });
+        return call();
+      }),
   },
   {
     name: '@nestjs/core',
     file: 'router/router-explorer.js',
     module: { file: 'router/router-explorer.js', names: ['RouterExplorer'] },
     patch: (exports) =>
-      wrapMethod(
+      wrapCalls(
         (exports as Exports).RouterExplorer?.prototype,
         'createCallbackProxy',
-        (original) =>
-          function (this: unknown, ...args) {
-            const handler = Reflect.apply(original, this, args);
-            nameHandler(handler, args[0], args[2]);
-            return handler;
-          },
+        (call, _explorer, args) => {
+          const handler = call();
+          nameHandler(handler, args[0], args[2]);
+          return handler;
+        },
       ),
   },
   ...nestStepPatches,

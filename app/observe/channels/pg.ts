@@ -11,7 +11,7 @@ import {
   type Traced,
   tracedCallback,
 } from './trace.ts';
-import { allOf, createCallMarker, wrapMethod } from './wrap-method.ts';
+import { allOf, createCallMarker, wrapCalls } from './wrap-method.ts';
 
 export interface PgQuery extends Traced {
   client: object;
@@ -86,9 +86,8 @@ function preparedText(client: object, name: unknown): string {
 }
 
 /** `query(text, values?, callback?)`, `query({ text, values, callback? }, values?, callback?)`, `query(submittable, callback?)`. */
-function tracedQuery(client: object, args: unknown[], original: Callback): unknown {
+function tracedQuery(client: object, args: unknown[], call: () => unknown): unknown {
   const [config, values, callback] = args;
-  const call = (): unknown => Reflect.apply(original, client, args);
   const object = isObject(config) ? config : {};
   const message: PgQuery = {
     client,
@@ -116,16 +115,10 @@ function tracedQuery(client: object, args: unknown[], original: Callback): unkno
 const poolQuery = createCallMarker();
 
 function patchClient(Client: { prototype: object }): (() => void) | null {
-  return wrapMethod(
-    Client.prototype,
-    'query',
-    (original) =>
-      function (this: unknown, ...args) {
-        if (!query.start.hasSubscribers || args[0] === null || args[0] === undefined)
-          return Reflect.apply(original, this, args);
-        return tracedQuery(this as object, args, original);
-      },
-  );
+  return wrapCalls(Client.prototype, 'query', (call, client, args) => {
+    const isTraced = query.start.hasSubscribers && args[0] !== null && args[0] !== undefined;
+    return isTraced ? tracedQuery(client, args, call) : call();
+  });
 }
 
 interface Classes {

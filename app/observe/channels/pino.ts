@@ -1,7 +1,7 @@
 /** pino before 9.8 -> its later channel `pino_asJson`, for each finished line; from then on it publishes by itself. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { wrapCalls } from './wrap-method.ts';
 
 const { end } = tracingChannel('pino_asJson');
 const PUBLISHES = /\bhasSubscribers\b/;
@@ -20,15 +20,10 @@ export const pinoPatch: LibraryPatch = {
     const asJson: unknown = name === undefined ? undefined : Reflect.get(prototype, name);
     if (name === undefined || typeof asJson !== 'function') return null;
     if (PUBLISHES.test(Function.prototype.toString.call(asJson))) return () => undefined;
-    return wrapMethod(
-      prototype,
-      name,
-      (original) =>
-        function (this: unknown, ...args) {
-          const result = Reflect.apply(original, this, args);
-          if (end.hasSubscribers) end.publish({ instance: this, arguments: args, result });
-          return result;
-        },
-    );
+    return wrapCalls(prototype, name, (call, instance, args) => {
+      const result = call();
+      if (end.hasSubscribers) end.publish({ instance, arguments: args, result });
+      return result;
+    });
   },
 };

@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { wrapLazyQuery } from './lazy-query.ts';
 import { publishEnd, publishError, type Traced } from './trace.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { allOf, wrapCalls } from './wrap-method.ts';
 
 /** What we use of the library's Query: a promise that is sent when somebody waits for it. */
 export interface PostgresSent {
@@ -62,21 +62,16 @@ export const postgresPatch: LibraryPatch = {
   module: { file: 'src/query.js', names: ['Query'] },
   patch(exports) {
     const prototype = prototypeOf(exports);
-    const handle = wrapMethod(
-      prototype,
-      'handle',
-      (original) =>
-        function (this: unknown, ...args) {
-          const sent = this as PostgresSent;
-          if (sent.executed || !query.start.hasSubscribers) return Reflect.apply(original, this, args);
-          const message: PostgresQuery = { query: sent };
-          watchEnd(message);
-          query.start.publish(message);
-          const handled = Reflect.apply(original, this, args);
-          query.end.publish(message);
-          return handled;
-        },
-    );
+    const handle = wrapCalls(prototype, 'handle', (call, self) => {
+      const sent = self as PostgresSent;
+      if (sent.executed || !query.start.hasSubscribers) return call();
+      const message: PostgresQuery = { query: sent };
+      watchEnd(message);
+      query.start.publish(message);
+      const handled = call();
+      query.end.publish(message);
+      return handled;
+    });
     // A tagged template has a stack of where it was written.
     return allOf(
       handle,

@@ -6,7 +6,7 @@ import type { LibraryPatch } from '../libraries.ts';
 import { clientPrototypeOf, messageOf, messagesOf, type RedisExports, sendBatch } from './redis.ts';
 import { redisChannels } from './redis-command.ts';
 import { publishCalls } from './publish-calls.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { wrapCalls } from './wrap-method.ts';
 
 const { redis: channel } = redisChannels;
 /** While it runs, a batch queues its commands one after another. */
@@ -14,26 +14,21 @@ let isBatch = false;
 
 /** The second argument of `multiExecutor` is a database, the third names a transaction; a pipeline has none. */
 function patchBatches(exports: unknown): (() => void) | null {
-  return wrapMethod(
-    clientPrototypeOf(exports as RedisExports),
-    'multiExecutor',
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => {
-          isBatch = true;
-          try {
-            return Reflect.apply(original, this, args);
-          } finally {
-            isBatch = false;
-          }
-        };
-        const [commands, , transaction] = args;
-        if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
-        if (transaction === undefined) return sendBatch(messagesOf(this, commands, 'pipeline'), call);
-        const replyToExec = (replies: unknown): unknown => (replies as unknown[]).at(-1);
-        return sendBatch(messagesOf(this, commands, 'transaction'), call, replyToExec);
-      },
-  );
+  return wrapCalls(clientPrototypeOf(exports as RedisExports), 'multiExecutor', (execute, client, args) => {
+    const call = (): unknown => {
+      isBatch = true;
+      try {
+        return execute();
+      } finally {
+        isBatch = false;
+      }
+    };
+    const [commands, , transaction] = args;
+    if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
+    if (transaction === undefined) return sendBatch(messagesOf(client, commands, 'pipeline'), call);
+    const replyToExec = (replies: unknown): unknown => (replies as unknown[]).at(-1);
+    return sendBatch(messagesOf(client, commands, 'transaction'), call, replyToExec);
+  });
 }
 
 function patchQueue(exports: unknown): (() => void) | null {

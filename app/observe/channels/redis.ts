@@ -3,7 +3,7 @@ import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
 import { publishCalls } from './publish-calls.ts';
 import { publishEnd, publishError } from './trace.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { allOf, wrapCalls } from './wrap-method.ts';
 
 interface Client {
   options?: { socket?: { path?: unknown; host?: unknown; port?: unknown }; database?: unknown };
@@ -84,16 +84,10 @@ export function sendBatch(
 }
 
 function wrapBatch(prototype: object | null, name: string, batch: RedisCommand['batch']) {
-  return wrapMethod(
-    prototype,
-    name,
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => Reflect.apply(original, this, args);
-        const [commands] = args;
-        if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
-        return sendBatch(messagesOf(this, commands, batch), call);
-      },
+  return wrapCalls(prototype, name, (call, client, [commands]) =>
+    channel.start.hasSubscribers && Array.isArray(commands)
+      ? sendBatch(messagesOf(client, commands, batch), call)
+      : call(),
   );
 }
 

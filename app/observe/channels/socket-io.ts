@@ -4,7 +4,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import type { LibraryPatch } from '../libraries.ts';
 import { isNativePromise, publishEnd, publishError, type Traced } from './trace.ts';
-import { ownerOf, wrapMethod } from './wrap-method.ts';
+import { ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface SocketEvent extends Traced {
   namespace: string;
@@ -86,26 +86,19 @@ export const socketIoPatch: LibraryPatch = {
   name: 'socket.io',
   patch(exports) {
     const { prototype } = (exports as { Socket?: { prototype?: object } }).Socket ?? {};
-    return wrapMethod(
-      ownerOf(prototype, 'emitUntyped'),
-      'emitUntyped',
-      (original) =>
-        function (this: unknown, ...args) {
-          const [event, ...given] = args;
-          const { nsp } = this as { nsp?: { name?: unknown } };
-          const isEvent = typeof event === 'string' && this instanceof EventEmitter && nsp !== undefined;
-          if (!isEvent || !socketEvents.start.hasSubscribers) return Reflect.apply(original, this, args);
-          const message: SocketEvent = {
-            namespace: String(nsp.name),
-            event,
-            values: given.filter((value) => typeof value !== 'function'),
-          };
-          return socketEvents.start.runStores(message, () =>
-            message.isFollowed === true
-              ? callListeners(this as EventEmitter, message, given)
-              : Reflect.apply(original, this, args),
-          );
-        },
-    );
+    return wrapCalls(ownerOf(prototype, 'emitUntyped'), 'emitUntyped', (call, socket, args) => {
+      const [event, ...given] = args;
+      const { nsp } = socket as { nsp?: { name?: unknown } };
+      const isEvent = typeof event === 'string' && socket instanceof EventEmitter && nsp !== undefined;
+      if (!isEvent || !socketEvents.start.hasSubscribers) return call();
+      const message: SocketEvent = {
+        namespace: String(nsp.name),
+        event,
+        values: given.filter((value) => typeof value !== 'function'),
+      };
+      return socketEvents.start.runStores(message, () =>
+        message.isFollowed === true ? callListeners(socket as EventEmitter, message, given) : call(),
+      );
+    });
   },
 };

@@ -3,7 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls } from './publish-calls.ts';
 import { publishEnd, publishError, traceSync, type Traced } from './trace.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { allOf, wrapCalls } from './wrap-method.ts';
 
 export interface SqliteQuery extends Traced {
   /** Package whose frames are no callers. */
@@ -47,16 +47,8 @@ function patchStatement(prototype: object | undefined): (() => void)[] {
   const undo = ['run', 'get', 'all'].map((name) =>
     publishCalls(prototype, name, query, (statement, args) => messageOf(statement, name, args)),
   );
-  const iterate = wrapMethod(
-    prototype,
-    'iterate',
-    (original) =>
-      function (this: unknown, ...args) {
-        const call = (): unknown => Reflect.apply(original, this, args);
-        return query.start.hasSubscribers
-          ? iterated(messageOf(this as Statement, 'iterate', args), call)
-          : call();
-      },
+  const iterate = wrapCalls(prototype, 'iterate', (call, statement, args) =>
+    query.start.hasSubscribers ? iterated(messageOf(statement, 'iterate', args), call) : call(),
   );
   return [...undo, iterate].filter((one) => one !== null);
 }
@@ -113,16 +105,11 @@ export const sqlitePatches: readonly LibraryPatch[] = [
       return allOf(
         ...patchStatement(StatementSync?.prototype),
         patchExec(DatabaseSync?.prototype),
-        wrapMethod(
-          DatabaseSync?.prototype,
-          'prepare',
-          (original) =>
-            function (this: unknown, ...args) {
-              const statement = Reflect.apply(original, this, args) as object;
-              databases.set(statement, this as object);
-              return statement;
-            },
-        ),
+        wrapCalls(DatabaseSync?.prototype, 'prepare', (call, database) => {
+          const statement = call() as object;
+          databases.set(statement, database);
+          return statement;
+        }),
       );
     },
   },

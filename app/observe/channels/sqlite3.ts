@@ -5,7 +5,7 @@
 import type { LibraryPatch } from '../libraries.ts';
 import { type SqliteQuery, sqliteChannels } from './sqlite.ts';
 import { traceSync, tracedCallback } from './trace.ts';
-import { allOf, wrapMethod } from './wrap-method.ts';
+import { allOf, wrapCalls, wrapMethod } from './wrap-method.ts';
 
 type Callback = (this: unknown, ...args: unknown[]) => unknown;
 
@@ -22,11 +22,11 @@ const databases = new WeakMap<object, object>();
 let isInside = false;
 
 /** Calls a method that may call others of the library. */
-function inside(method: Callback, self: unknown, args: readonly unknown[]): unknown {
+function inside(call: () => unknown): unknown {
   const before = isInside;
   isInside = true;
   try {
-    return Reflect.apply(method, self, args);
+    return call();
   } finally {
     isInside = before;
   }
@@ -80,7 +80,7 @@ function patchMethods(
         function (this: unknown, ...args) {
           if (isInside || !query.start.hasSubscribers) return Reflect.apply(original, this, args);
           const message = { ...messageOf(this as object, args), library: 'sqlite3', method: name };
-          return traced(message, args, (given) => inside(original, this, given));
+          return traced(message, args, (given) => inside(() => Reflect.apply(original, this, given)));
         },
     ),
   );
@@ -105,16 +105,11 @@ export const sqlite3Patch: LibraryPatch = {
         sql: String((statement as { sql?: unknown }).sql),
         args: valuesIn(args),
       })),
-      wrapMethod(
-        Database?.prototype,
-        'prepare',
-        (original) =>
-          function (this: unknown, ...args) {
-            const statement = inside(original, this, args) as object;
-            databases.set(statement, this as object);
-            return statement;
-          },
-      ),
+      wrapCalls(Database?.prototype, 'prepare', (call, database) => {
+        const statement = inside(call) as object;
+        databases.set(statement, database);
+        return statement;
+      }),
     );
   },
 };

@@ -100,6 +100,22 @@ export function wrapMethod(
   };
 }
 
+/** The same for a replacement that calls the original: `around` gets the call, its object and its arguments, which it may change in place. */
+export function wrapCalls(
+  target: unknown,
+  name: PropertyKey,
+  around: (call: () => unknown, self: object, args: unknown[]) => unknown,
+): (() => void) | null {
+  return wrapMethod(
+    target,
+    name,
+    (original) =>
+      function (this: unknown, ...args) {
+        return around(() => Reflect.apply(original, this, args), this as object, args);
+      },
+  );
+}
+
 /** Replaces a method until it is undone, unless somebody else has replaced it since. One that a host has frozen stays. */
 export function replaceMethod<T extends object, K extends keyof T>(
   target: T,
@@ -141,19 +157,14 @@ export function createCallMarker(): {
   return {
     isRunning: () => running,
     mark: (prototype, name) =>
-      wrapMethod(
-        ownerOf(prototype, name),
-        name,
-        (original) =>
-          function (this: unknown, ...args) {
-            const before = running;
-            running = true;
-            try {
-              return Reflect.apply(original, this, args);
-            } finally {
-              running = before;
-            }
-          },
-      ),
+      wrapCalls(ownerOf(prototype, name), name, (call) => {
+        const before = running;
+        running = true;
+        try {
+          return call();
+        } finally {
+          running = before;
+        }
+      }),
   };
 }
