@@ -27,23 +27,29 @@ function placeOf({ context, connection, sinceMs }: HeldConnection): string | nul
   return query?.caller ?? context.last('route')?.source ?? null;
 }
 
-/** Adds them by request and line, unless the wait was short or nothing is known. */
-export function noteHolders(fact: QueryFact, held: readonly HeldConnection[]): void {
-  if (held.length === 0 || fact.waitMs < WAIT_FROM_MS) return;
+/** By request and line. */
+export function countHolders(
+  held: readonly { context: Context; place: string | null }[],
+): ConnectionHolder[] {
   const holders = new Map<string, ConnectionHolder>();
-  for (const one of held) {
-    const place = placeOf(one);
-    const key = `${one.context.token} ${place ?? ''}`;
+  for (const { context, place } of held) {
+    const key = `${context.token} ${place ?? ''}`;
     const known = holders.get(key);
-    if (known === undefined)
+    if (known !== undefined) known.connections++;
+    else
       holders.set(key, {
-        profile: one.context.token,
-        what: requestName(one.context),
+        profile: context.token,
+        what: requestName(context),
         place,
         connections: 1,
-        ...(one.context.ended ? { ended: true } : {}),
+        ...(context.ended ? { ended: true } : {}),
       });
-    else known.connections++;
   }
-  fact.heldBy = [...holders.values()].slice(0, MOST);
+  return [...holders.values()].slice(0, MOST);
+}
+
+/** Adds them unless the wait was short or nothing is known. */
+export function noteHolders(fact: QueryFact, held: readonly HeldConnection[]): void {
+  if (held.length === 0 || fact.waitMs < WAIT_FROM_MS) return;
+  fact.heldBy = countHolders(held.map((one) => ({ context: one.context, place: placeOf(one) })));
 }

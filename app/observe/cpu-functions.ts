@@ -4,12 +4,13 @@
  */
 import { isBuiltin } from 'node:module';
 import type { SampledFunction } from '../profiler/cpu-samples.ts';
-import { isMountingFrame, isProfilerFile, placeText, sourcePosition } from './caller.ts';
+import { isMountingFrame, isProfilerFile, placeText } from './caller.ts';
 import type { CallFrame, CutNode } from './cpu-cut.ts';
 import { createOwnCode, packageOf } from './own-code.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
 import { filePathOf } from './stack-frames.ts';
+import { sourceOfScript } from './value-frames.ts';
 
 export interface DescribedFunctions {
   functions: SampledFunction[];
@@ -77,16 +78,9 @@ export function describeFunctions(
   const ticks = new Map<number, Map<number, number>>();
 
   function sourceOf({ url, lineNumber, columnNumber }: CallFrame): Source {
-    const path = filePathOf(url);
-    const mapped = maps.original(path, lineNumber + 1, columnNumber + 1);
-    if (mapped !== null) return { ...mapped, lines: mapped.lines, isMapped: true };
-    // Node knows a module by its address, or by its path.
-    const plain = { file: path, line: lineNumber + 1 };
-    const position = [url, path]
-      .map((name) => sourcePosition(name, plain.line, columnNumber + 1, undefined))
-      .find(({ file, line }) => file !== plain.file || line !== plain.line);
-    const { file, line } = position ?? plain;
-    return { file, line, lines: files.lines(file), isMapped: position !== undefined };
+    const { file, line } = sourceOfScript({ url, line: lineNumber + 1, column: columnNumber + 1 }, maps);
+    const isMapped = file !== filePathOf(url) || line !== lineNumber + 1;
+    return { file, line, lines: maps.sourceLines(file) ?? files.lines(file), isMapped };
   }
 
   function make(frame: CallFrame, index: number): SampledFunction {

@@ -1,11 +1,10 @@
 /** `dump(value)` anywhere in a request stores a value with its profile; it is never shown in the response. */
 import { types } from 'node:util';
-import type { ContextTracker } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { defaultPlainLimits, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { field, makerOf } from '../profiler/safe-read.ts';
-import type { FindCaller } from './caller.ts';
 import { withoutProfilerFrames } from './profiler-frames.ts';
+import type { ObserverParts } from './subscribe.ts';
 
 export interface DumpFact {
   value: Json;
@@ -20,11 +19,6 @@ declare module '../profiler/facts.ts' {
   interface Facts {
     dump: DumpFact;
   }
-}
-
-export interface CreateDumpOptions {
-  tracker: ContextTracker;
-  findCaller?: FindCaller;
 }
 
 /** Returns the value, so that it can be used inside an expression. Outside of a request it does nothing. */
@@ -54,7 +48,7 @@ function typeOf(value: unknown): string {
   return maker === '' || maker === 'Object' ? 'object' : maker.slice(0, LONGEST_TYPE);
 }
 
-export function createDump({ tracker, findCaller }: CreateDumpOptions): Dump {
+export function createDump({ tracker, findCaller }: ObserverParts): Dump {
   const dump: Dump = (value, label) => {
     const context = tracker.current();
     if (context === undefined || context.isFull('dump')) return value;

@@ -9,7 +9,6 @@ import { dropOldest } from '../profiler/drop-oldest.ts';
 import {
   EMPTY_LINK,
   type FrameKind,
-  type SourceExcerpt,
   type Thrown,
   type ThrownFrame,
   type ThrownLink,
@@ -19,6 +18,7 @@ import { createOwnCode, packageOf, realPathOf } from './own-code.ts';
 import { withoutProfilerFrames } from './profiler-frames.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
+import { excerptOf } from './place-excerpts.ts';
 import { headPlace, parseStack, type RawFrame } from './stack-frames.ts';
 import {
   classOf,
@@ -65,8 +65,7 @@ const BOTTOM_FRAMES = 15;
 /** Frames with an excerpt at most: per link, and in all. */
 const EXCERPTS_PER_LINK = 4;
 const MOST_EXCERPTS = 20;
-const LINES_AROUND = 5;
-const LONGEST_LINE = 300;
+const AROUND = { before: 5, after: 5, longest: 300 };
 const SOURCE_BUDGET_MS = 60;
 /** Files whose place is remembered: the same ones are in nearly every stack. */
 const MOST_FILES = 300;
@@ -87,13 +86,6 @@ function unparsedPlace(value: object, stack: string, message: string): RawFrame 
   if (named !== null) return named;
   const place = headPlace(message);
   return place !== null && place.location === field(value, 'path') ? place : null;
-}
-
-function excerptOf(lines: readonly string[], line: number): SourceExcerpt | null {
-  if (line < 1 || line > lines.length) return null;
-  const from = Math.max(1, line - LINES_AROUND);
-  const near = lines.slice(from - 1, line + LINES_AROUND).map((text) => truncateText(text, LONGEST_LINE));
-  return { from, lines: near };
 }
 
 export function createErrorDescriber(options: ErrorDescriberOptions): DescribeThrown {
@@ -153,7 +145,7 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     }
     if (!wantsSource || budget.excerpts === 0) return frame;
     const lines = original === null ? files.lines(raw.location) : original.lines;
-    const excerpt = lines === null || frame.line === null ? null : excerptOf(lines, frame.line);
+    const excerpt = lines === null || frame.line === null ? null : excerptOf(lines, frame.line, AROUND);
     if (excerpt !== null) budget.excerpts--;
     return { ...frame, excerpt };
   }

@@ -3,7 +3,9 @@
  * `ANALYZE`; of any statement when somebody asks. It never makes the application wait: it takes idle connections only, by itself at most
  * three a second.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describeError } from '../profiler/thrown-value.ts';
+import { within } from '../profiler/timeouts.ts';
 import { type Context, createSlot } from '../profiler/context.ts';
 import type { KeptPlans, PlanOutcome, StatementToPlan } from '../profiler/query-plan.ts';
 import { type ExplainedStatement, explainOn, problem } from './explain-statement.ts';
@@ -134,20 +136,7 @@ function hasOpenTransaction(context: Context): boolean {
 }
 
 function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
-}
-
-function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new Error(`no response within ${ms} ms`));
-    }, ms).unref();
-    work.then(resolve, reject).finally(() => {
-      clearTimeout(timer);
-    });
-  });
+  return sleep(ms, undefined, { ref: false });
 }
 
 /** On a connection of the application's pool; one that does not respond is marked as disposed before it is released. */
@@ -156,10 +145,11 @@ async function planOnPool(
   statement: ExplainedStatement,
   answerMs: number,
 ): Promise<PlanOutcome> {
-  const connection = (await within(client.acquireConnection(), answerMs)) as Disposable;
+  const late = (): Error => new Error(`no response within ${answerMs} ms`);
+  const connection = (await within(client.acquireConnection(), answerMs, late)) as Disposable;
   let failure: unknown;
   try {
-    return await within(explainOn(connection, statement), answerMs);
+    return await within(explainOn(connection, statement), answerMs, late);
   } catch (error) {
     failure = error;
     connection.__knex__disposed = error;

@@ -14,10 +14,10 @@ import { AGENT_ASKED, publishAgent } from './channels/http-agent.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import { type CallBody, createCallBodies } from './call-bodies.ts';
+import { countHolders } from './connection-holders.ts';
 import { type ConnectionParts, createConnectionTimes } from './connection-times.ts';
 import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
 import type { ConnectionHolder } from './query-fact.ts';
-import { requestName } from './request-name.ts';
 import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
 
 export interface CallFact {
@@ -77,7 +77,6 @@ interface UndiciRequest {
 
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
-const MOST_HOLDERS = 10;
 
 function text(value: unknown): string {
   return typeof value === 'string'
@@ -191,26 +190,16 @@ export function observeHttpClient({
     });
   }
 
-  /** By request and line: who uses the sockets of an agent. */
+  /** Who uses the sockets of an agent. */
   function holdersOf({ sockets }: Agent): ConnectionHolder[] {
-    const holders = new Map<string, ConnectionHolder>();
-    for (const socket of Object.values(sockets).flat()) {
-      const { _httpMessage: sent } = (socket as { _httpMessage?: ClientRequest | null } | undefined) ?? {};
-      const call = sent === undefined || sent === null ? undefined : calls.running(sent);
-      if (call === undefined) continue;
-      const { context, fact } = call;
-      const key = `${context.token} ${fact.caller ?? ''}`;
-      const known = holders.get(key);
-      if (known !== undefined) known.connections++;
-      else
-        holders.set(key, {
-          profile: context.token,
-          what: requestName(context),
-          place: fact.caller,
-          connections: 1,
-        });
-    }
-    return [...holders.values()].slice(0, MOST_HOLDERS);
+    const held = Object.values(sockets).flatMap((list = []) =>
+      list.flatMap((socket) => {
+        const { _httpMessage: sent } = socket as { _httpMessage?: ClientRequest | null };
+        const call = sent === undefined || sent === null ? undefined : calls.running(sent);
+        return call === undefined ? [] : [{ context: call.context, place: call.fact.caller }];
+      }),
+    );
+    return countHolders(held);
   }
 
   /** The call begins now, also if it never gets a socket. */

@@ -2,16 +2,13 @@
  * Jobs -> facts `job` of the request that adds them, and a profile of its own for each job that a worker of this process works on. A job's
  * token doesn't travel with it, because that would change what the application stores, so the request that added it is known in this process only.
  */
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import type { SummaryReason } from '../profiler/recording-limit.ts';
-import type { FindCaller } from './caller.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
-import { closing, subscribeToCalls } from './subscribe.ts';
+import { closing, subscribeToCalls, type WorkParts } from './subscribe.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
 /** A job that was added. */
@@ -50,14 +47,6 @@ declare module '../profiler/facts.ts' {
   }
 }
 
-export interface ObserveJobsOptions {
-  tracker: ContextTracker;
-  recorder: Pick<Recorder, 'openWork' | 'finish'>;
-  /** Why only a summary of a job is recorded; null: it is recorded in full. */
-  summaryReason: () => SummaryReason | null;
-  findCaller?: FindCaller;
-}
-
 const DATA: PlainLimits = { depth: 5, width: 50, length: 1000, total: 300 };
 const NAME_LENGTH = 200;
 const FACT_BYTES = 1000;
@@ -78,8 +67,9 @@ function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-export function observeJobs(options: ObserveJobsOptions): { close(): void } {
-  const { tracker, recorder, summaryReason, findCaller } = options;
+export function observeJobs({ tracker, recorder, summaryReason, findCaller }: WorkParts): {
+  close(): void;
+} {
   const calls = createCallRecorder({ tracker, findCaller, fact: 'job', library: 'bullmq' });
   /** A key for each job of a call. */
   const adding = new WeakMap<JobsAdded, readonly object[]>();

@@ -1,13 +1,11 @@
 /** What the application records by itself: a span of work, a fact of its own kind, a profile of a command. Never fails the work. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import type { FactName, Facts } from '../profiler/facts.ts';
 import { truncateText } from '../profiler/plain.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import type { SummaryReason } from '../profiler/recording-limit.ts';
-import type { FindCaller } from './caller.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder } from './observe-calls.ts';
+import type { WorkParts } from './subscribe.ts';
 
 export interface SpanFact {
   name: string;
@@ -40,14 +38,6 @@ export interface Manual {
   record<T>(kind: 'command', name: string, work: () => T | Promise<T>): Promise<T>;
 }
 
-export interface ManualOptions {
-  tracker: ContextTracker;
-  recorder: Pick<Recorder, 'openWork' | 'finish'>;
-  /** Why only a summary of a command is recorded; null: it is recorded in full. */
-  summaryReason: () => SummaryReason | null;
-  findCaller?: FindCaller;
-}
-
 const NAME_LENGTH = 200;
 
 function sizeOf(data: unknown): number {
@@ -58,7 +48,7 @@ function sizeOf(data: unknown): number {
   }
 }
 
-export function createManual({ tracker, recorder, summaryReason, findCaller }: ManualOptions): Manual {
+export function createManual({ tracker, recorder, summaryReason, findCaller }: WorkParts): Manual {
   const open = new AsyncLocalStorage<{ context: Context; index: number }>();
 
   const calls = createCallRecorder({ tracker, findCaller, fact: 'span' });

@@ -12,6 +12,17 @@ const LONGEST_LINE = 200;
 const REMEMBERED_MS = 2000;
 const MOST_REMEMBERED = 200;
 
+/** null for a line that is not there. */
+export function excerptOf(
+  lines: readonly string[],
+  line: number,
+  { before, after, longest = LONGEST_LINE }: { before: number; after: number; longest?: number },
+): SourceExcerpt | null {
+  if (line < 1 || line > lines.length) return null;
+  const from = Math.max(1, line - before);
+  return { from, lines: lines.slice(from - 1, line + after).map((text) => truncateText(text, longest)) };
+}
+
 /** null for a place outside the root, in a library, or unreadable. */
 export function createPlaceExcerpts(options: {
   root: string;
@@ -22,7 +33,7 @@ export function createPlaceExcerpts(options: {
   before?: number;
   after?: number;
 }): (place: string) => SourceExcerpt | null {
-  const { root, files, maps, before: linesBefore = 3, after: linesAfter = 2 } = options;
+  const { root, files, maps, before = 3, after = 2 } = options;
   const known = new Map<string, { at: number; excerpt: SourceExcerpt | null }>();
 
   function read(place: string): SourceExcerpt | null {
@@ -30,19 +41,13 @@ export function createPlaceExcerpts(options: {
     if (file === '' || isAbsolute(file) || /(?:^|\/)(?:node_modules|\.\.)\//.test(file)) return null;
     const path = resolve(root, file);
     const lines = maps?.sourceLines(path) ?? files.lines(path);
-    const line = Number(number);
-    if (lines === null || line < 1 || line > lines.length) return null;
-    const from = Math.max(1, line - linesBefore);
-    return {
-      from,
-      lines: lines.slice(from - 1, line + linesAfter).map((text) => truncateText(text, LONGEST_LINE)),
-    };
+    return lines === null ? null : excerptOf(lines, Number(number), { before, after });
   }
 
   return (place) => {
     const now = performance.now();
-    const before = known.get(place);
-    if (before !== undefined && now - before.at < REMEMBERED_MS) return before.excerpt;
+    const earlier = known.get(place);
+    if (earlier !== undefined && now - earlier.at < REMEMBERED_MS) return earlier.excerpt;
     const excerpt = read(place);
     if (known.size >= MOST_REMEMBERED) known.clear();
     known.set(place, { at: now, excerpt });

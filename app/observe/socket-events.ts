@@ -2,28 +2,18 @@
  * Events of socket.io clients -> a profile each, with what its listeners do; its arguments are a fact `dump`. A chatty client sends
  * hundreds a second, so only the first of each second are recorded.
  */
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
-import type { Recorder } from '../profiler/recorder.ts';
-import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { socketEvents, type SocketEvent } from './channels/socket-io.ts';
 import { recordError } from './errors-seen.ts';
-import { closing, subscribeToCalls } from './subscribe.ts';
-
-export interface ObserveSocketEventsOptions {
-  tracker: ContextTracker;
-  recorder: Pick<Recorder, 'openWork' | 'finish'>;
-  /** Why only a summary of an event is recorded; null: it is recorded in full. */
-  summaryReason: () => SummaryReason | null;
-}
+import { closing, subscribeToCalls, type WorkParts } from './subscribe.ts';
 
 export const EVENTS_PER_SECOND = 10;
 const NAME_LENGTH = 200;
 const VALUES: PlainLimits = { depth: 5, width: 50, length: 1000, total: 300 };
 const FACT_BYTES = 1000;
 
-export function observeSocketEvents(options: ObserveSocketEventsOptions): { close(): void } {
-  const { tracker, recorder, summaryReason } = options;
+export function observeSocketEvents({ tracker, recorder, summaryReason }: WorkParts): { close(): void } {
   const running = new WeakMap<SocketEvent, Context>();
   let second = 0;
   let taken = 0;

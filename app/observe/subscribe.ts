@@ -1,6 +1,8 @@
 /** Subscribes observers to channels. What a subscriber throws would be an uncaught exception of the host. */
 import { type Channel, subscribe, type TracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import type { ContextTracker } from '../profiler/context.ts';
+import type { Recorder } from '../profiler/recorder.ts';
+import type { SummaryReason } from '../profiler/recording-limit.ts';
 import type { FindCaller } from './caller.ts';
 
 /** What most observers need. */
@@ -8,6 +10,13 @@ export interface ObserverParts {
   tracker: ContextTracker;
   /** Omit to record no callers. */
   findCaller?: FindCaller | undefined;
+}
+
+/** What those need that open profiles of their own. */
+export interface WorkParts extends ObserverParts {
+  recorder: Pick<Recorder, 'openWork' | 'finish'>;
+  /** Why only a summary of the work is recorded; null: it is recorded in full. */
+  summaryReason: () => SummaryReason | null;
 }
 
 type Listener<M> = (message: M) => void;

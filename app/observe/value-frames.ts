@@ -58,23 +58,26 @@ function isEmptyBlock(lines: readonly string[], catchAt: number): boolean {
   return /\{\s*\}/.test(text) || (/\{\s*$/.test(text) && /^\s*\}/.test(lines[catchAt] ?? ''));
 }
 
+/** Where a place in a script stands in its source. */
+export function sourceOfScript(
+  { url, line, column }: Pick<StoppedCall, 'url' | 'line' | 'column'>,
+  maps: SourceMaps,
+): { file: string; line: number } {
+  const path = filePathOf(url);
+  // Node knows a module by its address, or by its path.
+  const found = [url, path]
+    .map((name) => sourcePosition(name, line, column, maps))
+    .find((position) => position.file !== path || position.line !== line);
+  return found ?? { file: path, line };
+}
+
 export function createValueFrames(options: {
   root: string;
   files: Pick<SourceFiles, 'lines'>;
   maps: SourceMaps;
 }): ValueFrames {
   const { root, files, maps } = options;
-  function sourceOf({ url, line, column }: Pick<StoppedCall, 'url' | 'line' | 'column'>): {
-    file: string;
-    line: number;
-  } {
-    const path = filePathOf(url);
-    // Node knows a module by its address, or by its path.
-    const found = [url, path]
-      .map((name) => sourcePosition(name, line, column, maps))
-      .find((position) => position.file !== path || position.line !== line);
-    return found ?? { file: path, line };
-  }
+  const sourceOf = (call: Pick<StoppedCall, 'url' | 'line' | 'column'>) => sourceOfScript(call, maps);
 
   /** Functions without a name, such as most handlers: the error was made on an earlier line than it was thrown. */
   function isUnnamedIn(call: StoppedCall, { function: name, file, line }: ThrownFrame): boolean {
