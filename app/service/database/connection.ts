@@ -2,7 +2,6 @@
  * The service's database: connects, runs migrations, and provides the owner's Knex once the database is available. The start does not wait
  * for any of this: `connect` loads Knex after the service listens.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import type { Redactor } from '../../profiler/redact.ts';
 import {
@@ -37,28 +36,15 @@ export type Prepare = (
   reason: 'come' | 'tables missing',
 ) => Promise<void>;
 
-export interface DatabaseState {
-  status: 'idle' | 'connecting' | 'ready' | 'unavailable' | 'closed';
-  /** Reason why it is unavailable, masked. */
-  message: string | null;
-  /** `host:port/name`, once known. */
-  server: string | null;
-}
-
 export interface Database {
-  /** Starts to connect, as the first request for a Knex does; further calls have no effect. */
+  /** Starts to connect; further calls have no effect. */
   connect(): void;
   /** Creates the owner's Knex, which connects when it is first used. */
   load(): Promise<Knex>;
-  /** The owner's Knex. Waits until the first try has succeeded or failed; rejects with a clear message. */
-  knex(): Promise<Knex>;
   /** Resolves when the database is ready for the first time; rejects when it is closed before. */
   readonly ready: Promise<void>;
-  state(): DatabaseState;
   /** Call if the profiler's tables can't be used: prepares again in the background, at most every few seconds. */
   mend(): void;
-  /** Settings for separate connections. */
-  settings(): Promise<ConnectionSettings>;
   close(): Promise<void>;
 }
 
@@ -77,26 +63,19 @@ interface PoolEvents {
   on(event: 'createFail', listener: (id: number, error: unknown) => void): void;
 }
 
-/** A promise with its resolvers; its rejection need not be handled. */
-function createSignal(): { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } {
-  let resolve: () => void = () => undefined;
-  let reject: (error: Error) => void = () => undefined;
-  const promise = new Promise<void>((done, failed) => ([resolve, reject] = [done, failed]));
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
-}
-
 export function createDatabase(options: DatabaseOptions): Database {
   const { schema, redact, log } = options;
   const aborter = new AbortController();
-  const first = createSignal();
-  /** Settles on the first success or failure. */
-  const outcome = createSignal();
-  let state: DatabaseState = { status: 'idle', message: null, server: null };
+  let resolveReady: () => void = () => undefined;
+  let rejectReady: (error: Error) => void = () => undefined;
+  const ready = new Promise<void>((resolve, reject) => ([resolveReady, rejectReady] = [resolve, reject]));
+  ready.catch(() => undefined);
+  let isReady = false;
+  /** `host:port/name`, once known. */
+  let server: string | null = null;
   let owner: Knex | null = null;
   let loop: Promise<void> | null = null;
   let loggedAt = -Infinity;
-  let everReady = false;
   let mendedAt = -Infinity;
   let mending: Promise<void> | null = null;
   /** Knex calls this for each connection, because the address may have changed. */
@@ -131,9 +110,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   /** Returns the minimum wait before the next try. */
   function failed(error: unknown): number {
     const reason = redact.text(reasonOf(error));
-    const place = state.server === null ? 'The database' : `The database at ${state.server}`;
-    state = { ...state, status: 'unavailable', message: reason };
-    outcome.resolve();
+    const place = server === null ? 'The database' : `The database at ${server}`;
+    isReady = false;
     if (Date.now() - loggedAt >= LOG_EVERY_MS) {
       loggedAt = Date.now();
       log(`${place} can't be used (${reason}); the service goes on and tries again.`);
@@ -143,7 +121,7 @@ export function createDatabase(options: DatabaseOptions): Database {
 
   async function attempt(timeoutMs: number, loading: Promise<Knex>): Promise<void> {
     const settings = await options.connection();
-    state = { ...state, server: describeSettings(settings) };
+    server = describeSettings(settings);
     await tryDatabase(settings, timeoutMs);
     owner ??= await loading;
     await options.prepare?.({ owner, settings }, 'come');
@@ -162,12 +140,10 @@ export function createDatabase(options: DatabaseOptions): Database {
       await loading.then(destroy, () => undefined);
       return;
     }
-    if (loggedAt > -Infinity) log(`The database at ${state.server} is available.`);
+    if (loggedAt > -Infinity) log(`The database at ${server} is available.`);
     loggedAt = -Infinity;
-    state = { ...state, status: 'ready', message: null };
-    everReady = true;
-    first.resolve();
-    outcome.resolve();
+    isReady = true;
+    resolveReady();
   }
 
   function start(): void {
@@ -179,7 +155,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   /** A pool could not connect: retries until the database is back. */
   function lost(error: unknown): void {
     stale = true;
-    if (state.status !== 'ready') return;
+    if (!isReady) return;
     failed(error);
     start();
   }
@@ -189,7 +165,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 
   function mend(): void {
-    if (state.status !== 'ready' || owner === null || mending !== null) return;
+    if (!isReady || owner === null || mending !== null) return;
     if (performance.now() - mendedAt < MEND_EVERY_MS) return;
     mendedAt = performance.now();
     // If the connection is lost meanwhile, the next query notices.
@@ -203,36 +179,16 @@ export function createDatabase(options: DatabaseOptions): Database {
     await Promise.race([knex.destroy().catch(() => undefined), slow]);
   }
 
-  function connect(): void {
-    if (state.status === 'idle') state = { ...state, status: 'connecting' };
-    start();
-  }
-
-  async function knexWhenReady(): Promise<Knex> {
-    if (state.status === 'idle') connect();
-    if (state.status === 'connecting')
-      await Promise.race([outcome.promise, sleep(ACQUIRE_MS, undefined, { ref: false })]);
-    if (state.status === 'closed') throw new DatabaseUnavailableError('The database connection is closed.');
-    if (owner !== null && everReady) return owner;
-    throw new DatabaseUnavailableError(
-      `The database can't be used now: ${state.message ?? 'it has not responded'}.`,
-    );
-  }
-
   return {
-    connect,
+    connect: start,
     load: async () => (owner ??= await openKnex()),
-    knex: knexWhenReady,
-    ready: first.promise,
-    state: () => state,
+    ready,
     mend,
-    settings: () => options.connection(),
     async close() {
-      if (state.status === 'closed') return;
-      state = { ...state, status: 'closed' };
+      if (aborter.signal.aborted) return;
       aborter.abort();
-      outcome.resolve();
-      first.reject(
+      isReady = false;
+      rejectReady(
         new DatabaseUnavailableError('The database connection was closed before the database responded.'),
       );
       await loop?.catch(() => undefined);
