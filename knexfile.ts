@@ -5,10 +5,9 @@
 import type { Knex } from 'knex';
 import { readConfig } from './app/config.ts';
 import { settingsOf } from './app/database/connection-settings.ts';
-import { ensureSchemaAt } from './app/database/ensure-schema.ts';
 import { startEmbeddedPostgres } from './app/service/database/embedded-postgres/index.ts';
 import { createMigrationSource, ownerMigrationsFolder } from './app/database/migration-source.ts';
-import { OWNER_VERSION_TABLE } from './app/database/run-migrations.ts';
+import { ensureSchemaAt, OWNER_VERSION_TABLE } from './app/database/run-migrations.ts';
 
 /** Read when Knex asks for it. */
 export default async function knexConfig(): Promise<Knex.Config> {

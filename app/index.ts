@@ -1,7 +1,8 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
-import './compose/early-registrations.ts';
 import { createProfiler as create } from './compose/create-profiler.ts';
 import type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
+import { isEnabled } from './config.ts';
+import { watchEarlyRegistrations } from './observe/registrations.ts';
 
 export { hindsight, hindsight as default } from './compose/hindsight.ts';
 export { type ApolloPlugin, apolloPlugin } from './compose/apollo-plugin.ts';
@@ -36,3 +37,15 @@ export type {
 export function createProfiler(options: ProfilerOptions = {}): Profiler {
   return create(options);
 }
+
+function isWanted(): boolean {
+  try {
+    return isEnabled(undefined);
+  } catch {
+    // Whoever creates a profiler is told what is wrong with the setting.
+    return false;
+  }
+}
+
+// Before the modules of an application register their routes: their places are known from then on.
+if (isWanted()) watchEarlyRegistrations();

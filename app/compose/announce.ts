@@ -1,9 +1,15 @@
-/** Says where the pages are, as soon as a server listens. */
+/** Says where the pages are, as soon as a server listens, and who can read them. */
+import cluster from 'node:cluster';
 import diagnostics from 'node:diagnostics_channel';
 import type { Server } from 'node:http';
 import { urls } from '../urls.ts';
 
 const LISTENS = 'tracing:net.server.listen:asyncEnd';
+
+/** `localhost:3000`, `[::1]:3000` */
+function printPlace(address: string, port: number): string {
+  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+}
 
 /** Address of the list of requests; null on a pipe or a socket file. */
 export function listAddress(server: Server): string | null {
@@ -12,7 +18,7 @@ export function listAddress(server: Server): string | null {
   const scheme = 'setSecureContext' in server ? 'https' : 'http';
   const everywhere = address.address === '::' || address.address === '0.0.0.0';
   const host = everywhere ? 'localhost' : address.address;
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}${urls.home()}`;
+  return `${scheme}://${printPlace(host, address.port)}${urls.home()}`;
 }
 
 /** Calls `onListening` with each server that starts to listen with the application as its listener; returns what ends it. */
@@ -23,4 +29,33 @@ export function watchListening(app: object, onListening: (server: Server) => voi
   }
   diagnostics.subscribe(LISTENS, listening);
   return () => void diagnostics.unsubscribe(LISTENS, listening);
+}
+
+function isLoopback(address: string): boolean {
+  return /^(?:::ffff:)?127\.|^::1$/.test(address);
+}
+
+/** Workers share an address, so that the first one speaks for all. */
+export function speaksForAll(): boolean {
+  return cluster.worker === undefined || cluster.worker.id === 1;
+}
+
+/** Returns a function that says it once when a server without a guard, which may not listen yet, is reached by other machines. */
+export function createPublicAddressNotice(warn: (sentence: string) => void): (server: Server) => void {
+  let said = !speaksForAll();
+  return function check(server) {
+    if (said) return;
+    const place = server.address();
+    if (place === null) {
+      server.once('listening', () => {
+        check(server);
+      });
+      return;
+    }
+    if (typeof place === 'string' || isLoopback(place.address)) return;
+    said = true;
+    warn(
+      `Anyone who can reach ${printPlace(place.address, place.port)} can read every recorded request; set PROFILER_PASSWORD to protect the pages with a password.`,
+    );
+  };
 }

@@ -1,13 +1,19 @@
 /** What shows profiles: the guard, the pages with their live list, and the pages of errors. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { resolve } from 'node:path';
 import { editorOf } from '../config.ts';
 import { createLive, type Live } from '../controllers/profiler/live.ts';
 import { responseOfError } from '../middleware/error-response.ts';
 import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import { createFormSigner } from '../profiler/form-signature.ts';
+import type { PageServices } from '../controllers/profiler/page-services.ts';
 import { createFrontEndFiles } from '../observe/front-end-files.ts';
+import { createPlaceExcerpts } from '../observe/place-excerpts.ts';
+import type { SourceFiles } from '../observe/source-files.ts';
+import type { SourceMaps } from '../observe/source-maps.ts';
+import type { Redactor } from '../profiler/redact.ts';
 import type { CpuSampler } from '../profiler/cpu-samples.ts';
 import type { ValueReader } from '../profiler/values.ts';
 import type { RecordedPlans } from '../profiler/query-plan.ts';
@@ -16,11 +22,36 @@ import { readHealth } from '../profiler/health.ts';
 import type { Core, CoreOptions } from './create-core.ts';
 import { createErrorPages, type ErrorPages } from './create-error-pages.ts';
 import type { HostRouting } from './describe-routing.ts';
-import { createSourceViews, type SourceViewOptions } from './source-views.ts';
 import { createLazyPages, type LazyPages } from './lazy-pages.ts';
 import type { Profiler, ServiceOptions } from './profiler-options.ts';
 
 const FORM_KEY_BYTES = 32;
+/** Before and after a place. */
+const LINES_AROUND = 15;
+
+interface SourceViewOptions {
+  /** The application's folder. */
+  root: string;
+  files: SourceFiles;
+  maps: SourceMaps;
+  redactor: Redactor;
+}
+
+/** Source around the places of a profile, for its pages: read when somebody asks, masked like what is recorded. */
+function createSourceViews({
+  root,
+  files,
+  maps,
+  redactor,
+}: SourceViewOptions): NonNullable<PageServices['sourceAt']> {
+  const excerptOf = createPlaceExcerpts({ root, files, maps, before: LINES_AROUND, after: LINES_AROUND });
+  return (place) => {
+    const excerpt = excerptOf(place);
+    if (excerpt === null) return null;
+    const file = resolve(root, place.replace(/:\d+$/, ''));
+    return { ...redactor.tree({ excerpt }).value, changedAt: files.changedAt(file) };
+  };
+}
 
 interface HostPagesParts extends Pick<
   CoreOptions,

@@ -9,7 +9,7 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
-import { drizzlePatches } from '../observe/channels/drizzle.ts';
+import { drizzlePatches } from '../observe/channels/lazy-query.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { labelPatches } from '../observe/channels/labels.ts';
@@ -17,11 +17,9 @@ import { mongodbPatch } from '../observe/channels/mongodb.ts';
 import { mysqlPatches } from '../observe/channels/mysql.ts';
 import { nestPatches } from '../observe/channels/nestjs.ts';
 import { nodemailerPatch } from '../observe/channels/nodemailer.ts';
-import { pinoPatch } from '../observe/channels/pino.ts';
 import { pgPatch } from '../observe/channels/pg.ts';
 import { postgresPatch } from '../observe/channels/postgres.ts';
 import { redisPatches } from '../observe/channels/redis.ts';
-import { redis4Patches } from '../observe/channels/redis-4.ts';
 import { socketIoPatch } from '../observe/channels/socket-io.ts';
 import { sqlitePatches } from '../observe/channels/sqlite.ts';
 import { sqlite3Patch } from '../observe/channels/sqlite3.ts';
@@ -50,9 +48,9 @@ import { mysqlDriver } from '../observe/mysql.ts';
 import { pgDriver } from '../observe/pg.ts';
 import { postgresDriver } from '../observe/postgres.ts';
 import { sqliteDriver } from '../observe/sqlite.ts';
-import { observePino } from '../observe/pino.ts';
+import { observePino, pinoPatch } from '../observe/pino.ts';
 import { observeProcesses } from '../observe/processes.ts';
-import { observeProcessErrors } from '../observe/process-errors.ts';
+import { observeProcessErrors } from '../observe/errors-seen.ts';
 import { noteStillWaiting } from '../observe/pool-waits.ts';
 import { createQueryRecorder } from '../observe/queries.ts';
 import type { QueryFact } from '../observe/query-fact.ts';
@@ -191,7 +189,7 @@ export function createObservers(options: ObserverOptions): Observers {
     },
     { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeDriver(sqliteDriver, parts) },
     {
-      patches: [ioredisPatch, ...redisPatches, ...redis4Patches],
+      patches: [ioredisPatch, ...redisPatches],
       listen: () => observeCache({ tracker, findCaller }),
     },
     { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },

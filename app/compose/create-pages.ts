@@ -4,7 +4,7 @@ import { createProfilerControllers } from '../controllers/profiler/index.ts';
 import type { PageServices } from '../controllers/profiler/page-services.ts';
 import type { Guard } from '../middleware/guard.ts';
 import { exportedBy } from './create-export.ts';
-import { pageHeaders } from './page-headers.ts';
+import { pageHeaders } from '../middleware/security-headers.ts';
 import type { PageParts } from './page-parts.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';

@@ -11,8 +11,9 @@ import type { SourceMaps } from '../observe/source-maps.ts';
 import type { ValueFrames } from '../observe/value-frames.ts';
 import { createPanels } from '../panels/index.ts';
 import { packageRoot, packageVersion } from '../paths.ts';
-import type { Panel } from '../profiler/panel.ts';
-import { withPlainData } from './own-panels.ts';
+import type { Context } from '../profiler/context.ts';
+import type { Panel, PanelMenu } from '../profiler/panel.ts';
+import { rowsSummary } from '../render/rows-summary.ts';
 
 export interface HostFacts {
   /** The application's folder. */
@@ -88,6 +89,34 @@ function installedPackages(root: string): Record<string, string> {
     if (version !== undefined) versions[name] = version;
   }
   return versions;
+}
+
+function plainJson(data: unknown): unknown {
+  if (data === null || data === undefined) return null;
+  return JSON.parse(JSON.stringify(data)) as unknown;
+}
+
+/** Without a summary of its own, a panel's menu shows its first figure. */
+function menuOf(panel: Panel): PanelMenu {
+  return {
+    ...panel.menu,
+    summary(data, profile) {
+      if (panel.menu?.summary !== undefined) return panel.menu.summary(data, profile);
+      return panel.rows === undefined ? null : rowsSummary(panel.rows(data, { profile, amendments: {} }));
+    },
+  };
+}
+
+/**
+ * A panel that an application adds may return anything. It becomes plain JSON before it is masked, so that a `toJSON` adds nothing
+ * afterwards, and a value that JSON can't hold (a BigInt, a cycle) fails that panel alone.
+ */
+function withPlainData(panel: Panel): Panel {
+  const properties: PropertyDescriptorMap = { menu: { value: menuOf(panel) } };
+  if (panel.collect !== undefined)
+    properties.collect = { value: (context: Context) => plainJson(panel.collect?.(context)) };
+  // Its methods may be those of a class.
+  return Object.create(panel, properties) as Panel;
 }
 
 export function createHostPanels({

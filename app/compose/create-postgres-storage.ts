@@ -1,14 +1,16 @@
 /** Creates the store in PostgreSQL for hosts and for the service. It connects with the first call. */
 import { createHash } from 'node:crypto';
-import { createError } from '../errors.ts';
+import { createError, messageOf } from '../errors.ts';
 import { requirePackage } from '../paths.ts';
+import { createDeferredStore } from '../profiler/deferred-store.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 import type { Store } from '../profiler/store.ts';
 import { settledWithin } from '../profiler/timeouts.ts';
 import type { MovedRecord } from '../storage/files/spill.ts';
 import { connectionOf, type GivenConnection, settingsIn } from '../storage/pg-settings.ts';
 import { createPostgresStore, type PostgresStoreSettings } from '../storage/postgres/postgres-store.ts';
-import { openSpill } from './open-files.ts';
+import { type FilesOptions, openFiles, openSpill } from './open-files.ts';
+import { runProfilerMigrations } from './run-profiler-migrations.ts';
 
 export type HostStorageOptions = Omit<PostgresStoreSettings, 'onUnavailable' | 'onAvailable'> & {
   /** Receives a sentence when profiles can't be stored. */
@@ -142,4 +144,32 @@ export function createPostgresStorage(options: HostStorageOptions): Store {
       spill.closeSync(setting);
     },
   };
+}
+
+const SCHEMA = 'hindsight';
+/** Milliseconds that a page waits after the start while the tables are made or found. */
+const READ_WITHIN_MS = 3000;
+
+/** The store of an application: files that all its processes share, or PostgreSQL, if it asks for that. What is recorded waits while the tables are created; if that fails, it goes to the files. */
+export function openHostStore(databaseUrl: string | null | undefined, files: FilesOptions): Store {
+  if (databaseUrl === null || databaseUrl === undefined) return openFiles(files);
+  const { warn } = files;
+  const opened = createPostgresStorage({
+    connection: databaseUrl,
+    schema: SCHEMA,
+    say: warn,
+    dir: files.dir,
+  });
+  const store = createDeferredStore({ readWithinMs: READ_WITHIN_MS });
+  runProfilerMigrations({ connection: databaseUrl, schema: SCHEMA }).then(
+    () => {
+      store.resolve(opened);
+    },
+    (error: unknown) => {
+      warn(`Profiles are not stored in the database: ${messageOf(error)}`);
+      store.resolve(openFiles(files));
+      void opened.close(0);
+    },
+  );
+  return store;
 }

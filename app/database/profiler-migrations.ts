@@ -5,7 +5,6 @@
 import type { Knex } from 'knex';
 import * as profiles from '../../migrations/profiler/20261127000000_profiles.ts';
 import { quoted } from '../storage/pool.ts';
-import { ensureSchema } from './ensure-schema.ts';
 
 /** `??` is replaced by a name, `?` by a value. A nested transaction is a savepoint. */
 export interface MigrationClient {
@@ -38,8 +37,10 @@ export function locked<T>(
   });
 }
 
-export function ensureSchemaIn(trx: MigrationClient, schema: string): Promise<void> {
-  return ensureSchema((sql, values) => trx.raw(sql.replaceAll(/\$\d/g, '?'), values), schema);
+/** Checks first: `create schema if not exists` requires the right to create even if the schema exists. */
+export async function ensureSchemaIn(trx: MigrationClient, schema: string): Promise<void> {
+  const { rows } = await trx.raw('select 1 from pg_namespace where nspname = ?', [schema]);
+  if (rows.length === 0) await trx.raw('create schema if not exists ??', [schema]);
 }
 
 async function executedIn(trx: MigrationClient, schema: string): Promise<{ names: string[]; batch: number }> {

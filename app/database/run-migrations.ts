@@ -18,6 +18,7 @@ import {
   migrationClientOf,
 } from './profiler-migrations.ts';
 import { messageOf, codeOf } from '../errors.ts';
+import type { ConnectionSettings } from './connection-settings.ts';
 
 export type { MigrationRun } from './profiler-migrations.ts';
 
@@ -100,6 +101,18 @@ async function runProfiler(client: MigrationClient, schema: string): Promise<Mig
 /** The profiler's own. */
 export function runProfilerMigrations({ knex, schema }: RunMigrationsOptions): Promise<MigrationRun> {
   return runProfiler(knex, schema);
+}
+
+/** Creates the schema where it is missing, on a separate connection. */
+export async function ensureSchemaAt(settings: ConnectionSettings, schema: string): Promise<void> {
+  const { Client } = requirePackage('pg') as typeof pg;
+  const client = new Client({ ...settings });
+  await client.connect();
+  try {
+    await ensureSchemaIn(migrationClientOf(client), schema);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Runs the profiler's migrations on a separate connection. `connection`: settings of `pg`. */

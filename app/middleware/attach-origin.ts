@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Express, RequestHandler } from 'express';
-import type { OriginResolver, ResolvedOrigin } from './origin.ts';
+import { hostErrorOf, type OriginResolver, type ResolvedOrigin } from './origin.ts';
 
 const ORIGIN = Symbol('hindsight.origin');
 
@@ -38,6 +38,15 @@ export function createOriginMiddleware(resolver: OriginResolver): RequestHandler
   return function requestOrigin(req, res, next) {
     res.setHeader('x-request-id', attachOrigin(req, resolver).requestId);
     next();
+  };
+}
+
+/** Refuses a malformed, doubled, missing or untrusted Host before any of the owner's code runs. */
+export function createHostCheck(): RequestHandler {
+  return function hostCheck(req, _res, next) {
+    const refused = originOf(req)?.refusedHost ?? null;
+    if (refused === null) next();
+    else next(hostErrorOf(refused));
   };
 }
 

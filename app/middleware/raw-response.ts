@@ -1,6 +1,5 @@
 /** A whole response written directly to the socket, for requests that Node never completed: same headers as any other error. */
-import { securityHeaders } from './security-headers.ts';
-import { ROBOTS_HEADER } from './robots.ts';
+import { ROBOTS_HEADER, securityHeaders } from './security-headers.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
 export interface RawResponse {

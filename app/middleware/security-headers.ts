@@ -3,6 +3,7 @@
  * from here, nothing is framed or readable across origins. HSTS and upgrade-insecure-requests are the owner's to send.
  */
 import type { ServerResponse } from 'node:http';
+import type { RequestHandler } from 'express';
 
 /** Directive -> sources: what a page may load and do. */
 export const PAGE_POLICY = {
@@ -35,6 +36,16 @@ export const ISOLATING_HEADERS = [
   ['x-xss-protection', '0'],
 ] as const;
 
+/** Keeps search engines away from every response: pages, errors, redirects, 304s. */
+export const ROBOTS_HEADER = ['x-robots-tag', 'noindex'] as const;
+
+export function createRobots(): RequestHandler {
+  return function robots(_req, res, next) {
+    res.setHeader(...ROBOTS_HEADER);
+    next();
+  };
+}
+
 /** Name and value of each. `bare`: the page loads nothing. */
 export function securityHeaders({ bare = false }: { bare?: boolean } = {}): readonly (readonly [
   string,
@@ -50,4 +61,16 @@ export function securityHeaders({ bare = false }: { bare?: boolean } = {}): read
 
 export function setSecurityHeaders(res: ServerResponse, options: { bare?: boolean } = {}): void {
   for (const [name, value] of securityHeaders(options)) res.setHeader(name, value);
+}
+
+/**
+ * Those of the profiler's pages: helmet's whole set, written down so that a host need not install it (a test compares the two). HSTS and
+ * upgrade-insecure-requests are left out: only the owner may send them for a domain.
+ */
+export function pageHeaders(): readonly (readonly [name: string, value: string])[] {
+  // Without Sec-Fetch-Site (plain HTTP) we recognise a foreign form by its Origin, which no-referrer would hide.
+  const own = securityHeaders().map(
+    ([name, value]) => [name, name === 'referrer-policy' ? 'same-origin' : value] as const,
+  );
+  return [...own, ...ISOLATING_HEADERS];
 }

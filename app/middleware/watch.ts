@@ -4,6 +4,7 @@
  * (multer 1, `req.on('end')`).
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
 import type { Recorder } from '../profiler/recorder.ts';
@@ -16,7 +17,6 @@ import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts'
 import type { ExposeToken } from './expose-token.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import type { AddServerTiming } from './server-timing.ts';
-import { oncePerServer } from './server-of.ts';
 import { createResponseWatch } from './watched-response.ts';
 
 export interface WatchOptions {
@@ -66,6 +66,13 @@ const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];
 
+/** None for a request that was created by hand, or whose socket only looks like a server's. */
+function serverOf(req: IncomingMessage): Server | undefined {
+  const { socket } = req as { socket?: { server?: unknown } | null };
+  const server = socket?.server;
+  return server instanceof NetServer ? (server as object as Server) : undefined;
+}
+
 const LEFT = ['session', 'user'] as const;
 
 /** What a host's middleware put on a request; accessors stay accessors, and are never called. */
@@ -112,7 +119,8 @@ export function createWatch(options: WatchOptions): Watch {
   let opened = 0;
   let other = false;
   const { onServer } = options;
-  const observeServer = onServer === undefined ? null : oncePerServer(onServer);
+  /** Those of the requests: none is kept alive. */
+  const servers = new WeakSet<Server>();
   const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
   const responses = createResponseWatch({
     tracker,
@@ -138,6 +146,14 @@ export function createWatch(options: WatchOptions): Watch {
     },
   });
 
+  /** Reports a server with its first request. */
+  function observeServer(req: IncomingMessage): void {
+    const server = onServer === undefined ? undefined : serverOf(req);
+    if (server === undefined || servers.has(server)) return;
+    servers.add(server);
+    onServer?.(server);
+  }
+
   /** The toolbar's frequent requests are kept apart from the pages that somebody opened. */
   function openContext(req: IncomingMessage, own: boolean, isSampled: boolean): Context {
     if (own) return isOfToolbar(req) ? recorder.openInternal() : recorder.open('profiler');
@@ -150,7 +166,7 @@ export function createWatch(options: WatchOptions): Watch {
     const target = targetOf(req);
     const context = openContext(req, isProfilerTarget(target), isSampled);
     tracker.open(req, context);
-    observeServer?.(req);
+    observeServer(req);
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, context.summary === null));

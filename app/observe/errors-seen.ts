@@ -2,7 +2,7 @@
  * The facts `error`: each error of a request once, wherever it is seen. It may be logged, passed to `next`, and then reach our own error
  * page: the fact stores the strongest of these, and the layer it came from. An error that wraps a recorded one replaces it.
  */
-import { type Context, createSlot } from '../profiler/context.ts';
+import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
 import { field, isError, isObject } from '../profiler/safe-read.ts';
@@ -102,4 +102,22 @@ export function loggedErrorOf(args: readonly unknown[]): object | null {
     if (isObject(found)) return found;
   }
   return null;
+}
+
+/**
+ * Errors that end the process, recorded with the request that caused them. Only `uncaughtExceptionMonitor`: it sees uncaught
+ * exceptions and unhandled rejections, runs in the context of the failed code, and doesn't change whether the process dies. A
+ * rejection that the host's own `unhandledRejection` listener handles doesn't reach it.
+ */
+export function observeProcessErrors({ tracker }: { tracker: ContextTracker }): { close(): void } {
+  function note(error: unknown, origin: NodeJS.UncaughtExceptionOrigin): void {
+    const context = tracker.current();
+    if (context !== undefined) recordError(context, error, { origin });
+  }
+  process.on('uncaughtExceptionMonitor', note);
+  return {
+    close() {
+      process.off('uncaughtExceptionMonitor', note);
+    },
+  };
 }

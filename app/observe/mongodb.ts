@@ -1,7 +1,116 @@
-/** `mongodb`, by the channel of channels/mongodb.ts. */
+/**
+ * `mongodb`, by the channel of channels/mongodb.ts. A command is recorded as text with `?` in the place of its values:
+ * `db.users.find({"email": ?})`, so that commands which differ only in values are alike, and values are masked by their keys.
+ */
 import { type MongodbCommand, mongodbChannels } from './channels/mongodb.ts';
 import type { Driver } from './drivers.ts';
-import { commandText, isAsked } from './mongodb-text.ts';
+
+type Document = Record<string, unknown>;
+
+interface CommandText {
+  text: string;
+  values: unknown[];
+}
+
+/** What sessions and drivers add to a command. */
+const OF_THE_DRIVER =
+  /^(?:\$|lsid$|txnNumber$|startTransaction$|autocommit$|readConcern$|writeConcern$|apiVersion$|apiStrict$|apiDeprecationErrors$|ordered$|maxTimeMS$|batchSize$|singleBatch$|cursor$|bypassDocumentValidation$)/;
+/** Sent by the driver itself: handshakes, monitoring, the end of sessions. */
+const NOT_ASKED = new Set([
+  'hello',
+  'ismaster',
+  'isMaster',
+  'endSessions',
+  'killCursors',
+  'saslStart',
+  'saslContinue',
+  'authenticate',
+  'getnonce',
+]);
+const DEEPEST = 8;
+const LONGEST = 4000;
+
+function isAsked(command: Document): boolean {
+  return !NOT_ASKED.has(Object.keys(command)[0] ?? '');
+}
+
+function isPlain(value: unknown): value is Document {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** BSON's own types as what they print: `ObjectId`, `Long`, `Decimal128`. */
+function plainValue(value: unknown): unknown {
+  const type = (value as { _bsontype?: unknown } | null | undefined)?._bsontype;
+  return typeof type === 'string' && type !== 'Binary' ? String(value) : value;
+}
+
+function commandText(command: Document): CommandText {
+  const values: unknown[] = [];
+  let length = 0;
+
+  function write(value: unknown, depth: number): string {
+    if (length > LONGEST) return '…';
+    const inside = depth < DEEPEST;
+    if (inside && Array.isArray(value)) return `[${value.map((one) => write(one, depth + 1)).join(', ')}]`;
+    if (inside && isPlain(value)) {
+      const members = Object.entries(value).map(([key, one]) => {
+        length += key.length + 4;
+        return `${JSON.stringify(key)}: ${write(one, depth + 1)}`;
+      });
+      return `{${members.join(', ')}}`;
+    }
+    values.push(plainValue(value));
+    length += 3;
+    return '?';
+  }
+
+  /** Arguments after the first only where they say something. */
+  function call(...parts: unknown[]): string {
+    const said = parts.filter((part, at) => at === 0 || (isPlain(part) && Object.keys(part).length > 0));
+    return said.map((part) => write(part ?? {}, 0)).join(', ');
+  }
+
+  function rest(...taken: string[]): Document {
+    return Object.fromEntries(
+      Object.entries(command).filter(
+        ([key, value]) => !taken.includes(key) && !OF_THE_DRIVER.test(key) && value !== undefined,
+      ),
+    );
+  }
+
+  function first(name: string): Document {
+    // Driver 7 sends a sequence, an object that has them.
+    const given = command[name] as { documents?: unknown } | undefined;
+    const list = given?.documents ?? given;
+    return Array.isArray(list) && isPlain(list[0]) ? list[0] : {};
+  }
+
+  function argumentsOf(name: string): string {
+    switch (name) {
+      case 'find':
+        return call(command.filter, rest(name, 'filter'));
+      case 'aggregate':
+        return call(command.pipeline, rest(name, 'pipeline'));
+      case 'insert':
+        return call(first('documents'));
+      case 'update':
+        return call(first('updates').q, first('updates').u);
+      case 'delete':
+        return call(first('deletes').q);
+      case 'getMore':
+        return '';
+      default:
+        return call(rest(name));
+    }
+  }
+
+  const [name = ''] = Object.keys(command);
+  const target = name === 'getMore' ? command.collection : command[name];
+  const collection = typeof target === 'string' ? `${target}.` : '';
+  return { text: `db.${collection}${name}(${argumentsOf(name)})`, values };
+}
 
 /** A response: of driver 6.8 and later without its document, which is read only where the application does. */
 interface Response {

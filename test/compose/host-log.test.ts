@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { hostRedactor } from '../../app/compose/host-redactor.ts';
+import { hostRedactor } from '../../app/compose/host-log.ts';
 
 const SAYS = `
   import { createHostLog } from './app/compose/host-log.ts';

@@ -6,8 +6,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import request, { type Response } from 'supertest';
 import { createProfiler } from '../../app/index.ts';
-import { pageHeaders } from '../../app/compose/page-headers.ts';
-import { PAGE_POLICY } from '../../app/middleware/security-headers.ts';
+import { PAGE_POLICY, pageHeaders } from '../../app/middleware/security-headers.ts';
 
 describe("the headers of the profiler's pages", () => {
   it('are all that helmet sets, with our policy', () => {

@@ -12,7 +12,6 @@ import { observeCache } from '../../app/observe/cache.ts';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { ioredisPatch } from '../../app/observe/channels/ioredis.ts';
 import { redisPatches } from '../../app/observe/channels/redis.ts';
-import { redis4Patches } from '../../app/observe/channels/redis-4.ts';
 import { type Libraries, watchLibraries } from '../../app/observe/libraries.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { withRedis } from '../support/redis.ts';
@@ -271,7 +270,7 @@ for (const [version, library] of [
     let client: ReturnType<typeof redis.createClient>;
 
     before(async () => {
-      libraries = watchLibraries([...redisPatches, ...redis4Patches]);
+      libraries = watchLibraries(redisPatches);
       observation = observeCache({ tracker, findCaller: createCallerFinder() });
       client = library.createClient({ socket: { path: path(), tls: false }, database: 3 });
       await client.connect();

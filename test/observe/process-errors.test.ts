@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { observeProcessErrors } from '../../app/observe/process-errors.ts';
+import { observeProcessErrors } from '../../app/observe/errors-seen.ts';
 import { packageRoot } from '../../app/paths.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { withBuild } from '../support/build.ts';

@@ -10,16 +10,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
 import type { Express, RequestHandler } from 'express';
-import { alignExpress, createOriginMiddleware, originOf } from '../../app/middleware/attach-origin.ts';
+import {
+  alignExpress,
+  createHostCheck,
+  createOriginMiddleware,
+  originOf,
+} from '../../app/middleware/attach-origin.ts';
 import { createBodyLimit } from '../../app/middleware/body-limit.ts';
 import { createDryMatcher } from '../../app/middleware/dry-match.ts';
 import type { DryMatcher } from '../../app/middleware/dry-match.ts';
 import { createErrorHandler, statusTextOf } from '../../app/middleware/errors.ts';
 import type { ErrorPage } from '../../app/middleware/errors.ts';
 import { escapeHtml } from '../../app/profiler/escape-html.ts';
-import { createExpectationCheck } from '../../app/service/middleware/expectation.ts';
-import { createFramingCheck } from '../../app/service/middleware/framing-check.ts';
-import { createHostCheck } from '../../app/service/middleware/host-check.ts';
+import { createExpectationCheck, createFramingCheck } from '../../app/service/middleware/framing-check.ts';
 import { createNotFound, createOptionsRule } from '../../app/middleware/not-found.ts';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
 import { createParsers } from '../../app/service/middleware/parsers.ts';
@@ -27,7 +30,7 @@ import { tapBody } from '../../app/middleware/body-tap.ts';
 import { createRefusal } from '../../app/middleware/refuse.ts';
 import type { RefusedRequest } from '../../app/middleware/refused-request.ts';
 import { createTargetCheck, routeAllTargets } from '../../app/middleware/request-target.ts';
-import { createRobots } from '../../app/middleware/robots.ts';
+import { createRobots } from '../../app/middleware/security-headers.ts';
 import { responseOfError } from '../../app/middleware/error-response.ts';
 import type { BodyFact, UploadedFile } from '../../app/profiler/facts.ts';
 import { createMountedApplications } from '../../app/observe/mounted-applications.ts';

@@ -3,6 +3,7 @@
  * at once, but calls it from the microtask queue, where the line that awaits is on no stack any more (before Node.js 26).
  */
 import { channel } from 'node:diagnostics_channel';
+import type { LibraryPatch } from '../libraries.ts';
 import { type OrmCall, ormCalls } from './labels.ts';
 import { isThenable } from './trace.ts';
 import { wrapMethod } from './wrap-method.ts';
@@ -39,3 +40,30 @@ export function wrapLazyQuery(
     onRead,
   );
 }
+
+const DIALECTS: Readonly<Record<string, string>> = {
+  pg: 'Pg',
+  mysql: 'MySql',
+  sqlite: 'SQLite',
+  singlestore: 'SingleStore',
+  gel: 'Gel',
+};
+
+/** Of `drizzle-orm`: a class that has a `then` of its own, in its file as CommonJS and as an ES module. */
+function patchOf(path: string, name: string): LibraryPatch {
+  return {
+    name: 'drizzle-orm',
+    file: `${path}.cjs`,
+    module: { file: `${path}.js`, names: [name] },
+    patch: (exports) =>
+      wrapLazyQuery((exports as Partial<Record<string, { prototype?: object }>>)[name]?.prototype),
+  };
+}
+
+export const drizzlePatches: readonly LibraryPatch[] = [
+  patchOf('query-promise', 'QueryPromise'),
+  ...Object.entries(DIALECTS).flatMap(([folder, prefix]) => [
+    patchOf(`${folder}-core/query-builders/select`, `${prefix}SelectBase`),
+    patchOf(`${folder}-core/query-builders/count`, `${prefix}CountBuilder`),
+  ]),
+];

@@ -1,4 +1,4 @@
-/** node-redis 5 and later: the class of `@redis/client`, whatever package loaded it. Version 4: redis-4.ts. */
+/** node-redis 4 and later: the class of `@redis/client`, whatever package loaded it. */
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
 import { publishCalls } from './publish-calls.ts';
@@ -9,7 +9,7 @@ interface Client {
   options?: { socket?: { path?: unknown; host?: unknown; port?: unknown }; database?: unknown };
 }
 
-export interface RedisExports {
+interface RedisExports {
   RedisClient?: { prototype?: object };
   createClient?: (options: object) => object;
 }
@@ -17,7 +17,7 @@ export interface RedisExports {
 const { redis: channel } = redisChannels;
 
 /** Versions 4 and 5 do not export the class: it is read from a client, which does not connect by itself. */
-export function clientPrototypeOf({ RedisClient, createClient }: RedisExports): object | null {
+function clientPrototypeOf({ RedisClient, createClient }: RedisExports): object | null {
   if (RedisClient?.prototype !== undefined) return RedisClient.prototype;
   let prototype: object | null = createClient?.({}) ?? null;
   while (prototype !== null && !Object.hasOwn(prototype, 'sendCommand'))
@@ -25,11 +25,7 @@ export function clientPrototypeOf({ RedisClient, createClient }: RedisExports): 
   return prototype;
 }
 
-export function messageOf(
-  client: Client,
-  command: readonly unknown[],
-  batch: RedisCommand['batch'],
-): RedisCommand {
+function messageOf(client: Client, command: readonly unknown[], batch: RedisCommand['batch']): RedisCommand {
   const { socket = {}, database } = client.options ?? {};
   const [name, ...args] = command;
   return {
@@ -42,7 +38,7 @@ export function messageOf(
   };
 }
 
-export function messagesOf(
+function messagesOf(
   client: unknown,
   commands: readonly unknown[],
   batch: RedisCommand['batch'],
@@ -62,7 +58,7 @@ function settle(messages: readonly RedisCommand[], replies: unknown, error: unkn
 }
 
 /** `repliesOf` finds the list of replies in what the call resolves with. */
-export function sendBatch(
+function sendBatch(
   messages: readonly RedisCommand[],
   call: () => unknown,
   repliesOf: (result: unknown) => unknown = (result) => result,
@@ -102,8 +98,53 @@ function patchClient(exports: unknown): (() => void) | null {
   );
 }
 
+/** While it runs, a batch queues its commands one after another. */
+let isBatch = false;
+
+/** The second argument of `multiExecutor` is a database, the third names a transaction; a pipeline has none. */
+function patchBatches(exports: unknown): (() => void) | null {
+  return wrapCalls(clientPrototypeOf(exports as RedisExports), 'multiExecutor', (execute, client, args) => {
+    const call = (): unknown => {
+      isBatch = true;
+      try {
+        return execute();
+      } finally {
+        isBatch = false;
+      }
+    };
+    const [commands, , transaction] = args;
+    if (!channel.start.hasSubscribers || !Array.isArray(commands)) return call();
+    if (transaction === undefined) return sendBatch(messagesOf(client, commands, 'pipeline'), call);
+    const replyToExec = (replies: unknown): unknown => (replies as unknown[]).at(-1);
+    return sendBatch(messagesOf(client, commands, 'transaction'), call, replyToExec);
+  });
+}
+
+function patchQueue(exports: unknown): (() => void) | null {
+  const { default: Queue } = exports as { default?: { prototype: { getCommandToSend?: unknown } } };
+  // Later versions have a queue as well, but not this method.
+  if (typeof Queue?.prototype.getCommandToSend !== 'function') return null;
+  return publishCalls(Queue.prototype, 'addCommand', channel, (_queue, args) => {
+    const [command, options] = args as [unknown, { asap?: unknown }?];
+    // What opens a connection is queued before all else.
+    const isLibrary = isBatch || options?.asap === true;
+    return isLibrary || !Array.isArray(command)
+      ? null
+      : { ...messageOf({}, command, null), connection: null };
+  });
+}
+
+/**
+ * Version 4. The client's method that sends a command is private, so single commands are observed when they are queued, which is still
+ * within the call of the application. The queue doesn't know its server.
+ */
+const REDIS_4: readonly LibraryPatch[] = [
+  { name: '@redis/client', patch: patchBatches },
+  { name: '@redis/client', file: 'dist/lib/client/commands-queue.js', patch: patchQueue },
+];
+
 /** An application may name either: `redis` hands on what `@redis/client` exports. */
-export const redisPatches: readonly LibraryPatch[] = ['@redis/client', 'redis'].map((name) => ({
-  name,
-  patch: patchClient,
-}));
+export const redisPatches: readonly LibraryPatch[] = [
+  ...['@redis/client', 'redis'].map((name) => ({ name, patch: patchClient })),
+  ...REDIS_4,
+];

@@ -17,6 +17,8 @@ export interface FramingCheckOptions {
 }
 
 const IDLE_MS = 5000;
+/** Like Node's own test. */
+const CONTINUE = /(?:^|\W)100-continue(?:$|\W)/i;
 
 export function createFramingCheck({ respond, idleMs = IDLE_MS }: FramingCheckOptions): RequestHandler {
   function watchBody(req: Request, res: Response): void {
@@ -47,5 +49,17 @@ export function createFramingCheck({ respond, idleMs = IDLE_MS }: FramingCheckOp
     }
     if (req.headers.upgrade !== undefined && announcedBytes(req) !== 0) watchBody(req, res);
     next();
+  };
+}
+
+/**
+ * 417 for an Expect header other than 100-continue. Node would respond with a status line only, but the `checkExpectation` listener of
+ * refuse.ts lets the request through to this middleware.
+ */
+export function createExpectationCheck(): RequestHandler {
+  return function expectationCheck(req, _res, next) {
+    const { expect } = req.headers;
+    if (expect === undefined || req.httpVersion !== '1.1' || CONTINUE.test(expect)) next();
+    else next(createError('EXPECTATION_FAILED', [expect]));
   };
 }
