@@ -12,7 +12,7 @@ function runFailing(failure: string): { status: number | null; noted: unknown } 
   const url = (path: string): string => pathToFileURL(join(packageRoot(), path)).href;
   const program = `
     const { Context, ContextTracker } = await import(${JSON.stringify(url('dist/app/profiler/context.js'))});
-    const { observeProcessErrors } = await import(${JSON.stringify(url('dist/app/observe/process-errors.js'))});
+    const { observeProcessErrors } = await import(${JSON.stringify(url('dist/app/observe/errors-seen.js'))});
     const tracker = new ContextTracker();
     observeProcessErrors({ tracker });
     const context = new Context({ token: 'abc123', kind: 'request' });
