@@ -20,7 +20,7 @@ import {
   type Plant,
   plantings,
   type Planting,
-} from '../test/support/planted-secrets.ts';
+} from './secrets/planted.ts';
 import { environmentOf, freshVarDir, openKnex } from '../test/support/postgres.ts';
 import { sharedPart } from '../test/support/shared-part.ts';
 import { startRelay } from './service/relay.ts';

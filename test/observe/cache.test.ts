@@ -209,7 +209,7 @@ for (const [version, library] of [
 
     it('gives commands that wait for the connection, and those that are pipelined by themselves, to their requests', async () => {
       const own = new library.Redis({ path: path(), lazyConnect: true, enableAutoPipelining: true });
-      const contexts = Array.from({ length: 100 }, (_, id) => newContext(id));
+      const contexts = Array.from({ length: 30 }, (_, id) => newContext(id));
       try {
         for (const round of [0, 1]) {
           await Promise.all(
@@ -332,7 +332,7 @@ for (const [version, library] of [
     });
 
     it('keeps requests that run at once apart', async () => {
-      const contexts = Array.from({ length: 100 }, (_, id) => newContext(id));
+      const contexts = Array.from({ length: 30 }, (_, id) => newContext(id));
       await Promise.all(
         contexts.map((context, id) =>
           tracker.run(context, async () => {

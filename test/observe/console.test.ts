@@ -1,6 +1,5 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { observeConsole } from '../../app/observe/console.ts';
@@ -143,24 +142,5 @@ describe('console as it is observed', () => {
     expect([...(byKey ?? [])].map(([key, counted]) => [key, counted.count])).to.deep.equal([
       ['src/loop.ts:3\ninfo', count],
     ]);
-  });
-
-  it('keeps the lines of fifty concurrent requests apart', async () => {
-    const { console: target } = createConsole();
-    const observation = observeConsole({ tracker, console: target });
-    const contexts = Array.from({ length: 50 }, newContext);
-    await Promise.all(
-      contexts.map((context, id) =>
-        tracker.run(context, async () => {
-          target.log('begin', id);
-          await sleep(Math.random() * 10);
-          target.log('end', id);
-        }),
-      ),
-    );
-    observation.close();
-    contexts.forEach((context, id) => {
-      expect(context.all('log').map(({ message }) => message)).to.deep.equal([`begin ${id}`, `end ${id}`]);
-    });
   });
 });

@@ -83,7 +83,7 @@ for (const [version, library] of [
     });
 
     it('keeps requests that run at once apart', async () => {
-      const contexts = Array.from({ length: 100 }, (_, id) => newContext(id));
+      const contexts = Array.from({ length: 30 }, (_, id) => newContext(id));
       const transport = library.createTransport({ jsonTransport: true });
       const { from, to } = message;
       await Promise.all(

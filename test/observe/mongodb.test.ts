@@ -72,18 +72,4 @@ describe('mongodb as it is observed', () => {
     });
     expect(groupQueries(queries, createStatementBook())).to.deep.equal([{ kind: 'n+1', members: [0, 1, 2] }]);
   });
-
-  it('keeps the commands of 100 requests that run at once apart', async () => {
-    const users = client.db().collection('users');
-    const all = await Promise.all(
-      Array.from({ length: 100 }, (_, id) =>
-        requests.observed(async () => {
-          await users.findOne({ number: id });
-          await users.find({ number: id }).toArray();
-        }),
-      ),
-    );
-    for (const [id, queries] of all.entries())
-      expect(queries.map(({ bindings }) => bindings[0])).to.deep.equal([id, id]);
-  });
 });

@@ -258,24 +258,6 @@ describe('pg as it is observed', () => {
     expect(refused?.caller).to.match(HERE);
   });
 
-  it('keeps the statements of 100 requests that run at once apart', async () => {
-    const all = await Promise.all(
-      Array.from({ length: 100 }, (_, id) =>
-        requests.observed(async () => {
-          await pool.query('select $1::int as id', [id]);
-          const client = await pool.connect();
-          await new Promise<void>((resolve) => {
-            client.query('select $1::int as id', [id], () => resolve());
-          });
-          client.release();
-          await pool.query('select $1::int as id', [id]);
-        }),
-      ),
-    );
-    for (const [id, queries] of all.entries())
-      expect(queries.map(({ bindings }) => bindings)).to.deep.equal([[id], [id], [id]]);
-  });
-
   it('is shared by two observers and gone with the last', async () => {
     const other = observeRequests({ patches: [pgPatch], listen: recording(pgDriver) });
     expect(await other.observed(() => pool.query('select 1'))).to.have.length(1);

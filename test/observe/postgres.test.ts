@@ -72,19 +72,6 @@ describe('postgres as it is observed', () => {
     expect(queries.map(({ transaction }) => transaction)).to.deep.equal([trx, trx, trx, null]);
   });
 
-  it('keeps the statements of 100 requests that run at once apart', async () => {
-    const all = await Promise.all(
-      Array.from({ length: 100 }, (_, id) =>
-        requests.observed(async () => {
-          await sql`select ${id}::int as id`;
-          await sql`select ${id}::int as id`;
-        }),
-      ),
-    );
-    for (const [id, queries] of all.entries())
-      expect(queries.map(({ bindings }) => bindings)).to.deep.equal([[id], [id]]);
-  });
-
   it('is seen as an ES module that is loaded later, or handed over', async function () {
     const { default: postgres } = await import('postgres');
     const other = open(postgres);

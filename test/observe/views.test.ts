@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import ejs from 'ejs';
 import express, { type Express } from 'express';
@@ -132,23 +131,6 @@ describe('views as they are observed', () => {
     });
     await request(app).get('/').expect(500);
     expect(contexts[0]?.first('view')?.error).to.contain('nowhere is not defined');
-  });
-
-  it('keeps the views of fifty concurrent requests apart', async () => {
-    const app = createHost();
-    observer.watchApp(app);
-    observer.watchEngine(ejs);
-    app.get('/:id', async (req, res) => {
-      await sleep(Math.random() * 10);
-      res.render('page', { title: req.params.id });
-    });
-    const server = app.listen(0, '127.0.0.1');
-    await Promise.all(Array.from({ length: 50 }, (_, id) => request(server).get(`/${id}`).expect(200)));
-    await new Promise((resolve) => server.close(resolve));
-    expect(contexts).to.have.length(50);
-    for (const context of contexts) expect(context.all('view')).to.have.length(4);
-    const titles = contexts.map((context) => (context.first('view')?.locals as { title: string }).title);
-    expect(new Set(titles).size).to.equal(50);
   });
 
   it('lets a page be rendered whose locals throw when they are looked at', async () => {

@@ -1,6 +1,5 @@
 /**
- * Profiles made by hand, through the real recorder and panels, and the pages over them: for tests of views and
- * controllers, and for looking at the pages (test/support/serve-pages.ts).
+ * Profiles made by hand, through the real recorder and panels, and the pages over them: for tests of views and controllers.
  */
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';

@@ -15,8 +15,8 @@ import type { Profiler } from '../../app/index.ts';
 import type { Services } from '../../app/service.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { FindingRule, Panel } from '../../app/index.ts';
-import { runJobs } from './planted-jobs.ts';
-import { examplesOf, type Example } from './masking-table.ts';
+import { runJobs } from './jobs.ts';
+import { examplesOf, type Example } from '../../test/support/masking-table.ts';
 
 export interface Plant {
   place: string;
@@ -88,7 +88,7 @@ const PLACES: readonly Place[] = [
   { name: 'path', request: (texts) => ({ path: `/plant/echo/${texts.map(encodeURIComponent).join('/')}` }), most: 8 },
   { name: 'query value', request: (texts) => ({ path: `/plant/echo?${new URLSearchParams(fieldsOf(texts)).toString()}` }) },
   { name: 'query', takes: (text) => PAIR.test(text), request: (texts) => ({ path: `/plant/echo?${texts.join('&')}` }) },
-  { name: 'own header', takes: (text) => FIELD.test(text) && !FORBIDDEN.test(text), request: (texts) => ({ path: '/plant/echo', init: { headers: Object.fromEntries(texts.map((text) => FIELD.exec(text)!.slice(1, 3) as [string, string])) } }) },
+  { name: 'own header', takes: (text) => FIELD.test(text) && !FORBIDDEN.test(text), request: (texts) => ({ path: '/plant/echo', init: { headers: Object.fromEntries(texts.map((text) => FIELD.exec(text)?.slice(1, 3) as [string, string])) } }) },
   { name: 'header value', takes: (text) => SAYS.test(text), request: (texts) => ({ path: '/plant/echo', init: { headers: fieldsOf(texts) } }) },
   { name: 'referer', takes: (text) => SAYS.test(text), most: 1, request: ([text = '']) => ({ path: '/plant/echo', init: { headers: { referer: `http://r.test/?q=${encodeURIComponent(text)}` } } }) },
   { name: 'user agent', takes: (text) => SAYS.test(text), most: 1, request: ([text = '']) => ({ path: '/plant/echo', init: { headers: { 'user-agent': text } } }) },
