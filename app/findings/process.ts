@@ -11,7 +11,7 @@ import { shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 type Given = Needs<'runtime', 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
-type Block = NonNullable<Kept['runtime']['blocks']>[number] & {
+type Block = Kept['runtime']['blocks'][number] & {
   /** The request that blocked it, if that is certain. */
   by?: { profile: string; what: string; where: string; place?: string | null };
 };
@@ -146,7 +146,6 @@ export const eventLoopBlocked: FindingRule<Given> = {
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
   find(kept, head, from) {
     const { blocks } = kept.runtime;
-    if (blocks === undefined) return [];
     const allMs = blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
     if (allMs < BLOCKED_MS) return [];
     // A garbage collection has a finding of its own.
@@ -208,7 +207,7 @@ export const garbageCollection: FindingRule<Needs<'runtime'>> = {
   why: 'Node.js reports the duration of each collection: those during the request took at least 50 ms and 10 % of it. They belong to the whole process, not to this request alone.',
   fix: 'Keep fewer objects alive at once: smaller pages of rows, streams instead of whole strings, nothing that grows without limit.',
   find({ runtime: { collections, concurrent, cpuUserMs, cpuSystemMs } }, { durationMs: wholeMs }, from) {
-    if (collections === undefined) return [];
+    if (collections.length === 0) return [];
     const { ms: costMs } = shareOfKind(from.time, 'collection');
     if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
     // The threads that collect waited for the processor: the machine was late, not the collector.

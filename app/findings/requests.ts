@@ -27,8 +27,8 @@ const routeMissed: FindingRule<Needs<'routing'>> = {
   labels: ['wrong method', 'similar route'],
   why: 'No route handled the request. After the response, the path was compared with the registered routes.',
   fix: 'Request the path or method that the route has, or change the route to match the request.',
-  find({ routing: { route, allow = [], nearest = [], redirect } }, { method, status }) {
-    if (route !== null || redirect !== undefined || status === null || status < 400) return [];
+  find({ routing: { route, allow, nearest, redirect } }, { method, status }) {
+    if (route !== null || redirect !== null || status === null || status < 400) return [];
     const common = { broke: 'response', severity: 'warn', anchor: 'nearest' } as const;
     const [wrong] = nearest.filter(({ reason }) => reason === 'method');
     if (allow.length > 0) {
@@ -102,7 +102,7 @@ const middlewareOrder: FindingRule<Needs<'routing'>> = {
   why: 'A middleware ended the request with a 404, no route handler ran, and a route registered after it matches this method and path.',
   fix: 'Register the middleware after the routes (`app.use` runs in call order), or let it call `next()`.',
   find({ routing: { route, layers, considered } }, { status }) {
-    if (status !== 404 || route !== null || considered === undefined) return [];
+    if (status !== 404 || route !== null) return [];
     const missed = considered.find(
       ({ kind, verdict, pattern }) => kind === 'route' && verdict === 'matched' && !CATCH_ALL.test(pattern),
     );

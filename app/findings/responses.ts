@@ -37,8 +37,7 @@ const answeredTwice: FindingRule<Needs<'request' | 'routing', 'exception'>> = {
   why: 'A header was set after the headers were sent, which Node.js rejects (`ERR_HTTP_HEADERS_SENT`), or `end()` was given a body after the response had ended, which Node.js ignores.',
   fix: 'Return after each response (`return res.json(…)`), and either respond or call `next()`, never both.',
   find({ request: { response }, routing, exception }) {
-    const refused = response?.refused;
-    const [first] = refused ?? [];
+    const [first] = response?.refused ?? [];
     if (first === undefined) return afterEnd(exception);
     const layer = layerAt(routing, first.layer);
     const headersAtMs = response?.headersAtMs ?? null;
@@ -68,14 +67,14 @@ const nextAfterResponse: FindingRule<Needs<'request' | 'routing', 'exception'>> 
   why: 'A middleware set the headers of the body, and other middleware or handlers started after the headers had been sent.',
   fix: 'Return after the response (`return res.status(403).json(…)`), so that `next()` is only called without a response.',
   find({ request, routing, exception }, _head) {
-    const { headersAtMs = null, endedAtMs = headersAtMs, refused, nextFrom } = request.response ?? {};
+    const { headersAtMs = null, endedAtMs = headersAtMs, refused = [], nextFrom } = request.response ?? {};
     const last = routing.layers.at(-1);
     if (headersAtMs === null || endedAtMs === null || last === undefined) return [];
     // A library that always calls `next()`, as routing-controllers does: nobody can return before it.
     if (nextFrom === null) return [];
     const sent = routing.layers.filter(({ startMs, kind }) => startMs > headersAtMs && kind !== 'error');
     // One middleware may write the body and another one end the response, unless that one fails.
-    const failed = refused !== undefined || sent.some(({ outcome }) => outcome === 'threw');
+    const failed = refused.length > 0 || sent.some(({ outcome }) => outcome === 'threw');
     const after = failed ? sent : sent.filter(({ startMs }) => startMs > endedAtMs);
     // After the end of the response no layer is recorded, but that the last one called `next()`.
     if (after.length === 0 && (last.nextMs ?? 0) === 0) return [];

@@ -17,7 +17,7 @@ import { mailPanel } from './mail/index.ts';
 import { graphqlPanel } from './graphql/index.ts';
 import { processesPanel } from './processes/index.ts';
 import { overviewPanel } from './overview/index.ts';
-import { createRequestPanel } from './request/index.ts';
+import { requestPanel } from './request/index.ts';
 import { createRoutingPanel } from './routing/index.ts';
 import { runtimePanel } from './runtime/index.ts';
 import { spansPanel } from './spans/index.ts';
@@ -42,7 +42,7 @@ export function createPanels({
 }: PanelsOptions): Panel[] {
   return [
     overviewPanel,
-    createRequestPanel(),
+    requestPanel,
     timelinePanel,
     createExceptionPanel({ describe, valuesOf }),
     logsPanel,

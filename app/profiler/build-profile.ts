@@ -8,7 +8,6 @@ import { describeError } from './thrown-value.ts';
 import type { ErrorFact } from './facts.ts';
 import { type Panel, storedFacts } from './panel.ts';
 import { recordFacts } from './recorded-facts.ts';
-import { undefinedIfEmpty } from './plain.ts';
 import { jsonRpcLabel } from './json-rpc.ts';
 import {
   type KeptPanel,
@@ -222,11 +221,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
         usualMs: head.summary === null ? (usualMs(head) ?? undefined) : undefined,
         // The hints are stored in columns only; the document has the headers they come from, and what was masked in these.
-        masked: undefinedIfEmpty(
-          navigationHints === null
-            ? masked
-            : masked.filter(({ where }) => !where.startsWith('navigationHints.')),
-        ),
+        masked: masked.filter(({ where }) => !where.startsWith('navigationHints.')),
         // One by one: a spread costs more than masking them.
         method: value.method,
         url: value.url,

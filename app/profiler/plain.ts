@@ -24,11 +24,6 @@ export interface PlainLimits {
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
 
-/** undefined for an empty list, so that it is left out of the JSON. */
-export function undefinedIfEmpty<List extends readonly unknown[]>(list: List): List | undefined {
-  return list.length === 0 ? undefined : list;
-}
-
 /** Truncates a long text and says by how much. */
 export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;

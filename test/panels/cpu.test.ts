@@ -60,7 +60,7 @@ const pageOf = (cpu: KeptCpu) => panelPage(cpuPanel, contextOf(cpu));
 
 describe('the panel of CPU profiles', () => {
   it('records nothing for a request that was not asked for', () => {
-    expect(cpuPanel.collect?.(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
+    expect(dataOf(cpuPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
 
   it('shows own code each, packages and Node by what was called in them, and nothing of the profiler', () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
-import { createRequestPanel } from '../../app/panels/request/index.ts';
+import { requestPanel } from '../../app/panels/request/index.ts';
 import { toCurl } from '../../app/panels/request/curl.ts';
 import { shellQuote } from '../../app/panels/shared/shell.ts';
 import { decodePreview } from '../../app/profiler/http-text.ts';
@@ -12,7 +12,7 @@ import type { Profile } from '../../app/profiler/profile.ts';
 import { createPageFixture, type Recorded } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';
 
-const panel = createRequestPanel() as Panel;
+const panel = requestPanel as Panel;
 
 async function record(given: Recorded): Promise<{ profile: Profile; data: RequestPanelData; html: string }> {
   const fixture = createPageFixture([panel]);

@@ -6,7 +6,7 @@ import type { RoutingData } from '../../app/panels/routing/data.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { whyNear, whyPathDiffers, whyRouteDiffers } from '../../app/panels/routing/reasons.ts';
 import { Context } from '../../app/profiler/context.ts';
-import { createRequestPanel } from '../../app/panels/request/index.ts';
+import { requestPanel } from '../../app/panels/request/index.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { dataOf, panelHtml, recordedBy } from '../support/panel-data.ts';
@@ -279,7 +279,7 @@ describe('the routing panel', () => {
         rawHeaders: ['A', '1', 'B', '2'],
         headerWrites: ['A', 'B'].map((name) => ({ name, value: '1', layer: helmet, hooked: false })),
       });
-    const data = dataOf(routingPanel, context, [createRequestPanel() as Panel]);
+    const data = dataOf(routingPanel, context, [requestPanel as Panel]);
     expect(data?.trace.map(({ happened }) => happened)).to.deep.equal([
       'set 2 headers, called next()',
       'matched, responded',

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
-import { createRequestPanel } from '../../app/panels/request/index.ts';
+import { requestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
 import { presentTimeline } from '../../app/panels/timeline/present.ts';
@@ -134,12 +134,7 @@ describe('the browser’s timing on the timeline', () => {
 });
 
 describe('the page of the timeline', () => {
-  const panels = [
-    createRequestPanel(),
-    timelinePanel,
-    createRoutingPanel(),
-    createDatabasePanel(),
-  ] as Panel[];
+  const panels = [requestPanel, timelinePanel, createRoutingPanel(), createDatabasePanel()] as Panel[];
 
   async function page(fixture: PageFixture, token: string): Promise<string> {
     let html = '';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
-import { createRequestPanel } from '../../app/panels/request/index.ts';
+import { requestPanel } from '../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../app/panels/runtime/index.ts';
 import {
@@ -23,7 +23,7 @@ import { dataOf } from '../support/panel-data.ts';
 const panel = timelinePanel;
 /** What it is derived from. */
 const sources = [
-  createRequestPanel(),
+  requestPanel,
   createRoutingPanel(),
   createDatabasePanel(),
   createHttpClientPanel(),

@@ -1,7 +1,7 @@
 /** Requests of a small shop, plain and hostile, to look at and to test the pages with. */
 import { createConfigurationPanel } from '../../app/panels/configuration/index.ts';
 import { migrationsPanel } from '../../app/service/migrations-panel.ts';
-import { createRequestPanel } from '../../app/panels/request/index.ts';
+import { requestPanel } from '../../app/panels/request/index.ts';
 import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import { layer } from './observed-samples.ts';
@@ -21,7 +21,7 @@ export const HOSTILE = {
 
 export function samplePanels(): Panel[] {
   return [
-    createRequestPanel(),
+    requestPanel,
     migrationsPanel,
     createConfigurationPanel({
       settings: {

@@ -1,24 +1,10 @@
 /** The CPU panel: which functions ran during the request, by V8's sampler. Only for requests that were asked for. */
-import { round } from '../../profiler/span.ts';
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { isSampled } from '../../profiler/cpu-tree.ts';
 import { drawCpu } from './draw.ts';
 import { presentCpu } from './present.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-
-function rounded(kept: KeptCpu): KeptCpu {
-  if (!isSampled(kept)) return kept;
-  const { spanMs, startingMs, ownMs, otherMs, runsStartMs } = kept;
-  return {
-    ...kept,
-    spanMs: round(spanMs),
-    startingMs: round(startingMs),
-    ownMs: round(ownMs),
-    otherMs: round(otherMs),
-    runsStartMs: round(runsStartMs),
-  };
-}
 
 export const cpuPanel: Panel<KeptCpu> = {
   name: 'cpu',
@@ -40,10 +26,7 @@ export const cpuPanel: Panel<KeptCpu> = {
       why: 'A CPU profile names the functions that used the CPU. Request one with the form above, or with the header x-debug-profile: cpu.',
     },
   },
-  collect(context) {
-    const fact = context.last('cpu');
-    return fact === undefined ? null : rounded(fact);
-  },
+  data: (record) => record.last('cpu') ?? null,
   rows: presentCpu,
   view: { model: drawCpu },
 };

@@ -6,10 +6,11 @@ import { round } from '../../profiler/span.ts';
 import type { Counted } from '../../profiler/beyond-limit.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
+import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { isLoop, groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
-import { coveredMs, roundOrNull, pick } from '../shared/rows.ts';
+import { coveredMs, pick } from '../shared/rows.ts';
 import type { StatementBook } from '../shared/statement-book.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
@@ -155,31 +156,15 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
   const queries = facts.map((fact, index): DatabaseQuery => {
     const { columns, shape } = book.about(fact.sql, fact.system);
     shapes.add(shape);
+    const { sql: _sql, label: _label, system: _system, types: _types, path: _path, ...query } = fact;
     return {
+      ...withRoundedTimes(query),
       statement: statementOf(fact),
       bindings: bindingsOf(fact, columns),
-      startMs: round(fact.startMs),
-      durationMs: roundOrNull(fact.durationMs),
-      rows: fact.rows,
-      connection: fact.connection,
-      transaction: fact.transaction,
-      waitMs: round(fact.waitMs),
-      ...(fact.opened === true ? { opened: true as const } : {}),
-      ...(fact.first === true ? { first: true as const } : {}),
-      ...(fact.full === true ? { full: true as const } : {}),
-      ...(fact.pooled === true ? { pooled: true as const } : {}),
-      ...(fact.heldBy === undefined ? {} : { heldBy: fact.heldBy }),
-      ...(fact.lockedBy === undefined
-        ? {}
-        : { lockedBy: { ...fact.lockedBy, waitedMs: round(fact.lockedBy.waitedMs) } }),
-      error: fact.error,
-      caller: fact.caller,
-      instance: fact.instance,
+      ...(fact.lockedBy === undefined ? {} : { lockedBy: withRoundedTimes(fact.lockedBy) }),
       group: groupAt.get(index) ?? null,
     };
   });
-  const sum = (of: (query: DatabaseQuery) => number | null): number =>
-    round(queries.reduce((total, query) => total + (of(query) ?? 0), 0));
   const beyond = beyondByShape(context, book, facts[0]?.system);
   for (const key of beyond.keys()) shapes.add(readKey(key)[1]);
   const unkept = unkeptQueries(context);
@@ -201,7 +186,7 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
     totals: {
       queries: queries.length + (unkept?.count ?? 0),
       statements: shapes.size,
-      rows: sum(({ rows }) => rows) + (unkept?.rows ?? 0),
+      rows: queries.reduce((sum, { rows }) => sum + (rows ?? 0), 0) + (unkept?.rows ?? 0),
       connections: new Set(queries.map(({ connection }) => connection).filter((name) => name !== null)).size,
       failed: queries.filter(({ error }) => error !== null).length + (unkept?.failed ?? 0),
     },

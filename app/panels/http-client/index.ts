@@ -1,11 +1,11 @@
 /** The panel of outgoing calls: who was called, how long each part took, and the profile of the called service. */
 import { round } from '../../profiler/span.ts';
+import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import { pairHeaders } from '../../profiler/raw-headers.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { roundOrNull } from '../shared/rows.ts';
 import { unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import { addTo } from '../../profiler/group-by.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
@@ -19,39 +19,17 @@ function hostOf(url: string): string {
   return /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? '';
 }
 
-function connectionOf(connection: Facts['call']['connection']): CallEntry['connection'] {
-  if (connection === null) return null;
-  const { lookupMs, connectMs, tlsMs, allMs } = connection;
+function entryOf({ path: _path, sentMs, requestBody, responseBody, ...fact }: Facts['call']): CallEntry {
+  const sent = bodyOf(requestBody, fact.requestHeaders, true);
+  const received = bodyOf(responseBody, fact.responseHeaders);
   return {
-    lookupMs: roundOrNull(lookupMs),
-    connectMs: roundOrNull(connectMs),
-    tlsMs: roundOrNull(tlsMs),
-    ...(typeof allMs === 'number' ? { allMs: round(allMs) } : {}),
-  };
-}
-
-function entryOf(fact: Facts['call']): CallEntry {
-  const sent = bodyOf(fact.requestBody, fact.requestHeaders, true);
-  const received = bodyOf(fact.responseBody, fact.responseHeaders);
-  return {
-    method: fact.method,
-    url: fact.url,
-    client: fact.client,
-    status: fact.status,
-    startMs: round(fact.startMs),
-    durationMs: roundOrNull(fact.durationMs),
-    headersMs: roundOrNull(fact.headersMs),
-    connection: connectionOf(fact.connection),
-    ...(typeof fact.sentMs === 'number' ? { sentMs: round(fact.sentMs) } : {}),
-    ...(fact.heldBy === undefined ? {} : { heldBy: fact.heldBy }),
-    ...(fact.reused === undefined ? {} : { reused: fact.reused }),
+    ...withRoundedTimes(fact),
+    connection: withRoundedTimes(fact.connection),
+    ...(typeof sentMs === 'number' ? { sentMs: round(sentMs) } : {}),
     requestHeaders: pairHeaders(fact.requestHeaders),
     responseHeaders: pairHeaders(fact.responseHeaders),
     ...(sent === null ? {} : { requestBody: sent }),
     ...(received === null ? {} : { responseBody: received }),
-    error: fact.error,
-    link: fact.link,
-    caller: fact.caller,
   };
 }
 

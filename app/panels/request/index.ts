@@ -7,7 +7,7 @@ import { round } from '../../profiler/span.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
+import { toPlain } from '../../profiler/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
 import { readBody } from './body.ts';
 import type { KeptRequest, RequestPanelData, Response } from './data.ts';
@@ -17,6 +17,7 @@ import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
 import { headerAuthors, layerName, type NamedAuthors } from '../shared/header-authors.ts';
 import { authorsOf, layersOf } from '../shared/kept-panels.ts';
+import { roundOrNull } from '../shared/rows.ts';
 
 const MOST_PAIRS = 500;
 
@@ -39,16 +40,9 @@ function readJar(headers: readonly NamedValue[]): RequestPanelData['jar'] {
     });
 }
 
-function readClient(request: RequestFact): KeptRequest['client'] {
-  const { origin } = request;
-  return {
-    peer: request.remoteAddress,
-    port: request.remotePort,
-    scheme: origin.scheme,
-    chain: undefinedIfEmpty([...origin.chain]),
-    trusted: origin.trusted || undefined,
-    hostError: origin.hostError ?? undefined,
-  };
+function readClient({ remoteAddress, remotePort, origin }: RequestFact): KeptRequest['client'] {
+  const { scheme, chain, trusted, hostError } = origin;
+  return { peer: remoteAddress, port: remotePort, scheme, chain: [...chain], trusted, hostError };
 }
 
 function readParams(route: RouteFact | undefined): RequestPanelData['routeParams'] {
@@ -57,35 +51,26 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
 }
 
 /** The response; what the index row contains is not stored twice. */
-function deriveResponse(kept: NonNullable<KeptRequest['response']>, from: RecordReader): Response {
-  const { profile } = from;
-  const { status, statusMessage, outcome } = profile;
-  const { refused = [] } = kept;
-  const ran = refused.length === 0 ? [] : layersOf(profile);
+function responseOf(kept: NonNullable<KeptRequest['response']>, from: RecordReader): Response {
+  const { status, statusMessage, outcome } = from.profile;
+  const ran = kept.refused.length === 0 ? [] : layersOf(from.profile);
   const nameOf = (layer: number): string | null => {
     const found = ran[layer];
     return found === undefined ? null : layerName(found);
   };
+  const { setBy: _setBy, ...response } = kept;
   let authors: NamedAuthors | null | undefined;
   return {
-    headers: kept.headers,
+    ...response,
     // Shown by two panels, and derived from what a third one stores.
     get authors() {
       if (authors === undefined) authors = authorsOf(from);
       return authors;
     },
-    headersAtMs: kept.headersAtMs,
-    contentType: kept.contentType,
-    bytes: kept.bytes,
-    text: kept.text,
-    truncated: kept.truncated ?? false,
-    isErrorPage: kept.isErrorPage ?? false,
     status,
     statusMessage,
     outcome,
-    toolbarAbsent: kept.toolbarAbsent ?? null,
-    toolbarBytes: kept.toolbarBytes ?? 0,
-    refused: refused.map(({ layer, ...write }) => ({ ...write, by: nameOf(layer) })),
+    refused: kept.refused.map(({ layer, ...write }) => ({ ...write, by: nameOf(layer) })),
   };
 }
 
@@ -93,103 +78,84 @@ function dataOf(from: RecordReader<KeptRequest>): RequestPanelData | null {
   const kept = from.collected;
   if (kept === null) return null;
   const { method, url, requestId, clientAddress, origin } = from.profile;
-  const { response, client } = kept;
   return {
+    ...kept,
     method,
     url,
-    httpVersion: kept.httpVersion,
     requestId,
-    receivedRequestId: kept.receivedRequestId ?? null,
-    client: {
-      address: clientAddress,
-      peer: client.peer,
-      port: client.port,
-      chain: client.chain ?? [],
-      trusted: client.trusted ?? false,
-      scheme: client.scheme,
-      origin,
-      hostError: client.hostError ?? null,
-    },
-    query: kept.query ?? [],
-    routeParams: kept.routeParams ?? [],
-    headers: kept.headers,
-    jar: kept.jar ?? [],
-    body: kept.body ?? null,
-    sessionAndUser: kept.sessionAndUser ?? null,
-    response: response === undefined ? null : deriveResponse(response, from),
+    client: { ...kept.client, address: clientAddress, origin },
+    response: kept.response === undefined ? null : responseOf(kept.response, from),
   };
 }
 
-export function createRequestPanel(): Panel<RequestPanelData, KeptRequest> {
-  function readResponse(response: ResponseFact, context: Context): NonNullable<KeptRequest['response']> {
-    const { rawHeaders, headerWrites, refused = [] } = response;
-    const contentType = rawHeader(rawHeaders, 'content-type');
-    const layers = context.all('layer');
-    const toolbar = context.first('toolbar');
-    const sent = decodePreview(response.previewAscii ?? response.preview, {
-      contentType,
-      encoding: rawHeader(rawHeaders, 'content-encoding'),
-    });
-    const body = withoutToolbar(sent, toolbar?.tag ?? '');
-    return {
-      headers: pairHeaders(rawHeaders),
-      setBy: headerAuthors({ rawHeaders, headerWrites, layers }),
-      refused: undefinedIfEmpty(
-        refused.map(({ layer, ...write }) => ({
-          ...write,
-          atMs: round(write.atMs),
-          layer: layers.findIndex((fact) => fact === layer),
-        })),
-      ),
-      headersAtMs: response.headersAtMs === null ? null : round(response.headersAtMs),
-      endedAtMs: typeof response.endedAtMs === 'number' ? round(response.endedAtMs) : undefined,
-      sentFrom: response.sentFrom ?? undefined,
-      nextFrom: response.nextFrom,
-      contentType,
-      bytes: response.bodyBytes,
-      text: body.text,
-      truncated: response.truncated || undefined,
-      isErrorPage: response.isErrorPage === true || undefined,
-      toolbarAbsent: toolbar?.absent ?? undefined,
-      toolbarBytes: body.leftOut > 0 ? body.leftOut : undefined,
-    };
-  }
-
+function readResponse(response: ResponseFact, context: Context): KeptRequest['response'] {
+  const { rawHeaders, headerWrites, refused = [], headersAtMs, endedAtMs } = response;
+  const contentType = rawHeader(rawHeaders, 'content-type');
+  const layers = context.all('layer');
+  const toolbar = context.first('toolbar');
+  const sent = decodePreview(response.previewAscii ?? response.preview, {
+    contentType,
+    encoding: rawHeader(rawHeaders, 'content-encoding'),
+  });
+  const body = withoutToolbar(sent, toolbar?.tag ?? '');
   return {
-    name: 'request',
-    title: 'Request',
-    menu: { key: 'r', rank: false },
-    recorded: {
-      nothing: noRequest,
-      /** From when the headers were sent. */
-      spans({ response }, { endMs }) {
-        const startMs = response?.headersAtMs ?? null;
-        if (startMs === null) return [];
-        const durationMs = Math.max(0, endMs - startMs);
-        return [{ kind: 'sending', label: 'sending the response', startMs, durationMs }];
-      },
-    },
-    collect(context) {
-      const request = context.first('request');
-      if (request === undefined) return null;
-      const body = context.first('body');
-      const response = context.first('response');
-      const headers = pairHeaders(request.rawHeaders);
-      const at = request.url.indexOf('?');
-      return {
-        httpVersion: request.httpVersion,
-        receivedRequestId: request.receivedRequestId ?? undefined,
-        client: readClient(request),
-        query: at === -1 ? undefined : undefinedIfEmpty(pairsOf(request.url.slice(at + 1))),
-        routeParams: undefinedIfEmpty(readParams(context.last('route'))),
-        headers,
-        jar: undefinedIfEmpty(readJar(headers)),
-        body: body === undefined ? undefined : (readBody(body, request.rawHeaders) ?? undefined),
-        sessionAndUser: context.kind === 'request' ? readSessionAndUser(request) : undefined,
-        response: response === undefined ? undefined : readResponse(response, context),
-      };
-    },
-    data: dataOf,
-    rows: presentRequest,
+    headers: pairHeaders(rawHeaders),
+    setBy: headerAuthors({ rawHeaders, headerWrites, layers }),
+    refused: refused.map(({ layer, ...write }) => ({
+      ...write,
+      atMs: round(write.atMs),
+      layer: layers.findIndex((fact) => fact === layer),
+    })),
+    headersAtMs: roundOrNull(headersAtMs),
+    endedAtMs: typeof endedAtMs === 'number' ? round(endedAtMs) : undefined,
+    sentFrom: response.sentFrom ?? undefined,
+    nextFrom: response.nextFrom,
+    contentType,
+    bytes: response.bodyBytes,
+    text: body.text,
+    truncated: response.truncated,
+    isErrorPage: response.isErrorPage === true,
+    toolbarAbsent: toolbar?.absent ?? null,
+    toolbarBytes: body.leftOut,
   };
 }
+
+function collect(context: Context): KeptRequest | null {
+  const request = context.first('request');
+  if (request === undefined) return null;
+  const body = context.first('body');
+  const response = context.first('response');
+  const headers = pairHeaders(request.rawHeaders);
+  const at = request.url.indexOf('?');
+  return {
+    httpVersion: request.httpVersion,
+    receivedRequestId: request.receivedRequestId,
+    client: readClient(request),
+    query: at === -1 ? [] : pairsOf(request.url.slice(at + 1)),
+    routeParams: readParams(context.last('route')),
+    headers,
+    jar: readJar(headers),
+    body: body === undefined ? null : readBody(body, request.rawHeaders),
+    sessionAndUser: context.kind === 'request' ? readSessionAndUser(request) : null,
+    response: response === undefined ? undefined : readResponse(response, context),
+  };
+}
+
+export const requestPanel: Panel<RequestPanelData, KeptRequest> = {
+  name: 'request',
+  title: 'Request',
+  menu: { key: 'r', rank: false },
+  recorded: {
+    nothing: noRequest,
+    /** From when the headers were sent. */
+    spans({ response }, { endMs }) {
+      const startMs = response?.headersAtMs ?? null;
+      if (startMs === null) return [];
+      const durationMs = Math.max(0, endMs - startMs);
+      return [{ kind: 'sending', label: 'sending the response', startMs, durationMs }];
+    },
+  },
+  collect,
+  data: dataOf,
+  rows: presentRequest,
+};

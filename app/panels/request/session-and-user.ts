@@ -53,9 +53,9 @@ function differing(before: Json | undefined, after: Json | undefined): string[] 
   );
 }
 
-/** undefined if there is neither. */
-export function readSessionAndUser({ live, session: sent }: RequestFact): SessionAndUser | undefined {
-  if (live === undefined) return undefined;
+/** null if there is neither. */
+export function readSessionAndUser({ live, session: sent }: RequestFact): SessionAndUser | null {
+  if (live === undefined) return null;
   const held: SessionAndUser = {};
   let found = false;
   for (const name of NAMES) {
@@ -66,7 +66,7 @@ export function readSessionAndUser({ live, session: sent }: RequestFact): Sessio
     else held[name] = readable(value);
     found = true;
   }
-  if (sent === undefined || held.unread?.includes('session') === true) return found ? held : undefined;
+  if (sent === undefined || held.unread?.includes('session') === true) return found ? held : null;
   const before = readable(sent);
   const late = differing(before, held.session);
   if (late.length > 0) Object.assign(held, { session: before, late });

@@ -52,7 +52,7 @@ export interface NearGroup extends RouteGroup {
 /** What each profile stores. */
 export interface KeptRouting {
   layers: RanLayer[];
-  considered: readonly Considered[] | undefined;
+  considered: readonly Considered[];
   route: {
     pattern: string;
     method: string;
@@ -60,11 +60,10 @@ export interface KeptRouting {
     source: string | null;
     params: { name: string; value: Json }[];
   } | null;
-  /** Empty fields are left out; in most profiles these are. */
-  nearest: NearGroup[] | undefined;
-  secondTry: { path: string; matched: boolean } | undefined;
-  redirect: { status: number; location: string } | undefined;
-  allow: string[] | undefined;
+  nearest: NearGroup[];
+  secondTry: { path: string; matched: boolean } | null;
+  redirect: { status: number; location: string } | null;
+  allow: string[];
 }
 
 /** All routes, the same for every request while none is added. */
@@ -73,13 +72,8 @@ export interface SharedRoutes {
   routesDropped: number;
 }
 
-export interface RoutingData extends Trace {
+export interface RoutingData extends Trace, Omit<KeptRouting, 'layers' | 'considered'> {
   asked: Asked;
-  route: KeptRouting['route'];
-  nearest: RouteGroup[];
-  secondTry: { path: string; matched: boolean } | null;
-  redirect: { status: number; location: string } | null;
-  allow: string[];
   /** Milliseconds until the route's first handler was called. */
   matchedMs: number | null;
   /** null if the routes were not listed. */

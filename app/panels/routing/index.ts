@@ -6,16 +6,8 @@
 import type { Context } from '../../profiler/context.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { truncateText, undefinedIfEmpty, toPlain } from '../../profiler/plain.ts';
-import type {
-  Asked,
-  Considered,
-  KeptRouting,
-  NearGroup,
-  RouteGroup,
-  RoutingData,
-  SharedRoutes,
-} from './data.ts';
+import { truncateText, toPlain } from '../../profiler/plain.ts';
+import type { Asked, KeptRouting, NearGroup, RouteGroup, RoutingData, SharedRoutes } from './data.ts';
 import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
 import { layerSpans } from './spans.ts';
@@ -88,12 +80,6 @@ function readNearest(fact: Facts['routing'] | undefined, asked: Asked): NearGrou
     }));
 }
 
-/** Without the layers at the end that ran: they are in the trace anyway. */
-function withoutRanAtEnd(considered: readonly Considered[]): readonly Considered[] {
-  const last = considered.findLastIndex(({ verdict }) => verdict !== 'entered' && verdict !== 'passed');
-  return considered.slice(0, last + 1);
-}
-
 function askedOf({ method, url }: { method: string; url: string }): Asked {
   return { method: truncateText(method, 64), path: truncateText(pathOf(url), 2000) };
 }
@@ -106,28 +92,19 @@ function collect(context: Context): KeptRouting | null {
   const request = context.first('request');
   return {
     layers: layers.map(ranLayer),
-    considered: undefinedIfEmpty(withoutRanAtEnd(fact?.considered ?? [])),
+    considered: [...(fact?.considered ?? [])],
     route,
-    nearest: undefinedIfEmpty(
-      readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' })),
-    ),
-    secondTry: fact?.secondTry ?? undefined,
-    redirect: fact?.redirect ?? undefined,
-    allow: undefinedIfEmpty([...(fact?.allow ?? [])]),
+    nearest: readNearest(fact, askedOf({ method: request?.method ?? '', url: request?.url ?? '' })),
+    secondTry: fact?.secondTry ?? null,
+    redirect: fact?.redirect ?? null,
+    allow: [...(fact?.allow ?? [])],
   };
 }
 
 function dataOf({ collected: kept, profile, shared }: RecordReader<KeptRouting>): RoutingData | null {
   if (kept === null) return null;
-  const {
-    layers,
-    considered = [],
-    route,
-    nearest = [],
-    secondTry = null,
-    redirect = null,
-    allow = [],
-  } = kept;
+  const { layers, considered, ...shown } = kept;
+  const { route, nearest } = kept;
   const asked = askedOf(profile);
   const table = shared as SharedRoutes | null;
   const threw = layers.some(({ kind, outcome }) => kind === 'param' && outcome === 'threw');
@@ -137,12 +114,8 @@ function dataOf({ collected: kept, profile, shared }: RecordReader<KeptRouting>)
     why: route === null ? whyRouteDiffers(group.methods, group.pattern, asked, before) : null,
   }));
   return {
+    ...shown,
     asked,
-    route,
-    nearest,
-    secondTry,
-    redirect,
-    allow,
     matchedMs: layers.find(({ kind }) => kind === 'handler')?.startMs ?? null,
     routes: routes ?? null,
     routesDropped: table?.routesDropped ?? 0,

@@ -18,12 +18,9 @@ export interface RuntimeData extends RuntimeReading {
   durationMs: number;
   /** `performance.now()` at its start: orders what overlapping requests of one process did. */
   startMark: number;
-  own?: OwnTime[] | undefined;
+  own: OwnTime[];
   totals: { blockedMs: number };
 }
 
-/** What each profile stores: without empty lists; sums are derived. */
-export interface KeptRuntime extends Omit<RuntimeData, 'blocks' | 'collections' | 'totals'> {
-  blocks: BlockedTime[] | undefined;
-  collections: RuntimeData['collections'] | undefined;
-}
+/** What each profile stores: sums are derived. */
+export type KeptRuntime = Omit<RuntimeData, 'totals'>;

@@ -2,8 +2,8 @@
 import { round } from '../../profiler/span.ts';
 import type { Context } from '../../profiler/context.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { undefinedIfEmpty } from '../../profiler/plain.ts';
-import type { BlockedTime, KeptRuntime, OwnTime, RuntimeData } from './data.ts';
+import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
+import type { KeptRuntime, OwnTime, RuntimeData } from './data.ts';
 import { presentRuntime } from './present.ts';
 import { outsideSpans, processSpans } from './spans.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -11,26 +11,12 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 /** A warning from this value on. */
 const BLOCKED_MS = 50;
 
-function rounded<T extends { startMs: number; durationMs: number }>(intervals: readonly T[]): T[] {
-  return intervals.map((interval) => ({
-    ...interval,
-    startMs: round(interval.startMs),
-    durationMs: round(interval.durationMs),
-  }));
-}
-
-function withRoundedCpu(block: BlockedTime): BlockedTime {
-  return block.cpuMs === undefined ? block : { ...block, cpuMs: round(block.cpuMs) };
-}
-
 function sum(intervals: readonly { startMs: number; durationMs: number }[]): number {
   return round(intervals.reduce((total, { durationMs }) => total + durationMs, 0));
 }
 
 function dataOf({ collected: kept }: RecordReader<KeptRuntime>): RuntimeData | null {
-  if (kept === null) return null;
-  const { blocks = [], collections = [] } = kept;
-  return { ...kept, blocks, collections, totals: { blockedMs: sum(blocks) } };
+  return kept === null ? null : { ...kept, totals: { blockedMs: sum(kept.blocks) } };
 }
 
 /** What Hindsight did, added up by what it was; without what it does now. */
@@ -48,24 +34,22 @@ function ownTimes(context: Context): OwnTime[] {
 function collect(context: Context): KeptRuntime | null {
   const reading = context.first('runtime')?.read();
   if (reading === undefined) return null;
-  const { blocks, collections, memory, before } = reading;
+  const { memory, before } = reading;
   return {
+    ...withRoundedTimes(reading),
     durationMs: round(context.durationMs ?? context.elapsedMs()),
     startMark: round(context.startMark),
-    cpuUserMs: round(reading.cpuUserMs),
-    cpuSystemMs: round(reading.cpuSystemMs),
     loopUtilization: Math.round(reading.loopUtilization * 1000) / 1000,
-    blocks: undefinedIfEmpty(rounded(blocks).map(withRoundedCpu)),
-    collections: undefinedIfEmpty(rounded(collections)),
+    blocks: reading.blocks.map(withRoundedTimes),
+    collections: reading.collections.map(withRoundedTimes),
     memory: {
       rss: memory.rss,
       heapUsed: memory.heapUsed,
       heapTotal: memory.heapTotal,
       external: memory.external,
     },
-    concurrent: reading.concurrent,
-    ...(before === undefined ? {} : { before: { ...before, durationMs: round(before.durationMs) } }),
-    own: undefinedIfEmpty(ownTimes(context)),
+    ...(before === undefined ? {} : { before: withRoundedTimes(before) }),
+    own: ownTimes(context),
   };
 }
 

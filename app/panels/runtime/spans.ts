@@ -10,10 +10,7 @@ export function blockedLabel({ by }: Pick<BlockedTime, 'by'>, token: string): st
 }
 
 /** Both are of the process, whatever middleware ran. */
-export function processSpans(
-  { blocks = [], collections = [], concurrent }: KeptRuntime,
-  token: string,
-): SpanDraft[] {
+export function processSpans({ blocks, collections, concurrent }: KeptRuntime, token: string): SpanDraft[] {
   const common = { panel: 'runtime', global: true } as const;
   return [
     ...blocks.map(({ startMs, durationMs, by }, index): SpanDraft => {
@@ -41,7 +38,7 @@ export function processSpans(
 }
 
 /** Outside of the request's time: before it was read, and Hindsight's own work, which stands behind its end. */
-export function outsideSpans({ before, own = [] }: KeptRuntime, endMs: number): SpanDraft[] {
+export function outsideSpans({ before, own }: KeptRuntime, endMs: number): SpanDraft[] {
   const spans: SpanDraft[] = own.map(({ what, durationMs }) => ({
     kind: 'hindsight',
     label: `Hindsight’s ${what}`,

@@ -7,7 +7,7 @@ import type { Panel } from '../../../app/profiler/panel.ts';
 import type { Presentation } from '../../../app/profiler/rows.ts';
 import { createDatabasePanel } from '../../../app/panels/database/index.ts';
 import { migrationsPanel } from '../../../app/service/migrations-panel.ts';
-import { createRequestPanel } from '../../../app/panels/request/index.ts';
+import { requestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';
 import type { AskedCalls } from '../../../app/controllers/profiler/page-calls.ts';
@@ -23,7 +23,7 @@ import {
 } from '../../support/page-fixture.ts';
 
 const panels = [
-  createRequestPanel(),
+  requestPanel,
   timelinePanel,
   createRoutingPanel(),
   createDatabasePanel(),

@@ -6,7 +6,7 @@ import { dumpPanel } from '../../../app/panels/dump/index.ts';
 import { createHttpClientPanel } from '../../../app/panels/http-client/index.ts';
 import { logsPanel } from '../../../app/panels/logs/index.ts';
 import { migrationsPanel } from '../../../app/service/migrations-panel.ts';
-import { createRequestPanel } from '../../../app/panels/request/index.ts';
+import { requestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { runtimePanel } from '../../../app/panels/runtime/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';
@@ -19,7 +19,7 @@ import { servePages } from '../../support/page-client.ts';
 import { createPageFixture } from '../../support/page-fixture.ts';
 
 const panels = [
-  createRequestPanel(),
+  requestPanel,
   timelinePanel,
   logsPanel,
   createRoutingPanel(),
