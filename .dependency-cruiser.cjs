@@ -93,10 +93,15 @@ module.exports = {
     room('panels', [PROFILER, SHARED], { except: '^app/panels/index\\.ts$' }),
     {
       name: 'panels-apart',
-      comment: 'A panel knows no other panel; only the list knows them all.',
+      comment:
+        'A panel calls no other panel, and knows what others keep by its type; only the list knows them all.',
       severity: 'error',
       from: { path: '^app/panels/([^/]+)/' },
-      to: { path: '^app/panels/', pathNot: ['^app/panels/$1/', '^app/panels/shared/'] },
+      to: {
+        path: '^app/panels/',
+        pathNot: ['^app/panels/$1/', '^app/panels/shared/'],
+        dependencyTypesNot: ['type-only'],
+      },
     },
     room('findings', [PROFILER, SHARED, '^app/panels/']),
     room('export', [PROFILER, '^app/panels/']),

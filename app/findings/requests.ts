@@ -315,7 +315,7 @@ const oneClient: FindingRule<Needs<'request', 'routing'>> = {
   why: 'A 429 was sent, and the request had X-Forwarded-For from a proxy that the application does not trust: every client has the address of the proxy.',
   fix: "Trust the proxy (`app.set('trust proxy', 1)`), so that `req.ip`, which limits count by, is the address of the client.",
   find({ request, routing }, { status }) {
-    if (status !== 429 || request.client.trusted === true) return [];
+    if (status !== 429 || request.client.trusted) return [];
     if (receivedHeader(request, 'x-forwarded-for') === null) return [];
     const place = lastRunning(routing?.layers ?? [])?.source;
     const sentence =

@@ -194,7 +194,7 @@ const MARKUP = /<[a-z!/][^]{2,}/i;
 const LONGEST = 2000;
 
 /** Names and texts of what the client chose. */
-function inputsOf({ query = [], routeParams = [], body }: KeptRequest): [what: string, value: string][] {
+function inputsOf({ query, routeParams, body }: KeptRequest): [what: string, value: string][] {
   const given: [string, unknown][] = [
     ...routeParams.map(({ name, value }): [string, unknown] => [`the parameter ${name}`, value]),
     ...query.map(({ name, value }): [string, unknown] => [`the query’s ${name}`, value]),

@@ -4,18 +4,18 @@ import type { Profile, ProfileHead } from './profile.ts';
 import type { TimeLedger } from './time-ledger.ts';
 
 /** Another request, such as an earlier one of the same route: its head and the stored data of its panels. */
-export interface EarlierRequest {
+export interface EarlierRequest<Kept = Readonly<Record<string, unknown>>> {
   head: ProfileHead;
-  kept: Readonly<Record<string, unknown>>;
+  kept: Kept;
 }
 
 /** A request, and full ones beside it. */
-export interface RouteAround {
-  own: EarlierRequest;
+export interface RouteAround<Kept = Readonly<Record<string, unknown>>> {
+  own: EarlierRequest<Kept>;
   /** Of its route before it, the newest first. */
-  earlier: readonly EarlierRequest[];
+  earlier: readonly EarlierRequest<Kept>[];
   /** Of other routes before it, the newest first. */
-  siblings: readonly EarlierRequest[];
+  siblings: readonly EarlierRequest<Kept>[];
 }
 
 /** What a rule may compare a request with. */

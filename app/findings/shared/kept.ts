@@ -1,37 +1,9 @@
-/** What panels store, by panel name; each rule picks what it needs. */
-import type { BrowserData } from '../../panels/browser/index.ts';
-import type { CacheData } from '../../panels/cache/data.ts';
-import type { ExceptionData } from '../../panels/exception/data.ts';
-import type { KeptRequest } from '../../panels/request/data.ts';
-import type { DatabaseData, KeptDatabase } from '../../panels/database/data.ts';
+/** What rules read of panels; each picks what it needs. */
+import type { DatabaseData } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
-import type { LogsData } from '../../panels/logs/data.ts';
-import type { KeptCpu } from '../../profiler/cpu-samples.ts';
-import type { KeptRouting } from '../../panels/routing/data.ts';
-import type { KeptRuntime } from '../../panels/runtime/data.ts';
-import type { ViewsData } from '../../panels/views/data.ts';
+import type { Kept } from '../../panels/shared/panel-data.ts';
 
-interface LogLine {
-  level: 'error' | 'warn' | 'info' | 'debug';
-  message: string;
-  /** Absent or null if unknown. */
-  caller?: string | null;
-  atMs: number;
-}
-
-export interface Kept {
-  browser: BrowserData;
-  request: KeptRequest;
-  exception: ExceptionData;
-  cache: CacheData;
-  cpu: KeptCpu;
-  database: KeptDatabase;
-  http_client: HttpClientData;
-  logs: { lines: readonly LogLine[]; unkept?: LogsData['unkept'] };
-  routing: KeptRouting;
-  runtime: KeptRuntime;
-  views: ViewsData;
-}
+export type { Kept };
 
 /** What a rule reads: of panels that it needs, and of others that may be there. */
 export type Needs<Needed extends keyof Kept, Other extends keyof Kept = never> = Pick<Kept, Needed> &

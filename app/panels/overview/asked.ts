@@ -7,7 +7,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
-import { linesOf } from './recorded.ts';
+import { dataOf } from '../shared/panel-data.ts';
 import { receivedAs, type Step } from './step.ts';
 import { textOf, type Token, valueLine } from './value-line.ts';
 
@@ -38,19 +38,6 @@ function fieldOf({ fields = [] }: Row, label: string): Field | undefined {
   return fields.find((field) => field.label === label);
 }
 
-interface KeptQueries {
-  statements?: readonly { sql: string }[];
-  queries?: readonly { statement: number; bindings: readonly { name: string }[] }[];
-}
-
-interface KeptCalls {
-  calls?: readonly { requestBody?: { text: string | null }; responseBody?: { text: string | null } }[];
-}
-
-function dataOf({ panels }: Profile, name: string): unknown {
-  return panels[name]?.data ?? null;
-}
-
 const CONTROL = /^\s*(begin|start\s+transaction|commit|rollback|savepoint|release)\b/i;
 /** Settings of a connection, which an ORM repeats. */
 const SETTING = /^\s*(?:set|pragma)\b/i;
@@ -71,7 +58,7 @@ function queryStep(
   profile: Profile,
   compared: readonly ComparedValue[],
 ): Step | null {
-  const { statements = [], queries = [] } = (dataOf(profile, 'database') ?? {}) as KeptQueries;
+  const { statements = [], queries = [] } = dataOf(profile, 'database') ?? {};
   const query = queries[index];
   const sql = statements[query?.statement ?? -1]?.sql ?? '';
   if (SETTING.test(sql)) return null;
@@ -103,8 +90,7 @@ function bodyTokens(body: { text: string | null } | undefined): Token[] {
 
 /** `POST tax.internal/v2/quote { net: 1299 }`, and what came back. */
 function callStep(row: Row, index: number, profile: Profile): Step {
-  const { requestBody, responseBody } =
-    ((dataOf(profile, 'http_client') ?? {}) as KeptCalls).calls?.[index] ?? {};
+  const { requestBody, responseBody } = dataOf(profile, 'http_client')?.calls[index] ?? {};
   const sent = bodyTokens(requestBody);
   const got = bodyTokens(responseBody);
   const tokens: Token[] = [
@@ -229,10 +215,10 @@ function fold(steps: readonly Step[], summaries: ReadonlyMap<string, Row>): Step
 
 /** Errors and warnings that it logged. */
 function lineSteps(profile: Profile): Step[] {
-  return linesOf(profile)
+  return (dataOf(profile, 'logs')?.lines ?? [])
     .flatMap((line, at) => (line.level === 'error' || line.level === 'warn' ? [{ line, at }] : []))
     .slice(0, MOST_LINES)
-    .map(({ line: { level, message, atMs, caller = null }, at }) => ({
+    .map(({ line: { level, message, atMs, caller }, at }) => ({
       label: `log ${level}`,
       text: message.slice(0, 300).toWellFormed(),
       number: atMs,

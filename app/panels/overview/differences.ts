@@ -1,10 +1,11 @@
 /** What the other requests of a route ran, had and sent, and this one did not; and the reverse. Silent with fewer than five others. */
-import type { EarlierRequest, RouteAround } from '../../profiler/finding-rule.ts';
+import type { RouteAround } from '../../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { layerName } from '../shared/header-authors.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
+import type { Kept as AllKept } from '../shared/panel-data.ts';
 import type { RanLayer } from '../shared/ran-layers.ts';
 import { isControl, shapeOf } from '../shared/statements.ts';
 
@@ -52,32 +53,13 @@ const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
 const VARYING =
   /^(?:date|connection|keep-alive|transfer-encoding|content-length|etag|x-request-id|x-debug-.*|x-response-time|server-timing|age|expires|last-modified|x-ratelimit.*|ratelimit.*|set-cookie)$/i;
 
-type Kept = EarlierRequest['kept'];
+type Kept = Partial<AllKept>;
+type Around = RouteAround<Kept>;
 
 interface Seen {
   kind: string;
   text: string;
   place: string | null;
-}
-
-interface Queries {
-  statements?: readonly { sql: string; system?: string }[];
-  queries?: readonly { statement: number; caller: string | null }[];
-}
-
-interface Command {
-  command: string;
-  key: string | null;
-  asked: number;
-  hits: number | null;
-  caller: string | null;
-}
-
-interface Exchanged {
-  query?: readonly { name: string }[];
-  routeParams?: readonly { name: string; value: Json }[];
-  body?: { fields?: readonly { name: string; value: Json }[] | null; parsed?: Json };
-  response?: { headers: readonly { name: string }[]; contentType: string | null; text: string | null };
 }
 
 /** Kinds of what is compared, in the plural. */
@@ -93,36 +75,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 function layersIn({ routing }: Kept): readonly RanLayer[] {
-  return (routing as { layers?: readonly RanLayer[] } | undefined)?.layers ?? [];
-}
-
-function exchangedIn({ request }: Kept): Exchanged {
-  const exchanged: Exchanged = request ?? {};
-  return exchanged;
-}
-
-interface Items {
-  items?: readonly unknown[];
-  calls?: readonly unknown[];
-  views?: readonly unknown[];
-}
-
-function itemsIn(part: unknown): readonly unknown[] {
-  const { items, calls, views }: Items = part ?? {};
-  return items ?? calls ?? views ?? [];
-}
-
-interface Call {
-  method: string;
-  url: string;
-  status: number | null;
-  caller: string | null;
-}
-
-interface Job {
-  queue: string;
-  name: string;
-  caller: string | null;
+  return routing?.layers ?? [];
 }
 
 /** What ran, by a key that is the same for work that differs in its values only. */
@@ -132,34 +85,33 @@ function ranIn(kept: Kept): Map<string, Seen> {
     const key = `${kind} ${text}`;
     if (!seen.has(key)) seen.set(key, { kind, text: text.slice(0, LONGEST), place });
   };
-  const { statements = [], queries = [] } = (kept.database ?? {}) as Queries;
+  const { statements = [], queries = [] } = kept.database ?? {};
   for (const { statement, caller } of queries) {
     const { sql = '', system } = statements[statement] ?? {};
     if (sql !== '' && !isControl(sql)) add('query', shapeOf(sql, system), caller);
   }
-  for (const { command, key, asked, hits, caller } of itemsIn(kept.cache) as readonly Command[]) {
+  for (const { command, key, asked, hits, caller } of kept.cache?.items ?? []) {
     if (caller?.includes('node_modules/') === true) continue;
     const name = `${command} ${(key ?? '').replace(VALUE, '…')}`.trim();
     add('redis', name, caller);
     if (asked === 1 && hits === 0) add('redis', `${name}${MISS}`, caller);
   }
-  for (const { method, url, status, caller } of itemsIn(kept.http_client) as readonly Call[]) {
+  for (const { method, url, status, caller } of kept.http_client?.calls ?? []) {
     const host = URL.canParse(url) ? new URL(url).host : '';
     const name = `${method} ${host}${pathOf(url).replace(VALUE, '…')}`;
     add('call', name, caller);
     if (status !== null && status >= 400) add('call', `${name}: ${status}`, caller);
   }
-  for (const { queue, name, caller } of itemsIn(kept.jobs) as readonly Job[])
-    add('job', `${queue}/${name}`, caller);
-  for (const { name } of itemsIn(kept.views) as readonly { name: string }[]) add('view', name);
+  for (const { queue, name, caller } of kept.jobs?.items ?? []) add('job', `${queue}/${name}`, caller);
+  for (const { name } of kept.views?.views ?? []) add('view', name);
   for (const layer of layersIn(kept))
     if (layer.kind === 'middleware') add('middleware', layerName(layer), layer.source);
-  for (const { name } of exchangedIn(kept).query ?? []) add('parameter', name);
+  for (const { name } of kept.request?.query ?? []) add('parameter', name);
   return seen;
 }
 
 function headersIn(kept: Kept): Map<string, Seen> {
-  const names = (exchangedIn(kept).response?.headers ?? []).map(({ name }) => name.toLowerCase());
+  const names = (kept.request?.response?.headers ?? []).map(({ name }) => name.toLowerCase());
   const sent = names.filter((name) => !VARYING.test(name));
   return new Map(sent.map((text) => [text, { kind: 'response header', text, place: null }]));
 }
@@ -189,14 +141,14 @@ function typesOf(value: Json | undefined): Map<string, Set<string>> {
 }
 
 function receivedIn(kept: Kept): Json | undefined {
-  const { body } = exchangedIn(kept);
+  const body = kept.request?.body;
   return body?.fields
     ? Object.fromEntries(body.fields.map(({ name, value }) => [name, value]))
     : body?.parsed;
 }
 
 function sentIn(kept: Kept): Json | undefined {
-  const { response } = exchangedIn(kept);
+  const response = kept.request?.response;
   return /\bjson\b/i.test(response?.contentType ?? '')
     ? parseBeginning(response?.text ?? '')?.value
     : undefined;
@@ -272,9 +224,9 @@ function compareFields(kind: string, own: Json | undefined, others: readonly (Js
 }
 
 /** The same response to other parameters of the path. */
-function staysTheSame({ own, earlier }: RouteAround): Difference[] {
+function staysTheSame({ own, earlier }: Around): Difference[] {
   const { method, status } = own.head;
-  const { response, routeParams = [] } = exchangedIn(own.kept);
+  const { response, routeParams = [] } = own.kept.request ?? {};
   const text = response?.text ?? '';
   if (
     method !== 'GET' ||
@@ -284,8 +236,8 @@ function staysTheSame({ own, earlier }: RouteAround): Difference[] {
     sentIn(own.kept) === undefined
   )
     return [];
-  const paramsOf = (kept: Kept): string => JSON.stringify(exchangedIn(kept).routeParams ?? []);
-  const alike = earlier.filter(({ kept }) => exchangedIn(kept).response?.text === text);
+  const paramsOf = (kept: Kept): string => JSON.stringify(kept.request?.routeParams ?? []);
+  const alike = earlier.filter(({ kept }) => kept.request?.response?.text === text);
   const inputs = new Set([own, ...alike].map(({ kept }) => paramsOf(kept)));
   const all = new Set([own, ...earlier].map(({ kept }) => paramsOf(kept)));
   // Every one of the different inputs got it.
@@ -309,7 +261,7 @@ function areaOf(route: string | null): string | null {
 }
 
 /** Middleware of all other routes below the same segment. */
-function missingMiddleware({ own, siblings }: RouteAround): Difference[] {
+function missingMiddleware({ own, siblings }: Around): Difference[] {
   const { route, status } = own.head;
   const area = areaOf(route);
   if (area === null || status === null || status >= 400) return [];
@@ -338,7 +290,7 @@ function missingMiddleware({ own, siblings }: RouteAround): Difference[] {
 }
 
 /** Middleware that protects the same path for another method, and not for this one. */
-function missingProtection({ own, siblings }: RouteAround): Difference[] {
+function missingProtection({ own, siblings }: Around): Difference[] {
   const { route, method, status } = own.head;
   if (route === null || !CHANGING.has(method) || status === null || status >= 400) return [];
   const mine = new Set(layersIn(own.kept).map(({ name }) => name));
@@ -358,8 +310,9 @@ function missingProtection({ own, siblings }: RouteAround): Difference[] {
   return [...found.values()];
 }
 
-export function differencesOf(around: RouteAround | null): Differences | null {
-  if (around === null) return null;
+export function differencesOf(given: RouteAround | null): Differences | null {
+  if (given === null) return null;
+  const around = given as Around;
   const { own, earlier } = around;
   const protection = missingProtection(around);
   const siblings = protection.length > 0 ? protection : missingMiddleware(around);

@@ -1,7 +1,8 @@
 /** What was received, asked and sent: three lists of steps in the order in which they ran. */
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Row, Section } from '../../profiler/rows.ts';
-import { type ComparedRecord, type ComparedValue, compareValues } from '../shared/compare-values.ts';
+import { type ComparedValue, compareValues } from '../shared/compare-values.ts';
+import { dataOf } from '../shared/panel-data.ts';
 import { askedSteps } from './asked.ts';
 import type { Ran } from './ran.ts';
 import { receivedSteps } from './received.ts';
@@ -32,8 +33,10 @@ function inOrder(steps: readonly Step[]): Step[] {
 }
 
 export function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, ran: Ran): Exchange {
-  const { request, database } = profile.panels;
-  const compared = compareValues({ request: request?.data, database: database?.data } as ComparedRecord);
+  const compared = compareValues({
+    request: dataOf(profile, 'request'),
+    database: dataOf(profile, 'database'),
+  });
   const asked = askedSteps(profile, { beside, compared });
   return {
     sections: [

@@ -6,8 +6,9 @@ import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
+import { dataOf } from '../shared/panel-data.ts';
+import type { RequestPanelData } from '../request/data.ts';
 import type { Ran } from './ran.ts';
-import { type Pair, type RecordedRequest, requestOf } from './recorded.ts';
 import { lineOf, type Step } from './step.ts';
 import { valueLine } from './value-line.ts';
 
@@ -23,7 +24,7 @@ const USUAL: Readonly<Record<string, RegExp>> = {
 };
 const WRITES = /^(?:POST|PUT|PATCH)$/;
 
-function objectOf(pairs: readonly Pair[]): Json {
+function objectOf(pairs: readonly { name: string; value: unknown }[]): Json {
   const values: Record<string, Json> = {};
   for (const { name, value } of pairs) {
     const known = values[name];
@@ -44,11 +45,11 @@ function changedIn(compared: readonly ComparedValue[], where: string): Set<strin
 }
 
 function bodyStep(
-  body: NonNullable<RecordedRequest['body']>,
+  body: NonNullable<RequestPanelData['body']>,
   parser: Ran['parser'],
   compared: readonly ComparedValue[],
 ): Step {
-  const { bytes, contentType, fields, parsed, text = null, truncated = false, unread = false } = body;
+  const { bytes, contentType, fields, parsed, text, truncated, unread = false } = body;
   const size = `${numberHelpers.bytesText(bytes)}${contentType === null ? '' : `, ${contentType.replace(/;.*$/s, '').slice(0, 60)}`}`;
   const common = { label: 'body', href: '?panel=request#body' };
   if (fields !== null || parsed !== undefined) {
@@ -107,12 +108,12 @@ function handlerStep({ method, url }: Profile, { handler, answered }: Ran): Step
   ];
 }
 
-function headersStep(headers: RecordedRequest['headers']): Step[] {
-  const deciding = (headers ?? []).filter(
+function headersStep(headers: RequestPanelData['headers']): Step[] {
+  const deciding = headers.filter(
     ({ name, value }) => DECIDING.test(name) && !(USUAL[name.toLowerCase()]?.test(value) ?? false),
   );
   if (deciding.length === 0) return [];
-  const rest = (headers?.length ?? 0) - deciding.length;
+  const rest = headers.length - deciding.length;
   return [
     {
       label: 'headers',
@@ -127,9 +128,9 @@ export function receivedSteps(
   profile: Profile,
   { ran, compared }: { ran: Ran; compared: readonly ComparedValue[] },
 ): Step[] {
-  const request = requestOf(profile);
+  const request = dataOf(profile, 'request');
   if (request === null) return [];
-  const { routeParams = [], query = [], body = null, sessionAndUser, headers } = request;
+  const { routeParams, query, body, sessionAndUser, headers } = request;
   const handler = handlerStep(profile, ran);
   const values = (label: string, where: string, value: Json, at: number | null): Step => ({
     label,
@@ -152,13 +153,13 @@ export function receivedSteps(
       ? []
       : [
           {
-            ...values('session', 'session', session as Json, null),
+            ...values('session', 'session', session, null),
             note: 'as it was when the headers were sent',
           },
         ]),
     ...(user === undefined || user === null
       ? []
-      : [{ ...values('user', 'user', user as Json, null), note: 'as it was at the end' }]),
+      : [{ ...values('user', 'user', user, null), note: 'as it was at the end' }]),
     ...(routeParams.length === 0
       ? []
       : [values('path', 'path', objectOf(routeParams), handler[0]?.number ?? null)]),

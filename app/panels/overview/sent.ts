@@ -5,9 +5,10 @@ import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
+import { dataOf } from '../shared/panel-data.ts';
+import type { Response } from '../request/data.ts';
 import { answeredText, type Ran } from './ran.ts';
 import { STATUS_CODES } from '../../node-http.ts';
-import { type RecordedResponse, requestOf } from './recorded.ts';
 import { lineOf, receivedAs, type Step } from './step.ts';
 import { valueLine } from './value-line.ts';
 
@@ -19,7 +20,7 @@ const SEVERAL = 3;
 const DECIDING =
   /^(?:cache-control|set-cookie|location|vary|etag|content-encoding|content-disposition|www-authenticate|retry-after|allow|refresh|access-control-allow-origin|access-control-allow-credentials|x-accel-.*)$/i;
 
-function headersStep({ headers, authors }: RecordedResponse): Step {
+function headersStep({ headers, authors }: Response): Step {
   const deciding = headers.flatMap(({ name, value }, at) =>
     DECIDING.test(name) ? [{ name, value, at }] : [],
   );
@@ -57,8 +58,8 @@ function previewOf(text: string): Block {
   return { text: lines.slice(0, PREVIEW_LENGTH).toWellFormed() };
 }
 
-function bodyStep(response: RecordedResponse, compared: readonly ComparedValue[]): Step[] {
-  const { text, bytes, contentType, truncated = false, isErrorPage = false } = response;
+function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[] {
+  const { text, bytes, contentType, truncated, isErrorPage } = response;
   const common = { label: 'body', href: '?panel=request#response' };
   if (isErrorPage) return [{ ...common, note: 'Hindsight’s error page' }];
   if (bytes === 0) return [];
@@ -85,10 +86,10 @@ export function sentSteps(
   profile: Profile,
   { ran: { answered }, compared }: { ran: Ran; compared: readonly ComparedValue[] },
 ): Step[] {
-  const response = requestOf(profile)?.response ?? null;
+  const response = dataOf(profile, 'request')?.response ?? null;
   const { status } = profile;
   if (response === null || status === null) return [];
-  const { contentType, bytes, headersAtMs = null } = response;
+  const { contentType, bytes, headersAtMs } = response;
   return [
     {
       label: 'status',

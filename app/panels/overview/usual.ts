@@ -5,7 +5,8 @@ import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PercentilePair } from '../../profiler/route-summary.ts';
 import type { Unit } from '../../profiler/rows.ts';
 import { isMasked } from '../../profiler/redact.ts';
-import { blockedMsOf, queriesOf, requestOf } from './recorded.ts';
+import { dataOf } from '../shared/panel-data.ts';
+import { blockedMsOf, queriesOf } from './recorded.ts';
 
 export interface Measure {
   label: string;
@@ -144,7 +145,7 @@ export function usualOf(profile: Profile, beside: BesideProfile | undefined): Us
       ...measureOf(
         'Response',
         'bytes',
-        requestOf(profile)?.response?.bytes ?? null,
+        dataOf(profile, 'request')?.response?.bytes ?? null,
         percentiles.responseBytes,
       ),
     ],

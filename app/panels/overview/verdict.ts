@@ -5,8 +5,10 @@ import type { Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
+import { dataOf } from '../shared/panel-data.ts';
+import type { Response } from '../request/data.ts';
 import { answeredText, type Ran } from './ran.ts';
-import { type RecordedResponse, requestOf, thrownAt } from './recorded.ts';
+import { thrownAt } from './recorded.ts';
 import { lineOf, valueText } from './step.ts';
 import { textOf, valueLine } from './value-line.ts';
 
@@ -73,7 +75,7 @@ function wordsOf(text: string): string {
     .trim();
 }
 
-function bodyText({ text, bytes }: RecordedResponse): string {
+function bodyText({ text, bytes }: Response): string {
   if (text === null || text === '') return bytes === 0 ? 'without a body' : numberHelpers.bytesText(bytes);
   const json = parseBeginning(text);
   return json === undefined
@@ -89,7 +91,7 @@ function whoSent({ route }: Profile, { answered }: Ran): string {
 /** A refusal begins with who sent it, and the body that it sent; Hindsight's own error page with what was thrown. */
 export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran): Row[] {
   const { status, findings, error } = profile;
-  const response = requestOf(profile)?.response;
+  const response = dataOf(profile, 'request')?.response;
   if (status === null || status < 400 || findings.some(({ broke }) => broke === 'response')) return [];
   const common = { label: `${status}`, tone: status >= 500 ? ('bad' as const) : ('warn' as const) };
   if (response?.isErrorPage === true && error !== null)

@@ -8,9 +8,10 @@ import { endOf, type SpanKind, type SpanPart } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import { loopRows, type TimelineRow } from '../shared/span-rows.ts';
+import type { LogEntry } from '../logs/data.ts';
+import { dataOf } from '../shared/panel-data.ts';
 import { axisOf, type Axis } from '../shared/time-axis.ts';
 import { isOfLayer, type Span, spanHref, type TimelineData, timelineOf } from '../shared/timeline-data.ts';
-import { linesOf, type RecordedLine } from './recorded.ts';
 
 export interface WorkRow {
   id: string;
@@ -132,7 +133,7 @@ function itemOf(
 }
 
 /** Inside of the middleware that ran when it was written. */
-function lineItem(line: RecordedLine, at: number, spans: readonly Span[], marks: Marks): Item {
+function lineItem(line: LogEntry, at: number, spans: readonly Span[], marks: Marks): Item {
   const anchor = `l${at + 1}`;
   const ran = spans.findLastIndex(
     (span) => isOfLayer(span) && span.startMs <= line.atMs && endOf(span) >= line.atMs,
@@ -151,7 +152,7 @@ function lineItem(line: RecordedLine, at: number, spans: readonly Span[], marks:
     badges,
     level: line.level,
     token: null,
-    after: line.after === true,
+    after: line.after,
     outside: false,
     rank,
     isLeaf: true,
@@ -258,7 +259,7 @@ export function workOf(profile: Profile, findings: readonly Finding[], isAsRan: 
   // The first is the request itself.
   const listed = spans.map((span, index) => ({ span, index })).slice(1);
   const items = loopRows(listed, axis.lengthMs).map((row) => itemOf(row, spans, marks, parents));
-  const lines = linesOf(profile).map((line, at) => lineItem(line, at, spans, marks));
+  const lines = (dataOf(profile, 'logs')?.lines ?? []).map((line, at) => lineItem(line, at, spans, marks));
   const isWorst = (item: Item): boolean => !isAsRan && (item.rank < Infinity || isLong(item, totalMs));
   const worst = [...items, ...lines]
     .filter(isWorst)

@@ -2,8 +2,9 @@
  * The same field in three places: received, bound to a statement, sent. A pure function of what the panels of the request and the
  * database store. Masked values are compared by their marks, so only names may be said of them.
  */
-import type { Json } from '../../profiler/json.ts';
 import { isMasked } from '../../profiler/redact.ts';
+import type { DatabaseQuery } from '../database/data.ts';
+import type { KeptRequest } from '../request/data.ts';
 import { type Leaf, leavesOf, parseBeginning } from './json-leaves.ts';
 
 export interface FieldAt {
@@ -33,31 +34,17 @@ export interface ComparedValue {
   places: string[];
 }
 
-interface Pair {
-  name: string;
-  value: Json;
+type Pair = KeptRequest['routeParams'][number];
+
+interface Exchanged extends Pick<KeptRequest, 'query' | 'routeParams'> {
+  body: Pick<NonNullable<KeptRequest['body']>, 'fields' | 'parsed'> | null;
+  response?: Pick<NonNullable<KeptRequest['response']>, 'contentType' | 'text'> | null | undefined;
 }
 
 /** What the panels of the request and the database store, as far as it is compared. */
 export interface ComparedRecord {
-  request?:
-    | {
-        query?: readonly Pair[] | undefined;
-        routeParams?: readonly Pair[] | undefined;
-        body?: { fields: readonly Pair[] | null; parsed?: Json | undefined } | null | undefined;
-        response?: { contentType: string | null; text: string | null } | null | undefined;
-      }
-    | null
-    | undefined;
-  database?:
-    | {
-        queries: readonly {
-          caller: string | null;
-          bindings: readonly (Pair & { type?: string })[];
-        }[];
-      }
-    | null
-    | undefined;
+  request?: Exchanged | null | undefined;
+  database?: { queries: readonly Pick<DatabaseQuery, 'bindings' | 'caller'>[] } | null | undefined;
 }
 
 /** Many things have a field of this name: without more, an equal name says nothing. */

@@ -1,23 +1,17 @@
 /** What one panel reads of another's stored data when a profile is read. */
 import type { RecordReader } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { countHeaders, type HeaderAuthors, nameAuthors, type NamedAuthors } from './header-authors.ts';
+import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';
+import type { Kept } from './panel-data.ts';
 import type { RanLayer } from './ran-layers.ts';
 
-function dataOf({ panels }: Profile, name: string): unknown {
-  return panels[name]?.data ?? null;
+/** Of a profile whose panels have not made theirs of it yet. */
+function stored<Name extends keyof Kept>({ panels }: Profile, name: Name): Kept[Name] | null {
+  return (panels[name]?.data ?? null) as Kept[Name] | null;
 }
 
-export function layersOf(profile: Profile): RanLayer[] {
-  return (dataOf(profile, 'routing') as { layers: RanLayer[] } | null)?.layers ?? [];
-}
-
-interface KeptRequest {
-  response?: {
-    headersAtMs: number | null;
-    headers: readonly { name: string; value: string }[];
-    setBy?: HeaderAuthors;
-  };
+export function layersOf(profile: Profile): readonly RanLayer[] {
+  return stored(profile, 'routing')?.layers ?? [];
 }
 
 /** Headers that Express's final handler sends if no layer responded, or none handled the error. */
@@ -49,7 +43,7 @@ function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedA
 
 /** Which layer set which header of the response; null if that is not known. */
 export function authorsOf({ profile }: Pick<RecordReader, 'profile'>): NamedAuthors | null {
-  const kept = (dataOf(profile, 'request') as KeptRequest | null)?.response;
+  const kept = stored(profile, 'request')?.response;
   if (kept === undefined || kept.headersAtMs === null) return null;
   const all = kept.headers;
   const names = all.map(({ name }) => name);
@@ -59,5 +53,5 @@ export function authorsOf({ profile }: Pick<RecordReader, 'profile'>): NamedAuth
 
 /** How many headers each layer set, by its index among those that ran. */
 export function headersByLayer(profile: Profile): ReadonlyMap<number, number> {
-  return countHeaders((dataOf(profile, 'request') as KeptRequest | null)?.response?.setBy);
+  return countHeaders(stored(profile, 'request')?.response?.setBy);
 }

@@ -2,13 +2,12 @@
  * Two requests at once: which rows, keys and locks both touched, in which order, and who wrote over whom. The overview and the findings ask
  * the same function. Silent where texts or times leave it open.
  */
-import type { Facts } from '../../profiler/facts.ts';
 import type { EarlierRequest } from '../../profiler/finding-rule.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
 import { isMasked } from '../../profiler/redact.ts';
+import type { Kept as AllKept } from './panel-data.ts';
 import { receivedBy } from './received.ts';
 import { isSameRow, type RowTouched, rowTouched } from './row-touched.ts';
-import type { Binding } from './sql-values.ts';
 import { isControl, isRead, labelOfStatement } from './statements.ts';
 
 /** Another request, and what it shared with this one. */
@@ -82,19 +81,10 @@ interface Touch extends Times {
   rows: number | null;
 }
 
-interface Query extends Omit<Facts['query'], 'sql' | 'bindings'> {
-  statement: number;
-  bindings: readonly Binding[];
-}
-
-/** What the database panel stores. */
-interface KeptQueries {
-  statements: readonly { sql: string; above?: string; system?: string }[];
-  queries: readonly Query[];
-}
-
-type Kept = Readonly<Record<string, unknown>>;
-type Command = Facts['cache'];
+type Kept = Partial<AllKept>;
+type KeptQueries = Pick<AllKept['database'], 'statements' | 'queries'>;
+type Query = KeptQueries['queries'][number];
+type Command = AllKept['cache']['items'][number];
 
 const MOST_TOUCHES = 200;
 const MOST_SHARED = 5;
@@ -186,8 +176,8 @@ function keyTouches(commands: readonly Command[]): Touch[] {
 }
 
 function touchesOf({ database, cache }: Kept, shiftMs = 0): Touch[] {
-  const rows = database === undefined ? [] : rowTouches(database as KeptQueries);
-  const keys = keyTouches((cache as { items?: Command[] } | undefined)?.items ?? []);
+  const rows = database === undefined ? [] : rowTouches(database);
+  const keys = keyTouches(cache?.items ?? []);
   return [...rows, ...keys].map((touch) => ({
     ...touch,
     from: touch.from + shiftMs,
@@ -345,10 +335,6 @@ function heldByOne(waits: KeptQueries, holder: string, isHere: boolean): Shared[
   });
 }
 
-function startMarkOf({ runtime }: Kept): number | undefined {
-  return (runtime as { startMark?: number } | undefined)?.startMark;
-}
-
 function nameOf({ method, url }: ProfileHead): string {
   return `${method} ${url.replace(/\?.*$/s, '')}`.slice(0, 200);
 }
@@ -365,13 +351,13 @@ function withoutRepeats(shared: readonly Shared[]): Shared[] {
 
 /** In the order that they began. Of a profile, `kept` is the data of its panels by name. */
 export function overlapsOf(request: EarlierRequest, overlapping: readonly EarlierRequest[]): Overlap[] {
-  const { head, kept } = request;
+  const { head, kept } = request as EarlierRequest<Kept>;
   const here: Side = { touches: touchesOf(kept), received: receivedBy(head, kept) };
-  const database = (kept.database as KeptQueries | undefined) ?? NO_QUERIES;
-  const mark = startMarkOf(kept);
-  return overlapping
+  const database = kept.database ?? NO_QUERIES;
+  const mark = kept.runtime?.startMark;
+  return (overlapping as readonly EarlierRequest<Kept>[])
     .map((other): Overlap => {
-      const otherMark = startMarkOf(other.kept);
+      const otherMark = other.kept.runtime?.startMark;
       const isSameClock =
         other.head.process === head.process && mark !== undefined && otherMark !== undefined;
       const shiftMs = isSameClock ? otherMark - mark : other.head.startedAt - head.startedAt;
@@ -379,7 +365,7 @@ export function overlapsOf(request: EarlierRequest, overlapping: readonly Earlie
         touches: touchesOf(other.kept, shiftMs),
         received: receivedBy(other.head, other.kept),
       };
-      const others = (other.kept.database as KeptQueries | undefined) ?? NO_QUERIES;
+      const others = other.kept.database ?? NO_QUERIES;
       return {
         token: other.head.token,
         what: nameOf(other.head),

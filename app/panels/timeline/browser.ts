@@ -4,6 +4,7 @@
  */
 import { round } from '../../profiler/span.ts';
 import type { SpanKind } from '../../profiler/span.ts';
+import { dataOf } from '../shared/panel-data.ts';
 import type { TimelineData } from '../shared/timeline-data.ts';
 import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -231,10 +232,7 @@ export function browserView(data: TimelineData, timing: unknown): BrowserView | 
 }
 
 /** Whether it is a page that a browser could have measured. */
-export function isDocument({ panels }: Profile): boolean {
-  const data = panels.request?.data as
-    | { response?: { contentType?: string | null } | null }
-    | null
-    | undefined;
-  return /^text\/html|^application\/xhtml\+xml/i.test(data?.response?.contentType ?? '');
+export function isDocument(profile: Profile): boolean {
+  const type = dataOf(profile, 'request')?.response?.contentType ?? '';
+  return /^text\/html|^application\/xhtml\+xml/i.test(type);
 }

@@ -20,7 +20,7 @@ function record(given: {
   const { params = {}, body, bound = [], sent } = given;
   return {
     request: {
-      query: undefined,
+      query: [],
       routeParams: bindings(params),
       body: { fields: null, parsed: body }, // prettier-ignore
       response: { contentType: 'application/json', text: sent === undefined ? null : JSON.stringify(sent) },

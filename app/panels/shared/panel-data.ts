@@ -1,0 +1,56 @@
+/** What panels store and what they make of it, by their names: how panels, findings and files read each other’s data. */
+import type { KeptCpu } from '../../profiler/cpu-samples.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import type { BrowserData } from '../browser/index.ts';
+import type { CacheData } from '../cache/data.ts';
+import type { DatabaseData, KeptDatabase } from '../database/data.ts';
+import type { ExceptionData } from '../exception/data.ts';
+import type { HttpClientData } from '../http-client/data.ts';
+import type { JobsData } from '../jobs/index.ts';
+import type { LogsData } from '../logs/data.ts';
+import type { KeptRequest, RequestPanelData } from '../request/data.ts';
+import type { KeptRouting } from '../routing/data.ts';
+import type { KeptRuntime, RuntimeData } from '../runtime/data.ts';
+import type { ViewsData } from '../views/data.ts';
+
+interface LogLine {
+  level: 'error' | 'warn' | 'info' | 'debug';
+  message: string;
+  /** Absent or null if unknown. */
+  caller?: string | null;
+  atMs: number;
+}
+
+/** As stored. */
+export interface Kept {
+  browser: BrowserData;
+  request: KeptRequest;
+  exception: ExceptionData;
+  cache: CacheData;
+  cpu: KeptCpu;
+  database: KeptDatabase;
+  http_client: HttpClientData;
+  jobs: JobsData;
+  logs: { lines: readonly LogLine[]; unkept?: LogsData['unkept'] };
+  routing: KeptRouting;
+  runtime: KeptRuntime;
+  views: ViewsData;
+}
+
+/** As pages have it. */
+interface Shown {
+  request: RequestPanelData;
+  exception: ExceptionData;
+  database: DatabaseData;
+  http_client: HttpClientData;
+  logs: LogsData;
+  runtime: RuntimeData;
+}
+
+/** null if the panel recorded nothing. */
+export function dataOf<Name extends keyof Shown>(
+  { panels }: Pick<Profile, 'panels'>,
+  name: Name,
+): Shown[Name] | null {
+  return (panels[name]?.data ?? null) as Shown[Name] | null;
+}
