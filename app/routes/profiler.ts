@@ -4,7 +4,7 @@
  *
  * `/_profiler/-/<action>` is for what changes state (POST only, signed).
  */
-import { byAccept } from '../controllers/profiler/by-accept.ts';
+import { byAccept, type Forms } from '../controllers/profiler/by-accept.ts';
 import {
   createDispatch,
   type Dispatch,
@@ -31,60 +31,36 @@ function shared(route: PageRoute): PageRoute {
   return { ...route, shared: true };
 }
 
-/** Pages whose address also gives JSON and Markdown, as `Accept` says; each form has an address of its own, too. */
-function createNegotiated(controllers: ProfilerControllers): Record<
-  'profile' | 'routes' | 'health' | 'compare',
-  PageAction
-> & {
-  list: (page: PageAction) => PageAction;
-} {
-  const { searchJson, searchMarkdown, json, markdown } = controllers;
-  return {
-    list: (page) => byAccept({ page, json: searchJson, markdown: searchMarkdown }),
-    profile: byAccept({ page: controllers.profile, json, markdown }),
-    routes: byAccept({
-      page: controllers.routes,
-      json: controllers.routesJson,
-      markdown: controllers.routesMarkdown,
-    }),
-    health: byAccept({
-      page: controllers.health,
-      json: controllers.healthJson,
-      markdown: controllers.healthMarkdown,
-    }),
-    compare: byAccept({
-      page: controllers.compare,
-      json: controllers.compareJson,
-      markdown: controllers.compareMarkdown,
-    }),
-  };
+/** A page whose address also gives JSON and Markdown, as `Accept` says. */
+function inForms(name: string, below: string, forms: Forms): PageRoute[] {
+  return [
+    get(name, below, byAccept(forms)),
+    get(`${name}_json`, `${below}\\.json`, forms.json),
+    get(`${name}_markdown`, `${below}\\.md`, forms.markdown),
+  ];
 }
 
 export function createProfilerRoutes(controllers: ProfilerControllers): PageRoute[] {
-  const { list, profile, routes, health, compare } = createNegotiated(controllers);
+  const { searchJson, searchMarkdown, json, markdown } = controllers;
+  const list = (page: PageAction): PageAction =>
+    byAccept({ page, json: searchJson, markdown: searchMarkdown });
   return [
     get('_profiler_home', '/', list(controllers.home)),
     get('_profiler_search', '/search', list(controllers.search)),
-    get('_profiler_search_markdown', '/search\\.md', controllers.searchMarkdown),
+    get('_profiler_search_markdown', '/search\\.md', searchMarkdown),
     get('_profiler_search_bar', '/search_bar', controllers.searchBar),
     get('_profiler_live', '/live', controllers.live),
     get('_profiler_latest', '/latest', controllers.latest),
-    get('_profiler_json', '/search\\.json', controllers.searchJson),
-    get('_profiler_json', `/${TOKEN}\\.json`, controllers.json),
-    get('_profiler_markdown', `/${TOKEN}\\.md`, controllers.markdown),
+    get('_profiler_json', '/search\\.json', searchJson),
+    get('_profiler_json', `/${TOKEN}\\.json`, json),
+    get('_profiler_markdown', `/${TOKEN}\\.md`, markdown),
     get('_profiler_file', `/${TOKEN}\\.html`, controllers.file),
     get('_profiler_har', `/${TOKEN}\\.har`, controllers.har),
     get('_profiler_cpuprofile', `/${TOKEN}\\.cpuprofile`, controllers.cpuProfile),
     get('_profiler_otlp', `/${TOKEN}\\.otlp\\.json`, controllers.otlp),
-    get('_profiler_routes', '/routes', routes),
-    get('_profiler_routes_json', '/routes\\.json', controllers.routesJson),
-    get('_profiler_routes_markdown', '/routes\\.md', controllers.routesMarkdown),
-    get('_profiler_health', '/health', health),
-    get('_profiler_health_json', '/health\\.json', controllers.healthJson),
-    get('_profiler_health_markdown', '/health\\.md', controllers.healthMarkdown),
-    get('_profiler_compare', '/compare', compare),
-    get('_profiler_compare_json', '/compare\\.json', controllers.compareJson),
-    get('_profiler_compare_markdown', '/compare\\.md', controllers.compareMarkdown),
+    ...inForms('_profiler_routes', '/routes', controllers.routes),
+    ...inForms('_profiler_health', '/health', controllers.health),
+    ...inForms('_profiler_compare', '/compare', controllers.compare),
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
     shared({ ...get('_profiler_toolbar_script', '/toolbar\\.js', controllers.toolbarScript), open: true }),
     get('_profiler_source', `/${TOKEN}/source/(?<place>[0-9a-f]{12})`, controllers.source),
@@ -96,7 +72,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     shared(get('_profiler_origin_calls', '/calls\\.json', controllers.originCalls)),
     get('_profiler_exception', `/${TOKEN}/exception`, controllers.exception),
     get('_profiler_exception_css', `/${TOKEN}/exception\\.css`, controllers.exceptionCss),
-    get('_profiler', `/${TOKEN}`, profile),
+    get('_profiler', `/${TOKEN}`, byAccept({ page: controllers.profile, json, markdown })),
     get('_profiler_no_token', '/(?<token>[0-9A-Fa-f]{5,7})', controllers.noToken),
     { name: '_profiler_mcp', method: 'POST', path: new RegExp(`^${urls.mcp()}$`), action: controllers.mcp },
     post('pin', controllers.pin),

@@ -3,15 +3,15 @@ import { createError } from '../../errors.ts';
 import { pathsOf } from '../../profiler/route-in-full.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { formToken, requireFormProfile } from './require-profile.ts';
-import { createRespond, HTML } from './respond.ts';
+import { createAnswers } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
 export function createActionsController(
   services: PageServices,
 ): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'inFull' | 'pause' | 'resume', PageAction> {
-  const { profiles, forms, recording, routeInFull, cpu, renderPage, foot } = services;
-  const respond = createRespond(services);
+  const { profiles, forms, recording, routeInFull, cpu } = services;
+  const { html } = createAnswers(services);
   const action = createSignedAction(services);
 
   async function setPin(form: URLSearchParams, yes: boolean): Promise<undefined> {
@@ -41,8 +41,8 @@ export function createActionsController(
     unpin: action((form) => setPin(form, false)),
     clear: action(async (form, page) => {
       if (form.get('sure') !== 'yes') {
-        const model = { title: 'Delete profiles', csrf: await forms.sign(), foot };
-        respond(page, { type: HTML, body: renderPage('profiler/clear', model) });
+        const model = { title: 'Delete profiles', csrf: await forms.sign() };
+        html(page, 'profiler/clear', model);
         return 'responded';
       }
       await profiles.clear();

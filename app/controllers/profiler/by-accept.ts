@@ -38,7 +38,10 @@ export function preferredForm(accept: string | undefined): Form {
   return best;
 }
 
-export function byAccept(actions: Readonly<Record<Form, PageAction>>): PageAction {
+/** The forms of one address; each has an address of its own, too. */
+export type Forms = Readonly<Record<Form, PageAction>>;
+
+export function byAccept(actions: Forms): PageAction {
   return (page) => {
     addVary(page.res, 'accept');
     return actions[preferredForm(page.req.headers.accept)](page);

@@ -12,8 +12,9 @@ import { cpuFormOf } from './cpu-form.ts';
 import { isFilterError } from './filters.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { jsonForm } from './json-form.ts';
-import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respond.ts';
+import type { Forms } from './by-accept.ts';
+import type { PageRequest, PageServices } from './page-services.ts';
+import { createAnswers } from './respond.ts';
 
 /** Requests offered as a choice. */
 const OFFERED = 12;
@@ -25,13 +26,9 @@ interface Read {
   problem: string | null;
 }
 
-export function createCompareController(
-  services: PageServices,
-): Record<'compare' | 'compareJson' | 'compareMarkdown', PageAction> {
-  const { profiles, panels, cpu, forms, renderPage, foot, retention, replay = 'safe' } = services;
-  const respond = createRespond(services);
-
-  const queryOf = ({ query }: PageRequest): CompareQuery => readCompareQuery(query);
+export function createCompareController(services: PageServices): { compare: Forms } {
+  const { profiles, panels, cpu, forms, retention, replay = 'safe' } = services;
+  const { html, json, markdown, redirect } = createAnswers(services);
 
   async function readOne(token: string | null): Promise<FoundProfile | null> {
     return token === null ? null : profiles.read(token);
@@ -56,7 +53,7 @@ export function createCompareController(
 
   /** Both profiles, for JSON and Markdown: a missing one is an error. */
   async function readPair(page: PageRequest): Promise<{ a: FoundProfile; b: FoundProfile }> {
-    const query = queryOf(page);
+    const query = readCompareQuery(page.query);
     for (const name of ['a', 'b'] as const)
       if (query[name] === null) throw createError('BAD_FILTER', [name, 'is missing; give two tokens']);
     const { a, b, problem } = await readBoth(query);
@@ -82,17 +79,17 @@ export function createCompareController(
     return rows.filter(({ token }) => !without.includes(token)).slice(0, OFFERED);
   }
 
-  return {
-    async compare(page) {
+  const compare: Forms = {
+    async page(page) {
       let query: CompareQuery;
       try {
-        query = queryOf(page);
+        query = readCompareQuery(page.query);
       } catch (error) {
         if (!isFilterError(error)) throw error;
         const choices = await findOthers(null, []);
         const none = { a: null, b: null };
-        const model = { title: 'Compare', query: none, chosen: null, problem: error.message, choices, foot };
-        respond(page, { status: 400, type: HTML, body: renderPage('profiler/compare-form', model) });
+        const model = { title: 'Compare', query: none, chosen: null, problem: error.message, choices };
+        html(page, 'profiler/compare-form', model, 400);
         return;
       }
       const { a, b, problem } = await readBoth(query);
@@ -101,16 +98,12 @@ export function createCompareController(
         const choices = await findOthers(chosen, [query.a, query.b]);
         const [newest] = choices;
         if (query.newest && a !== null && newest !== undefined) {
-          redirect(respond, page, urls.compare({ a: a.profile.token, b: newest.token }));
+          redirect(page, urls.compare({ a: a.profile.token, b: newest.token }));
           return;
         }
-        const model = { title: 'Compare', query, chosen, problem, choices, foot };
+        const model = { title: 'Compare', query, chosen, problem, choices };
         const unknown = problem !== null && (a === null || b === null);
-        respond(page, {
-          status: unknown ? 404 : 200,
-          type: HTML,
-          body: renderPage('profiler/compare-form', model),
-        });
+        html(page, 'profiler/compare-form', model, unknown ? 404 : 200);
         return;
       }
       const comparison = compareProfiles(a, b, panels);
@@ -124,29 +117,22 @@ export function createCompareController(
         selected: query.boxes,
         canSample: cpuFormOf(a.profile, cpu) !== null,
         csrf,
-        foot,
       });
-      respond(page, { type: HTML, body: renderPage('profiler/compare', model) });
+      html(page, 'profiler/compare', model);
     },
-    async compareJson(page) {
+    async json(page) {
       const { a, b } = await readPair(page);
       const comparison = compareProfiles(a, b, panels);
-      const body = jsonForm('comparison', {
-        a: a.profile.token,
-        b: b.profile.token,
-        summary: summarizeComparison(a.profile, b.profile, comparison.figures),
-        ...comparison,
-      });
-      respond(page, { type: JSON_TYPE, body });
+      const summary = summarizeComparison(a.profile, b.profile, comparison.figures);
+      const tokens = { a: a.profile.token, b: b.profile.token };
+      json(page, jsonForm('comparison', { ...tokens, summary, ...comparison }));
     },
-    async compareMarkdown(page) {
+    async markdown(page) {
       const { a, b } = await readPair(page);
       const comparison = compareProfiles(a, b, panels);
       const repeated = repetitionOf(a, b)?.by ?? null;
-      respond(page, {
-        type: MARKDOWN_TYPE,
-        body: compareMarkdown(a.profile, b.profile, { comparison, repeated }),
-      });
+      markdown(page, compareMarkdown(a.profile, b.profile, { comparison, repeated }));
     },
   };
+  return { compare };
 }

@@ -83,9 +83,8 @@ export function createCompareModel(options: {
   selected: number;
   canSample: boolean;
   csrf: string | null;
-  foot: readonly string[];
 }) {
-  const { comparison, all, selected, csrf, foot } = options;
+  const { comparison, all, selected, csrf } = options;
   const [a, b] = [options.a.profile, options.b.profile];
   const pair = { a: a.token, b: b.token };
   const scaleMs = scaleOf([a, b]);
@@ -134,6 +133,5 @@ export function createCompareModel(options: {
       markdown: urls.compareMarkdown(pair),
       newest: b.route === null ? null : urls.compare({ a: b.token, b: NEWEST }),
     },
-    foot,
   };
 }

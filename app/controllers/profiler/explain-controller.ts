@@ -7,12 +7,12 @@ import type { KeptPlans } from '../../profiler/query-plan.ts';
 import { urls } from '../../urls.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { requireFormProfile } from './require-profile.ts';
-import { createRespond, HTML, redirect } from './respond.ts';
+import { createAnswers } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
 
 export function createExplainController(services: PageServices): { explain: PageAction } {
-  const { forms, renderPage, foot, profiles, explain } = services;
-  const respond = createRespond(services);
+  const { forms, profiles, explain } = services;
+  const { html, redirect } = createAnswers(services);
   const action = createSignedAction(services);
 
   async function run(form: URLSearchParams, page: PageRequest): Promise<'responded'> {
@@ -24,14 +24,14 @@ export function createExplainController(services: PageServices): { explain: Page
     const made = await explain.plan(profile, index, { analyze, isSure: form.get('sure') === 'yes' });
     if ('sql' in made) {
       const status = made.problem === null ? 200 : 400;
-      const model = { title: 'Explain a statement', token, index, csrf: await forms.sign(), foot, ...made };
-      respond(page, { status, type: HTML, body: renderPage('profiler/explain', model) });
+      const model = { title: 'Explain a statement', token, index, csrf: await forms.sign(), ...made };
+      html(page, 'profiler/explain', model, status);
       return 'responded';
     }
     const before = (amendments.plan as KeptPlans | undefined)?.plans ?? [];
     const plans = [...before.filter((plan) => plan.query !== index), { query: index, ...made }];
     await profiles.amend(token, 'plan', { plans });
-    redirect(respond, page, urls.profileRow(token, 'database', `p${index + 1}`), 303);
+    redirect(page, urls.profileRow(token, 'database', `p${index + 1}`), 303);
     return 'responded';
   }
 

@@ -24,7 +24,7 @@ import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { panelsOf } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { requireProfile } from './require-profile.ts';
-import { createRespond, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
+import { createAnswers, JSON_TYPE } from './respond.ts';
 import { readShortMarkdown } from './short-markdown.ts';
 
 /** Characters of Markdown: more than an issue or a model takes. */
@@ -42,7 +42,7 @@ interface Read extends FoundProfile {
 export function createFormsController(
   services: PageServices,
 ): Record<'json' | 'markdown' | 'har' | 'otlp' | 'cpuProfile', PageAction> {
-  const respond = createRespond(services);
+  const answers = createAnswers(services);
 
   async function read(page: PageRequest): Promise<Read> {
     const name = readPanelName(page.query);
@@ -56,14 +56,14 @@ export function createFormsController(
     return { ...found, profile, allPanels, panel, beside };
   }
 
-  function panelJson({ name, title }: Panel, { profile, amendments, beside, panel }: Read): string {
+  function panelJson({ name, title }: Panel, { profile, amendments, beside, panel }: Read): object {
     const presented = panel === null ? null : presentPanel(panel, { profile, amendments, beside });
     const { figures = [], sections = [] } = presented ?? {};
     const { [name]: record } = jsonPanels({ [name]: profile.panels[name] ?? NOT_RECORDED });
     return jsonForm('panel', { token: profile.token, panel: name, title, ...record, figures, sections });
   }
 
-  async function profileJson({ profile, amendments, source }: Read): Promise<string> {
+  async function profileJson({ profile, amendments, source }: Read): Promise<object> {
     const children = await childrenOf(services, profile);
     const whole = { ...profile, panels: jsonPanels(profile.panels) };
     return jsonForm('profile', { source, profile: whole, amendments, children });
@@ -74,7 +74,7 @@ export function createFormsController(
     return async (page) => {
       const { profile } = await requireProfile(services, page);
       const headers = attachment(profile, ending);
-      respond(page, { type: JSON_TYPE, body: JSON.stringify(contentOf(profile)), headers });
+      answers.respond(page, { type: JSON_TYPE, body: JSON.stringify(contentOf(profile)), headers });
     };
   }
 
@@ -82,7 +82,7 @@ export function createFormsController(
     async json(page) {
       const found = await read(page);
       const body = found.panel === null ? await profileJson(found) : panelJson(found.panel, found);
-      respond(page, { type: JSON_TYPE, body });
+      answers.json(page, body);
     },
     async markdown(page) {
       const length = readOne(page.query, 'length');
@@ -91,7 +91,7 @@ export function createFormsController(
       const { profile, amendments, allPanels, panel, beside } = await read(page);
       if (length === 'short' && panel === null) {
         const body = await readShortMarkdown(services, { profile, amendments }, { origin: page.origin() });
-        respond(page, { type: MARKDOWN_TYPE, body });
+        answers.markdown(page, body);
         return;
       }
       const markdown = profileMarkdown({
@@ -103,7 +103,7 @@ export function createFormsController(
         beside: panel === null ? await readBeside(services, { profile, amendments }) : beside,
       });
       const body = cutMarkdown(markdown, LONGEST, 'Ask for one panel: `?panel=`.');
-      respond(page, { type: MARKDOWN_TYPE, body });
+      answers.markdown(page, body);
     },
     cpuProfile: download('cpuprofile', (profile) => {
       const file = cpuProfileFile(profile);

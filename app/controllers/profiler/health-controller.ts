@@ -4,8 +4,9 @@ import type { LedgerCounts } from '../../profiler/ledger.ts';
 import { urls } from '../../urls.ts';
 import { blocks, code, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { jsonForm } from './json-form.ts';
-import type { PageAction, PageServices } from './page-services.ts';
-import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
+import type { Forms } from './by-accept.ts';
+import type { PageServices } from './page-services.ts';
+import { createAnswers } from './respond.ts';
 
 const COLUMNS = ['Application', 'Profiler’s own pages'] as const;
 
@@ -65,31 +66,22 @@ function healthMarkdown(health: Health): string {
   ])}\n`;
 }
 
-export function createHealthController(
-  services: PageServices,
-): Record<'health' | 'healthJson' | 'healthMarkdown', PageAction> {
-  const { health: read, renderPage, foot } = services;
-  const respond = createRespond(services);
-
+export function createHealthController(services: PageServices): { health: Forms } {
+  const { html, inForms } = createAnswers(services);
   return {
-    async health(page) {
-      const health = await read();
-      const model = {
-        title: 'Health',
-        health,
-        columns: COLUMNS,
-        /** The first row is the sum of the others. */
-        rows: countsOf(health),
-        json: urls.healthJson(),
-        foot,
-      };
-      respond(page, { type: HTML, body: renderPage('profiler/health', model) });
-    },
-    async healthJson(page) {
-      respond(page, { type: JSON_TYPE, body: jsonForm('health', await read()) });
-    },
-    async healthMarkdown(page) {
-      respond(page, { type: MARKDOWN_TYPE, body: healthMarkdown(await read()) });
-    },
+    health: inForms(services.health, {
+      page(page, health) {
+        html(page, 'profiler/health', {
+          title: 'Health',
+          health,
+          columns: COLUMNS,
+          /** The first row is the sum of the others. */
+          rows: countsOf(health),
+          json: urls.healthJson(),
+        });
+      },
+      json: (health) => jsonForm('health', health),
+      markdown: healthMarkdown,
+    }),
   };
 }

@@ -4,6 +4,6 @@
  */
 const VERSIONS = { list: 1, profile: 1, panel: 1, routes: 1, comparison: 1, health: 1 } as const;
 
-export function jsonForm(form: keyof typeof VERSIONS, members: object): string {
-  return JSON.stringify({ form, version: VERSIONS[form], ...members });
+export function jsonForm(form: keyof typeof VERSIONS, members: object): object {
+  return { form, version: VERSIONS[form], ...members };
 }

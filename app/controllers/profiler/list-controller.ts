@@ -19,7 +19,7 @@ import { createListModel } from './list-model.ts';
 import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createHistogram, histogramQuery } from './request-histogram.ts';
-import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE, redirect } from './respond.ts';
+import { createAnswers } from './respond.ts';
 import { explainWords } from './typed-filters.ts';
 import { foldVisits, unfolded, type Visit } from './visits.ts';
 
@@ -33,8 +33,8 @@ const MOST_READ = 5000;
 export function createListController(
   services: PageServices,
 ): Record<'home' | 'search' | 'searchJson' | 'searchMarkdown' | 'latest' | 'searchBar', PageAction> {
-  const { profiles, recording, forms, renderPage, foot } = services;
-  const respond = createRespond(services);
+  const { profiles, recording, forms } = services;
+  const { html, json, markdown, redirect } = createAnswers(services);
   const titles = Object.fromEntries(services.panels.map(({ name, title }) => [name, title]));
   const filtersOf = ({ query }: PageRequest): Filters => readFilters(query);
 
@@ -119,10 +119,9 @@ export function createListController(
       titles,
       pausedAt: recording.pausedAt(),
       csrf,
-      foot,
     });
     const status = Object.keys(wrong).length === 0 ? 200 : 400;
-    respond(page, { status, type: HTML, body: renderPage('profiler/list', model) });
+    html(page, 'profiler/list', model, status);
   }
 
   /** The token that the search asks for, if it names one profile; otherwise null. */
@@ -141,7 +140,7 @@ export function createListController(
       const read = readValidFilters(page.query);
       const token = Object.keys(read.wrong).length === 0 ? await requestedToken(read.filters) : null;
       if (token === null) await list(page, read);
-      else redirect(respond, page, urls.profile(token));
+      else redirect(page, urls.profile(token));
     },
     async searchJson(page) {
       const { query, values, page: number } = filtersOf(page);
@@ -158,12 +157,12 @@ export function createListController(
         pinned,
         looked,
       });
-      respond(page, { type: JSON_TYPE, body });
+      json(page, body);
     },
     async searchMarkdown(page) {
       const filters = filtersOf(page);
       const body = listMarkdown(filters, await profiles.find(filters.query));
-      respond(page, { type: MARKDOWN_TYPE, body });
+      markdown(page, body);
     },
     async latest(page) {
       const panel = readOne(page.query, 'panel') ?? undefined;
@@ -180,14 +179,11 @@ export function createListController(
         newest === undefined
           ? urls.search(withFilters(filters.values, { page: undefined }))
           : urls.profile(newest.token, panel);
-      redirect(respond, page, location);
+      redirect(page, location);
     },
     searchBar(page) {
       readOne(page.query, 'panel');
-      respond(page, {
-        type: HTML,
-        body: renderPage('profiler/search-bar', { values: filtersOf(page).values }),
-      });
+      html(page, 'profiler/search-bar', { values: filtersOf(page).values });
     },
   };
 }

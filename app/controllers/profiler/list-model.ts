@@ -57,7 +57,6 @@ export interface ListModelOptions {
   pausedAt: number | null;
   /** Signature for forms that change state. */
   csrf: string;
-  foot: readonly string[];
 }
 
 function entriesOf({ filters, found, visits, children, failedWork }: ListModelOptions, slowestMs: number) {
@@ -166,7 +165,7 @@ function visitPages({ values, query }: Filters, last: number, { total, totalIsEx
 }
 
 export function createListModel(options: ListModelOptions) {
-  const { filters, wrong = {}, found, counts, histogram, titles, pausedAt, csrf, foot } = options;
+  const { filters, wrong = {}, found, counts, histogram, titles, pausedAt, csrf } = options;
   const { values, query } = filters;
   const given = Object.entries(wrong).map(([name, filter]) => [name, filter.given]);
   const shown: FilterValues = { ...values, ...(Object.fromEntries(given) as FilterValues) };
@@ -215,6 +214,5 @@ export function createListModel(options: ListModelOptions) {
     filtered: Object.keys(values).some((name) => !isPresentation(name)),
     notice: found.notice,
     isAway: found.isAway,
-    foot,
   };
 }

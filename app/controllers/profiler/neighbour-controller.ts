@@ -4,14 +4,14 @@ import { urls } from '../../urls.ts';
 import { readPanelName } from './filters.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { requireProfile } from './require-profile.ts';
-import { createRespond, redirect } from './respond.ts';
+import { createAnswers } from './respond.ts';
 
 /** Requests that may have started in the same millisecond. */
 const WINDOW = 50;
 
 export function createNeighbourController(services: PageServices): Record<'newer' | 'older', PageAction> {
   const { profiles } = services;
-  const respond = createRespond(services);
+  const { redirect } = createAnswers(services);
 
   async function rowsFrom(startedAt: number, isOlder: boolean): Promise<readonly ProfileIndex[]> {
     const side = isOlder ? { until: startedAt + 1 } : { from: startedAt };
@@ -36,7 +36,7 @@ export function createNeighbourController(services: PageServices): Record<'newer
       const here = rows.findIndex(({ token }) => token === profile.token);
       const next =
         here === -1 ? rows.find(({ startedAt }) => startedAt !== profile.startedAt) : rows[here + 1];
-      redirect(respond, page, urls.profile(next?.token ?? profile.token, panel));
+      redirect(page, urls.profile(next?.token ?? profile.token, panel));
     };
   }
 

@@ -15,14 +15,14 @@ import { readCalled, readTraceAround } from './trace-around.ts';
 import { readSummary } from './summary-shown.ts';
 import { readValuesForm } from './values-form.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
-import { createRespond, HTML, redirect } from './respond.ts';
+import { createAnswers } from './respond.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 
 export function createProfileController(
   services: PageServices,
 ): Record<'profile' | 'noToken' | 'exception' | 'toolbar', PageAction> {
-  const { profiles, recording, forms, renderPage, foot, cpu, rules = {} } = services;
-  const respond = createRespond(services);
+  const { profiles, recording, forms, cpu, rules = {} } = services;
+  const { html, redirect } = createAnswers(services);
 
   return {
     async profile(page) {
@@ -30,8 +30,8 @@ export function createProfileController(
       const token = page.params.token ?? '';
       const found = await profiles.read(token);
       if (found === null && profiles.isUnrecorded(token)) {
-        const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt(), foot };
-        respond(page, { type: HTML, body: renderPage('profiler/not-recorded', model) });
+        const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt() };
+        html(page, 'profiler/not-recorded', model);
         return;
       }
       if (found === null) throw await createUnknownTokenError(services, token);
@@ -64,7 +64,6 @@ export function createProfileController(
         panels,
         panel,
         query: page.query,
-        foot,
         mayReplay: services.replay !== 'off',
         rules,
         beside,
@@ -75,26 +74,25 @@ export function createProfileController(
         summary,
         valuesForm,
       });
-      respond(page, { type: HTML, body: renderPage('profiler/profile', model) });
+      html(page, 'profiler/profile', model);
     },
     /** An address that looks like a token and is none: in capitals, or with a character too many. */
     async noToken(page) {
       const token = page.params.token ?? '';
       const lower = token.toLowerCase();
       if (!TOKEN_PATTERN.test(lower)) throw await createUnknownTokenError(services, token);
-      redirect(respond, page, urls.profile(lower, readPanelName(page.query) ?? undefined));
+      redirect(page, urls.profile(lower, readPanelName(page.query) ?? undefined));
     },
     async exception(page) {
       const { profile, amendments } = await requireProfile(services, page);
       const fallback: Panel = { name: 'exception', title: 'Exception', collect: () => null };
       const panel = services.panels.find(({ name }) => name === 'exception') ?? fallback;
       const query = Object.fromEntries(page.query);
-      const body = renderPage('partials/panel-body', panelShown(panel, { profile, query, amendments }));
-      respond(page, { type: HTML, body });
+      html(page, 'partials/panel-body', panelShown(panel, { profile, query, amendments }));
     },
     async toolbar(page) {
       const { profile } = await requireProfile(services, page);
-      respond(page, { type: HTML, body: renderPage('profiler/toolbar', { profile }) });
+      html(page, 'profiler/toolbar', { profile });
     },
   };
 }

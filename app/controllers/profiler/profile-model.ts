@@ -95,7 +95,6 @@ export function createProfileModel(options: {
   panels: readonly Panel[];
   panel: Panel;
   query: URLSearchParams;
-  foot: readonly string[];
   /** Requests may be sent again. */
   mayReplay: boolean;
   /** Texts of the finding rules. */

@@ -18,7 +18,7 @@ import {
   serverUrl,
 } from './replay-request.ts';
 import { requireFormProfile } from './require-profile.ts';
-import { createRespond, HTML, redirect } from './respond.ts';
+import { createAnswers } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
 import { attachForValues, hasValues, NO_VALUES, waitForValues } from './values-form.ts';
 
@@ -48,8 +48,8 @@ function givenValues(form: URLSearchParams, profile: Profile): GivenValues {
 }
 
 export function createReplayController(services: PageServices): Record<'replay' | 'values', PageAction> {
-  const { forms, renderPage, foot, cpu, replay: allowed = 'safe' } = services;
-  const respond = createRespond(services);
+  const { forms, cpu, replay: allowed = 'safe' } = services;
+  const { html, redirect } = createAnswers(services);
   const action = createSignedAction(services);
 
   /** Asks first, or says why nothing was sent. */
@@ -68,10 +68,9 @@ export function createReplayController(services: PageServices): Record<'replay' 
       problem: null,
       ...state,
       csrf,
-      foot,
     };
     const status = 'problem' in state ? 400 : 200;
-    respond(page, { status, type: HTML, body: renderPage('profiler/replay', model) });
+    html(page, 'profiler/replay', model, status);
     return 'responded';
   }
 
@@ -113,7 +112,7 @@ export function createReplayController(services: PageServices): Record<'replay' 
         purpose === 'compare'
           ? urls.compare({ a: before.profile.token, b: token })
           : urls.profile(token, purpose === 'cpu' ? 'cpu' : 'exception');
-      redirect(respond, page, target, 303);
+      redirect(page, target, 303);
       return 'responded';
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST') throw error;

@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { markup } from '../../view-helpers/safe-html.ts';
 import { compress, isCompressedFor } from './compress.ts';
-import type { PageServices } from './page-services.ts';
+import type { Forms } from './by-accept.ts';
+import type { PageRequest, PageServices } from './page-services.ts';
 import { addVary } from './vary.ts';
 
 /** Pages show the current state; assets have a content hash in their address instead. */
@@ -77,4 +78,51 @@ export const MARKDOWN_TYPE = 'text/markdown; charset=UTF-8';
 export function redirect(respond: Respond, page: Exchange, location: string, status = 302): void {
   const body = markup`<!doctype html><html lang="en"><title>Redirecting</title><p>Redirecting to <a href="${location}">${location}</a>.</p></html>\n`;
   respond(page, { status, type: HTML, body: body.toString(), headers: { location } });
+}
+
+/** The responses of the controllers. */
+export interface Answers {
+  respond: Respond;
+  /** A view with its model; each has the lines of the footer, too. */
+  html(page: Exchange, view: string, model: object, status?: number): void;
+  json(page: Exchange, value: object): void;
+  markdown(page: Exchange, body: string): void;
+  redirect(page: Exchange, location: string, status?: number): void;
+  /** What an address shows is read once, whichever form is asked for. */
+  inForms<T>(
+    read: (page: PageRequest) => Promise<T>,
+    write: {
+      page: (page: PageRequest, shown: T) => void | Promise<void>;
+      json: (shown: T) => object;
+      markdown: (shown: T) => string | Promise<string>;
+    },
+  ): Forms;
+}
+
+export function createAnswers(
+  services: Pick<PageServices, 'securityHeaders' | 'renderPage' | 'foot'>,
+): Answers {
+  const { renderPage, foot } = services;
+  const respond = createRespond(services);
+  return {
+    respond,
+    html(page, view, model, status = 200) {
+      respond(page, { status, type: HTML, body: renderPage(view, { foot, ...model }) });
+    },
+    json(page, value) {
+      respond(page, { type: JSON_TYPE, body: JSON.stringify(value) });
+    },
+    markdown(page, body) {
+      respond(page, { type: MARKDOWN_TYPE, body });
+    },
+    redirect(page, location, status) {
+      redirect(respond, page, location, status);
+    },
+    inForms: (read, { page: write, json, markdown }) => ({
+      page: async (page) => write(page, await read(page)),
+      json: async (page) => respond(page, { type: JSON_TYPE, body: JSON.stringify(json(await read(page))) }),
+      markdown: async (page) =>
+        respond(page, { type: MARKDOWN_TYPE, body: await markdown(await read(page)) }),
+    }),
+  };
 }

@@ -50,10 +50,9 @@ export function createRouteModel(
     filters: RoutesFilters & { group: NonNullable<RoutesFilters['group']> };
     summaries: RouteSummaries;
     notice: string | null;
-    foot: readonly string[];
   },
 ) {
-  const { filters, summaries, slowest, newest, notice, foot } = options;
+  const { filters, summaries, slowest, newest, notice } = options;
   const { group, period } = filters;
   const summary = summaries.routes[0] ?? null;
   const steps = summary?.steps ?? [];
@@ -81,6 +80,5 @@ export function createRouteModel(
     back: urls.routes(tableQuery(filters, { page: 1 })),
     json: urls.routesJson(groupQuery(group, period)),
     notice,
-    foot,
   };
 }

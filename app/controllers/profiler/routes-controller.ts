@@ -3,8 +3,9 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { RouteGroup, RouteSummaries } from '../../profiler/route-summary.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { jsonForm } from './json-form.ts';
-import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { createRespond, HTML, JSON_TYPE, MARKDOWN_TYPE } from './respond.ts';
+import type { Forms } from './by-accept.ts';
+import type { PageRequest, PageServices } from './page-services.ts';
+import { createAnswers } from './respond.ts';
 import { createRouteModel, type RouteRequests } from './route-model.ts';
 import { readRoutesFilters, type RoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesMarkdown } from './routes-markdown.ts';
@@ -16,23 +17,24 @@ const SHOWN = 8;
 /** Requests read to find those without a route. */
 const CANDIDATES = 50;
 
-export function createRoutesController(
-  services: PageServices,
-): Record<'routes' | 'routesJson' | 'routesMarkdown', PageAction> {
-  const { profiles, renderPage, foot } = services;
-  const respond = createRespond(services);
+interface Read {
+  filters: RoutesFilters;
+  summaries: RouteSummaries;
+  notice: string | null;
+}
 
-  const filtersOf = ({ query }: PageRequest): RoutesFilters => readRoutesFilters(query);
+export function createRoutesController(services: PageServices): { routes: Forms } {
+  const { profiles } = services;
+  const { html, inForms } = createAnswers(services);
 
   /** A failed summary is a notice on the page, not an error page. */
-  async function summarize(
-    filters: RoutesFilters,
-  ): Promise<{ summaries: RouteSummaries; notice: string | null }> {
+  async function read({ query }: PageRequest): Promise<Read> {
+    const filters = readRoutesFilters(query);
     try {
       const { notice, ...summaries } = await profiles.summarize(summaryQuery(filters, Date.now()));
-      return { summaries, notice };
+      return { filters, summaries, notice };
     } catch (error) {
-      return { summaries: EMPTY, notice: messageOf(error) };
+      return { filters, summaries: EMPTY, notice: messageOf(error) };
     }
   }
 
@@ -58,37 +60,25 @@ export function createRoutesController(
     return { slowest, newest };
   }
 
-  async function showOne(page: PageRequest, filters: RoutesFilters & { group: RouteGroup }): Promise<void> {
-    const { summaries, notice } = await summarize(filters);
-    const requests = await endsOf(filters.group, summaries);
-    const model = createRouteModel({ filters, summaries, ...requests, notice, foot });
-    respond(page, { type: HTML, body: renderPage('profiler/route', model) });
-  }
-
   return {
-    async routes(page) {
-      const filters = filtersOf(page);
-      const { group } = filters;
-      if (group !== null) {
-        await showOne(page, { ...filters, group });
-        return;
-      }
-      const model = createRoutesModel({ filters, ...(await summarize(filters)), foot });
-      respond(page, { type: HTML, body: renderPage('profiler/routes', model) });
-    },
-    async routesJson(page) {
-      const filters = filtersOf(page);
-      const { summaries, notice } = await summarize(filters);
-      const body = jsonForm('routes', { since: filters.period.name, notice, ...summaries });
-      respond(page, { type: JSON_TYPE, body });
-    },
-    async routesMarkdown(page) {
-      const filters = filtersOf(page);
-      const { group } = filters;
-      const { summaries, notice } = await summarize(filters);
-      const requests = group === null ? undefined : await endsOf(group, summaries);
-      const body = routesMarkdown({ filters, summaries, notice, requests });
-      respond(page, { type: MARKDOWN_TYPE, body });
-    },
+    routes: inForms(read, {
+      async page(page, { filters, summaries, notice }) {
+        const { group } = filters;
+        if (group === null) {
+          html(page, 'profiler/routes', createRoutesModel({ filters, summaries, notice }));
+          return;
+        }
+        const requests = await endsOf(group, summaries);
+        const shown = { filters: { ...filters, group }, summaries, ...requests, notice };
+        html(page, 'profiler/route', createRouteModel(shown));
+      },
+      json: ({ filters, summaries, notice }) =>
+        jsonForm('routes', { since: filters.period.name, notice, ...summaries }),
+      async markdown(shown) {
+        const { group } = shown.filters;
+        const requests = group === null ? undefined : await endsOf(group, shown.summaries);
+        return routesMarkdown({ ...shown, requests });
+      },
+    }),
   };
 }

@@ -95,9 +95,8 @@ export function createRoutesModel(options: {
   filters: RoutesFilters;
   summaries: RouteSummaries;
   notice: string | null;
-  foot: readonly string[];
 }) {
-  const { filters, summaries, notice, foot } = options;
+  const { filters, summaries, notice } = options;
   const find = filters.find.toLowerCase();
   const found = sorted(summaries.routes, filters).filter((summary) =>
     titleOf(summary).toLowerCase().includes(find),
@@ -137,6 +136,5 @@ export function createRoutesModel(options: {
     ),
     json: urls.routesJson(tableQuery(filters, { page: 1 })),
     notice,
-    foot,
   };
 }

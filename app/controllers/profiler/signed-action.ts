@@ -7,7 +7,7 @@ import { PROFILER_PREFIX, urls } from '../../urls.ts';
 import { readForm } from './form-body.ts';
 import { isSameOrigin } from './same-origin.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { createRespond, redirect } from './respond.ts';
+import { createAnswers } from './respond.ts';
 
 /** Longer than any address of these pages. */
 const LONGEST_BACK = 4000;
@@ -28,12 +28,12 @@ type SignedAction = (
   work: (form: URLSearchParams, page: PageRequest) => Promise<'responded' | undefined>,
 ) => PageAction;
 
-export function createSignedAction(services: Pick<PageServices, 'forms' | 'securityHeaders'>): SignedAction {
-  const respond = createRespond(services);
+export function createSignedAction(services: PageServices): SignedAction {
+  const { redirect } = createAnswers(services);
   return (work) => async (page) => {
     if (!isSameOrigin(page.req, page.origin())) throw createError('CROSS_SITE', []);
     const form = await readForm(page.req);
     if (!(await services.forms.holds(form.get('csrf') ?? ''))) throw createError('FORM_EXPIRED', []);
-    if ((await work(form, page)) === undefined) redirect(respond, page, backOf(form), 303);
+    if ((await work(form, page)) === undefined) redirect(page, backOf(form), 303);
   };
 }

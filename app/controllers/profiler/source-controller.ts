@@ -14,7 +14,7 @@ import { rowsPage } from '../../render/rows-page.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { createPageNotFound } from './route-errors.ts';
 import { requireProfile } from './require-profile.ts';
-import { createRespond, HTML } from './respond.ts';
+import { createAnswers } from './respond.ts';
 
 /** Rows of each table beside the source. */
 const MOST_ROWS = 10;
@@ -44,8 +44,8 @@ function thrownPlaces({ panels }: Profile): string[] {
 }
 
 export function createSourceController(services: PageServices): { source: PageAction } {
-  const { sourceAt = () => null, renderPage, foot } = services;
-  const respond = createRespond(services);
+  const { sourceAt = () => null } = services;
+  const { html } = createAnswers(services);
 
   function present({ profile, amendments }: FoundProfile): Presented {
     const all = services.panels.map((panel) => ({
@@ -117,9 +117,8 @@ export function createSourceController(services: PageServices): { source: PageAc
         source,
         isChanged: (source?.changedAt ?? 0) > profile.startedAt,
         beside: besides(place, presented),
-        foot,
       };
-      respond(page, { type: HTML, body: renderPage('profiler/source', model) });
+      html(page, 'profiler/source', model);
     },
   };
 }

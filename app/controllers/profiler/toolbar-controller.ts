@@ -8,7 +8,7 @@ import { findCallsFrom, findPageCalls, pageRowOf } from './page-calls.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { findCameFrom } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
-import { createRespond, JSON_TYPE } from './respond.ts';
+import { createAnswers } from './respond.ts';
 import { findRevalidated } from './revalidated.ts';
 import { createToolbarModel, type RedirectStep } from './toolbar-model.ts';
 
@@ -32,17 +32,13 @@ export function createToolbarController(
   services: PageServices,
 ): Record<'toolbarJson' | 'callsJson' | 'originCalls', PageAction> {
   const { profiles, panels, rules = {}, frontEnds } = services;
-  const respond = createRespond(services);
+  const { json } = createAnswers(services);
 
   /** Looked up each time, because any process may have deleted it. The document is read only if there is no index row. */
   async function pageOf(page: PageRequest): Promise<ProfileIndex> {
     const token = page.params.token ?? '';
     const { rows } = await profiles.find({ token, limit: 1, offset: 0, counted: false });
     return rows[0] ?? pageRowOf((await requireProfile(services, page)).profile);
-  }
-
-  function json(page: PageRequest, value: object): void {
-    respond(page, { type: JSON_TYPE, body: JSON.stringify(value) });
   }
 
   /** The 304 of a page that the browser shows from its cache; null if there is none. */
