@@ -3,9 +3,10 @@
  * library frame. Stacks are the largest single cost of recording: we take structured call sites, and cache what we know of files and places.
  */
 import { channel } from 'node:diagnostics_channel';
-import { findSourceMap } from 'node:module';
+import Module, { findSourceMap } from 'node:module';
 import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runInThisContext } from 'node:vm';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import { createOwnCode, packageOf } from './own-code.ts';
 import type { SourceMaps } from './source-maps.ts';
@@ -115,14 +116,24 @@ function nameOf(site: Site): string {
 
 const TYPESCRIPT = /\.[cm]?tsx?$/;
 
+/** Jest runs an application in a realm of its own, and Node.js asks the `prepareStackTrace` of the main one. */
+const MainError = runInThisContext('Error') as ErrorConstructor;
+
 /** ts-node, @swc-node, Jest and Vitest compile in memory, and hand no source map to Node.js: only their `prepareStackTrace` knows the lines. */
 function isCompiledInMemory(file: string): boolean {
-  return TYPESCRIPT.test(file) || '__vitest_worker__' in globalThis;
+  return TYPESCRIPT.test(file) || '__vitest_worker__' in globalThis || MainError !== Error;
+}
+
+/** Unless `tsconfig.json` asks for source maps, @swc-node makes none. */
+function isCompiledWithoutMap(file: string): boolean {
+  if (!TYPESCRIPT.test(file)) return false;
+  const { _cache: loaded = {} } = Module as unknown as { _cache?: object };
+  return [...process.execArgv, ...Object.keys(loaded)].some((name) => name.includes('@swc-node'));
 }
 
 /** As a loader prints the position in a stack; null if none has taken that over. */
 function loaderPosition(file: string, line: number, column: number): { file: string; line: number } | null {
-  const prepare: unknown = Error.prepareStackTrace;
+  const prepare: unknown = Error.prepareStackTrace ?? MainError.prepareStackTrace;
   if (typeof prepare !== 'function' || !isCompiledInMemory(file)) return null;
   const no = (): boolean => false;
   const nothing = (): null => null;
@@ -285,6 +296,8 @@ export function createCallerFinder(
         : site.isText === true
           ? (maps?.original(written.file, line, column) ?? written)
           : sourcePosition(file, line, column, maps);
+    if (position.line === line && isCompiledWithoutMap(file))
+      return placeText(root, position).replace(/:\d+$/, '');
     const isOurs = profilerFolders().some((folder) => file.startsWith(folder));
     return isOurs && OURS_WRITTEN.test(position.file) ? null : placeText(root, position);
   }

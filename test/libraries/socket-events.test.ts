@@ -9,6 +9,7 @@ import pg from 'pg';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import { EVENTS_PER_SECOND } from '../../app/observe/socket-events.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import type { LogsData } from '../../app/panels/logs/data.ts';
 import type { ProfileIndex } from '../../app/profiler/profile-index.ts';
 import { loadFrom } from './cases.ts';
 import { withPostgres } from '../support/postgres.ts';
@@ -17,6 +18,8 @@ import { until } from '../support/waiting.ts';
 interface Socket {
   on(event: string, listener: (...args: never[]) => unknown): void;
   once(event: string, listener: (...args: never[]) => unknown): void;
+  onAny(listener: (...args: never[]) => unknown): void;
+  prependAny(listener: (...args: never[]) => unknown): void;
   emit(event: string, ...values: unknown[]): void;
   emitWithAck(event: string, ...values: unknown[]): Promise<unknown>;
   disconnect(): void;
@@ -41,6 +44,8 @@ describe('events of socket.io', () => {
   let server: Server;
   let client: Socket;
   let admin: Socket;
+  let origin: string;
+  let connect: Client['io'];
 
   beforeEach(async () => {
     const app = express();
@@ -76,8 +81,8 @@ describe('events of socket.io', () => {
     io.of('/admin').on('connection', listen);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const { io: connect } = load?.('socket.io-client') as Client;
+    origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    connect = (load?.('socket.io-client') as Client).io;
     client = connect(origin, { transports: ['websocket'] });
     admin = connect(`${origin}/admin`, { transports: ['websocket'] });
   });
@@ -118,6 +123,34 @@ describe('events of socket.io', () => {
       expect(dumped).to.contain(String(id));
       expect(dumped).to.not.contain('hunter22');
     }
+  });
+
+  it('have in one profile what listeners of all events and those of its name do', async () => {
+    io.on('connection', (socket: Socket) => {
+      socket.onAny(async (name: string) => {
+        console.log('any', name);
+        await pool.query('select 1 as one');
+        console.log('later', name);
+      });
+      socket.prependAny((name: string) => console.log('first', name));
+      socket.onAny((name: string, _id: number, answer?: (text: string) => void) => {
+        if (name === 'unknown') answer?.('nobody listens');
+      });
+    });
+    const anyone = connect(origin, { transports: ['websocket'], forceNew: true });
+    expect(await anyone.emitWithAck('find', { id: 5 })).to.deep.equal({ id: 5 });
+    expect(await anyone.emitWithAck('unknown', 6)).to.equal('nobody listens');
+    anyone.emit('told', 7);
+    const told = await eventNamed('told');
+    for (const { token, url } of [await eventNamed('find'), await eventNamed('unknown'), told]) {
+      const { panels } = (await profiler.profiles.read(token))!.profile;
+      const { lines } = panels.logs!.data as LogsData;
+      expect(lines.map(({ message }) => message)).to.deep.equal([`first ${url}`, `any ${url}`, `later ${url}`]); // prettier-ignore
+      const { queries } = panels.database!.data as DatabaseData;
+      expect(queries).to.have.length(url === 'find' ? 2 : 1);
+    }
+    expect(await events()).to.have.length(3);
+    anyone.disconnect();
   });
 
   it('keep what a listener rejects with, which stays unhandled', async () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { runInThisContext } from 'node:vm';
+import { runInNewContext, runInThisContext } from 'node:vm';
 import { createCallerFinder, sourcePosition } from '../../app/observe/caller.ts';
 
 /** A function as if a library had it: it calls what it is given. */
@@ -67,6 +67,7 @@ describe('the caller in own code', () => {
 describe('code that a loader compiled in memory', () => {
   it('has the lines that the loader prints in stacks', () => {
     const { prepareStackTrace } = Error;
+    const MainError = Error;
     try {
       // As source-map-support, of ts-node and Jest, reads a frame.
       Error.prepareStackTrace = (error, sites) => {
@@ -80,12 +81,29 @@ describe('code that a loader compiled in memory', () => {
       const at = (file: string): unknown => sourcePosition(file, 5, 7, undefined);
       expect(at('/shop/app.ts')).to.deep.equal({ file: '/shop/app.ts', line: 36 });
       expect(at('/shop/app.js')).to.deep.equal({ file: '/shop/app.js', line: 5 });
+      // The realm of Jest.
+      globalThis.Error = runInNewContext('Error') as ErrorConstructor;
+      expect(at('/shop/app.js')).to.deep.equal({ file: '/shop/app.js', line: 36 });
+      globalThis.Error = MainError;
       Error.prepareStackTrace = () => {
         throw new Error('no stack');
       };
       expect(at('/shop/app.ts')).to.deep.equal({ file: '/shop/app.ts', line: 5 });
     } finally {
+      globalThis.Error = MainError;
       Error.prepareStackTrace = prepareStackTrace;
+    }
+  });
+
+  it('has no line if @swc-node made no source map', () => {
+    const stack = 'Error: x\n    at place (/shop/src/app.ts:5:7)';
+    expect(createCallerFinder('/shop')({ stack })).to.equal('src/app.ts:5');
+    const { length } = process.execArgv;
+    process.execArgv.push('--import=@swc-node/register/esm-register');
+    try {
+      expect(createCallerFinder('/shop')({ stack })).to.equal('src/app.ts');
+    } finally {
+      process.execArgv.length = length;
     }
   });
 });

@@ -1,10 +1,11 @@
 /** socket.io 4 -> `express-hindsight:socket.io:event`: an event that a client sent, with its listeners. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import { tracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import type { LibraryPatch } from '../libraries.ts';
 import { isNativePromise, publishEnd, publishError, type Traced } from './trace.ts';
-import { ownerOf, wrapCalls } from './wrap-method.ts';
+import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface SocketEvent extends Traced {
   namespace: string;
@@ -26,17 +27,39 @@ export const socketEvents = tracingChannel('express-hindsight:socket.io:event');
 /** Listeners that only call back have this long to do so. */
 const LONGEST_ANSWER_MS = 10_000;
 
-/** The end of an event: all of its parts have ended. The first part is the call of the listeners. */
-function countdown(message: SocketEvent): { begin(): () => void } {
-  let running = 0;
+/** An event whose listeners are followed. */
+interface Running {
+  message: SocketEvent;
+  /** A part of the event begins; the returned function ends it. With its last part, the event has ended. */
+  begin(): () => void;
+  isOver(): boolean;
+}
+
+/** What we use of a server's socket. */
+interface ServerSocket extends EventEmitter {
+  nsp: { name: string };
+  listenersAny(): Listener[];
+  ack(id: number): Listener;
+  dispatch(event: unknown[]): void;
+}
+
+/** Listeners of `onAny` run first, and those of the event's name a tick later. Set only for sockets that have both. */
+const current = new AsyncLocalStorage<Running>();
+
+function runningEvent(message: SocketEvent): Running {
+  let parts = 0;
+  let isOver = false;
   return {
+    message,
+    isOver: () => isOver,
     begin() {
-      let isOver = false;
-      running++;
+      let isEnded = false;
+      parts++;
       return () => {
-        if (isOver) return;
-        isOver = true;
-        if (--running === 0) publishEnd(socketEvents, message);
+        if (isEnded) return;
+        isEnded = true;
+        isOver = --parts === 0;
+        if (isOver) publishEnd(socketEvents, message);
       };
     },
   };
@@ -53,20 +76,21 @@ function answering(answer: Listener, end: () => void): Listener {
 }
 
 /**
- * Calls the listeners as `emit` does, and follows the acknowledgement and the promises of async functions. Other promises may have a
- * second user, who handles a rejection that we would leave unhandled.
+ * Calls the listeners as `emit` does, and follows the promises of async functions. Other promises may have a second user, who
+ * handles a rejection that we would leave unhandled.
  */
-function callListeners(socket: EventEmitter, message: SocketEvent, given: unknown[]): boolean {
-  const parts = countdown(message);
-  const end = parts.begin();
-  const answer: unknown = given.at(-1);
-  if (typeof answer === 'function') given[given.length - 1] = answering(answer as Listener, parts.begin());
-  const listeners = socket.rawListeners(message.event) as Listener[];
+function callListeners(
+  socket: EventEmitter,
+  listeners: readonly Listener[],
+  { message, begin }: Running,
+  given: unknown[],
+): void {
+  const end = begin();
   try {
     for (const listener of listeners) {
       const result: unknown = Reflect.apply(listener, socket, given);
       if (!isNativePromise(result) || !types.isAsyncFunction(listener.listener ?? listener)) continue;
-      const settled = parts.begin();
+      const settled = begin();
       result.then(settled, (error: unknown) => {
         publishError(socketEvents, message, error);
         settled();
@@ -79,26 +103,71 @@ function callListeners(socket: EventEmitter, message: SocketEvent, given: unknow
   } finally {
     end();
   }
-  return listeners.length > 0;
 }
+
+/** Runs `follow` if a subscriber follows the event, else `plain`. The acknowledgement in `given` is followed, too. */
+function publish<T>(
+  { nsp }: ServerSocket,
+  [event, ...given]: unknown[],
+  follow: (running: Running, given: unknown[]) => T,
+  plain: () => T,
+): T {
+  if (typeof event !== 'string') return plain();
+  const values = given.filter((value) => typeof value !== 'function');
+  const message: SocketEvent = { namespace: String(nsp.name), event, values };
+  return socketEvents.start.runStores(message, () => {
+    if (message.isFollowed !== true) return plain();
+    const running = runningEvent(message);
+    const answer: unknown = given.at(-1);
+    if (typeof answer === 'function')
+      given[given.length - 1] = answering(answer as Listener, running.begin());
+    return follow(running, given);
+  });
+}
+
+function isServerSocket(value: unknown): value is ServerSocket {
+  return value instanceof EventEmitter && 'nsp' in value && socketEvents.start.hasSubscribers;
+}
+
+type Around = Parameters<typeof wrapCalls>[2];
+
+/** Calls the listeners of the event's name. */
+const emitted: Around = (plain, socket, args) => {
+  if (!isServerSocket(socket)) return plain();
+  const [event, ...given] = args;
+  const call = (running: Running, values: unknown[]): boolean => {
+    const listeners = socket.rawListeners(running.message.event) as Listener[];
+    callListeners(socket, listeners, running, values);
+    return listeners.length > 0;
+  };
+  const begun = current.getStore();
+  const isBegun = begun !== undefined && begun.message.event === event && !begun.isOver();
+  return isBegun ? call(begun, given) : publish(socket, args, call, plain);
+};
+
+/** Calls the listeners of `onAny`, then has the event dispatched to the others. */
+const received: Around = (plain, socket, args) => {
+  const listeners = isServerSocket(socket) ? [...socket.listenersAny()] : [];
+  if (!isServerSocket(socket) || listeners.length === 0) return plain();
+  const [{ data = [], id = null }] = args as [{ data?: unknown[]; id?: number | null }];
+  const event = id === null ? data : [...data, socket.ack(id)];
+  const call = (running: Running, values: unknown[]): void => {
+    // Those of the event's name are called in the next tick, unless a middleware takes longer.
+    setImmediate(running.begin());
+    const followed = [event[0], ...values];
+    callListeners(socket, listeners, running, followed);
+    socket.dispatch(followed);
+  };
+  return publish(socket, event, (running, values) => current.run(running, call, running, values), plain);
+};
 
 export const socketIoPatch: LibraryPatch = {
   name: 'socket.io',
   patch(exports) {
     const { prototype } = (exports as { Socket?: { prototype?: object } }).Socket ?? {};
-    return wrapCalls(ownerOf(prototype, 'emitUntyped'), 'emitUntyped', (call, socket, args) => {
-      const [event, ...given] = args;
-      const { nsp } = socket as { nsp?: { name?: unknown } };
-      const isEvent = typeof event === 'string' && socket instanceof EventEmitter && nsp !== undefined;
-      if (!isEvent || !socketEvents.start.hasSubscribers) return call();
-      const message: SocketEvent = {
-        namespace: String(nsp.name),
-        event,
-        values: given.filter((value) => typeof value !== 'function'),
-      };
-      return socketEvents.start.runStores(message, () =>
-        message.isFollowed === true ? callListeners(socket as EventEmitter, message, given) : call(),
-      );
-    });
+    return allOf(
+      wrapCalls(ownerOf(prototype, 'emitUntyped'), 'emitUntyped', emitted),
+      wrapCalls(ownerOf(prototype, 'onevent'), 'onevent', received),
+    );
   },
 };
