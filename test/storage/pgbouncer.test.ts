@@ -13,7 +13,7 @@ import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/ru
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withPostgres } from '../support/postgres.ts';
-import { describeStoreContract, itemOf, NO_LIMITS, stored } from './store-contract.ts';
+import { itemOf, NO_LIMITS, stored } from './store-contract.ts';
 import { createTestStore, emptyStore } from './test-storage.ts';
 
 const SCHEMA = 'bounced';
@@ -54,11 +54,6 @@ describe('storage behind pgbouncer in transaction mode', () => {
   after(async () => {
     await knex?.destroy();
     await bouncer?.stop();
-  });
-
-  describeStoreContract({
-    open: () => Promise.resolve(createTestStore(connection, { schema: SCHEMA })),
-    empty: () => emptyStore(knex, SCHEMA),
   });
 
   it('sends nothing that a pooler or a cluster refuses', async () => {

@@ -290,7 +290,7 @@ export async function postgresDatabase(context: Mocha.Context): Promise<TestConn
 }
 
 /** An empty database of Debian's server, for suites that run with the embedded one too. */
-export async function debianDatabase(context: Mocha.Context): Promise<TestConnection> {
+async function debianDatabase(context: Mocha.Context): Promise<TestConnection> {
   if (debianPrograms() === null) skipOrFail(context, `a PostgreSQL under ${DEBIAN_FOLDER}`);
   return freshDatabase('postgres');
 }

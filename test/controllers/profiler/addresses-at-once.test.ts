@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import hindsight, { type Profiler } from '../../../app/index.ts';
 import { urls } from '../../../app/urls.ts';
 
-const TIMES = 8;
+const TIMES = 2;
 
 const addresses: Record<string, (token: string) => string> = {
   page: (token) => urls.profile(token),
