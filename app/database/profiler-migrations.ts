@@ -6,10 +6,13 @@ import type { Knex } from 'knex';
 import * as profiles from '../../migrations/profiler/20261127000000_profiles.ts';
 import { quoted } from '../storage/pool.ts';
 
-/** `??` is replaced by a name, `?` by a value. A nested transaction is a savepoint. */
-export interface MigrationClient {
+/** `??` is replaced by a name, `?` by a value. */
+interface MigrationTransaction {
   raw(sql: string, values?: readonly unknown[]): Promise<{ rows: unknown[] }>;
-  transaction<T>(work: (client: MigrationClient) => Promise<T>): Promise<T>;
+}
+
+export interface MigrationClient extends MigrationTransaction {
+  transaction<T>(work: (trx: MigrationTransaction) => Promise<T>): Promise<T>;
 }
 
 export interface MigrationRun {
@@ -27,7 +30,7 @@ export const LOCK_WAIT_MS = 60_000;
 export function locked<T>(
   client: MigrationClient,
   schema: string,
-  work: (trx: MigrationClient) => Promise<T>,
+  work: (trx: MigrationTransaction) => Promise<T>,
 ): Promise<T> {
   return client.transaction(async (trx) => {
     await trx.raw(`set local lock_timeout = ${LOCK_WAIT_MS}`);
@@ -38,12 +41,15 @@ export function locked<T>(
 }
 
 /** Checks first: `create schema if not exists` requires the right to create even if the schema exists. */
-export async function ensureSchemaIn(trx: MigrationClient, schema: string): Promise<void> {
+export async function ensureSchemaIn(trx: MigrationTransaction, schema: string): Promise<void> {
   const { rows } = await trx.raw('select 1 from pg_namespace where nspname = ?', [schema]);
   if (rows.length === 0) await trx.raw('create schema if not exists ??', [schema]);
 }
 
-async function executedIn(trx: MigrationClient, schema: string): Promise<{ names: string[]; batch: number }> {
+async function executedIn(
+  trx: MigrationTransaction,
+  schema: string,
+): Promise<{ names: string[]; batch: number }> {
   await trx.raw(
     `create table if not exists ??.?? (
       id serial primary key, name varchar(255), batch integer, migration_time timestamptz
@@ -81,34 +87,29 @@ interface PgConnection {
 
 /** Adapts a connection of `pg` for migrations. */
 export function migrationClientOf(connection: PgConnection): MigrationClient {
-  function at(depth: number): MigrationClient {
-    const point = `hindsight_${depth}`;
-    const [begin, commit, undo] =
-      depth === 0
-        ? ['begin', 'commit', 'rollback']
-        : [`savepoint ${point}`, `release savepoint ${point}`, `rollback to savepoint ${point}`];
-    return {
-      raw(sql, values = []) {
-        const left = [...values];
-        const bound: unknown[] = [];
-        const text = sql.replace(/\?\??/g, (mark) => {
-          if (mark === '??') return quoted(String(left.shift()));
-          return `$${bound.push(left.shift())}`;
-        });
-        return connection.query(text, bound);
-      },
-      async transaction(work) {
-        await connection.query(begin);
-        try {
-          const result = await work(at(depth + 1));
-          await connection.query(commit);
-          return result;
-        } catch (error) {
-          await connection.query(undo).catch(() => undefined);
-          throw error;
-        }
-      },
-    };
-  }
-  return at(0);
+  const client: MigrationTransaction = {
+    raw(sql, values = []) {
+      const left = [...values];
+      const bound: unknown[] = [];
+      const text = sql.replace(/\?\??/g, (mark) => {
+        if (mark === '??') return quoted(String(left.shift()));
+        return `$${bound.push(left.shift())}`;
+      });
+      return connection.query(text, bound);
+    },
+  };
+  return {
+    ...client,
+    async transaction(work) {
+      await connection.query('begin');
+      try {
+        const result = await work(client);
+        await connection.query('commit');
+        return result;
+      } catch (error) {
+        await connection.query('rollback').catch(() => undefined);
+        throw error;
+      }
+    },
+  };
 }

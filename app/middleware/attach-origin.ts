@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Express, RequestHandler } from 'express';
-import { hostErrorOf, type OriginResolver, type ResolvedOrigin } from './origin.ts';
+import { connectionOf, hostErrorOf, type OriginResolver, type ResolvedOrigin } from './origin.ts';
 
 const ORIGIN = Symbol('hindsight.origin');
 
@@ -21,15 +21,8 @@ export function originOf(req: IncomingMessage): ResolvedOrigin | undefined {
 export function attachOrigin(req: IncomingMessage, resolver: OriginResolver): ResolvedOrigin {
   const before = originOf(req);
   if (before !== undefined) return before;
-  const { socket } = req;
-  const resolved = resolver.resolve({
-    rawHeaders: req.rawHeaders,
-    remoteAddress: socket.remoteAddress ?? '',
-    localAddress: socket.localAddress ?? '',
-    localPort: socket.localPort ?? 0,
-    encrypted: 'encrypted' in socket && socket.encrypted === true,
-    httpVersion: req.httpVersion,
-  });
+  const { rawHeaders, httpVersion, socket } = req;
+  const resolved = resolver.resolve({ ...connectionOf(socket), rawHeaders, httpVersion });
   Object.defineProperty(req, ORIGIN, { value: resolved });
   return resolved;
 }

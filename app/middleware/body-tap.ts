@@ -7,11 +7,6 @@ import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import { type ParsedBody, parsedBodyOf } from '../profiler/parsed-body.ts';
 import { createPreview } from '../profiler/preview.ts';
 
-export interface TapOptions {
-  /** First bytes stored. */
-  previewBytes: number;
-}
-
 /** A file as multer, in its common form, puts it on the request. */
 function uploadedFile(file: unknown): UploadedFile[] {
   if (typeof file !== 'object' || file === null) return [];
@@ -71,21 +66,25 @@ export function announcedBytes(req: IncomingMessage): number | null {
   return Number(req.headers['content-length'] ?? 0);
 }
 
+/** Replaces a method of one request; as an assigned property it would be enumerable. */
+export function setMethod(
+  req: IncomingMessage,
+  name: 'push' | 'destroy',
+  value: (chunk?: unknown, encoding?: BufferEncoding) => unknown,
+): void {
+  Object.defineProperty(req, name, { configurable: true, writable: true, value });
+}
+
 /** `inspect` sees each chunk before any reader; if it returns false, the chunk is discarded. */
 export function interceptBody(req: IncomingMessage, inspect: (chunk: Buffer) => boolean): void {
   const push = req.push.bind(req);
-  Object.defineProperty(req, 'push', {
-    configurable: true,
-    writable: true,
-    value: (chunk: unknown, encoding?: BufferEncoding): boolean => {
-      if (Buffer.isBuffer(chunk) && !inspect(chunk)) return true;
-      return push(chunk, encoding);
-    },
-  });
+  setMethod(req, 'push', (chunk, encoding) =>
+    Buffer.isBuffer(chunk) && !inspect(chunk) ? true : push(chunk, encoding),
+  );
 }
 
-/** Starts the tap and returns the fact that fills as the body arrives; null if the request has no body. */
-export function tapBody(req: IncomingMessage, { previewBytes }: TapOptions): BodyFact | null {
+/** Starts the tap, which stores the first `previewBytes`; returns the fact that fills as the body arrives, null if the request has none. */
+export function tapBody(req: IncomingMessage, previewBytes: number): BodyFact | null {
   if (announcedBytes(req) === 0) return null;
   const fact = new TappedBody(req);
   const extendPreview = createPreview(previewBytes);
@@ -108,15 +107,11 @@ export function bufferBody(req: IncomingMessage): Promise<void> {
       resolve();
     };
     req.on('close', done).on('error', done);
-    Object.defineProperty(req, 'push', {
-      configurable: true,
-      writable: true,
-      value: (chunk: unknown, encoding?: BufferEncoding): boolean => {
-        push(chunk, encoding);
-        if (chunk === null) done();
-        // Returning false would stop the socket at the stream's high-water mark.
-        return true;
-      },
+    setMethod(req, 'push', (chunk, encoding) => {
+      push(chunk, encoding);
+      if (chunk === null) done();
+      // Returning false would stop the socket at the stream's high-water mark.
+      return true;
     });
   });
 }

@@ -3,6 +3,7 @@
  * gracefully, and fails the body's readers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setMethod } from './body-tap.ts';
 import { linger as lingerNow, lingerOnClose } from './linger.ts';
 import type { LingerLimits } from './linger.ts';
 
@@ -17,10 +18,6 @@ export interface CutOff {
   linger: LingerLimits;
 }
 
-function setMethod(req: IncomingMessage, name: 'push' | 'destroy', value: () => unknown): void {
-  Object.defineProperty(req, name, { configurable: true, writable: true, value });
-}
-
 export function cutOff({ error, req, res, respond, linger }: CutOff): void {
   // Node detaches the socket from a request whose stream a pipeline destroyed.
   const socket = res.socket ?? req.socket;
@@ -29,7 +26,7 @@ export function cutOff({ error, req, res, respond, linger }: CutOff): void {
   setMethod(req, 'destroy', () => req);
   setMethod(req, 'push', () => true);
   socket.once('close', () => {
-    setMethod(req, 'destroy', destroy);
+    setMethod(req, 'destroy', () => destroy());
     destroy();
   });
   if (!res.headersSent) {

@@ -51,6 +51,20 @@ interface Mount {
   pattern: string;
 }
 
+/** What a layer consumes of the path (null: no match), or what it threw. */
+type Match = { taken: string | null; pattern?: unknown } | { taken: null; fault: unknown };
+
+/** A layer that was tried. */
+interface Tried {
+  layer: LayerLike;
+  match: Match;
+  /** With its mounts. */
+  pattern: string;
+  /** Of a mounted router or application; null for a route and for plain middleware. */
+  inner: Stack | null;
+  depth: number;
+}
+
 /** Of an application or a router. */
 function stackOfTarget(target: unknown): Stack | null {
   return (stackOfRouter(target) ?? stackOfRouter(routerOf(target))) as Stack | null;
@@ -65,15 +79,11 @@ function restAfter(path: string, taken: string): string | null {
   return rest === '' ? '/' : rest;
 }
 
-/** What a layer consumes of the path (null: no match), or what it threw. */
-function matchSafely(
-  layer: LayerLike,
-  path: string,
-): { taken: string | null; pattern?: unknown } | { fault: unknown } {
+function matchSafely(layer: LayerLike, path: string): Match {
   try {
     return matchLayer(layer, path) ?? { taken: null };
   } catch (fault) {
-    return { fault };
+    return { taken: null, fault };
   }
 }
 
@@ -84,7 +94,7 @@ function nameOf({ handle, route }: LayerLike, method: string): string {
 }
 
 /** Whether a matched route handles the method; HEAD is handled like GET. */
-export function answers({ methods }: MatchedRoute, method: string): boolean {
+export function answers({ methods }: Pick<MatchedRoute, 'methods'>, method: string): boolean {
   return methods.includes('*') || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
@@ -121,71 +131,31 @@ export function createDryMatcher(
     }
   }
 
-  /** Collects the routes of `path` in `stack`; returns what the first unreadable layer threw. */
-  function collect(stack: Stack, path: string, mounts: readonly Mount[], into: MatchedRoute[]): unknown {
-    if (mounts.some((mount) => mount.stack === stack && mount.path === path)) return null;
-    let fault: unknown = null;
+  /** Tries the layers of a router in order, as it does, until `visit` says that one responds; a router mounted on itself is entered once. */
+  function tryLayers(router: Mount, visit: (tried: Tried) => boolean, above: readonly Mount[] = []): boolean {
+    const { stack, path } = router;
+    if (above.some((mount) => mount.stack === stack && mount.path === path)) return false;
     for (const layer of stack) {
-      const match = matchSafely(layer, path);
-      if ('fault' in match) fault ??= match.fault;
-      if ('fault' in match || match.taken === null) continue;
       const inner = layer.route === undefined ? stackOf(layer) : null;
-      if (layer.route === undefined && inner === null) continue;
-      const prefix = mounts.map(({ pattern }) => pattern).join('');
-      const [pattern = ''] = listLayer(layer, [prefix], match.pattern);
-      if (layer.route !== undefined) into.push({ methods: declaredMethods(layer.route), pattern });
-      const rest = inner === null ? null : restAfter(path, match.taken);
+      const match = matchSafely(layer, path);
+      const [pattern = ''] = listLayer(
+        layer,
+        [router.pattern],
+        'pattern' in match ? match.pattern : undefined,
+      );
+      if (visit({ layer, match, pattern, inner, depth: above.length })) return true;
+      const rest = inner === null || match.taken === null ? null : restAfter(path, match.taken);
       if (inner === null || rest === null) continue;
-      const mount = { stack, path, pattern: pattern.slice(prefix.length) };
-      fault ??= collect(inner, rest, [...mounts, mount], into);
-    }
-    return fault;
-  }
-
-  /** Judges one layer; `rest` is the path that a mounted router would see. `inner`: its stack, if it is one. */
-  function judge(
-    layer: LayerLike,
-    { path, method, inner }: { path: string; method: string; inner: Stack | null },
-  ): { verdict: ConsideredLayer['verdict']; rest: string | null } {
-    const match = matchSafely(layer, path);
-    if ('fault' in match) return { verdict: 'unreadable', rest: null };
-    if (match.taken === null) return { verdict: 'path', rest: null };
-    if (layer.route !== undefined) {
-      const route = { methods: declaredMethods(layer.route), pattern: '' };
-      return { verdict: answers(route, method) ? 'matched' : 'method', rest: null };
-    }
-    return inner === null
-      ? { verdict: 'passed', rest: null }
-      : { verdict: 'entered', rest: restAfter(path, match.taken) };
-  }
-
-  /** Collects the layers tried in `stack`; true if a route matched. */
-  function considerStack(
-    stack: Stack,
-    asked: { method: string; path: string; mount: string; above: readonly Stack[] },
-    into: ConsideredLayer[],
-  ): boolean {
-    const { method, path, mount, above } = asked;
-    if (above.includes(stack)) return false;
-    for (const layer of stack) {
-      const inner = stackOf(layer);
-      const { verdict, rest } = judge(layer, { path, method, inner });
-      const [pattern = ''] = listLayer(layer, [mount]);
-      into.push({
-        kind: layer.route !== undefined ? 'route' : inner === null ? 'middleware' : 'router',
-        name: nameOf(layer, method),
-        pattern: pattern === '' ? '/' : pattern,
-        methods: layer.route === undefined ? [] : declaredMethods(layer.route),
-        verdict,
-        depth: above.length,
-        source: sourceOf(layer),
-      });
-      if (verdict === 'matched') return true;
-      if (inner === null || rest === null) continue;
-      const below = { method, path: rest, mount: pattern, above: [...above, stack] };
-      if (considerStack(inner, below, into)) return true;
+      if (tryLayers({ stack: inner, path: rest, pattern }, visit, [...above, router])) return true;
     }
     return false;
+  }
+
+  function verdictOf({ layer, match, inner }: Tried, method: string): ConsideredLayer['verdict'] {
+    if ('fault' in match) return 'unreadable';
+    if (match.taken === null) return 'path';
+    if (layer.route === undefined) return inner === null ? 'passed' : 'entered';
+    return answers({ methods: declaredMethods(layer.route) }, method) ? 'matched' : 'method';
   }
 
   function silence(route: RouteLike): void {
@@ -199,12 +169,31 @@ export function createDryMatcher(
   return {
     match(path) {
       const routes: MatchedRoute[] = [];
-      const fault = collect(rootStack(), path, [], routes);
+      let fault: unknown = null;
+      tryLayers({ stack: rootStack(), path, pattern: '' }, ({ layer: { route }, match, pattern }) => {
+        if ('fault' in match) fault ??= match.fault;
+        if (match.taken !== null && route !== undefined)
+          routes.push({ methods: declaredMethods(route), pattern });
+        return false;
+      });
       return { routes, fault: routes.length === 0 ? fault : null };
     },
     consider(method, path) {
       const considered: ConsideredLayer[] = [];
-      considerStack(rootStack(), { method, path, mount: '', above: [] }, considered);
+      tryLayers({ stack: rootStack(), path, pattern: '' }, (tried) => {
+        const { layer, pattern, inner, depth } = tried;
+        const verdict = verdictOf(tried, method);
+        considered.push({
+          kind: layer.route !== undefined ? 'route' : inner === null ? 'middleware' : 'router',
+          name: nameOf(layer, method),
+          pattern: pattern === '' ? '/' : pattern,
+          methods: layer.route === undefined ? [] : declaredMethods(layer.route),
+          verdict,
+          depth,
+          source: sourceOf(layer),
+        });
+        return verdict === 'matched';
+      });
       return considered;
     },
     routes() {

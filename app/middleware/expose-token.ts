@@ -3,7 +3,7 @@
  * host allows that origin, and only for configured origins.
  */
 import type { ServerResponse } from 'node:http';
-import { headerPairs, withHeaders } from './head-arguments.ts';
+import { headerPairs, valueText, withHeaders } from './head-arguments.ts';
 import { OutgoingMessage } from '../node-http.ts';
 
 const LIST = 'access-control-expose-headers';
@@ -16,8 +16,9 @@ function valueIn(pairs: readonly [string, unknown][], wanted: string): unknown {
 
 /** The list with both names; null if it has them already. */
 function completed(value: unknown): string | null {
-  const given = Array.isArray(value) ? value.join(', ') : String((value as string | undefined) ?? '');
-  const names = given.split(',').map((name) => name.trim());
+  const names = valueText(value)
+    .split(',')
+    .map((name) => name.trim());
   const known = new Set(names.map((name) => name.toLowerCase()));
   const missing = ADDED.filter((name) => !known.has(name));
   return missing.length === 0 ? null : [...names.filter((name) => name !== ''), ...missing].join(', ');

@@ -19,6 +19,11 @@ function pairsOf(given: GivenHeaders): [string, unknown][] {
   ]);
 }
 
+/** A value as one text; several are joined to a list. */
+export function valueText(value: unknown): string {
+  return Array.isArray(value) ? value.join(', ') : String((value as string | undefined) ?? '');
+}
+
 /** Names and values as pairs; empty if none were passed. */
 export function headerPairs(args: readonly unknown[]): [string, unknown][] {
   const given = args[headersIndex(args)];

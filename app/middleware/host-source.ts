@@ -32,7 +32,6 @@ const WELL_FORMED_ID = /^[A-Za-z0-9._:-]{1,200}$/;
 /** Hosts cached; a server has few, and invented ones clear the cache. */
 const REMEMBERED = 500;
 const LONGEST_REMEMBERED = 300;
-const ID_BATCH = 64;
 const ADDRESS_PARTS = ['ip', 'ips', 'protocol', 'hostname', 'host'];
 
 function splitHost(text: string): { host: string; port: number | null } {
@@ -100,21 +99,11 @@ function schemeOf(socket: Partial<TLSSocket>): 'http' | 'https' {
   return socket.encrypted === true ? 'https' : 'http';
 }
 
-/** Ids for requests without one: random UUIDs, generated in batches, because a single cold call costs ten times as much. */
-function createIds(): () => string {
-  const ready: string[] = [];
-  return () => {
-    if (ready.length === 0) for (let made = 0; made < ID_BATCH; made++) ready.push(randomUUID());
-    return ready.pop() ?? randomUUID();
-  };
-}
-
 const NOBODY: readonly string[] = Object.freeze([]);
 
 export function createHostSource(): (req: IncomingMessage) => RequestSource {
   const places = { http: createPlaces('http'), https: createPlaces('https') };
   const trustsNobody = createTrustsNobody();
-  const nextId = createIds();
 
   function originOf(req: HostRequest): RequestSource['origin'] {
     // A request created by hand may have none.
@@ -150,11 +139,11 @@ export function createHostSource(): (req: IncomingMessage) => RequestSource {
   return (req) => {
     const received = req.headers['x-request-id'];
     const origin = originOf(req);
-    if (typeof received !== 'string') return { origin, requestId: nextId(), receivedRequestId: null };
+    if (typeof received !== 'string') return { origin, requestId: randomUUID(), receivedRequestId: null };
     const kept = WELL_FORMED_ID.test(received);
     return {
       origin,
-      requestId: kept ? received : nextId(),
+      requestId: kept ? received : randomUUID(),
       receivedRequestId: kept ? null : received,
     };
   };

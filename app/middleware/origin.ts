@@ -4,7 +4,7 @@
  * they are read from `rawHeaders`, which contains repeated lines, and where `__proto__` is an ordinary name.
  */
 import { randomUUID } from 'node:crypto';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { createError } from '../errors.ts';
 import type { HindsightError } from '../errors.ts';
 import type { RequestOrigin } from '../profiler/facts.ts';
@@ -22,6 +22,16 @@ export interface ConnectionFacts {
   encrypted: boolean;
   /** `1.0` or `1.1`. */
   httpVersion: string;
+}
+
+/** What a socket says of a connection. */
+export function connectionOf(socket: Socket): Omit<ConnectionFacts, 'rawHeaders' | 'httpVersion'> {
+  return {
+    remoteAddress: socket.remoteAddress ?? '',
+    localAddress: socket.localAddress ?? '',
+    localPort: socket.localPort ?? 0,
+    encrypted: 'encrypted' in socket && socket.encrypted === true,
+  };
 }
 
 /** A refused Host, before it becomes an error with a stack. */

@@ -1,7 +1,7 @@
 /** What is known of a request that the HTTP parser refused, read from its last packet without trusting a byte. */
 import type { Socket } from 'node:net';
 import type { RequestFact } from '../profiler/facts.ts';
-import type { OriginResolver, ResolvedOrigin } from './origin.ts';
+import { connectionOf, type OriginResolver, type ResolvedOrigin } from './origin.ts';
 
 /** Plain facts for the recorder; method and URL are `-` if they did not arrive. */
 export interface RefusedRequest extends ResolvedOrigin, RequestHead {
@@ -45,21 +45,13 @@ export function describeRefused(
   { error, status, socket, head, received }: DescribeOptions,
   resolver: OriginResolver,
 ): RefusedRequest {
-  const remoteAddress = socket.remoteAddress ?? '';
-  const resolved = resolver.resolve({
-    rawHeaders: head.rawHeaders,
-    remoteAddress,
-    localAddress: socket.localAddress ?? '',
-    localPort: socket.localPort ?? 0,
-    encrypted: 'encrypted' in socket && socket.encrypted === true,
-    httpVersion: head.httpVersion,
-  });
+  const connection = connectionOf(socket);
   return {
-    ...resolved,
+    ...resolver.resolve({ ...connection, ...head }),
     ...head,
     error,
     status,
-    remoteAddress,
+    remoteAddress: connection.remoteAddress,
     remotePort: socket.remotePort ?? 0,
     received: Buffer.from(received.subarray(0, KEPT_BYTES)),
   };

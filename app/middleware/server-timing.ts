@@ -3,7 +3,7 @@
  * only kinds, counts and durations, because everyone who gets the response can read them.
  */
 import { type Context, createSlot } from '../profiler/context.ts';
-import { headerPairs, withHeaders } from './head-arguments.ts';
+import { headerPairs, valueText, withHeaders } from './head-arguments.ts';
 import { OutgoingMessage, ServerResponse } from '../node-http.ts';
 
 const HEADER = 'server-timing';
@@ -78,10 +78,6 @@ function isTiming([name]: readonly [string, unknown]): boolean {
   return name.toLowerCase() === HEADER;
 }
 
-function textOf(value: unknown): string {
-  return Array.isArray(value) ? value.join(', ') : String((value as string | undefined) ?? '');
-}
-
 /** Called when headers are sent, with the arguments of `writeHead`; returns those to use. */
 export type AddServerTiming = (res: ServerResponse, args: unknown[], context: Context) => unknown[];
 
@@ -91,8 +87,8 @@ export function createServerTiming(): AddServerTiming {
 
   function add(res: ServerResponse, args: unknown[], context: Context): unknown[] {
     const pairs = headerPairs(args);
-    const passed = pairs.filter(isTiming).map(([, value]) => textOf(value));
-    const given = passed.length > 0 ? passed.join(', ') : textOf(res.getHeader(HEADER));
+    const passed = pairs.filter(isTiming).map(([, value]) => valueText(value));
+    const given = passed.length > 0 ? passed.join(', ') : valueText(res.getHeader(HEADER));
     const before = added.get(context);
     if (before !== undefined && given.endsWith(before)) return args;
     const ours = fitting(given, entriesOf(context));

@@ -170,7 +170,7 @@ export function createWatch(options: WatchOptions): Watch {
     options.observeApp?.(req);
     if (++opened % SWEEP_EVERY === 0) responses.sweep();
     context.add('request', requestFactOf(req, source, context.summary === null));
-    const body = context.summary !== null ? null : tapBody(req, { previewBytes });
+    const body = context.summary !== null ? null : tapBody(req, previewBytes);
     if (body !== null) context.add('body', body, previewBytes);
     res.setHeader('x-debug-token', context.token);
     res.setHeader('x-debug-token-link', `${source.origin.origin ?? ''}${urls.profile(context.token)}`);

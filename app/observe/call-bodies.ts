@@ -86,10 +86,11 @@ export interface BodiesFact {
   responseBody?: CallBody;
 }
 
+type Side = 'request' | 'response';
+
 export interface CallBodies {
   /** A chunk that undici published. */
-  sent(key: object, call: { context: Context; fact: BodiesFact }, chunk: unknown): void;
-  received(key: object, call: { context: Context; fact: BodiesFact }, chunk: unknown): void;
+  take(side: Side, key: object, call: { context: Context; fact: BodiesFact }, chunk: unknown): void;
   /** A request of node:http that nothing was written to yet; of GET and HEAD, which have no body, nothing is kept. */
   tapRequest(context: Context, request: ClientRequest): void;
   /** What was written to it. */
@@ -106,31 +107,17 @@ export function createCallBodies(limit: number): CallBodies {
   };
   const written = new WeakMap<object, CallBody>();
 
-  function take(
-    side: 'request' | 'response',
-    { key, context, fact, chunk }: { key: object; context: Context; fact: BodiesFact; chunk: unknown },
-  ): void {
-    let collect = sides[side].get(key);
-    if (collect === undefined) {
-      collect = collectBody(context, {
-        headers: side === 'request' ? fact.requestHeaders : fact.responseHeaders,
-        limit,
-        keep: (body) => {
-          if (side === 'request') fact.requestBody = body;
-          else fact.responseBody = body;
-        },
-      });
-      sides[side].set(key, collect);
-    }
-    collect?.(chunk);
-  }
-
   return {
-    sent(key, { context, fact }, chunk) {
-      take('request', { key, context, fact, chunk });
-    },
-    received(key, { context, fact }, chunk) {
-      take('response', { key, context, fact, chunk });
+    take(side, key, { context, fact }, chunk) {
+      let collect = sides[side].get(key);
+      if (collect === undefined) {
+        const keep = (body: CallBody): void => {
+          fact[`${side}Body`] = body;
+        };
+        collect = collectBody(context, { headers: fact[`${side}Headers`], limit, keep });
+        sides[side].set(key, collect);
+      }
+      collect?.(chunk);
     },
     tapRequest(context, request) {
       if (request.method === 'GET' || request.method === 'HEAD') return;

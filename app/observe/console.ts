@@ -3,7 +3,7 @@
  * The wrapping of `log`, `info`, `debug`, `warn` and `error` goes with Node 20: later versions publish them on channels (`console.log`, …).
  */
 import { replaceMethod } from './channels/wrap-method.ts';
-import { createLogGate, type LogGate, type LogLevel, recordLog } from './logs.ts';
+import { createLogGate, type LogGate, type LogLevel, recordLog, writeRecorded } from './logs.ts';
 import type { ObserverParts } from './subscribe.ts';
 
 export interface ObserveConsoleOptions extends ObserverParts {
@@ -50,18 +50,10 @@ export function observeConsole(options: ObserveConsoleOptions): { close(): void 
   function wrap(method: Method): () => void {
     const original = target[method] as unknown as Write;
     const wrapped: Write = function (this: unknown, ...args) {
+      const write = (): void => Reflect.apply(original, this, args);
       // `trace` calls `error`, `table` calls `log`, all of them write to a stream: record one line once.
-      if (gate.writing) {
-        Reflect.apply(original, this, args);
-        return;
-      }
-      gate.writing = true;
-      try {
-        note(method, args);
-        Reflect.apply(original, this, args);
-      } finally {
-        gate.writing = false;
-      }
+      if (gate.writing) write();
+      else writeRecorded(gate, () => note(method, args), write);
     };
     Object.defineProperty(wrapped, 'name', { value: method });
     return replaceMethod(target, method, wrapped);

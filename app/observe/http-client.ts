@@ -75,6 +75,11 @@ interface UndiciRequest {
   headers?: unknown;
 }
 
+interface UndiciChunk {
+  request: object;
+  chunk: unknown;
+}
+
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
 
@@ -219,6 +224,14 @@ export function observeHttpClient({
     undo.push(subscribeTo(diagnostics.channel(name), work));
   }
 
+  /** A later event of a call that is recorded. */
+  function later(name: string, work: (call: RecordedCall<'call'>, message: never) => void): void {
+    on(name, (message: { request: object }) => {
+      const call = calls.running(message.request);
+      if (call !== undefined) work(call, message as never);
+    });
+  }
+
   // Plain sockets; TLS sockets are not published here.
   on('net.client.socket', ({ socket }: { socket: Socket }) => {
     if (tracker.current() !== undefined) times.watch(socket);
@@ -232,11 +245,9 @@ export function observeHttpClient({
       requestHeaders: undiciHeaders(headers),
     });
   });
-  on('undici:request:bodySent', ({ request }: { request: UndiciRequest }) => {
+  later('undici:request:bodySent', ({ fact }, { request }: { request: UndiciRequest }) => {
     // undici adds its own headers after the request was created.
-    const entry = calls.running(request);
-    if (entry !== undefined && entry.fact.sentMs === undefined)
-      entry.fact.requestHeaders = undiciHeaders(request.headers);
+    if (fact.sentMs === undefined) fact.requestHeaders = undiciHeaders(request.headers);
   });
   on('undici:client:beforeConnect', ({ connector }: { connector: object }) => {
     times.begin(connector);
@@ -247,22 +258,20 @@ export function observeHttpClient({
   on('undici:client:connectError', ({ connector }: { connector: object }) => {
     times.end(connector, null);
   });
-  on('undici:client:sendHeaders', (sent: { request: object; headers: unknown; socket: Socket }) => {
-    const entry = calls.running(sent.request);
-    if (entry === undefined) return;
-    const { context, fact } = entry;
-    fact.sentMs = context.elapsedMs() - fact.startMs;
-    fact.connection = times.since(sent.socket, context.startMark + fact.startMs);
-    fact.reused = fact.connection === null;
-    // As sent, in order, including those that undici adds.
-    if (typeof sent.headers === 'string') fact.requestHeaders = undiciHeaders(sent.headers);
-  });
-  on(
-    'undici:request:headers',
-    ({ request, response }: { request: object; response: { statusCode: number; headers: unknown[] } }) => {
-      const entry = calls.running(request);
-      if (entry !== undefined) answered(entry, response.statusCode, response.headers);
+  later(
+    'undici:client:sendHeaders',
+    ({ context, fact }, { headers, socket }: { headers: unknown; socket: Socket }) => {
+      fact.sentMs = context.elapsedMs() - fact.startMs;
+      fact.connection = times.since(socket, context.startMark + fact.startMs);
+      fact.reused = fact.connection === null;
+      // As sent, in order, including those that undici adds.
+      if (typeof headers === 'string') fact.requestHeaders = undiciHeaders(headers);
     },
+  );
+  later(
+    'undici:request:headers',
+    (call, { response }: { response: { statusCode: number; headers: unknown[] } }) =>
+      answered(call, response.statusCode, response.headers),
   );
   on('undici:request:trailers', ({ request }: { request: object }) => {
     calls.end(request);
@@ -272,13 +281,11 @@ export function observeHttpClient({
   });
 
   if (bodyBytes > 0) {
-    on('undici:request:bodyChunkSent', ({ request, chunk }: { request: object; chunk: unknown }) => {
-      const entry = calls.running(request);
-      if (entry !== undefined) bodies.sent(request, entry, chunk);
+    later('undici:request:bodyChunkSent', (call, { request, chunk }: UndiciChunk) => {
+      bodies.take('request', request, call, chunk);
     });
-    on('undici:request:bodyChunkReceived', ({ request, chunk }: { request: object; chunk: unknown }) => {
-      const entry = calls.running(request);
-      if (entry !== undefined) bodies.received(request, entry, chunk);
+    later('undici:request:bodyChunkReceived', (call, { request, chunk }: UndiciChunk) => {
+      bodies.take('response', request, call, chunk);
     });
   }
 

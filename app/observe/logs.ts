@@ -58,6 +58,17 @@ export function createLogGate(): LogGate {
   return { writing: false, last: null };
 }
 
+/** Records a line and writes it. */
+export function writeRecorded<T>(gate: LogGate, record: () => void, write: () => T): T {
+  gate.writing = true;
+  try {
+    record();
+    return write();
+  } finally {
+    gate.writing = false;
+  }
+}
+
 const MESSAGE_LENGTH = 8192;
 const VALUES: PlainLimits = { depth: 4, width: 50, length: 1000, total: 200 };
 /** Maximum arguments read. */

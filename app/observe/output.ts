@@ -9,7 +9,7 @@ import type { Context } from '../profiler/context.ts';
 import { takeSites } from './caller.ts';
 import { replaceMethod } from './channels/wrap-method.ts';
 import { readJsonLine, readLine } from './log-lines.ts';
-import { type LogObserverParts, plainText, recordLog } from './logs.ts';
+import { type LogObserverParts, plainText, recordLog, writeRecorded } from './logs.ts';
 import { packageOf } from './own-code.ts';
 
 type Write = (this: unknown, chunk: unknown, ...rest: unknown[]) => boolean;
@@ -90,14 +90,8 @@ export function observeOutput(options: ObserveOutputOptions): { close(): void } 
 
     const wrapped: Write = function (this: unknown, chunk, ...rest) {
       const context = closed || gate.writing ? undefined : tracker.current();
-      if (context === undefined) return Reflect.apply(original, this, [chunk, ...rest]);
-      gate.writing = true;
-      try {
-        note(context, chunk);
-        return Reflect.apply(original, this, [chunk, ...rest]);
-      } finally {
-        gate.writing = false;
-      }
+      const write = (): boolean => Reflect.apply(original, this, [chunk, ...rest]);
+      return context === undefined ? write() : writeRecorded(gate, () => note(context, chunk), write);
     };
     return replaceMethod(stream, 'write', wrapped);
   }

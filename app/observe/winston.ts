@@ -5,7 +5,7 @@
 import { replaceMethod } from './channels/wrap-method.ts';
 import { loggedErrorOf } from './errors-seen.ts';
 import { levelOf } from './log-lines.ts';
-import { type LogObserverParts, recordLog } from './logs.ts';
+import { type LogObserverParts, recordLog, writeRecorded } from './logs.ts';
 
 type Write = (this: WinstonLogger, info: unknown, ...rest: unknown[]) => unknown;
 
@@ -63,14 +63,8 @@ export function observeWinston(
   }
 
   const write: Write = function (info, ...rest) {
-    if (closed || gate.writing) return Reflect.apply(original, this, [info, ...rest]);
-    gate.writing = true;
-    try {
-      note(this, info);
-      return Reflect.apply(original, this, [info, ...rest]);
-    } finally {
-      gate.writing = false;
-    }
+    const pass = (): unknown => Reflect.apply(original, this, [info, ...rest]);
+    return closed || gate.writing ? pass() : writeRecorded(gate, () => note(this, info), pass);
   };
   const restore = replaceMethod(prototype, 'write', write);
   return {

@@ -89,7 +89,7 @@ describe('the tap on a body', () => {
 
   before(async () => {
     server = createServer((req: IncomingMessage, res: ServerResponse) => {
-      fact = tapBody(req, { previewBytes: 10 });
+      fact = tapBody(req, 10);
       flowing = req.readableFlowing;
       if (read === undefined) res.end();
       else void read(req).then((text) => res.end(text));

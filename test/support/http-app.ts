@@ -182,7 +182,7 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   app.use(createExpectationCheck(), createHostCheck());
   app.use((req, _res, next) => {
     const record = recorder.of(req);
-    if (record !== undefined) record.body = tapBody(req, { previewBytes: 1024 });
+    if (record !== undefined) record.body = tapBody(req, 1024);
     next();
   });
   app.use(createBodyLimit({ ...limits, respond: errors.respond }));

@@ -1,6 +1,8 @@
 /** Decides which requests ask for a document, and which responses are documents that can get the tag. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 
+import { valueText } from '../head-arguments.ts';
+
 /** Why a requested HTML document got no tag. */
 export type Refusal =
   | 'announced'
@@ -49,11 +51,8 @@ export function asksForDocument({
   return PARTIAL.every((name) => headers[name] === undefined);
 }
 
-/** A header of a response as one text; several values are joined to a list. */
 export function headerText(res: ServerResponse, name: string): string {
-  const value = res.getHeader(name);
-  if (value === undefined) return '';
-  return Array.isArray(value) ? value.join(', ') : String(value);
+  return valueText(res.getHeader(name));
 }
 
 /** Whether the body is shown as HTML. Other responses get no tag, and no reason is recorded. */
