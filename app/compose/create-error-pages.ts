@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import {
-  createErrorHandler,
-  type ErrorResponder,
+  createErrorResponder,
   type ErrorPage,
   type ErrorRecorder,
   statusTextOf,
 } from '../middleware/errors.ts';
+import type { RespondWithError } from '../middleware/cut-off.ts';
 import type { Guard } from '../middleware/guard.ts';
 import type { RecordedRefusal } from '../middleware/refuse.ts';
 import type { RefusedRequest } from '../middleware/refused-request.ts';
@@ -46,7 +46,8 @@ export interface ErrorPagesOptions {
   summaryReason: () => SummaryReason | null;
 }
 
-export interface ErrorPages extends ErrorResponder {
+export interface ErrorPages {
+  respond: RespondWithError;
   /** For requests that the HTTP parser refused: records, renders, and finishes the profile. */
   recordRefusal(request: RefusedRequest): RecordedRefusal;
 }
@@ -132,7 +133,7 @@ export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   }
 
   return {
-    ...createErrorHandler({
+    respond: createErrorResponder({
       maySee: (req) => guard.maySee(req),
       renderError,
       recorder: errorRecorder,

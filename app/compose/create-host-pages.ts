@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 import { editorOf } from '../config.ts';
 import { createLive, type Live } from '../controllers/profiler/live.ts';
+import type { RespondWithError } from '../middleware/cut-off.ts';
 import { responseOfError } from '../middleware/error-response.ts';
 import { createGuard, type Guard } from '../middleware/guard.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
@@ -80,7 +81,7 @@ export interface HostPages {
   pages: LazyPages;
   errors: ErrorPages;
   /** Loads the pages first, if nothing has needed them yet. */
-  respondWithError: ErrorPages['respond'];
+  respondWithError: RespondWithError;
   /** As they are on the profiler. */
   handlers: Pick<Profiler, 'pages' | 'errors' | 'respondWithError'>;
 }
@@ -163,7 +164,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     summaryReason: () => core.summaryReason({}),
     log: parts.log,
   });
-  const respondWithError: ErrorPages['respond'] = (error, req, res) => {
+  const respondWithError: RespondWithError = (error, req, res) => {
     const context = tracker.of(req);
     const { status } = responseOfError(error);
     if (context !== undefined && (status === 404 || status === 405)) parts.onMiss(context, req);

@@ -12,7 +12,7 @@ import { createFindingRules } from '../findings/index.ts';
 import { createTokenExposure } from '../middleware/expose-token.ts';
 import { createServerTiming } from '../middleware/server-timing.ts';
 import { createHostSource } from '../middleware/host-source.ts';
-import { createRefusal } from '../middleware/refuse.ts';
+import { refuseRequests } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
 import type { RenderingApp } from '../observe/views.ts';
 import { createCpuSampler } from '../observe/cpu.ts';
@@ -237,13 +237,8 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
       // Refused requests get their response synchronously, so the error page has to be loaded by then.
       pages.whenRenderable(() => undefined);
       watch.watchServer(server);
-      return createRefusal({
-        resolver,
-        methods,
-        respond: respondWithError,
-        record: errors.recordRefusal,
-        redactText,
-      }).attach(server);
+      const { recordRefusal: record } = errors;
+      return refuseRequests(server, { resolver, methods, respond: respondWithError, record, redactText });
     },
     ...observers.host,
     profiles,

@@ -1,6 +1,8 @@
 /** What a host passes to `createProfiler`, and what it gets. Types only. */
+import type { ErrorRequestHandler } from 'express';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { ProfilerSettings } from '../config/settings.ts';
+import type { RespondWithError } from '../middleware/cut-off.ts';
 import type { RefusalOptions } from '../middleware/refuse.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
 import type { Watch } from '../middleware/watch.ts';
@@ -18,7 +20,6 @@ import type { Profiles } from '../profiler/profiles.ts';
 import type { Redactor } from '../profiler/redact.ts';
 import type { LedgerCounts } from '../profiler/ledger.ts';
 import type { Store } from '../profiler/store.ts';
-import type { ErrorPages } from './create-error-pages.ts';
 
 /** Includes the profiler's settings: app/config/settings.ts, and the README's table. */
 export interface ProfilerOptions extends Partial<ProfilerSettings> {
@@ -80,11 +81,11 @@ export interface Profiler extends Manual {
   /** `(req, res, next)`: responds to everything below `/_profiler`. */
   pages: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
   /** `(error, req, res, next)`: the error page. */
-  errors: ErrorPages['handler'];
+  errors: ErrorRequestHandler;
   /** `(req, res, next)`, after all routes: the 404 page, which names the closest routes. */
   notFound: (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
   /** Responds to an error found outside the middleware. */
-  respondWithError: ErrorPages['respond'];
+  respondWithError: RespondWithError;
   /** Also sends the error page for requests that the HTTP parser refuses; returns the function that stops it. */
   refuse(server: Server, options: Pick<RefusalOptions, 'resolver' | 'methods'>): () => void;
   /** Shows a value in the dump panel; returns it. */

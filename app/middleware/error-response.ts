@@ -1,5 +1,6 @@
 /** What any thrown value says about the response to it, read without trusting it; what can't be read counts as absent. */
 import { field, isObject } from '../profiler/safe-read.ts';
+import { describeError } from '../profiler/thrown-value.ts';
 import { validateHeaderName, validateHeaderValue } from '../node-http.ts';
 
 export interface ErrorResponse {
@@ -12,7 +13,6 @@ export interface ErrorResponse {
   headers: readonly (readonly [string, string | readonly string[]])[];
 }
 
-const LONGEST_MESSAGE = 10_000;
 const MOST_HEADERS = 50;
 const LONGEST_HEADER = 8192;
 /** Framing, content and what every error response sets itself. */
@@ -25,19 +25,6 @@ function propertyOf(error: unknown, name: string): unknown {
 
 function isErrorStatus(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599;
-}
-
-function readMessage(error: unknown): string {
-  const message = propertyOf(error, 'message');
-  let text: string;
-  try {
-    if (typeof message === 'string') text = message;
-    else if (typeof error === 'object' && error !== null) text = 'An object without a message was thrown.';
-    else text = String(error);
-  } catch {
-    text = 'The thrown value can’t be read.';
-  }
-  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
 }
 
 function readHeader(name: string, value: unknown): readonly [string, string | readonly string[]] | null {
@@ -73,7 +60,7 @@ export function responseOfError(error: unknown): ErrorResponse {
   const status = [propertyOf(error, 'status'), propertyOf(error, 'statusCode')].find(isErrorStatus) ?? 500;
   return {
     status,
-    message: readMessage(error),
+    message: describeError(error).message,
     expose: propertyOf(error, 'expose') === true,
     headers: readHeaders(error),
   };

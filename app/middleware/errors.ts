@@ -5,7 +5,6 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ErrorRequestHandler } from 'express';
 import { announcedBytes } from './body-tap.ts';
 import type { RespondWithError } from './cut-off.ts';
 import { defaultLingerLimits, lingerOnClose } from './linger.ts';
@@ -40,7 +39,7 @@ export interface ErrorPage {
   statusText: string;
 }
 
-export interface ErrorHandlerOptions {
+export interface ErrorResponderOptions {
   /** Whether the page may show what was recorded of its request; else it is short. */
   maySee: (req: IncomingMessage) => boolean | Promise<boolean>;
   /** The page with what was recorded; not called otherwise. */
@@ -50,13 +49,6 @@ export interface ErrorHandlerOptions {
   redactText?: ((text: string) => string) | undefined;
   /** Receives errors that give a 5xx or truncate a response, and our own failures. */
   log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
-}
-
-export interface ErrorResponder {
-  /** As the last middleware. */
-  handler: ErrorRequestHandler;
-  /** For errors found outside the middleware. */
-  respond: RespondWithError;
 }
 
 interface Shown {
@@ -110,7 +102,7 @@ function isGone(req: IncomingMessage): boolean {
   return socket?.destroyed === true;
 }
 
-export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder {
+export function createErrorResponder(options: ErrorResponderOptions): RespondWithError {
   const { maySee, renderError, recorder, log, redactText = (text: string) => text } = options;
   /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
@@ -212,10 +204,5 @@ export function createErrorHandler(options: ErrorHandlerOptions): ErrorResponder
     if (!res.writableEnded) socketOf(req, res)?.destroy();
   }
 
-  return {
-    respond,
-    handler: function errorPage(error, req, res, _next) {
-      respond(error, req, res);
-    },
-  };
+  return respond;
 }

@@ -25,28 +25,22 @@ export interface RecordedRefusal {
   /** Absolute if the host is valid, else relative. */
   link: string;
   childToken: string | null;
-  /** The page, or its renderer: if that throws or gives null, a plain page is sent with the same headers. */
-  html: string | (() => string | null);
+  /** Renders the page: if it throws or gives null, a plain page is sent with the same headers. */
+  html: () => string | null;
 }
 
 export interface RefusalOptions {
   resolver: OriginResolver;
   /** Responds to a request whose response is still open. */
   respond: RespondWithError;
-  /** Records and renders; null, or throwing, gives the plain page without tokens. Absent with debug off. */
-  record?: ((request: RefusedRequest) => RecordedRefusal | null) | undefined;
+  /** Records; if it throws, a plain page without tokens is sent. Absent with debug off. */
+  record?: ((request: RefusedRequest) => RecordedRefusal) | undefined;
   /** Methods listed by the 405 of CONNECT. */
   methods?: (() => readonly string[]) | undefined;
   /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
-  log?: ((error: unknown) => void) | undefined;
   limitBytes?: number;
   linger?: LingerLimits;
-}
-
-export interface Refusal {
-  /** Listens on a server; returns the function that stops it. */
-  attach(server: Server): () => void;
 }
 
 /** How long a refusal waits for the responses of earlier requests on its connection. */
@@ -74,26 +68,25 @@ function openResponse(socket: Socket): ServerResponse | null {
     : null;
 }
 
-export function createRefusal(options: RefusalOptions): Refusal {
+function safely<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
+}
+
+/** Listens on a server; returns the function that stops it. */
+export function refuseRequests(server: Server, options: RefusalOptions): () => void {
   const {
     resolver,
     respond,
     record,
-    log,
     redactText = (text: string) => text,
     limitBytes = DEFAULT_BODY_LIMIT,
     linger: limits = defaultLingerLimits,
   } = options;
   const refused = new WeakSet<Socket>();
-
-  function safely<T>(work: () => T): T | null {
-    try {
-      return work();
-    } catch (failure) {
-      log?.(failure);
-      return null;
-    }
-  }
 
   interface Refused {
     error: HindsightError;
@@ -109,8 +102,7 @@ export function createRefusal(options: RefusalOptions): Refusal {
     const { status, message } = error;
     const request = describeRefused({ error, status, socket, head, received }, resolver);
     const recorded = safely(() => record?.(request) ?? null);
-    const page = recorded?.html ?? null;
-    const rendered = typeof page === 'function' ? safely(page) : page;
+    const rendered = recorded === null ? null : safely(recorded.html);
     const html =
       rendered ?? shortPage({ status, message: redactText(message) }, { showMessage: error.expose });
     const bytes = printRawResponse({
@@ -179,27 +171,25 @@ export function createRefusal(options: RefusalOptions): Refusal {
     write(duplex, { error, head, received: Buffer.alloc(0) });
   }
 
-  return {
-    attach(server) {
-      // A body that is refused by its length is never requested.
-      const onContinue = (req: IncomingMessage, res: ServerResponse): void => {
-        if ((announcedBytes(req) ?? 0) <= allowedBytes(req, limitBytes)) res.writeContinue();
-        server.emit('request', req, res);
-      };
-      // Continues to the application, where expectation.ts checks it.
-      const onExpectation = (req: IncomingMessage, res: ServerResponse): void => {
-        server.emit('request', req, res);
-      };
-      server.on('clientError', onClientError);
-      server.on('connect', onConnect);
-      server.on('checkContinue', onContinue);
-      server.on('checkExpectation', onExpectation);
-      return () => {
-        server.off('clientError', onClientError);
-        server.off('connect', onConnect);
-        server.off('checkContinue', onContinue);
-        server.off('checkExpectation', onExpectation);
-      };
-    },
+  // A body that is refused by its length is never requested.
+  function onContinue(req: IncomingMessage, res: ServerResponse): void {
+    if ((announcedBytes(req) ?? 0) <= allowedBytes(req, limitBytes)) res.writeContinue();
+    server.emit('request', req, res);
+  }
+
+  /** Continues to the application, where framing-check.ts checks it. */
+  function onExpectation(req: IncomingMessage, res: ServerResponse): void {
+    server.emit('request', req, res);
+  }
+
+  server.on('clientError', onClientError);
+  server.on('connect', onConnect);
+  server.on('checkContinue', onContinue);
+  server.on('checkExpectation', onExpectation);
+  return () => {
+    server.off('clientError', onClientError);
+    server.off('connect', onConnect);
+    server.off('checkContinue', onContinue);
+    server.off('checkExpectation', onExpectation);
   };
 }

@@ -13,7 +13,7 @@ import { plainPropertyOf } from '../profiler/session-of.ts';
 import type { ValueReader } from '../profiler/values.ts';
 import { isProfilerTarget, isToolbarRequest, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { leaveBody, tapBody } from './body-tap.ts';
-import { createToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
+import { attachToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
 import type { ExposeToken } from './expose-token.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import type { AddServerTiming } from './server-timing.ts';
@@ -121,7 +121,6 @@ export function createWatch(options: WatchOptions): Watch {
   const { onServer } = options;
   /** Those of the requests: none is kept alive. */
   const servers = new WeakSet<Server>();
-  const toolbar = options.toolbar === undefined ? null : createToolbar(options.toolbar);
   const responses = createResponseWatch({
     tracker,
     previewBytes,
@@ -233,7 +232,8 @@ export function createWatch(options: WatchOptions): Watch {
     // The listeners of a request with a body run in its context, whoever emits.
     if (context.first('body') !== undefined)
       req.emit = tracker.bindTo<Parameters<Emit>, boolean>(context, req.emit.bind(req)) as Emit;
-    if (context.kind === 'request') toolbar?.attach(req, res, context);
+    if (context.kind === 'request' && options.toolbar !== undefined)
+      attachToolbar(req, res, { ...options.toolbar, context });
     tracker.run(context, () => {
       for (const observe of onRequest) observe(context);
       next();

@@ -1,7 +1,7 @@
 /** The service's application: the order of `app.use` is the path of a request. */
 import ejs from 'ejs';
 import type expressPackage from 'express';
-import type { Express } from 'express';
+import type { Express, NextFunction, Request, Response } from 'express';
 import { join } from 'node:path';
 import type { Server } from 'node:http';
 import type { Config } from '../config.ts';
@@ -11,12 +11,12 @@ import { alignExpress, createHostCheck, createOriginMiddleware } from '../middle
 import { createBodyLimit } from '../middleware/body-limit.ts';
 import { createErrorLog } from '../compose/repeated-lines.ts';
 import { createDryMatcher } from '../middleware/dry-match.ts';
-import { createErrorHandler } from '../middleware/errors.ts';
+import { createErrorResponder } from '../middleware/errors.ts';
 import { createExpectationCheck, createFramingCheck } from './middleware/framing-check.ts';
 import { createNotFound, createOptionsRule } from '../middleware/not-found.ts';
 import type { OriginResolver } from '../middleware/origin.ts';
 import { createParsers } from './middleware/parsers.ts';
-import { createRefusal } from '../middleware/refuse.ts';
+import { refuseRequests } from '../middleware/refuse.ts';
 import { createTargetCheck, routeAllTargets } from '../middleware/request-target.ts';
 import { createRobots } from '../middleware/security-headers.ts';
 import { createMountedApplications } from '../observe/mounted-applications.ts';
@@ -65,36 +65,28 @@ export function createApp(options: AppOptions): App {
     applications: createMountedApplications(),
     ...(profiler === null ? {} : { sourceOf: profiler.sourceOf }),
   });
-  const errorLog = createErrorLog({ print: log, redactText: (text) => redactor.text(text) });
-  const errorPages =
-    profiler === null
-      ? createErrorHandler({
-          maySee: () => false,
-          renderError: () => '',
-          redactText: (text) => redactor.text(text),
-          log: errorLog.log,
-        })
-      : { handler: profiler.errors, respond: profiler.respondWithError };
+  const redactText = (text: string): string => redactor.text(text);
+  const errorLog = createErrorLog({ print: log, redactText });
+  const respond =
+    profiler?.respondWithError ??
+    createErrorResponder({ maySee: () => false, renderError: () => '', redactText, log: errorLog.log });
 
-  const restoreTargets = routeAllTargets(app, errorPages.respond);
+  const restoreTargets = routeAllTargets(app, respond);
   app.use(createRobots());
   app.use(createOriginMiddleware(resolver));
   if (profiler !== null) app.use(profiler.watch);
-  app.use(createAccessLog({ redactText: (text) => redactor.text(text), write: writeAccess }));
-  app.use(
-    createTargetCheck(),
-    createFramingCheck({ respond: errorPages.respond }),
-    createExpectationCheck(),
-    createHostCheck(),
-  );
-  app.use(createBodyLimit({ respond: errorPages.respond }));
+  app.use(createAccessLog({ redactText, write: writeAccess }));
+  app.use(createTargetCheck(), createFramingCheck({ respond }), createExpectationCheck(), createHostCheck());
+  app.use(createBodyLimit({ respond }));
   if (profiler !== null) app.use(profiler.pages);
   app.use(createOptionsRule(matcher));
   mount('before');
   app.use(createParsers({ uploadFolder: join(config.varDir, 'tmp') }));
   mount('after');
-  app.use(createNotFound({ matcher, redactText: (text) => redactor.text(text) }));
-  app.use(errorPages.handler);
+  app.use(createNotFound({ matcher, redactText }));
+  app.use(function errorPage(error: unknown, req: Request, res: Response, _next: NextFunction) {
+    respond(error, req, res);
+  });
 
   function mount(parsers: RouteEntry['parsers']): void {
     for (const entry of routes.filter((route) => route.parsers === parsers)) {
@@ -110,13 +102,7 @@ export function createApp(options: AppOptions): App {
       errorLog.close();
     },
     refuse(server) {
-      if (profiler === null)
-        createRefusal({
-          resolver,
-          respond: errorPages.respond,
-          methods,
-          redactText: (text) => redactor.text(text),
-        }).attach(server);
+      if (profiler === null) refuseRequests(server, { resolver, respond, methods, redactText });
       else profiler.refuse(server, { resolver, methods });
     },
   };

@@ -19,7 +19,7 @@ import {
 import { createBodyLimit } from '../../app/middleware/body-limit.ts';
 import { createDryMatcher } from '../../app/middleware/dry-match.ts';
 import type { DryMatcher } from '../../app/middleware/dry-match.ts';
-import { createErrorHandler, statusTextOf } from '../../app/middleware/errors.ts';
+import { createErrorResponder, statusTextOf } from '../../app/middleware/errors.ts';
 import type { ErrorPage } from '../../app/middleware/errors.ts';
 import { escapeHtml } from '../../app/profiler/escape-html.ts';
 import { createExpectationCheck, createFramingCheck } from '../../app/service/middleware/framing-check.ts';
@@ -27,7 +27,7 @@ import { createNotFound, createOptionsRule } from '../../app/middleware/not-foun
 import { createOriginResolver } from '../../app/middleware/origin.ts';
 import { createParsers } from '../../app/service/middleware/parsers.ts';
 import { tapBody } from '../../app/middleware/body-tap.ts';
-import { createRefusal } from '../../app/middleware/refuse.ts';
+import { refuseRequests } from '../../app/middleware/refuse.ts';
 import type { RefusedRequest } from '../../app/middleware/refused-request.ts';
 import { createTargetCheck, routeAllTargets } from '../../app/middleware/request-target.ts';
 import { createRobots } from '../../app/middleware/security-headers.ts';
@@ -169,23 +169,23 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
   if (options.strict !== false) app.enable('strict routing');
   alignExpress(app, resolver);
   const matcher = createDryMatcher(app, { applications: createMountedApplications() });
-  const errors = createErrorHandler({
+  const respond = createErrorResponder({
     maySee: () => debug,
     renderError,
     recorder: debug ? recorder.errors : undefined,
     log: (error) => logged.push(error),
   });
-  const unwatch = routeAllTargets(app, errors.respond);
+  const unwatch = routeAllTargets(app, respond);
   app.use(createOriginMiddleware(resolver), createRobots());
   if (debug) app.use(recorder.watch);
-  app.use(createTargetCheck(), createFramingCheck({ respond: errors.respond, idleMs: 300 }));
+  app.use(createTargetCheck(), createFramingCheck({ respond, idleMs: 300 }));
   app.use(createExpectationCheck(), createHostCheck());
   app.use((req, _res, next) => {
     const record = recorder.of(req);
     if (record !== undefined) record.body = tapBody(req, 1024);
     next();
   });
-  app.use(createBodyLimit({ ...limits, respond: errors.respond }));
+  app.use(createBodyLimit({ ...limits, respond }));
   app.use(createOptionsRule(matcher));
   options.before?.(app);
   app.use(createParsers({ uploadFolder, ...limits }));
@@ -203,7 +203,9 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
       idleMs: 300,
     }),
   );
-  app.use(errors.handler);
+  app.use(((error, req, res, _next) => {
+    respond(error, req, res);
+  }) satisfies express.ErrorRequestHandler);
 
   const server = createServer({ requireHostHeader: false, connectionsCheckingInterval: 100 }, app);
   server.headersTimeout = arrival.headMs;
@@ -222,12 +224,12 @@ export async function startHttpApp(options: HttpAppOptions = {}): Promise<HttpAp
       html,
     };
   };
-  const stop = createRefusal({
+  const stop = refuseRequests(server, {
     resolver,
-    respond: errors.respond,
+    respond,
     ...limits,
     ...(debug ? { record } : {}),
-  }).attach(server);
+  });
   const port = await listen(server);
   return {
     app,

@@ -13,11 +13,6 @@ export interface ToolbarOptions {
   scriptUrl: () => string;
 }
 
-export interface Toolbar {
-  /** Starts to watch a response. */
-  attach(req: IncomingMessage, res: ServerResponse, context: Context): void;
-}
-
 type Method = 'write' | 'end';
 type Call = (...args: unknown[]) => unknown;
 
@@ -133,31 +128,32 @@ function takesMethods(res: object): boolean {
   );
 }
 
-export function createToolbar({ scriptUrl }: ToolbarOptions): Toolbar {
-  return {
-    attach(req, res, context) {
-      if (!asksForDocument(req) || !takesMethods(res)) return;
-      const insertion = createInsertion({
-        res,
-        make: (policies) =>
-          makeTag({
-            token: context.token,
-            url: scriptUrl(),
-            policies,
-            origin: context.first('request')?.origin.origin ?? null,
-          }),
-        onOutcome: (outcome) => {
-          context.add('toolbar', outcome);
-        },
-      });
-      const attached = { insertion, isBusy: false };
-      const outermost: WithOutermost[typeof OUTERMOST] = {
-        write: outermostOf(res, 'write', attached),
-        end: outermostOf(res, 'end', attached),
-      };
-      Object.defineProperty(res, OUTERMOST, { value: outermost, configurable: true });
-      Object.defineProperty(res, 'write', ACCESSORS.write);
-      Object.defineProperty(res, 'end', ACCESSORS.end);
+/** Starts to watch a response. */
+export function attachToolbar(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { context, scriptUrl }: ToolbarOptions & { context: Context },
+): void {
+  if (!asksForDocument(req) || !takesMethods(res)) return;
+  const insertion = createInsertion({
+    res,
+    make: (policies) =>
+      makeTag({
+        token: context.token,
+        url: scriptUrl(),
+        policies,
+        origin: context.first('request')?.origin.origin ?? null,
+      }),
+    onOutcome: (outcome) => {
+      context.add('toolbar', outcome);
     },
+  });
+  const attached = { insertion, isBusy: false };
+  const outermost: WithOutermost[typeof OUTERMOST] = {
+    write: outermostOf(res, 'write', attached),
+    end: outermostOf(res, 'end', attached),
   };
+  Object.defineProperty(res, OUTERMOST, { value: outermost, configurable: true });
+  Object.defineProperty(res, 'write', ACCESSORS.write);
+  Object.defineProperty(res, 'end', ACCESSORS.end);
 }
