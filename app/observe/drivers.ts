@@ -43,6 +43,8 @@ export function observeDriver<Q extends Traced>(
   const running = new WeakMap<Q, RunningQuery>();
   const connecting = new WeakMap<Connect, Waiting>();
   const waits = createPoolWaits({ tracker, queries, system, library });
+  /** By pool. */
+  const clients = new WeakMap<object, ExplainClient>();
   /** While the callback of the pool's own `query` runs, far from its caller. */
   let origin: Origin | null = null;
   let isPooled = false;
@@ -76,7 +78,11 @@ export function observeDriver<Q extends Traced>(
           const { result, error, isForQuery } = message;
           if (error !== undefined) waits.refused(waiting, error);
           else if (typeof result === 'object' && result !== null) {
-            if (pool.explained !== undefined) explainer?.lend(result, pool.explained(message.pool));
+            if (pool.explained !== undefined) {
+              const client = clients.get(message.pool) ?? pool.explained(message.pool);
+              clients.set(message.pool, client);
+              explainer?.lend(result, client);
+            }
             waits.got(waiting, result);
           }
           isPooled = isForQuery;

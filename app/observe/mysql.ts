@@ -38,9 +38,6 @@ interface Released {
   destroy(): void;
 }
 
-/** By pool. */
-const clients = new WeakMap<object, ExplainClient>();
-
 function explainClientOf(pool: GivingPool): ExplainClient {
   const free = (): number => pool._freeConnections?.length ?? 0;
   return {
@@ -114,10 +111,6 @@ export const mysqlDriver: Driver<MysqlQuery> = {
   pool: {
     connect: mysqlChannels.connect,
     inUse,
-    explained(pool) {
-      const client = clients.get(pool) ?? explainClientOf(pool as GivingPool);
-      clients.set(pool, client);
-      return client;
-    },
+    explained: (pool) => explainClientOf(pool as GivingPool),
   },
 };

@@ -6,9 +6,6 @@ import type { ExplainClient } from './explain.ts';
 import { rowsOf } from './statement.ts';
 import { dateParts } from './date-parts.ts';
 
-/** By pool. */
-const clients = new WeakMap<object, ExplainClient>();
-
 function explainClientOf(pool: pg.Pool): ExplainClient {
   return {
     dialect: 'postgresql',
@@ -57,10 +54,6 @@ export const pgDriver: Driver<PgQuery> = {
       const isExhausted = idleCount === 0 && (totalCount ?? 0) >= (options?.max ?? Infinity);
       return isExhausted ? (_clients ?? []) : [];
     },
-    explained(pool) {
-      const client = clients.get(pool) ?? explainClientOf(pool as pg.Pool);
-      clients.set(pool, client);
-      return client;
-    },
+    explained: (pool) => explainClientOf(pool as pg.Pool),
   },
 };

@@ -1,6 +1,83 @@
-/** `postgres`, by the channel of channels/postgres.ts. */
-import { type PostgresQuery, type PostgresSent, postgresChannels } from './channels/postgres.ts';
+/** `postgres`: makes it publish, and describes its statements. As an ES module it is reached where Node.js has synchronous hooks. */
+import { tracingChannel } from 'node:diagnostics_channel';
+import { wrapLazyQuery } from './channels/lazy-query.ts';
+import { publishEnd, publishError, type Traced } from './channels/trace.ts';
+import { allOf, wrapCalls } from './channels/wrap-method.ts';
 import type { Driver } from './drivers.ts';
+import type { LibraryPatch } from './libraries.ts';
+
+/** What we use of the library's Query: a promise that is sent when somebody waits for it. */
+interface PostgresSent {
+  executed: boolean;
+  strings: readonly string[];
+  args: readonly unknown[];
+  tagged: boolean;
+  resolve: (result: unknown) => unknown;
+  reject: (error: unknown) => unknown;
+  /** When it was sent: the statement with its placeholders, and the values. */
+  string?: unknown;
+  parameters?: unknown;
+  /** Of the connection that it was sent over. */
+  state?: unknown;
+  /** A stack of where it was written. */
+  origin: string;
+}
+
+interface PostgresQuery extends Traced {
+  query: PostgresSent;
+}
+
+const query = tracingChannel('express-hindsight:postgres:query');
+
+function watchEnd(message: PostgresQuery): void {
+  const sent = message.query;
+  const { resolve, reject } = sent;
+  const resolved: typeof resolve = (result) => {
+    message.result = result;
+    publishEnd(query, message);
+    return resolve(result);
+  };
+  const rejected: typeof reject = (error) => {
+    publishError(query, message, error);
+    publishEnd(query, message);
+    return reject(error);
+  };
+  sent.resolve = resolved;
+  sent.reject = rejected;
+}
+
+function prototypeOf(exports: unknown): object | null {
+  const { Query } = exports as { Query?: { prototype?: object } };
+  if (Query?.prototype !== undefined) return Query.prototype;
+  // By hand: the function that makes queries; a query that nobody awaits is not sent.
+  if (typeof exports !== 'function' || !('unsafe' in exports)) return null;
+  const sql = exports as unknown as { unsafe: (text: string) => object };
+  return Object.getPrototypeOf(sql.unsafe('')) as object;
+}
+
+export const postgresPatch: LibraryPatch = {
+  name: 'postgres',
+  file: 'cjs/src/query.js',
+  module: { file: 'src/query.js', names: ['Query'] },
+  patch(exports) {
+    const prototype = prototypeOf(exports);
+    const handle = wrapCalls(prototype, 'handle', (call, self) => {
+      const sent = self as PostgresSent;
+      if (sent.executed || !query.start.hasSubscribers) return call();
+      const message: PostgresQuery = { query: sent };
+      watchEnd(message);
+      query.start.publish(message);
+      const handled = call();
+      query.end.publish(message);
+      return handled;
+    });
+    // A tagged template has a stack of where it was written.
+    return allOf(
+      handle,
+      wrapLazyQuery(prototype, (one) => (one as PostgresSent).tagged),
+    );
+  },
+};
 
 /** Its own query for array types on each new connection. */
 const OF_THE_LIBRARY = /^\s*select b\.oid, b\.typarray\b/;
@@ -31,13 +108,13 @@ function rowsOf(result: unknown): number | null {
 export const postgresDriver: Driver<PostgresQuery> = {
   system: 'postgresql',
   library: 'postgres',
-  query: postgresChannels.query,
-  describe: ({ query }) =>
-    OF_THE_LIBRARY.test(query.strings[0] ?? '')
+  query,
+  describe: ({ query: sent }) =>
+    OF_THE_LIBRARY.test(sent.strings[0] ?? '')
       ? null
-      : { sql: writtenText(query), bindings: query.args, stack: () => query.origin },
-  outcome({ query, result, error }) {
-    const connection = typeof query.state === 'object' ? query.state : null;
-    return { rows: rowsOf(result), error, connection, ...sentText(query) };
+      : { sql: writtenText(sent), bindings: sent.args, stack: () => sent.origin },
+  outcome({ query: sent, result, error }) {
+    const connection = typeof sent.state === 'object' ? sent.state : null;
+    return { rows: rowsOf(result), error, connection, ...sentText(sent) };
   },
 };

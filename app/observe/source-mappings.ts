@@ -11,13 +11,8 @@ export interface MappedPlace {
   column: number;
 }
 
-export interface Mappings {
-  /** What the line's last segment at or before the column maps to; null if there is none, or it names no source. */
-  find(line: number, column: number): MappedPlace | null;
-}
-
-/** The state of the source at the beginning of a line. */
-type State = MappedPlace;
+/** What the line's last segment at or before the column maps to; null if there is none, or it names no source. */
+export type FindMapped = (line: number, column: number) => MappedPlace | null;
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 /** By character code. */
@@ -27,17 +22,17 @@ const CONTINUES = 32;
 const COMMA = 44;
 
 /** `text` may hold only digits, commas and semicolons. */
-export function createMappings(text: string): Mappings {
+export function readMappings(text: string): FindMapped {
   const lines = text.split(';');
   /** States at the beginning of the lines that were walked, and of the one behind them. */
-  const states: State[] = [{ source: 0, line: 0, column: 0 }];
+  const states: MappedPlace[] = [{ source: 0, line: 0, column: 0 }];
 
   /** Walks a line from its state; returns the state after it and, in `found`, what is mapped at `column`. */
   function walk(
     segments: string,
-    before: State,
+    before: MappedPlace,
     column: number,
-  ): { after: State; found: MappedPlace | null } {
+  ): { after: MappedPlace; found: MappedPlace | null } {
     const fields = [0, before.source, before.line, before.column, 0];
     let found: MappedPlace | null = null;
     let foundAt = -1;
@@ -68,17 +63,15 @@ export function createMappings(text: string): Mappings {
     return { after: { source: fields[1] ?? 0, line: fields[2] ?? 0, column: fields[3] ?? 0 }, found };
   }
 
-  return {
-    find(line, column) {
-      const wanted = lines[line];
-      if (wanted === undefined) return null;
-      for (let number = states.length - 1; number < line; number++) {
-        const before = states[number];
-        if (before === undefined) return null;
-        states.push(walk(lines[number] ?? '', before, -1).after);
-      }
-      const state = states[line];
-      return state === undefined ? null : walk(wanted, state, column).found;
-    },
+  return (line, column) => {
+    const wanted = lines[line];
+    if (wanted === undefined) return null;
+    for (let number = states.length - 1; number < line; number++) {
+      const before = states[number];
+      if (before === undefined) return null;
+      states.push(walk(lines[number] ?? '', before, -1).after);
+    }
+    const state = states[line];
+    return state === undefined ? null : walk(wanted, state, column).found;
   };
 }

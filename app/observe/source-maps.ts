@@ -6,7 +6,7 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { SourceFiles } from './source-files.ts';
-import { createMappings, type MappedPlace, type Mappings } from './source-mappings.ts';
+import { type FindMapped, type MappedPlace, readMappings } from './source-mappings.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export interface OriginalPlace {
@@ -42,7 +42,7 @@ interface ParsedMap {
 interface MapPart {
   line: number;
   column: number;
-  mappings: Mappings;
+  find: FindMapped;
   /** Names of the sources, rooted. */
   sources: readonly string[];
 }
@@ -106,7 +106,7 @@ function partsOf({ sections, ...map }: MapDocument, contents: Map<string, string
       const content = sourcesContent?.[index];
       if (typeof content === 'string') contents.set(name, content);
     });
-    return { ...offset, mappings: createMappings(mappings), sources };
+    return { ...offset, find: readMappings(mappings), sources };
   });
 }
 
@@ -114,7 +114,7 @@ function partsOf({ sections, ...map }: MapDocument, contents: Map<string, string
 function findIn(parts: readonly MapPart[], line: number, column: number) {
   const part = parts.findLast((one) => one.line < line || (one.line === line && one.column <= column));
   const place: MappedPlace | null =
-    part?.mappings.find(line - part.line, line === part.line ? column - part.column : column) ?? null;
+    part?.find(line - part.line, line === part.line ? column - part.column : column) ?? null;
   const source = place === null ? undefined : part?.sources[place.source];
   return place === null || source === undefined ? null : { ...place, source };
 }

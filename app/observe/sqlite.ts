@@ -1,8 +1,137 @@
-/** `better-sqlite3`, `node:sqlite` and `sqlite3`, by the channel of channels/sqlite.ts. */
+/**
+ * `better-sqlite3` and `node:sqlite` publish their statements, which they run while a method runs; these and those of `sqlite3`
+ * (channels/sqlite3.ts) are described here.
+ */
+import { tracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
-import { type SqliteQuery, sqliteChannels } from './channels/sqlite.ts';
-import type { Driver } from './drivers.ts';
 import { isRecord } from '../profiler/json.ts';
+import { publishCalls } from './channels/publish-calls.ts';
+import { publishEnd, publishError, traceSync, type Traced } from './channels/trace.ts';
+import { allOf, wrapCalls } from './channels/wrap-method.ts';
+import type { Driver } from './drivers.ts';
+import type { LibraryPatch } from './libraries.ts';
+
+export interface SqliteQuery extends Traced {
+  /** Package whose frames are no callers. */
+  library: string;
+  /** The database; null if unknown. */
+  database: object | null;
+  sql: string;
+  /** Arguments of the method, as given. */
+  args: readonly unknown[];
+  method: string;
+  /** `this` of the callback, if the library calls back. */
+  calledOn?: unknown;
+}
+
+type Method = (this: unknown, ...args: unknown[]) => unknown;
+
+interface Statement {
+  /** node:sqlite's, better-sqlite3's. */
+  sourceSQL?: unknown;
+  source?: unknown;
+  database?: object;
+}
+
+/** node:sqlite has no frames of a package. */
+const LIBRARY = 'better-sqlite3';
+
+const query = tracingChannel('express-hindsight:sqlite:query');
+
+export const sqliteChannels = { query };
+
+/** The database of each statement of node:sqlite, because the statement lacks it. */
+const databases = new WeakMap<object, object>();
+
+function messageOf(statement: Statement, method: string, args: readonly unknown[]): SqliteQuery {
+  const sql = statement.sourceSQL ?? statement.source;
+  const database = statement.database ?? databases.get(statement) ?? null;
+  return { library: LIBRARY, database, sql: typeof sql === 'string' ? sql : '', args, method };
+}
+
+function patchStatement(prototype: object | undefined): (() => void)[] {
+  const undo = ['run', 'get', 'all'].map((name) =>
+    publishCalls(prototype, name, query, (statement, args) => messageOf(statement, name, args)),
+  );
+  const iterate = wrapCalls(prototype, 'iterate', (call, statement, args) =>
+    query.start.hasSubscribers ? iterated(messageOf(statement, 'iterate', args), call) : call(),
+  );
+  return [...undo, iterate].filter((one) => one !== null);
+}
+
+/** Runs until its last row is read, or its reader leaves. */
+function iterated(message: SqliteQuery, call: () => unknown): unknown {
+  const rows = traceSync(query, message, call) as Record<'next' | 'return', Method | undefined>;
+  let count = 0;
+  const end = (): void => {
+    message.result = count;
+    publishEnd(query, message);
+  };
+  for (const name of ['next', 'return'] as const) {
+    const method = rows[name];
+    if (method === undefined) continue;
+    const counted: Method = function (this: unknown, ...args) {
+      try {
+        const result = Reflect.apply(method, this, args) as { done?: boolean };
+        if (result.done === true) end();
+        else count++;
+        return result;
+      } catch (error) {
+        publishError(query, message, error);
+        end();
+        throw error;
+      }
+    };
+    rows[name] = counted;
+  }
+  return rows;
+}
+
+function patchExec(prototype: object | undefined): (() => void) | null {
+  return publishCalls(prototype, 'exec', query, (database, [sql]): SqliteQuery => ({
+    library: LIBRARY,
+    database,
+    sql: String(sql),
+    args: [],
+    method: 'exec',
+  }));
+}
+
+interface Exports {
+  prototype?: object;
+  StatementSync?: { prototype: object };
+  DatabaseSync?: { prototype: object };
+}
+
+export const sqlitePatches: readonly LibraryPatch[] = [
+  {
+    name: 'node:sqlite',
+    patch(exports) {
+      const { StatementSync, DatabaseSync } = exports as Exports;
+      return allOf(
+        ...patchStatement(StatementSync?.prototype),
+        patchExec(DatabaseSync?.prototype),
+        wrapCalls(DatabaseSync?.prototype, 'prepare', (call, database) => {
+          const statement = call() as object;
+          databases.set(statement, database);
+          return statement;
+        }),
+      );
+    },
+  },
+  {
+    name: 'better-sqlite3',
+    patch(exports) {
+      const Database = exports as new (path: string) => { prepare(sql: string): object; close(): void };
+      if (typeof Database !== 'function') return null;
+      // The class of statements isn't exported.
+      const memory = new Database(':memory:');
+      const prototype = Object.getPrototypeOf(memory.prepare('select 1')) as object;
+      memory.close();
+      return allOf(...patchStatement(prototype), patchExec((exports as Exports).prototype));
+    },
+  },
+];
 
 /** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
 function bindingsOf(args: readonly unknown[], library: string): unknown {
@@ -31,7 +160,7 @@ function rowsOf({ method, result, error, sql, calledOn }: SqliteQuery): number |
 export const sqliteDriver: Driver<SqliteQuery> = {
   system: 'sqlite',
   library: 'better-sqlite3',
-  query: sqliteChannels.query,
+  query,
   describe: ({ library, database, sql, args }) => ({
     library,
     sql,

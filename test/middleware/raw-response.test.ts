@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { printRawResponse } from '../../app/middleware/raw-response.ts';
+import { printRawResponse } from '../../app/middleware/refuse.ts';
 
 describe('an answer on the bare socket', () => {
   const answer = {

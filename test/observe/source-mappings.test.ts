@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { SourceMap } from 'node:module';
 import { transformSync } from 'esbuild';
-import { createMappings } from '../../app/observe/source-mappings.ts';
+import { readMappings } from '../../app/observe/source-mappings.ts';
 
 const TYPED = `
 interface Row { id: number; name: string }
@@ -24,7 +24,7 @@ function payloadOf(minifyWhitespace: boolean) {
 
 function expectSame(payload: ReturnType<typeof payloadOf>, lines: number, columns: number): void {
   const node = new SourceMap(payload);
-  const mappings = createMappings(payload.mappings);
+  const find = readMappings(payload.mappings);
   let found = 0;
   // From the end too: what was walked over before is no condition.
   for (const line of [lines - 1, ...Array.from({ length: lines }, (_, number) => number)]) {
@@ -34,7 +34,7 @@ function expectSame(payload: ReturnType<typeof payloadOf>, lines: number, column
         'generatedLine' in entry && entry.generatedLine === line && typeof entry.originalSource === 'string'
           ? { source: payload.sources.indexOf(entry.originalSource), line: entry.originalLine, column: entry.originalColumn } // prettier-ignore
           : null;
-      expect(mappings.find(line, column), `${line}:${column}`).to.deep.equal(same);
+      expect(find(line, column), `${line}:${column}`).to.deep.equal(same);
       if (same !== null) found++;
     }
   }
@@ -56,9 +56,9 @@ describe('source mappings', () => {
   });
 
   it('finds nothing behind the last line, or before the first segment of one', () => {
-    const mappings = createMappings('AAAA;IAAI');
-    expect(mappings.find(7, 0)).to.equal(null);
-    expect(mappings.find(1, 3)).to.equal(null);
-    expect(mappings.find(1, 4)).to.deep.equal({ source: 0, line: 0, column: 4 });
+    const find = readMappings('AAAA;IAAI');
+    expect(find(7, 0)).to.equal(null);
+    expect(find(1, 3)).to.equal(null);
+    expect(find(1, 4)).to.deep.equal({ source: 0, line: 0, column: 4 });
   });
 });

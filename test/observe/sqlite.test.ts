@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { createRequire } from 'node:module';
-import { sqlitePatches } from '../../app/observe/channels/sqlite.ts';
-import { sqliteDriver } from '../../app/observe/sqlite.ts';
+import { sqliteDriver, sqlitePatches } from '../../app/observe/sqlite.ts';
 import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
 
 const HERE = /^test\/observe\/sqlite\.test\.ts:\d+$/;
