@@ -107,8 +107,12 @@ export function environmentSecrets(env: Environment = process.env): Record<strin
   return secrets;
 }
 
-/** Settings of a host that the environment has. */
-export function hostEnvironment(env: Environment = process.env): Record<string, unknown> {
+/** Settings of a host that the environment has, for a profiler that records with these options. */
+export function hostEnvironment(
+  { enabled }: { enabled?: boolean | undefined },
+  env: Environment = process.env,
+): Record<string, unknown> {
+  if (!isEnabled(enabled, env)) return {};
   const values = { ...readEnvironment(hostSettings, env), ...readEnvironment(profilerSettings, env) };
   const tables = { ...hostSettings, ...profilerSettings };
   return Object.fromEntries(
@@ -159,12 +163,31 @@ function databaseOf({
   };
 }
 
-function warningsOf({ secrets }: Pick<Config, 'secrets'>): string[] {
+/** Whether the profiler's pages open for every host that a trusted proxy names. */
+export function isOpenBehindProxies({
+  domain,
+  trustedHosts,
+  profiler,
+}: Pick<Config, 'domain' | 'trustedHosts' | 'profiler'>): boolean {
+  return domain === serviceSettings.domain.fallback && trustedHosts === null && profiler.password === null;
+}
+
+function warningsOf(config: Omit<Config, 'warnings'>): string[] {
+  const { secrets, debug, host } = config;
+  const open =
+    debug && isOpenBehindProxies(config) && !/^(?:127\.|::1$|localhost$)/.test(host)
+      ? [
+          `HOST is ${host}, and APP_DOMAIN, TRUSTED_HOSTS and PROFILER_PASSWORD are unset: whoever can reach the service, by any host name, can read every recorded request. Set PROFILER_PASSWORD, or the names that the service has.`,
+        ]
+      : [];
   const short = Object.keys(secrets).filter((name) => (secrets[name] ?? '').length < SHORTEST_MASKED_VALUE);
-  return short.map(
-    (name) =>
-      `${name} is shorter than ${SHORTEST_MASKED_VALUE} characters: it is masked by name and in connection strings, not wherever it occurs. Use a longer one.`,
-  );
+  return [
+    ...open,
+    ...short.map(
+      (name) =>
+        `${name} is shorter than ${SHORTEST_MASKED_VALUE} characters: it is masked by name and in connection strings, not wherever it occurs. Use a longer one.`,
+    ),
+  ];
 }
 
 /** Reads and checks everything. Throws a ConfigError. `env` is process.env unless a test gives another. */

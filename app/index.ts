@@ -1,7 +1,7 @@
 /** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
 import { createProfiler as create } from './compose/create-profiler.ts';
 import type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
-import { isEnabled } from './config.ts';
+import { hostEnvironment, isEnabled } from './config.ts';
 import { watchEarlyRegistrations } from './observe/registrations.ts';
 
 export { hindsight, hindsight as default } from './compose/hindsight.ts';
@@ -35,7 +35,7 @@ export type {
 
 /** One profiler for several applications, or mounted by hand: docs/getting-started.md. */
 export function createProfiler(options: ProfilerOptions = {}): Profiler {
-  return create(options);
+  return create({ ...hostEnvironment(options), ...options });
 }
 
 function isWanted(): boolean {

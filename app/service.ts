@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type expressPackage from 'express';
 import { createApp } from './service/app.ts';
-import type { Config } from './config.ts';
+import { type Config, isOpenBehindProxies } from './config.ts';
 import type { ConnectionSettings } from './database/connection-settings.ts';
 import { createProfiler } from './compose/create-profiler.ts';
 import type { Profiler } from './compose/profiler-options.ts';
@@ -133,7 +133,7 @@ export function createService(options: ServiceOptions): Service {
     return createProfiler({
       ...config.profiler,
       hosts: [...config.profiler.hosts, `.${domain}`, ...(trustedHosts ?? [])],
-      anyHostBehindProxy: domain === 'localhost' && trustedHosts === null,
+      anyHostBehindProxy: isOpenBehindProxies(config),
       enabled: true,
       storage,
       redactor,

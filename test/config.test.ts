@@ -92,6 +92,17 @@ describe('configuration', () => {
     expect(config.warnings[0]).to.not.contain('"short"');
   });
 
+  it('warns of an address that others reach while neither names nor a password are set', () => {
+    const warned = (env: Record<string, string>): readonly string[] => readConfig(env).warnings;
+    expect(warned({ HOST: '0.0.0.0' })).to.have.length(1);
+    expect(warned({ HOST: '0.0.0.0' })[0]).to.match(
+      /APP_DOMAIN, TRUSTED_HOSTS and PROFILER_PASSWORD are unset/,
+    );
+    const safe = { APP_DOMAIN: 'shop.example', TRUSTED_HOSTS: 'shop.example', PROFILER_PASSWORD: 'tortoise-77', APP_ENV: 'prod', HOST: '127.0.0.1' }; // prettier-ignore
+    for (const [name, value] of Object.entries(safe))
+      expect(warned({ HOST: '::', [name]: value }), name).to.deep.equal([]);
+  });
+
   it('shows of secrets only that they are set', () => {
     const secrets = {
       APP_SECRET: 'first-secret',
@@ -181,7 +192,7 @@ describe('configuration', () => {
 
   it('refuses a database of a host that is none, unless the host is not recorded', () => {
     const env = { PROFILER_DATABASE_URL: 'nonsense' };
-    expect(() => hostEnvironment(env)).to.throw(
+    expect(() => hostEnvironment({ enabled: true }, env)).to.throw(
       ConfigError,
       /^PROFILER_DATABASE_URL is not an address; set /,
     );

@@ -39,7 +39,7 @@ export function createAutoProfiler(): AutoProfiler | null {
   };
   let profiler: Profiler | null;
   try {
-    profiler = createProfiler({ ...hostEnvironment(), warn }, () => () => undefined);
+    profiler = createProfiler({ ...hostEnvironment({}), warn }, () => () => undefined);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     warn(`${error.message} Nothing is recorded.`);

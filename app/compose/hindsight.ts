@@ -1,5 +1,5 @@
 /** The two-line entry point: creates a profiler for one application and attaches it. */
-import { ConfigError, hostEnvironment, isEnabled } from '../config.ts';
+import { ConfigError, hostEnvironment } from '../config.ts';
 import { profilerOf, requireApplication } from './attach.ts';
 import { createProfiler } from './create-profiler.ts';
 import { createHostLog } from './host-log.ts';
@@ -29,8 +29,7 @@ export function hindsight(app: object, options: ProfilerOptions = {}): Profiler 
 /** A wrong setting does not end the application: its profiler is off then, and says why. */
 function createHostProfiler(options: ProfilerOptions): Profiler {
   try {
-    const environment = isEnabled(options.enabled) ? hostEnvironment() : {};
-    return createProfiler({ ...environment, ...options });
+    return createProfiler({ ...hostEnvironment(options), ...options });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const { say } = createHostLog({ print: options.warn, redactText: (text) => text });

@@ -251,6 +251,10 @@ describe('hindsight(app)', () => {
       const other = express();
       attached(other, { password: null });
       await request(other).get('/_profiler/').expect(200);
+      const mounted = createProfiler();
+      const third = express().use(mounted.watch, mounted.pages);
+      await request(third).get('/_profiler/').expect(401);
+      await mounted.close();
     }));
 
   describe('in production', () => {
