@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withRedis } from '../support/redis.ts';
+import { until } from '../support/waiting.ts';
 
 const HERE = /^test\/findings\/cache\.test\.ts:\d+$/;
 
@@ -22,6 +23,13 @@ describe('findings about a cache', () => {
     return result;
   }
 
+  const came: Record<string, number> = {};
+  /** Until so many requests have come here. */
+  async function met(name: string, count: number): Promise<void> {
+    came[name] = (came[name] ?? 0) + 1;
+    await until(() => (came[name] ?? 0) >= count, `${count} meet in ${name}`);
+    await pause(60);
+  }
   const ask = withFindingsApp((app) => {
     app.get('/short', async (_req, res) => res.send(await cached('short', 'PX', 10)));
     app.get('/long', async (_req, res) => res.send(await cached('long', 'PX', 60_000)));
@@ -36,8 +44,7 @@ describe('findings about a cache', () => {
     app.get('/absent', async (_req, res) => res.json(await redis.get('revoked:1')));
     app.get('/herd', async (_req, res) => {
       const found = await redis.get('herd');
-      // Long enough for four requests to meet on a busy machine.
-      if (found === null) await pause(1000);
+      if (found === null) await met('herd', 4);
       if (found === null) await redis.set('herd', 'the result', 'PX', 60_000);
       res.send(found);
     });
@@ -58,7 +65,7 @@ describe('findings about a cache', () => {
     app.get('/members', async (_req, res) => res.json((await redis.smembers('many')).length));
     app.get('/count', async (_req, res) => {
       const count = Number(await redis.get('count'));
-      await pause(60);
+      await met('count', 2);
       await redis.set('count', count + 1, 'EX', 60);
       res.send('counted');
     });
