@@ -1,8 +1,8 @@
 /** A cache that spares nothing, keeps what has changed, or is asked too often. */
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES } from './shared/cache.ts';
 import { endOf, type Needs } from './shared/kept.ts';
@@ -147,14 +147,49 @@ function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
   return other?.name ?? null;
 }
 
+/** The earlier request that stored what was found, and whose statements have the id of its own user, who is another one. */
+function filledForAnother(
+  cache: Given['cache'],
+  user: readonly Leaf[],
+  earlier: readonly EarlierRequest[],
+): { index: number; token: string } | null {
+  const idOf = (leaves: readonly Leaf[]) => leaves.find(({ name }) => /^_?id$/i.test(name))?.value;
+  for (const [index, { key, hits, asked }] of cache.items.entries()) {
+    if (hits !== 1 || asked !== 1 || key === null) continue;
+    const filler = earlier.find(({ kept }) =>
+      (kept.cache as Given['cache'] | undefined)?.items.some(
+        (one) => one.key === key && /^(?:SET|SETEX|PSETEX)$/.test(one.command),
+      ),
+    );
+    const { request, database } = (filler?.kept ?? {}) as Partial<Given>;
+    const id = idOf(leavesOf(request?.sessionAndUser?.user ?? null));
+    const isAsked = database?.queries.some(({ bindings }) =>
+      bindings.some(({ name, value }) => /user|owner|account|customer|^id$/i.test(name) && value === id),
+    );
+    if (filler !== undefined && id !== undefined && isAsked === true && id !== idOf(user))
+      return key.split(/[:/|.-]/).includes(String(id)) ? null : { index, token: filler.head.token };
+  }
+  return null;
+}
+
 const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = {
   name: 'cache-of-another-user',
   needs: ['cache', 'request'],
   labels: ['another user'],
-  why: 'The key of the cached value contains nothing of the user of this request, and the response has the id, name or address of another user, for whom the request did not ask.',
+  why: 'The key of the cached value contains nothing of the user of this request, and the response has the id, name or address of another user, for whom the request did not ask; or the request that stored it belonged to another user, whose id its statements have.',
   fix: 'Put the id of the user into the key, or cache only data that is the same for all users.',
-  find({ cache, request, database }, head) {
+  compares: ({ cache, request }) =>
+    request.sessionAndUser?.user !== undefined &&
+    cache.items.some(({ hits, asked }) => hits === 1 && asked === 1),
+  find({ cache, request, database }, head, { earlier }) {
     const user = leavesOf(request.sessionAndUser?.user ?? null);
+    const filled = user.length === 0 ? null : filledForAnother(cache, user, earlier);
+    if (filled !== null) {
+      const { index, token } = filled;
+      const { command, key, caller } = cache.items[index] ?? { command: '', key: '', caller: null };
+      const sentence = `${command} found a value that was read for another user (${token}): its statement asks for that user, and the key ${excerpt(key ?? '', 60)} names none`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place: caller }];
+    }
     const field = user.length === 0 || database !== undefined ? null : ofAnotherUser(request, head);
     if (field === null) return [];
     return cache.items.flatMap(({ command, key, hits, asked, caller }, index): FindingDraft[] => {

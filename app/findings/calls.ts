@@ -1,8 +1,10 @@
 /** Outgoing calls. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { callName, isReading, isRetryable, outcomeOf, triesOf, typeOf } from './shared/calls.ts';
 import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
@@ -178,21 +180,49 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
   },
 };
 
-const failedCall: FindingRule<Needs<'http_client'>> = {
+/** A 4xx whose error was passed on as the data of a success. */
+function refusalSent(
+  calls: readonly Call[],
+  request: KeptRequest | undefined,
+  status: number | null,
+): FindingDraft[] {
+  const index = calls.findLastIndex(
+    (call) => call.status !== null && call.status >= 400 && call.status < 500,
+  );
+  const call = calls[index];
+  if (call === undefined || status !== 200 || hasFailed(call)) return [];
+  const leaf = leavesOf(parseBeginning(request?.response?.text ?? '')?.value ?? null).find(
+    ({ path, value }) =>
+      /(?:^|\.)errors?(?:\.message)?$/i.test(path) && typeof value === 'string' && value !== '',
+  );
+  if (leaf === undefined) return [];
+  const sentence = `${callName(call)} returned ${call.status ?? ''}, and the response is a 200 with an error as ${excerpt(leaf.path, 60)}`;
+  return [
+    {
+      label: 'failure ignored',
+      broke: 'unseen',
+      severity: 'warn',
+      sentence,
+      anchor: `c${index + 1}`,
+      place: call.caller,
+    },
+  ];
+}
+
+const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
   name: 'failed-call',
   needs: ['http_client'],
   labels: ['call failed', 'failure ignored'],
-  why: 'The call ended without a response or with a 5xx, and was not retried. The other status is the one that this request sent.',
+  why: 'The call ended without a response or with a 5xx, and was not retried, or with a 4xx, and the response is a 200 with an error in it. The other status is the one that this request sent.',
   fix: 'Name the missing data in the response, or respond with 502 or 503. Give the call a timeout, and log its error.',
-  find({ http_client: { calls, totals } }, { status }) {
-    if (totals.failed === 0) return [];
+  find({ http_client: { calls }, request }, { status }) {
     // Retried calls have their own rule.
     const retried = new Set(triesOf(calls).flat());
     const failed = calls.flatMap((call, index) =>
       hasFailed(call) && !retried.has(index) ? [{ call, index }] : [],
     );
     const [first] = failed;
-    if (first === undefined) return [];
+    if (first === undefined) return refusalSent(calls, request, status);
     const { call, index } = first;
     const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error)})`;
     const more = failed.length > 1 ? `, as did ${count(failed.length - 1, 'other call')}` : '';

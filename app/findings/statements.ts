@@ -1,11 +1,14 @@
 /** What a statement's text and its values say: look-ups by nothing, writes that hit no row or all of them, more rows than anybody wanted. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
+import { parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { type Comparison, givenValue, type ReadStatement } from '../panels/shared/read-statement.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { labelOf, readOf, rowOf } from './shared/queries.ts';
+import { labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
+import { receivedHeader } from './shared/http.ts';
 import { isDeep, isSlow, offsetOf } from './shared/statement-reasons.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
 
@@ -49,21 +52,6 @@ function routeValues({ routeParams = [] }: KeptRequest): Set<string> {
   return new Set(routeParams.flatMap(({ value }) => textOf(value) ?? []).filter((text) => text !== ''));
 }
 
-/** Leaves of what the client sent, as texts. */
-function receivedValues(request: KeptRequest): Set<string> {
-  const { query = [], body } = request;
-  const values = routeValues(request);
-  const add = (value: unknown): void => {
-    if (Array.isArray(value)) value.forEach(add);
-    else if (isRecord(value)) Object.values(value).forEach(add);
-    else if (typeof value === 'string' || typeof value === 'number') values.add(String(value));
-  };
-  add(query.map(({ value }) => value));
-  add(body?.fields?.map(({ value }) => value));
-  add(body?.parsed);
-  return values;
-}
-
 const BY_ORDER = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'not like', 'not ilike']);
 
 /** Why a condition can never be true; null if it can. */
@@ -88,14 +76,7 @@ function neverTrue(
 
 /** The request has a value of this name: it was not read from there, or under another name. */
 function receivedAs(request: KeptRequest | undefined, column: string): string {
-  const names = [
-    ...(request?.routeParams ?? []),
-    ...(request?.query ?? []),
-    ...(request?.body?.fields ?? []),
-    ...(isRecord(request?.body?.parsed)
-      ? Object.entries(request.body.parsed).map(([name, value]) => ({ name, value }))
-      : []),
-  ].filter(({ value }) => value !== null && value !== '');
+  const names = receivedFields(request ?? {}).filter(({ value }) => value !== null && value !== '');
   const found = names.find(({ name }) => sameName(name) === sameName(column));
   return found === undefined ? '' : `, although ${excerpt(found.name, 60)} was received`;
 }
@@ -164,19 +145,30 @@ const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** A parameter of the query whose value is in no statement, although it looks like a condition. */
+function unusedParameter({ query = [] }: KeptRequest, { queries }: Database): string | null {
+  const bound = new Set(queries.flatMap(({ bindings }) => bindings.map(({ value }) => textOf(value))));
+  return query.find(({ value }) => textOf(value) !== null && !bound.has(textOf(value)))?.name ?? null;
+}
+
 const allRowsChanged: FindingRule<Needs<'database' | 'request'>> = {
   name: 'all-rows-changed',
   needs: ['database', 'request'],
   labels: ['all rows changed'],
-  why: 'An update without WHERE, or a delete without WHERE in a route that names one thing, changed at least two rows.',
+  why: 'An update without WHERE changed at least two rows, or a delete without WHERE did although the address names one thing, or has a parameter that no statement has.',
   fix: 'Add the condition. ORMs drop a condition whose value is `undefined`: check the parameter before you pass it.',
   find({ database, request }) {
     const isOne = routeValues(request).size > 0;
     return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {
       const rows = query.rows ?? 0;
       if (read.where !== null || read.limit !== null || rows < 2) return [];
-      if (read.verb !== 'update' && (read.verb !== 'delete' || !isOne)) return [];
-      const names = isOne ? ', although the address names one' : '';
+      const unasked = read.verb === 'delete' && !isOne ? unusedParameter(request, database) : null;
+      if (read.verb !== 'update' && (read.verb !== 'delete' || (!isOne && unasked === null))) return [];
+      const names = isOne
+        ? ', although the address names one'
+        : unasked === null
+          ? ''
+          : `, and no statement has the parameter ${excerpt(unasked, 40)}`;
       return [
         {
           broke: 'unseen',
@@ -402,7 +394,7 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
     const reads = readsOf(database);
     if (!reads.some(({ read }) => read.sets.length > 0)) return [];
     if (database.statements.some(({ sql }) => ISOLATED.test(sql))) return [];
-    const received = receivedValues(request);
+    const received = new Set(receivedFields(request).map(({ value }) => String(value)));
     for (const update of reads) {
       const { read, query, index } = update;
       const column = read.verb === 'update' && query.rows !== 0 ? computedColumn(update, received) : null;
@@ -427,7 +419,216 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
+const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'wildcard-received',
+  needs: ['database', 'request'],
+  labels: ['LIKE wildcard'],
+  why: 'A received text with `%` in it is in the pattern of a LIKE as it came, without an escape, and rows were found.',
+  fix: 'Escape it before you build the pattern: `text.replace(/[\\\\%_]/g, "\\\\$&")`. Otherwise `%` and `_` of a client match any text.',
+  find({ database, request }) {
+    const received = receivedFields(request).filter(
+      ({ value }) => typeof value === 'string' && (value.includes('%') || /^_+$/.test(value)),
+    );
+    if (received.length === 0) return [];
+    return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {
+      if (query.rows === null || query.rows === 0) return [];
+      for (const one of read.where ?? []) {
+        if (!/^i?like$/.test(one.operator)) continue;
+        const pattern = valuesOf(one, query)[0]?.replace(/^%|%$/g, '');
+        const field = received.find(({ value }) => value === pattern);
+        if (field === undefined) continue;
+        const sentence = `${labelOf(database, query)} found ${count(query.rows, 'row')} by a pattern in which the wildcards of ${excerpt(field.name, 40)} are not escaped: they match any ${one.column}`;
+        return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+      }
+      return [];
+    });
+  },
+};
+
+/** A list of the response whose entries have lists with so many items in all. */
+function listWith(value: Json, items: number): Json[] | null {
+  if (Array.isArray(value)) {
+    const nested = value.flatMap((entry) =>
+      isRecord(entry) ? Object.values(entry).filter((part) => Array.isArray(part)) : [],
+    );
+    if (nested.reduce((sum, list) => sum + list.length, 0) === items && value.length < items) return value;
+  }
+  const parts = typeof value === 'object' && value !== null ? Object.values(value) : [];
+  return parts.map((part) => listWith(part, items)).find((list) => list !== null) ?? null;
+}
+
+const limitOfJoined: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'limit-of-joined',
+  needs: ['database', 'request'],
+  labels: ['short page'],
+  why: 'A statement with a join and a LIMIT returned as many rows as the limit, and the response has them as fewer entries with lists.',
+  fix: 'Limit the entries before you join: a subselect with the LIMIT, or a second statement for the lists (`separate: true`; without `subQuery: false`).',
+  find({ database, request }) {
+    const whole = parseBeginning(request.response?.text ?? '');
+    return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {
+      const limit = read.limit === null ? null : Number(givenValue(read.limit, query.bindings));
+      if (read.verb !== 'select' || read.joins === 0 || read.isAggregated) return [];
+      if (limit === null || limit < 2 || query.rows !== limit || whole?.isWhole !== true) return [];
+      const list = listWith(whole.value, limit);
+      if (list === null) return [];
+      const sentence = `${labelOf(database, query)} has LIMIT ${count(limit)}, but the response has ${count(list.length, 'entry', 'entries')}: the limit counts the joined rows`;
+      return [{ broke: 'response', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+    });
+  },
+};
+
+/** Names of joined tables of which a value is summed up or counted, without `distinct`. */
+function summedLists(sql: string): string[] {
+  const text = sql.replace(/["`]/g, '').replace(/\s+/g, ' ');
+  if (/\bselect\b.*\bselect\b/i.test(text)) return [];
+  const joined = new Set(
+    [
+      ...text.matchAll(/\bjoin [\w.]+(?: as)? (?!on\b|using\b)(\w+)|\bjoin (?:\w+\.)?(\w+) (?:on|using)\b/gi),
+    ].map(([, alias, table]) => alias ?? table ?? ''),
+  );
+  const used = [...text.matchAll(/\b(?:sum|count) ?\((?! ?distinct\b)([^()]*)\)/gi)].flatMap(
+    ([, inner = '']) => Array.from(inner.matchAll(/\b(\w+)\.\w+/g), ([, alias = '']) => alias),
+  );
+  return [...new Set(used)].filter((alias) => joined.has(alias));
+}
+
+const sumsMultiplied: FindingRule<Needs<'database'>> = {
+  name: 'sums-multiplied',
+  needs: ['database'],
+  labels: ['multiplied sums'],
+  why: 'One statement joins two tables, and sums up or counts values of both without `distinct`.',
+  fix: 'Sum up each list in a subselect of its own, grouped by the key, and join the results.',
+  find({ database }) {
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const lists = query.error === null ? summedLists(sqlOf(database, query)) : [];
+      if (lists.length < 2) return [];
+      const sentence = `${labelOf(database, query)} sums up values of ${lists.slice(0, 3).join(' and ')}, which it joins: each row of the one counts once for each row of the other, so the sums are too large as soon as there are two`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+    });
+  },
+};
+
+const PAGE = /^(?:page(?:_?(?:no|number|index))?|p)$/i;
+const PAGING = /page|^p$|offset|skip|cursor|after|before|from|start/i;
+
+/** Rows that the statement skips if they are one page, else 0. */
+function pageSkipped({ read, query }: Read): number {
+  const [limit, offset] = [read.limit, read.offset].map((value) =>
+    value === null ? NaN : Number(givenValue(value, query.bindings)),
+  );
+  return limit === offset && offset !== undefined && offset > 1 ? offset : 0;
+}
+
+/** Page 1, or none. */
+function asksFirst({ query = [] }: KeptRequest): boolean {
+  const page = query.find(({ name }) => PAGE.test(name));
+  return page === undefined ? !query.some(({ name }) => PAGING.test(name)) : page.value === '1';
+}
+
+const firstPageSkipped: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'first-page-skipped',
+  needs: ['database', 'request'],
+  labels: ['first page skipped'],
+  why: 'The OFFSET is one page although no page was asked for; or it is one page for page 1, and no other of the latest requests of this route had the OFFSET 0.',
+  fix: 'Let the first page skip nothing: `offset = (page - 1) * limit` if pages count from 1.',
+  compares: ({ database, request }) =>
+    asksFirst(request) && readsOf(database).some((one) => pageSkipped(one) > 0),
+  find({ database, request }, _head, { earlier }) {
+    const page = request.query?.find(({ name }) => PAGE.test(name));
+    if (!asksFirst(request)) return [];
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const skipped = pageSkipped(one);
+      if (skipped === 0) return [];
+      const { query, index } = one;
+      // Some builders leave out an OFFSET of 0.
+      const others = earlier.flatMap(({ kept }) =>
+        kept.database === undefined
+          ? []
+          : readsOf(kept.database as Database).filter(
+              ({ read }) => read.table === one.read.table && read.limit !== null,
+            ),
+      );
+      const isSeen = others.some(({ read, query: other }) => offsetOf(read, other) === 0);
+      if (page !== undefined && (isSeen || others.length === 0)) return [];
+      const what =
+        page === undefined
+          ? 'although no page was asked for'
+          : `for page 1, and none of ${count(others.length, 'earlier request')} read them: pages seem to be counted from 1 by the client, and from 0 here`;
+      const sentence = `${labelOf(database, query)} skips the first ${count(skipped, 'row')} (OFFSET ${count(skipped)}) ${what}`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+    });
+  },
+};
+
+function numbersOf(request: KeptRequest): ReceivedField[] {
+  return receivedFields(request).filter(({ from, value }) => from === 'body' && typeof value === 'number');
+}
+
+const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'compared-as-number',
+  needs: ['database', 'request'],
+  labels: ['compared as number'],
+  why: 'A number of the body was bound in MySQL or MariaDB to a comparison by `=`, to which earlier requests of this route bound a text, and rows were found.',
+  fix: 'Refuse a body whose field has the wrong type, or bind `String(value)`. A text column that is compared with a number is converted to one: every text without digits is 0.',
+  compares: ({ database, request }) =>
+    numbersOf(request).length > 0 && database.statements.some(({ system }) => system === 'mysql'),
+  find({ database, request }, _head, { earlier }) {
+    const received = numbersOf(request);
+    return readsOf(database).flatMap(({ query, index, read }): FindingDraft[] => {
+      if (database.statements[query.statement]?.system !== 'mysql' || query.rows === 0) return [];
+      const sql = sqlOf(database, query);
+      for (const { operator, values, column } of read.where ?? []) {
+        const [value] = values;
+        const given = value?.kind === 'bound' ? query.bindings[value.index]?.value : undefined;
+        if (operator !== '=' || value?.kind !== 'bound' || !received.some((one) => one.value === given))
+          continue;
+        const texts = earlier.filter(({ kept }) => {
+          const before = kept.database as Database | undefined;
+          return before?.queries.some(
+            (other) => sqlOf(before, other) === sql && typeof other.bindings[value.index]?.value === 'string',
+          );
+        });
+        if (texts.length === 0) continue;
+        const sentence = `${labelOf(database, query)} compares ${column} with a number, and with a text in ${count(texts.length, 'earlier request')}: MySQL converts each ${column} to a number, so texts without digits equal 0`;
+        return [{ broke: 'unseen', severity: 'bad', sentence, anchor: rowOf(index), place: query.caller }];
+      }
+      return [];
+    });
+  },
+};
+
+const idempotencyKeyLost: FindingRule<Needs<'database' | 'request', 'cache'>> = {
+  name: 'idempotency-key-lost',
+  needs: ['database', 'request'],
+  labels: ['key not stored'],
+  why: 'The request has an Idempotency-Key, a read asked for it and found nothing, and the request wrote rows, but no write or cache command has the key.',
+  fix: 'Store the key together with the result, under a unique index, in the transaction of the work.',
+  find({ database, request, cache }) {
+    const key = receivedHeader(request, 'idempotency-key');
+    if (key === null) return [];
+    // Some ORMs write values into the text.
+    const has = ({ query }: Read): boolean =>
+      query.bindings.some(({ value }) => value === key) || sqlOf(database, query).includes(`'${key}'`);
+    const reads = readsOf(database);
+    const asked = reads.find((one) => one.read.verb === 'select' && one.query.rows === 0 && has(one));
+    const writes = reads.filter(({ read, query }) => read.verb !== 'select' && query.rows !== 0);
+    const [first] = writes;
+    if (asked === undefined || first === undefined || writes.some(has)) return [];
+    if (cache?.items.some(({ key: stored }) => stored?.includes(key) === true) === true) return [];
+    const sentence = `${labelOf(database, asked.query)} asked for the Idempotency-Key, but ${labelOf(database, first.query)} does not store it: a repetition of this request does the work again`;
+    return [
+      { broke: 'unseen', severity: 'bad', sentence, anchor: rowOf(first.index), place: first.query.caller },
+    ];
+  },
+};
+
 export const statementRules: readonly FindingRule[] = [
+  wildcardReceived,
+  limitOfJoined,
+  sumsMultiplied,
+  firstPageSkipped,
+  comparedAsNumber,
+  idempotencyKeyLost,
   nullComparison,
   noRowChanged,
   allRowsChanged,

@@ -2,6 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { aggregatesOf } from '../panels/shared/read-statement.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -52,6 +53,8 @@ function mishap(before: Value, after: Value): string | null {
   if (typeof before === 'string' && typeof after === 'string') {
     const [, day] = DAY.exec(before) ?? [];
     const [, other] = MOMENT.exec(after) ?? [];
+    if (day !== undefined && DAY.test(after) && Math.abs(Date.parse(day) - Date.parse(after)) === 86_400_000)
+      return 'its day moved by one, as it does when a local midnight is written in UTC (toISOString)';
     if (
       day !== undefined &&
       other !== undefined &&
@@ -63,7 +66,7 @@ function mishap(before: Value, after: Value): string | null {
   return null;
 }
 
-type Given = Needs<'request', 'database' | 'routing'>;
+type Given = Needs<'request', 'database' | 'routing' | 'cache'>;
 
 const valueChanged: FindingRule<Given> = {
   name: 'value-changed',
@@ -185,7 +188,7 @@ const notAValue: FindingRule<Given> = {
       if (error !== null) continue;
       for (const { name, value, type } of bindings) {
         const word = type === undefined || type === 'date' ? missingIn(value) : null;
-        if (word === null || isReceived(request, value)) continue;
+        if (word === null || receivedFields(request).some((one) => one.value === value)) continue;
         const query = database?.queries[index];
         const label = database === undefined || query === undefined ? '' : labelOf(database, query);
         return [
@@ -221,16 +224,6 @@ const notAValue: FindingRule<Given> = {
     return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'response', place }];
   },
 };
-
-function isReceived({ query = [], routeParams = [], body }: KeptRequest, value: Json): boolean {
-  const given: Json[] = [
-    ...query.map((one) => one.value),
-    ...routeParams.map((one) => one.value),
-    ...(body?.fields ?? []).map((one) => one.value),
-    body?.parsed ?? null,
-  ];
-  return given.flatMap((one) => leavesOf(one)).some((leaf) => leaf.value === value);
-}
 
 interface Field {
   name: string;
@@ -422,4 +415,132 @@ const numberAsText: FindingRule<Needs<'request' | 'database', 'routing'>> = {
   },
 };
 
-export const valueRules: readonly FindingRule[] = [valueChanged, notAValue, fieldLost, numberAsText];
+/** Two numbers as texts that were added: no number has two points. */
+function joinedNumbers(object: Record<string, Json>): { name: string; parts: string[] } | null {
+  const numbers = Object.entries(object).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && NUMBER.test(entry[1]),
+  );
+  for (const [name, value] of Object.entries(object)) {
+    if (typeof value !== 'string' || !/^-?\d+\.\d+\.\d+$/.test(value)) continue;
+    for (const [one, text] of numbers) {
+      const other = numbers.find(([, rest]) => text + rest === value)?.[0];
+      if (other !== undefined) return { name, parts: [one, other] };
+    }
+  }
+  return null;
+}
+
+function objectsIn(value: Json, depth = 0): Record<string, Json>[] {
+  if (depth > 4 || typeof value !== 'object' || value === null) return [];
+  const parts = Object.values(value).flatMap((part) => objectsIn(part, depth + 1));
+  return isRecord(value) ? [value, ...parts] : parts;
+}
+
+const numbersJoined: FindingRule<Given> = {
+  name: 'numbers-joined',
+  needs: ['request'],
+  labels: ['joined numbers'],
+  why: 'A text of the response is two other fields of the same object, written one behind the other, and has two decimal points.',
+  fix: 'Convert both before you add them (`Number(row.price) + Number(row.shipping)`), or count in cents: drivers return `numeric` and `decimal` as text.',
+  find({ request, routing, database }) {
+    for (const object of objectsIn(parseBeginning(request.response?.text ?? '')?.value ?? null)) {
+      const found = joinedNumbers(object);
+      if (found === null) continue;
+      const [one = '', other = ''] = found.parts.map((part) => excerpt(part, 40));
+      const sentence = `${excerpt(found.name, 40)} was sent as the texts of ${one} and ${other}, one behind the other: they were joined, not added`;
+      const place = database?.queries[0]?.caller ?? routing?.route?.source;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+    }
+    return [];
+  },
+};
+
+/** Fields of the address that the response has with one other value only. */
+function otherValues(request: KeptRequest): { field: ReceivedField; sent: string }[] {
+  const { response, query, routeParams } = request;
+  const fields = receivedFields({ query, routeParams });
+  if (fields.length === 0 || !/\bjson\b/i.test(response?.contentType ?? '')) return [];
+  const leaves = leavesOf(parseBeginning(response?.text ?? '')?.value ?? null);
+  return fields.flatMap((field) => {
+    const own = leaves.filter(({ name }) => sameName(name) === sameName(field.name));
+    const [sent, ...others] = new Set(own.map(({ value }) => String(value)));
+    return sent === undefined || others.length > 0 || sent === String(field.value) ? [] : [{ field, sent }];
+  });
+}
+
+const answerOfAnother: FindingRule<Given> = {
+  name: 'answer-of-another',
+  needs: ['request'],
+  labels: ['another answer'],
+  why: 'The response is, letter by letter, that of an earlier request of this route with another parameter, and has the value of that one’s parameter.',
+  fix: 'Put every parameter that the answer depends on into the key of the cache, also those of the query: `req.originalUrl` has them, `req.path` has not.',
+  compares: ({ request }, { method, status }) =>
+    method === 'GET' && status === 200 && otherValues(request).length > 0,
+  find({ request, routing, database, cache }, _head, { earlier }) {
+    for (const { head, kept } of earlier) {
+      const before = kept.request as KeptRequest | undefined;
+      if (before?.response === undefined || before.response.text !== request.response?.text) continue;
+      const given = receivedFields(before);
+      const name = otherValues(request).find(({ field, sent }) =>
+        given.some(
+          ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
+        ),
+      )?.field.name;
+      if (name === undefined) continue;
+      const asked =
+        database === undefined && cache === undefined
+          ? ', and this request asked no database or cache for it'
+          : '';
+      const sentence = `The response is that of an earlier request (${head.token}) for another ${excerpt(name, 40)}${asked}: what keeps it tells the two apart by something else`;
+      const place = cache?.items[0]?.caller ?? routing?.route?.source;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+    }
+    return [];
+  },
+};
+
+/** People write them with capitals, and nobody stores them so. */
+const ANY_CASE = /mail|user|login|slug|search|^q$/i;
+
+const caseChanged: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'case-changed',
+  needs: ['request', 'database'],
+  labels: ['other letters'],
+  why: 'A value was received and bound with other capital letters, the statement compares it by `=`, and found nothing.',
+  fix: 'Bind the value as the column has it, or compare both in one form (`where lower(status) = lower($1)`). Refuse a value that is none of the known ones.',
+  find({ request, database }, { status }) {
+    if (status === null || status >= 300) return [];
+    return compareValues({ request, database }).flatMap(({ name, bound }): FindingDraft[] => {
+      const at = bound.find(({ change }) => change === 'case')?.query;
+      const query = database.queries[at ?? -1];
+      if (at === undefined || query?.rows !== 0 || ANY_CASE.test(name)) return [];
+      const read = readOf(database, query);
+      const isEqual = read?.where?.some(
+        ({ column, operator, wrapped }) =>
+          operator === '=' && wrapped === null && sameName(column) === sameName(name),
+      );
+      if (read?.verb !== 'select' || isEqual !== true) return [];
+      const sentence = `${labelOf(database, query)} found no row for ${excerpt(name, 40)}, whose capital or small letters were changed after it was received`;
+      return [
+        {
+          broke: 'unseen',
+          severity: 'warn',
+          sentence,
+          panel: 'database',
+          anchor: rowOf(at),
+          place: query.caller,
+        },
+      ];
+    });
+  },
+};
+
+export const valueRules: readonly FindingRule[] = [
+  valueChanged,
+  notAValue,
+  fieldLost,
+  numberAsText,
+  numbersJoined,
+  answerOfAnother,
+  caseChanged,
+];

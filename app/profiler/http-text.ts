@@ -43,8 +43,11 @@ const ASCII_BASED = /^(?:utf-?8|us-ascii|iso-8859-\d+|windows-125\d)$/i;
 /** No compressed body of this length is all ASCII: the bytes are not what the header says. */
 const ASCII_LENGTH = 64;
 
-function isPlain(preview: Buffer | string): boolean {
-  return typeof preview === 'string' && preview.length >= ASCII_LENGTH;
+/** The bytes are not compressed, whatever the header says: gzip begins with the same two bytes always. */
+function isPlain(preview: Buffer | string, encoding: string): boolean {
+  if (typeof preview === 'string' && preview.length >= ASCII_LENGTH) return true;
+  const bytes = Buffer.from(preview.slice(0, 2) as string, 'latin1');
+  return /^\s*(?:x-)?gzip\s*$/i.test(encoding) && bytes.length === 2 && bytes.readUInt16BE() !== 0x1f8b;
 }
 
 /**
@@ -55,7 +58,8 @@ export function decodePreview(
   { contentType, encoding }: { contentType: string | null; encoding: string | null },
 ): string | null {
   if (preview.length === 0 || !isTextType(contentType)) return null;
-  if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding) && !isPlain(preview)) return null;
+  if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding) && !isPlain(preview, encoding))
+    return null;
   const charset = charsetOf(contentType);
   if (typeof preview === 'string' && ASCII_BASED.test(charset)) return preview;
   const bytes = typeof preview === 'string' ? Buffer.from(preview, 'latin1') : preview;

@@ -25,6 +25,10 @@ describe('finding failed-call', () => {
     app.get('/pass/:path', async (req, res) => {
       res.status(502).json(await call(req.params.path));
     });
+    app.get('/passed-on/:path', async (req, res) => {
+      const status = await call(req.params.path);
+      res.json({ user: status === 404 ? { error: 'no such user' } : { error: null } });
+    });
     app.get('/cancelled', async (_req, res) => {
       const leaves = new AbortController();
       const answer = await fetch(`${upstream()}/200`, { signal: leaves.signal });
@@ -49,6 +53,13 @@ describe('finding failed-call', () => {
     expect(reset?.sentence).to.match(
       /^GET 127\.0\.0\.1:\d+\/reset failed \(\S.*\), but this request still answered 200$/,
     );
+  });
+
+  it('names a 4xx whose error was sent with a 200', async () => {
+    expect((await ask('/passed-on/404')).of('failed-call')[0]?.sentence).to.match(
+      /\/404 returned 404, and the response is a 200 with an error as user\.error$/,
+    );
+    expect((await ask('/passed-on/200')).of('failed-call')).to.deep.equal([]);
   });
 
   it('names the call behind a 502', async () => {

@@ -1,5 +1,6 @@
 import express from 'express';
 import { expect } from 'chai';
+import { statementRules } from '../../app/findings/statements.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('findings from the text of statements', () => {
@@ -13,6 +14,10 @@ describe('findings from the text of statements', () => {
       await knex.raw(
         'create table lines as select o as order_id, l as id from generate_series(1, 3) as o, generate_series(1, 20) as l',
       );
+      await knex.raw(
+        "create table labels as select id, 'label ' || id as name from generate_series(1, 9) as id",
+      );
+      await knex.raw('create table payments (key text, cents int)');
       await knex.raw('create table notes as select order_id, id from lines');
     },
     (app, knex) => {
@@ -64,6 +69,59 @@ describe('findings from the text of statements', () => {
             .limit(5)
             .offset(Number(req.params.page) * 1000),
         );
+      });
+      app.delete('/notes', async (req, res) => {
+        const { order } = req.query as { order?: string };
+        await knex('notes')
+          .modify((query) => (order === undefined ? query : query.where({ order_id: order })))
+          .whereRaw(order === undefined ? 'true' : 'false')
+          .delete();
+        res.json({});
+      });
+      app.delete('/lines', async (_req, res) => {
+        await knex.transaction(async (trx) => {
+          await trx.raw('delete from lines');
+          await trx.rollback();
+        });
+        res.json({});
+      });
+      app.get('/search', async (req, res) => {
+        const { q = '' } = req.query as { q?: string };
+        const text = q.replace(req.query.escaped === undefined ? /^$/ : /[%_]/g, '\\$&');
+        res.json(await knex('labels').whereLike('name', `%${text}%`).select('id'));
+      });
+      app.get('/orders-with-lines', async (req, res) => {
+        const rows: { id: number; line: number }[] = await knex('orders')
+          .join('lines', 'lines.order_id', 'orders.id')
+          .where('lines.id', '<', 5)
+          .orderBy('orders.id')
+          .select({ id: 'orders.id', line: 'lines.id' })
+          .limit(req.query.all === undefined ? 8 : 1000);
+        const ids = [...new Set(rows.map(({ id }) => id))];
+        const linesOf = (own: number) => rows.flatMap(({ id, line }) => (id === own ? [line] : []));
+        res.json(ids.map((id) => ({ id, lines: linesOf(id) })));
+      });
+      app.get('/sums', async (req, res) => {
+        const query = knex('orders')
+          .join('lines', 'lines.order_id', 'orders.id')
+          .join('notes', 'notes.order_id', 'orders.id')
+          .where('orders.id', 1);
+        res.json(
+          await (req.query.one === undefined
+            ? query.sum('lines.id').count('notes.id')
+            : query.sum('lines.id')),
+        );
+      });
+      app.get('/first/:by', async (req, res) => {
+        const page = Number(req.query.page ?? 1);
+        const offset = 5 * (page - (req.params.by === 'one' ? 1 : 0));
+        res.json(await knex('products').orderBy('id').limit(5).offset(offset).select('id'));
+      });
+      app.post('/pay', async (req, res) => {
+        const key = req.get('idempotency-key') ?? '';
+        if ((await knex('payments').where({ key })).length === 0)
+          await knex('payments').insert({ key: req.query.lost === undefined ? key : 'x', cents: 5 });
+        res.json({});
       });
       app.post('/buy/:id', async (req, res) => {
         const { id } = req.params;
@@ -119,6 +177,78 @@ describe('findings from the text of statements', () => {
       ['/upserted/99999', 'PUT'],
     ] as const)
       expect((await ask(path, json(method, { version: 2 }))).steady, path).to.deep.equal([]);
+  });
+
+  it('a delete without WHERE although a parameter was sent', async () => {
+    const { of } = await ask('/lines?order=1', { method: 'DELETE' });
+    expect(of('all-rows-changed')[0]?.sentence).to.equal(
+      'delete from lines has no WHERE and changed 60 rows, and no statement has the parameter order',
+    );
+    expect((await ask('/lines', { method: 'DELETE' })).of('all-rows-changed')).to.deep.equal([]);
+    expect((await ask('/notes?order=1', { method: 'DELETE' })).of('all-rows-changed')).to.deep.equal([]);
+  });
+
+  it('a pattern with the wildcards of the client', async () => {
+    expect((await ask('/search?q=%25')).of('wildcard-received')[0]?.sentence).to.equal(
+      'select … from labels found 9 rows by a pattern in which the wildcards of q are not escaped: they match any name',
+    );
+    for (const path of ['/search?q=label', '/search?q=%25&escaped=1'])
+      expect((await ask(path)).of('wildcard-received'), path).to.deep.equal([]);
+  });
+
+  it('a limit of joined rows', async () => {
+    expect((await ask('/orders-with-lines')).of('limit-of-joined')[0]?.sentence).to.equal(
+      'select … from orders has LIMIT 8, but the response has 2 entries: the limit counts the joined rows',
+    );
+    expect((await ask('/orders-with-lines?all=1')).of('limit-of-joined')).to.deep.equal([]);
+  });
+
+  it('sums that multiply each other', async () => {
+    expect((await ask('/sums')).of('sums-multiplied')[0]?.sentence).to.match(
+      /^select … from orders sums up values of lines and notes, which it joins: each row of the one counts once/,
+    );
+    expect((await ask('/sums?one=1')).of('sums-multiplied')).to.deep.equal([]);
+  });
+
+  it('a first page that is skipped, unless pages count from 0', async () => {
+    expect((await ask('/first/nought')).of('first-page-skipped')[0]?.sentence).to.equal(
+      'select … from products skips the first 5 rows (OFFSET 5) although no page was asked for',
+    );
+    expect((await ask('/first/nought?page=1')).of('first-page-skipped')[0]?.sentence).to.match(
+      /\(OFFSET 5\) for page 1, and none of 1 earlier request read them: pages seem to be counted/,
+    );
+    await ask('/first/nought?page=0');
+    expect((await ask('/first/nought?page=1')).of('first-page-skipped')).to.deep.equal([]);
+    for (const path of ['/first/one', '/first/one?page=1', '/first/one?page=2'])
+      expect((await ask(path)).of('first-page-skipped'), path).to.deep.equal([]);
+  });
+
+  it('an idempotency key that is not stored', async () => {
+    const pay = { method: 'POST', headers: { 'idempotency-key': 'pay-1' } };
+    expect((await ask('/pay?lost=1', pay)).of('idempotency-key-lost')[0]?.sentence).to.equal(
+      'select … from payments asked for the Idempotency-Key, but insert into payments does not store it: a repetition of this request does the work again',
+    );
+    expect((await ask('/pay', pay)).of('idempotency-key-lost')).to.deep.equal([]);
+  });
+
+  it('a number that MySQL compares with texts', () => {
+    const rule = statementRules.find(({ name }) => name === 'compared-as-number');
+    const kept = (code: number | string) => ({
+      request: { body: { fields: null, parsed: { code } } },
+      database: {
+        statements: [{ sql: 'select * from vouchers where code = ?', system: 'mysql' }],
+        queries: [
+          { statement: 0, rows: 1, error: null, caller: 'a.js:6', bindings: [{ name: 'code', value: code }] },
+        ],
+      },
+    });
+    const found = (code: number | string, before: number | string) =>
+      rule?.find(kept(code), {} as never, { earlier: [{ head: {}, kept: kept(before) }] } as never);
+    expect(found(0, 'SPRING')?.[0]?.sentence).to.match(
+      /^select … from vouchers compares code with a number, and with a text in 1 earlier request: MySQL/,
+    );
+    expect(found('SPRING', 'NONE')).to.deep.equal([]);
+    expect(found(1, 2)).to.deep.equal([]);
   });
 
   it('an update without WHERE in a route that names one', async () => {

@@ -62,6 +62,25 @@ describe('findings from values on their way', () => {
         );
         res.json(rows[0]);
       });
+      app.get('/day/:due', async (req, res) => {
+        const due = new Date(Date.parse(req.params.due) - 3_600_000).toISOString().slice(0, 10);
+        res.json(await knex('items').where({ due }).select('id'));
+      });
+      app.get('/quote', (req, res) => {
+        const [price, shipping] = req.query.cents === undefined ? ['10.50', '4.90'] : ['10', '4'];
+        res.json({ quotes: [{ price, shipping, total: price + shipping }] });
+      });
+      const kept: object[] = [];
+      app.get('/kept/:month', (req, res) => {
+        kept.push({ month: Number(req.params.month), total: 12 });
+        res.json(kept[0]);
+      });
+      app.get('/own/:month', (req, res) => {
+        res.json({ month: Number(req.params.month), total: 12 });
+      });
+      app.get('/named/:note', async (req, res) => {
+        res.json(await knex('items').where({ note: req.params.note.toLowerCase() }).select('id'));
+      });
       app.post('/healthy', async (req, res) => {
         const { name, quantity, active, note } = req.body as Record<string, string>;
         const values = {
@@ -127,6 +146,41 @@ describe('findings from values on their way', () => {
     expect(await said('/moved')).to.deep.equal([
       'The redirect leads to an address with “undefined”, “NaN” or “[object Object]” in it',
     ]);
+  });
+
+  it('say that a day moved by one', async () => {
+    expect(await said('/day/2026-03-01')).to.deep.equal([
+      'due changed between the request and select … from items: its day moved by one, as it does when a local midnight is written in UTC (toISOString)',
+    ]);
+  });
+
+  it('say that numbers were joined as texts, and nothing where the result is a number', async () => {
+    const { of } = await ask('/quote');
+    expect(of('numbers-joined')[0]).to.include({
+      broke: 'response',
+      sentence:
+        'total was sent as the texts of price and shipping, one behind the other: they were joined, not added',
+    });
+    expect(await said('/quote?cents=1')).to.deep.equal([]);
+  });
+
+  it('say that the response was kept for other parameters', async () => {
+    const first = await ask('/kept/1');
+    expect(first.steady).to.deep.equal([]);
+    const { of } = await ask('/kept/2');
+    expect(of('answer-of-another')[0]?.sentence).to.equal(
+      `The response is that of an earlier request (${first.profile.token}) for another month, and this request asked no database or cache for it: what keeps it tells the two apart by something else`,
+    );
+    expect((await ask('/kept/1')).steady).to.deep.equal([]);
+    await ask('/own/1');
+    expect((await ask('/own/2')).steady).to.deep.equal([]);
+  });
+
+  it('say that a value found nothing in other letters', async () => {
+    expect(await said('/named/Red')).to.deep.equal([
+      'select … from items found no row for note, whose capital or small letters were changed after it was received',
+    ]);
+    expect(await said('/named/red')).to.deep.equal([]);
   });
 
   it('say that a count is a text', async () => {

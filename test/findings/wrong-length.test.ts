@@ -19,6 +19,9 @@ describe('finding wrong-length', () => {
       const body = gzipSync(JSON.stringify({ list: 'x'.repeat(900) }));
       res.set('Content-Encoding', 'gzip').type('json').send(body);
     });
+    app.get('/short', (_req, res) => {
+      res.set('Content-Encoding', 'gzip').json({ page: 1 });
+    });
     app.get('/bytes', (_req, res) => res.send(text));
   });
 
@@ -53,6 +56,7 @@ describe('finding wrong-length', () => {
       sentence: 'Content-Encoding is br, but the body is not compressed: clients fail to decode it',
     });
     expect(finding?.place).to.match(/wrong-length\.test\.ts:\d+$/);
+    expect((await encodingOf('/short'))?.label).to.equal('wrong encoding');
     expect(await encodingOf('/compressed')).to.equal(undefined);
   });
 

@@ -1,9 +1,10 @@
 /** The layers that the overview names: who read the body, who handled the request, who answered it. */
 import type { Profile } from '../../profiler/profile.ts';
 import { layerName } from '../shared/header-authors.ts';
-import { layersOf } from '../shared/kept-panels.ts';
+import { headersAtMsOf, layersOf } from '../shared/kept-panels.ts';
 import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
 import type { Tone } from '../../profiler/rows.ts';
+import { dataOf } from '../shared/panel-data.ts';
 import type { SummaryFacts } from './summary.ts';
 
 export interface NamedLayer {
@@ -38,13 +39,13 @@ export interface OverviewData {
 
 export const NOBODY: Ran = { parser: null, handler: null, answered: null };
 
-/** Middleware that reads bodies -> the function that made it. */
-const PARSERS: Readonly<Record<string, string>> = {
-  jsonParser: 'express.json',
-  urlencodedParser: 'express.urlencoded',
-  textParser: 'express.text',
-  rawParser: 'express.raw',
-  multerMiddleware: 'multer',
+/** Middleware that reads bodies -> the function that made it, and the types that it reads unless it is told others. */
+const PARSERS: Readonly<Record<string, { by: string; types: RegExp }>> = {
+  jsonParser: { by: 'express.json', types: /\bjson\b/i },
+  urlencodedParser: { by: 'express.urlencoded', types: /x-www-form-urlencoded/i },
+  textParser: { by: 'express.text', types: /^text\//i },
+  rawParser: { by: 'express.raw', types: /octet-stream/i },
+  multerMiddleware: { by: 'multer', types: /^multipart\//i },
 };
 
 function namedLayer(layer: RanLayer | undefined): NamedLayer | null {
@@ -65,13 +66,16 @@ function namedLayer(layer: RanLayer | undefined): NamedLayer | null {
 /** Reads stored data: only before panels have made theirs of it. */
 export function ranOf(profile: Profile): Ran {
   const layers = layersOf(profile);
-  const parser = layers.findLast(({ name }) => Object.hasOwn(PARSERS, name));
+  const { body } = dataOf(profile, 'request') ?? {};
+  const parsers = layers.filter(({ name }) => Object.hasOwn(PARSERS, name));
+  const parser =
+    parsers.find(({ name }) => PARSERS[name]?.types.test(body?.contentType ?? '')) ?? parsers.at(-1);
   const handler = profile.route === null ? undefined : layers.findLast(({ kind }) => kind === 'handler');
   const read = namedLayer(parser);
   return {
-    parser: read === null ? null : { ...read, name: PARSERS[parser?.name ?? ''] ?? read.name },
+    parser: read === null ? null : { ...read, name: PARSERS[parser?.name ?? '']?.by ?? read.name },
     handler: namedLayer(handler),
-    answered: namedLayer(lastRunning(layers)),
+    answered: namedLayer(lastRunning(layers, headersAtMsOf(profile))),
   };
 }
 

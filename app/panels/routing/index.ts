@@ -12,7 +12,7 @@ import { presentRouting } from './present.ts';
 import { whyNear, whyRouteDiffers } from './reasons.ts';
 import { layerSpans } from './spans.ts';
 import { buildTrace } from './trace.ts';
-import { headersByLayer } from '../shared/kept-panels.ts';
+import { headersAtMsOf, headersByLayer } from '../shared/kept-panels.ts';
 import { ranLayer } from '../shared/ran-layers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
@@ -123,6 +123,7 @@ function dataOf({ collected: kept, profile, shared }: RecordReader<KeptRouting>)
       asked,
       profile,
       headersBy: headersByLayer(profile),
+      headersAtMs: headersAtMsOf(profile),
       near: new Map(nearest.map(({ pattern, why }) => [pattern, why ?? ''])),
     }),
   };

@@ -39,16 +39,18 @@ interface Outcome {
 }
 
 /** The middleware or handler that responded, as far as the layers show it. */
-function answeredBy(ran: readonly RanLayer[], { status, route }: ProfileHead): RanLayer | null {
-  const last = lastRunning(ran);
+function answeredBy(ran: readonly RanLayer[], { profile, headersAtMs }: TraceOf): RanLayer | null {
+  const { status, route } = profile;
+  const last = lastRunning(ran, headersAtMs);
   if (last === undefined || status === null) return null;
   // A 404 without a route after the last middleware is Express's own: nothing shows whether that middleware called next().
   return status === 404 && last.kind === 'middleware' && route === null ? null : last;
 }
 
-function outcomeOf(ran: readonly RanLayer[], { profile, headersBy }: TraceOf): Outcome {
+function outcomeOf(ran: readonly RanLayer[], of: TraceOf): Outcome {
+  const { profile, headersBy } = of;
   const isOver = profile.durationMs !== null || profile.status !== null;
-  return { answered: answeredBy(ran, profile), isOver, totalMs: profile.durationMs, headersBy };
+  return { answered: answeredBy(ran, of), isOver, totalMs: profile.durationMs, headersBy };
 }
 
 /** Whether a router passed on the error of one of its layers. */
@@ -175,6 +177,7 @@ interface TraceOf {
   asked: Asked;
   profile: ProfileHead;
   headersBy: ReadonlyMap<number, number>;
+  headersAtMs: number | null;
   /** Why each of the nearest routes did not match, by its pattern. */
   near: ReadonlyMap<string, string>;
 }

@@ -4,8 +4,9 @@
  */
 import { isMasked } from '../../profiler/redact.ts';
 import type { DatabaseQuery } from '../database/data.ts';
-import type { KeptRequest } from '../request/data.ts';
+import type { Response } from '../request/data.ts';
 import { type Leaf, leavesOf, parseBeginning } from './json-leaves.ts';
+import { receivedFields, type ReceivedRecord } from './received.ts';
 
 export interface FieldAt {
   /** `path id`, `query page`, `form quantity`, `body lines.0.quantity`; of a statement the column; of the response the path. */
@@ -34,16 +35,12 @@ export interface ComparedValue {
   places: string[];
 }
 
-type Pair = KeptRequest['routeParams'][number];
-
-interface Exchanged extends Pick<KeptRequest, 'query' | 'routeParams'> {
-  body: Pick<NonNullable<KeptRequest['body']>, 'fields' | 'parsed'> | null;
-  response?: Pick<NonNullable<KeptRequest['response']>, 'contentType' | 'text'> | null | undefined;
-}
-
 /** What the panels of the request and the database store, as far as it is compared. */
 export interface ComparedRecord {
-  request?: Exchanged | null | undefined;
+  request?:
+    | (ReceivedRecord & { response?: Pick<Response, 'contentType' | 'text'> | null | undefined })
+    | null
+    | undefined;
   database?: { queries: readonly Pick<DatabaseQuery, 'bindings' | 'caller'>[] } | null | undefined;
 }
 
@@ -128,33 +125,22 @@ function isMadeFrom(before: Leaf['value'], after: Leaf['value']): boolean {
   if (DATE.test(before) && DATE.test(after))
     return Math.abs(Date.parse(before) - Date.parse(after)) <= 48 * 3_600_000;
   const [a, b] = [before.trim(), after.trim()];
+  if (/^\d{16,}$/.test(a) && String(Number(a)) === b) return true;
   return b.length > 2 && b.length < a.length && a.startsWith(b);
 }
 
 type Received = ComparedValue['received'] & { name: string };
 
-function receivedOf({ query, routeParams, body }: NonNullable<ComparedRecord['request']>): Received[] {
-  const pairs = (list: readonly Pair[] | null | undefined, where: string) =>
-    (list ?? []).flatMap(({ name, value }) =>
-      leavesOf(value).map((leaf) =>
-        fieldOf(leaf.name || name, leaf.path === '' ? name : `${name}.${leaf.path}`, leaf.value, where),
-      ),
-    );
-  const fieldOf = (name: string, path: string, value: Leaf['value'], where: string): Received => ({
-    name,
-    field: `${where} ${path}`,
-    value,
-    isMasked: typeof value === 'string' && isMasked(value),
-    isText: where !== 'body',
-  });
-  return [
-    ...pairs(routeParams, 'path'),
-    ...pairs(query, 'query'),
-    ...pairs(body?.fields, 'form'),
-    ...(body?.parsed === undefined
-      ? []
-      : leavesOf(body.parsed).map(({ name, path, value }) => fieldOf(name, path, value, 'body'))),
-  ].slice(0, MOST_FIELDS);
+function receivedOf(request: ReceivedRecord): Received[] {
+  return receivedFields(request)
+    .slice(0, MOST_FIELDS)
+    .map(({ name, from, path, value }) => ({
+      name,
+      field: `${from} ${path}`,
+      value,
+      isMasked: typeof value === 'string' && isMasked(value),
+      isText: from !== 'body',
+    }));
 }
 
 function add<Item>(map: Map<string, Item[]>, name: string, item: Item): void {

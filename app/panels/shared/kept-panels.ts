@@ -14,6 +14,10 @@ export function layersOf(profile: Profile): readonly RanLayer[] {
   return stored(profile, 'routing')?.layers ?? [];
 }
 
+export function headersAtMsOf(profile: Profile): number | null {
+  return stored(profile, 'request')?.response?.headersAtMs ?? null;
+}
+
 /** Headers that Express's final handler sends if no layer responded, or none handled the error. */
 const LAST_RESORT: Readonly<Record<string, string>> = {
   'content-security-policy': "default-src 'none'",
