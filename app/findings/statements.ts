@@ -48,7 +48,7 @@ function keyedBy({ query, read }: Read, keys: ReadonlySet<string>): Comparison |
   );
 }
 
-function routeValues({ routeParams = [] }: KeptRequest): Set<string> {
+function routeValues({ routeParams }: KeptRequest): Set<string> {
   return new Set(routeParams.flatMap(({ value }) => textOf(value) ?? []).filter((text) => text !== ''));
 }
 
@@ -146,7 +146,7 @@ const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
 };
 
 /** A parameter of the query whose value is in no statement, although it looks like a condition. */
-function unusedParameter({ query = [] }: KeptRequest, { queries }: Database): string | null {
+function unusedParameter({ query }: KeptRequest, { queries }: Database): string | null {
   const bound = new Set(queries.flatMap(({ bindings }) => bindings.map(({ value }) => textOf(value))));
   return query.find(({ value }) => textOf(value) !== null && !bound.has(textOf(value)))?.name ?? null;
 }
@@ -193,7 +193,7 @@ function sendsNothing({ response }: KeptRequest): boolean {
   if (response === undefined || !/\bjson\b/i.test(response.contentType ?? 'json')) return false;
   if (response.bytes === 0) return true;
   try {
-    return response.truncated !== true && isNothing(JSON.parse(response.text ?? '[]'));
+    return !response.truncated && isNothing(JSON.parse(response.text ?? '[]'));
   } catch {
     return false;
   }
@@ -241,7 +241,7 @@ const SHORTEST_ENTRY = 8;
 function entriesOf({ response }: KeptRequest): number | null {
   if (response?.text === null || response === undefined || !/\bjson\b/i.test(response.contentType ?? ''))
     return null;
-  if (response.truncated === true) return Math.floor(response.bytes / SHORTEST_ENTRY);
+  if (response.truncated) return Math.floor(response.bytes / SHORTEST_ENTRY);
   let entries = 0;
   const walk = (value: unknown): void => {
     if (Array.isArray(value)) entries += value.length;
@@ -520,7 +520,7 @@ function pageSkipped({ read, query }: Read): number {
 }
 
 /** Page 1, or none. */
-function asksFirst({ query = [] }: KeptRequest): boolean {
+function asksFirst({ query }: KeptRequest): boolean {
   const page = query.find(({ name }) => PAGE.test(name));
   return page === undefined ? !query.some(({ name }) => PAGING.test(name)) : page.value === '1';
 }

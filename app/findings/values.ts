@@ -153,7 +153,7 @@ function missingSent({ response }: KeptRequest): { word: string; where: string }
     : { word: missingIn(leaf.value) ?? '', where: `as ${excerpt(leaf.path, 60)}` };
 }
 
-function inAddress({ routeParams = [], query = [] }: KeptRequest): { name: string; word: string } | null {
+function inAddress({ routeParams, query }: KeptRequest): { name: string; word: string } | null {
   for (const { name, value } of routeParams) {
     const word = missingIn(value);
     if (word !== null) return { name, word };
