@@ -71,16 +71,10 @@ const catalogue = {
 export type ErrorCode = keyof typeof catalogue;
 type MessageArguments<C extends ErrorCode> = Parameters<(typeof catalogue)[C]['message']>;
 
-const names = new Map<ErrorCode, string>();
-
 /** `ROUTE_NOT_FOUND` -> `RouteNotFoundError`. */
 function nameOf(code: ErrorCode): string {
-  const known = names.get(code);
-  if (known !== undefined) return known;
   const words = code.toLowerCase().split('_');
-  const name = `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`;
-  names.set(code, name);
-  return name;
+  return `${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}Error`;
 }
 
 /** An error of the catalogue. `expose`, as in http-errors: the message may be shown with debug off. */

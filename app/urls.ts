@@ -14,9 +14,6 @@ export function tokenIn(text: string): string | null {
 /** Sent with each request of the toolbar: they are recorded separately, and if one is refused, no browser asks for a password. */
 export const TOOLBAR_HEADER = 'x-hindsight-toolbar';
 
-/** Characters that a query may contain unencoded. */
-const PLAIN_NAME = /^[a-z_]+$/;
-
 function withQuery(path: string, query: Record<string, string | number | undefined>): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
@@ -26,10 +23,8 @@ function withQuery(path: string, query: Record<string, string | number | undefin
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** Names of panels are plain; every page links to each. The address without one is made for every request. */
 function panelQuery(panel: string | undefined): string {
-  if (panel === undefined) return '';
-  return PLAIN_NAME.test(panel) ? `?panel=${panel}` : withQuery('', { panel });
+  return panel === undefined ? '' : withQuery('', { panel });
 }
 
 export const urls = {

@@ -1,11 +1,13 @@
 /** `export`: one profile, or all that match, to a file or to standard output. */
 import { once } from 'node:events';
-import { open, rename, rm } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { codeOf, messageOf } from '../errors.ts';
 import { TOKEN_PATTERN, urls } from '../urls.ts';
 import { type Client, CommandError, FAILED, NOTHING_FOUND, readList } from './client.ts';
-import { printableLine, printableText } from './print.ts';
-import { countText, createProgress } from './progress.ts';
+import { countText, printableLine, printableText } from './print.ts';
 
 export const EXPORT_FORMATS = ['json', 'markdown', 'har'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -25,62 +27,18 @@ export interface ExportOptions {
   note: (sentence: string) => void;
 }
 
-interface Output {
-  write(text: string): Promise<void>;
-  end(): Promise<void>;
-  /** Leaves nothing behind, and an earlier file as it was. */
-  abandon(): Promise<void>;
-}
-
 /** The most that one page of the list has. */
 const PAGE_ROWS = 200;
 const AT_ONCE = 8;
 /** Recorded data is its owner's alone. */
 const PRIVATE = 0o600;
 
-function reasonOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-}
-
-async function fileOutput(path: string): Promise<Output> {
-  const unfinished = `${path}.part`;
-  const cannot = (error: unknown): never => {
-    throw new CommandError(`${path} can’t be written: ${reasonOf(error)}.`, FAILED);
-  };
-  const file = await open(unfinished, 'w', PRIVATE).catch(cannot);
-  return {
-    write: async (text) => file.appendFile(text).catch(cannot),
-    async end() {
-      await file.close();
-      await rename(unfinished, path).catch(cannot);
-    },
-    async abandon() {
-      await file.close();
-      await rm(unfinished, { force: true });
-    },
-  };
-}
-
-function streamOutput(stream: Writable): Output {
-  return {
-    async write(text) {
-      if (!stream.write(text)) await once(stream, 'drain');
-    },
-    end: () => Promise.resolve(),
-    abandon: () => Promise.resolve(),
-  };
-}
-
 /** Tokens of all that match, newest first, page by page. New requests move the pages: what came before is left out. */
-async function* findTokens(
-  { client, what, limit, note }: ExportOptions,
-  onTotal: (total: number) => void,
-): AsyncGenerator<readonly string[]> {
+async function* findTokens({ client, what, limit, note }: ExportOptions): AsyncGenerator<readonly string[]> {
   const seen = new Set<string>();
   for (let page = 1; seen.size < limit; page++) {
-    const { profiles, looked, total } = await readList(client, { q: what, limit: PAGE_ROWS, page });
+    const { profiles, looked } = await readList(client, { q: what, limit: PAGE_ROWS, page });
     if (page === 1 && looked?.all === false) note(`Searched the newest ${looked.count} requests only.`);
-    onTotal(Math.min(total, limit));
     const fresh = profiles.filter(({ token }) => !seen.has(token)).slice(0, limit - seen.size);
     for (const { token } of fresh) seen.add(token);
     if (fresh.length > 0) yield fresh.map(({ token }) => token);
@@ -143,27 +101,24 @@ async function fetchOne(client: Client, path: string): Promise<string | undefine
   }
 }
 
-/** Returns how many profiles were written. */
-async function writeAll(options: ExportOptions, output: Output): Promise<number> {
-  const { client, what, note } = options;
+/** The text piece by piece; `onCount` gets the number of profiles at the end. */
+async function* textsOf(options: ExportOptions, onCount: (count: number) => void): AsyncGenerator<string> {
+  const { client, what } = options;
   const { address, head, between, foot, pieces } = formOf(options);
-  const progress = createProgress(note, 'exported');
   const isToken = TOKEN_PATTERN.test(what);
-  const pages = isToken ? [[what]] : findTokens(options, progress.expect);
   let count = 0;
   let isFirst = true;
-  for await (const tokens of pages)
+  for await (const tokens of isToken ? [[what]] : findTokens(options))
     for (let at = 0; at < tokens.length; at += AT_ONCE) {
-      const texts = await Promise.all(
-        tokens.slice(at, at + AT_ONCE).map((token) => fetchOne(client, address(token))),
-      );
+      const wanted = tokens.slice(at, at + AT_ONCE);
+      const texts = await Promise.all(wanted.map((token) => fetchOne(client, address(token))));
       for (const text of texts) {
         if (text === undefined) continue;
+        count++;
         for (const piece of pieces(text)) {
-          await output.write(`${isFirst ? head : between}${piece}`);
+          yield `${isFirst ? head : between}${piece}`;
           isFirst = false;
         }
-        progress.reach(++count);
       }
     }
   if (count === 0)
@@ -171,19 +126,31 @@ async function writeAll(options: ExportOptions, output: Output): Promise<number>
       isToken ? `Token "${what}" not found.` : 'No recorded request matches.',
       NOTHING_FOUND,
     );
-  await output.write(`${isFirst ? head : ''}${foot}`);
-  return count;
+  yield `${isFirst ? head : ''}${foot}`;
+  onCount(count);
+}
+
+/** Leaves an earlier file as it was if it fails. */
+async function writeFile(path: string, texts: AsyncIterable<string>): Promise<void> {
+  const unfinished = `${path}.part`;
+  try {
+    await pipeline(texts, createWriteStream(unfinished, { mode: PRIVATE }));
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`${path} can’t be written: ${codeOf(error) || messageOf(error)}.`, FAILED);
+  }
 }
 
 export async function exportProfiles(options: ExportOptions): Promise<void> {
   const { file, stdout, note } = options;
-  const output = file === undefined ? streamOutput(stdout) : await fileOutput(file);
-  try {
-    const count = await writeAll(options, output);
-    await output.end();
-    if (file !== undefined) note(`Exported ${countText(count)} to ${file}.`);
-  } catch (error) {
-    await output.abandon();
-    throw error;
+  let count = 0;
+  const texts = textsOf(options, (written) => (count = written));
+  if (file === undefined) {
+    for await (const text of texts) if (!stdout.write(text)) await once(stdout, 'drain');
+  } else {
+    await writeFile(file, texts);
+    note(`Exported ${countText(count)} to ${file}.`);
   }
 }

@@ -45,6 +45,10 @@ const NO_COLUMN = /[\p{Mn}\p{Me}\u200d\ufe0f]/u;
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u;
 
+export function countText(count: number): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? 'profile' : 'profiles'}`;
+}
+
 /** Escapes all but line breaks and tabs. */
 export function printableText(text: string): string {
   return text.replace(/[^\n\t]+/g, escapeControls);

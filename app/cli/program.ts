@@ -328,7 +328,6 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
             keep: keep ?? null,
           },
           print: screen.write,
-          note,
           confirm: yes ? null : options.confirm,
         }),
       );

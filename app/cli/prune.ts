@@ -1,6 +1,6 @@
 /** `prune`: deletes stored profiles, straight at their database or files. */
 import { CommandError, FAILED } from './client.ts';
-import { countText, createProgress } from './progress.ts';
+import { countText } from './print.ts';
 
 /** Profiles that are deleted: older than a moment, or beyond the newest so many. */
 export interface PruneLimits {
@@ -13,19 +13,18 @@ export interface PrunableStore {
   /** About how many `prune` would delete. */
   countPrunable(limits: PruneLimits): Promise<number>;
   /** Deletes them, except pinned ones; returns how many. */
-  prune(limits: PruneLimits, onProgress: (deleted: number) => void): Promise<number>;
+  prune(limits: PruneLimits): Promise<number>;
 }
 
 export interface PruneOptions {
   store: PrunableStore;
   limits: PruneLimits;
   print: (text: string) => void;
-  note: (sentence: string) => void;
   /** Asks whoever types, who may be nobody (it resolves with null). null: `--yes` was given. */
   confirm: ((question: string) => Promise<boolean | null>) | null;
 }
 
-export async function prune({ store, limits, print, note, confirm }: PruneOptions): Promise<void> {
+export async function prune({ store, limits, print, confirm }: PruneOptions): Promise<void> {
   if (confirm !== null) {
     const count = await store.countPrunable(limits);
     const answer = await confirm(
@@ -41,6 +40,6 @@ export async function prune({ store, limits, print, note, confirm }: PruneOption
       return;
     }
   }
-  const deleted = await store.prune(limits, createProgress(note, 'deleted').reach);
+  const deleted = await store.prune(limits);
   print(`Deleted ${countText(deleted)}.\n`);
 }

@@ -28,7 +28,7 @@ interface StorePruning {
   /** About how many `prune` would delete, pinned ones included. */
   countPrunable(limits: PruneLimits): Promise<number>;
   /** Deletes all but pinned profiles; returns how many. */
-  prune(limits: PruneLimits, onProgress: (deleted: number) => void): Promise<number>;
+  prune(limits: PruneLimits): Promise<number>;
 }
 
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
@@ -65,12 +65,11 @@ function pruningOf(store: Store): StorePruning {
       const surplus = keep === null ? 0 : (await total({ kinds: ['request'] })) - keep;
       return Math.max(0, old, surplus);
     },
-    async prune(limits, onProgress) {
+    async prune(limits) {
       let deleted = 0;
       for (let tries = 0; tries < TRIES;) {
         const count = await store.purge(limitsOf(limits));
         deleted += count;
-        onProgress(deleted);
         if (count > 0) tries = 0;
         else if (++tries < TRIES) await sleep(PAUSE_MS);
       }

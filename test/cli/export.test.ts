@@ -4,16 +4,10 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createPostgresStorage, runProfilerMigrations } from '../../app/index.ts';
-import { databaseUrl, type Ended, runCli as run } from '../support/cli.ts';
+import { databaseUrl, runCli } from '../support/cli.ts';
 import { withPostgres } from '../support/postgres.ts';
 import { type RecordingHost, startRecordingHost } from '../support/recording-host.ts';
 import { until } from '../support/waiting.ts';
-
-/** Without how far it has come, which a slow machine says. */
-async function runCli(...given: Parameters<typeof run>): Promise<Ended> {
-  const ended = await run(...given);
-  return { ...ended, stderr: ended.stderr.replace(/^.* …\n/gm, '') };
-}
 
 interface Exported {
   form: string;

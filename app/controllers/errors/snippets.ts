@@ -7,32 +7,12 @@ import type { RoutingView } from './recorded.ts';
 const PLAIN_PATH = /^\/[\w\-./~]{0,80}$/;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** In place of the path. */
-const ANY_PATH = "'/'";
-/** In place of the body: parts of a text with the ellipsis would make V8 store the whole page with two bytes per character. */
-const ANY_BODY = "'body'";
-const colouredByCall = new Map<string, readonly CodeLine[]>();
-
-/** Coloured once for each method: that takes longer than the rest of the page's code. */
-function colouredRoute(call: string): readonly CodeLine[] {
-  const known = colouredByCall.get(call);
-  if (known !== undefined) return known;
-  const lines = [`${call}(${ANY_PATH}, (req, res) => {`, `  res.send(${ANY_BODY});`, '});'];
-  const coloured = sourceHelpers.excerptLines({ from: 1, lines }, { line: null, column: null });
-  colouredByCall.set(call, coloured);
-  return coloured;
-}
-
 /** A route for this request, as coloured lines; null if the path can't be written into code safely. */
 function routeLines(owner: string, method: string, path: string): readonly CodeLine[] | null {
   if (!PLAIN_PATH.test(path) || !METHODS.has(method)) return null;
   const name = method === 'HEAD' ? 'get' : method.toLowerCase();
-  const shown = (text: string): string =>
-    text === ANY_PATH ? `'${path}'` : text === ANY_BODY ? "'…'" : text;
-  return colouredRoute(`${owner}.${name}`).map(({ tokens = [], ...line }) => ({
-    ...line,
-    tokens: tokens.map(([kind, text]) => [kind, shown(text)] as const),
-  }));
+  const lines = [`${owner}.${name}('${path}', (req, res) => {`, "  res.send('…');", '});'];
+  return sourceHelpers.excerptLines({ from: 1, lines }, { line: null, column: null });
 }
 
 type TraceRow = RoutingView['trace'][number];

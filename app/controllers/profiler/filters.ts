@@ -7,8 +7,7 @@ import { PROFILE_KINDS } from '../../profiler/context.ts';
 import { storedRelease } from '../../profiler/release.ts';
 import { SORTS } from '../../profiler/profile-index.ts';
 import type { ProfileQuery, StatusRange } from '../../profiler/storage.ts';
-import { FILTER_NAMES, type FilterName, type FilterValues } from './filter-names.ts';
-import { readTypedFilters } from './typed-filters.ts';
+import { FILTER_NAMES, type FilterName, type FilterValues, readTypedFilters } from './typed-filters.ts';
 
 /** Parameters that filter nothing. */
 const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page', 'skip']);

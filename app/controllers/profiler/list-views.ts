@@ -2,7 +2,7 @@
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { MOST_COUNTED } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
-import type { FilterName, FilterValues } from './filter-names.ts';
+import type { FilterName, FilterValues } from './typed-filters.ts';
 import { isPresentation, readFilters } from './filters.ts';
 
 interface SavedView {

@@ -10,7 +10,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
-import { tokenIn, urls } from '../../urls.ts';
+import { urls } from '../../urls.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { compareMarkdown } from './compare-markdown.ts';
@@ -20,10 +20,10 @@ import { cpuFormOf } from './cpu-form.ts';
 import { type Call, type McpTool, TOKEN } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
-import { replayProfile } from './replay-profile.ts';
+import { type Purpose, replayProfile } from './replay-profile.ts';
 import { isSafe, type Replay } from './replay-request.ts';
-import { createUnknownTokenError } from './unknown-token.ts';
-import { attachForValues, hasValues, NO_VALUES, readValuesForm, waitForValues } from './values-form.ts';
+import { requireNamedProfile } from './require-profile.ts';
+import { hasValues, NO_VALUES, readValuesForm, waitForValues } from './values-form.ts';
 
 /** Of the response's body, in characters. */
 const LONGEST_BODY = 1500;
@@ -138,17 +138,8 @@ function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string 
 
 /** Empty where nothing may be sent. */
 export function createReplayTools(services: PageServices): McpTool[] {
-  const { profiles, panels, cpu, values, replay: allowed = 'safe' } = services;
+  const { panels, cpu, values, replay: allowed = 'safe' } = services;
   if (allowed === 'off') return [];
-
-  async function read(given: unknown): Promise<FoundProfile> {
-    const token = typeof given === 'string' ? tokenIn(given) : null;
-    if (token === null)
-      throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
-    const found = await profiles.read(token);
-    if (found === null) throw await createUnknownTokenError(services, token);
-    return found;
-  }
 
   function requireAllowed({ method }: Pick<Profile, 'method'>): void {
     if (allowed === 'all' || isSafe({ method })) return;
@@ -157,24 +148,22 @@ export function createReplayTools(services: PageServices): McpTool[] {
     ]);
   }
 
-  /** `header`: what it asks for, besides being recorded. */
-  async function send(
-    before: FoundProfile,
-    { args, origin, server, signal }: Call,
-    header?: string,
-  ): Promise<string> {
+  async function send({ args, origin, server, signal }: Call, purpose: Purpose): Promise<string> {
+    const before = await requireNamedProfile(services, args.token);
+    if (server === null) throw createError('BAD_REQUEST', [NO_SERVER]);
     const headers = (args.headers ?? {}) as Record<string, unknown>;
     requireAllowed(before.profile);
     const { replay, status, after } = await replayProfile(services, before, {
+      purpose,
+      caught: args.caught === true,
       given: { headers },
-      profile: header,
       server,
       signal,
     });
     if (after === null) return blocks([sentText(replay), `The response was ${status}. It was not recorded.`]);
     // One that is sampled or stopped is slower, so that it says little beside the other.
-    if (header !== undefined) {
-      const text = header === 'cpu' ? cpuText(after, panels) : await valuesText(services, after);
+    if (purpose !== 'compare') {
+      const text = purpose === 'cpu' ? cpuText(after, panels) : await valuesText(services, after);
       return blocks([sentText(replay), cameText(after, origin), text]);
     }
     const comparison = compareProfiles(before, after, panels);
@@ -186,17 +175,11 @@ export function createReplayTools(services: PageServices): McpTool[] {
     ]);
   }
 
-  async function readAsked({ args, server }: Call): Promise<FoundProfile> {
-    const found = await read(args.token);
-    if (server === null) throw createError('BAD_REQUEST', [NO_SERVER]);
-    return found;
-  }
-
   async function sample(call: Call): Promise<string> {
-    const before = await readAsked(call);
+    const before = await requireNamedProfile(services, call.args.token);
     const address = armCpu(before, cpu);
     try {
-      return await send(before, call, 'cpu');
+      return await send(call, 'cpu');
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST' || cpu?.isArmed(before.profile) !== true)
         throw error;
@@ -211,19 +194,16 @@ export function createReplayTools(services: PageServices): McpTool[] {
   }
 
   async function readValues(call: Call): Promise<string> {
-    const caught = call.args.caught === true;
     if (call.args.wait === true) {
-      const { method, route } = waitForValues(services, (await read(call.args.token)).profile, caught);
+      const caught = call.args.caught === true;
+      const { method, route } = waitForValues(
+        services,
+        (await requireNamedProfile(services, call.args.token)).profile,
+        caught,
+      );
       return `The next ${method} ${code(route)} that fails within ten minutes is recorded with its values: send it yourself, then ask for its panel exception.`;
     }
-    const before = await readAsked(call);
-    requireAllowed(before.profile);
-    const attached = await attachForValues(services, before.profile, caught);
-    try {
-      return await send(before, call, attached.header);
-    } finally {
-      attached.release();
-    }
+    return send(call, 'values');
   }
 
   const common = {
@@ -251,7 +231,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
     description:
       'After a change: sends a recorded request to the application once more, as it was recorded, and says which findings are gone, still ' +
       `there or new, and at which JSON path the response differs. ${which}`,
-    run: async (call) => send(await readAsked(call), call),
+    run: (call) => send(call, 'compare'),
   };
   const cpuProfile: McpTool = {
     ...common,

@@ -7,7 +7,6 @@ import { createError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { tokenIn } from '../../urls.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
 import { compareProfiles } from './compare-profiles.ts';
@@ -21,10 +20,10 @@ import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { hasContent, panelsOf } from './profile-model.ts';
+import { requireNamedProfile } from './require-profile.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
-import { createUnknownTokenError } from './unknown-token.ts';
 
 const { count, timestampText } = numberHelpers;
 
@@ -160,11 +159,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
   let waiting = 0;
 
   async function read(given: string | null): Promise<FoundProfile> {
-    const token = tokenIn(given ?? '');
-    if (token === null)
-      throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);
-    const found = await profiles.read(token);
-    if (found === null) throw await createUnknownTokenError(services, token);
+    const found = await requireNamedProfile(services, given);
     return { ...found, profile: await withHistory(services, found.profile) };
   }
 

@@ -1,13 +1,13 @@
 /** A profile as Markdown, for an issue, a chat or a program. Stored text is already masked; here it is escaped. */
+import type { FixCode } from '../../profiler/finding.ts';
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
-import { blocks, code, heading, pairs, prose } from '../../view-helpers/markdown.ts';
+import { blocks, code, fence, heading, pairs, prose } from '../../view-helpers/markdown.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsMarkdown, sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { codeMarkdown } from './fix-code.ts';
 import type { FindingsModel } from './findings-model.ts';
 import { OVERVIEW } from './beside-profile.ts';
 import { droppedTexts, hasContent } from './profile-model.ts';
@@ -31,6 +31,11 @@ export function statusOf({ status, outcome, state }: Profile): string {
     return state === 'running' ? 'running' : outcome === 'cut off' ? 'cut off' : 'no response';
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return outcome === 'aborted' || outcome === 'cut off' ? `${phrase}, ${outcome}` : phrase;
+}
+
+/** The fix of a finding, with what it assumes, which may contain names of the application. */
+export function codeMarkdown({ text, language, assumes }: FixCode): string {
+  return blocks([fence(text, language), prose(assumes)]);
 }
 
 function headOf(profile: Profile): string {

@@ -8,7 +8,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import { urls } from '../../urls.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { replayProfile } from './replay-profile.ts';
+import { type Purpose, replayProfile } from './replay-profile.ts';
 import {
   type GivenValues,
   isSafe,
@@ -20,10 +20,7 @@ import {
 import { requireFormProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
-import { attachForValues, hasValues, NO_VALUES, waitForValues } from './values-form.ts';
-
-/** What a request is sent again for. */
-type Purpose = 'compare' | 'cpu' | 'values';
+import { hasValues, NO_VALUES, waitForValues } from './values-form.ts';
 
 /** Aborted if the client leaves. */
 function signalOf({ res }: PageRequest): AbortSignal {
@@ -80,7 +77,6 @@ export function createReplayController(services: PageServices): Record<'replay' 
     const before = await requireFormProfile(services, form);
     const purpose = wanted === 'cpu' && cpuFormOf(before.profile, cpu) === null ? 'compare' : wanted;
     const caught = form.get('caught') === 'yes';
-    let release: () => void = () => undefined;
     try {
       const given = givenValues(form, before.profile);
       const prepared = prepareReplay(before.profile, given);
@@ -88,18 +84,11 @@ export function createReplayController(services: PageServices): Record<'replay' 
       const asks = form.get('ask') === 'yes' || !isSafe(before.profile);
       if (prepared.missing.length > 0 || (asks && !isSure))
         return await show(page, before, { replay: prepared, purpose, caught });
-      const server = serverUrl(page.req);
-      let header = purpose === 'cpu' ? 'cpu' : undefined;
-      if (purpose === 'cpu') cpu?.arm(before.profile);
-      if (purpose === 'values') {
-        const attached = await attachForValues(services, before.profile, caught);
-        header = attached.header;
-        release = attached.release;
-      }
       const { status, after } = await replayProfile(services, before, {
+        purpose,
+        caught,
         given,
-        profile: header,
-        server,
+        server: serverUrl(page.req),
         signal: signalOf(page),
       });
       if (after === null)
@@ -117,8 +106,6 @@ export function createReplayController(services: PageServices): Record<'replay' 
     } catch (error) {
       if (!isHindsightError(error) || error.code !== 'BAD_REQUEST') throw error;
       return await show(page, before, { problem: error.message });
-    } finally {
-      release();
     }
   }
 

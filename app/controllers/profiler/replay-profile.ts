@@ -4,12 +4,16 @@ import { createError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { PageServices } from './page-services.ts';
 import { type GivenValues, prepareReplay, type Replay, sendReplay } from './replay-request.ts';
+import { attachForValues } from './values-form.ts';
 
 /** Milliseconds that the profile of the new request is waited for. */
 const RECORDED_WITHIN_MS = 5000;
 const ASK_EVERY_MS = 50;
 /** Amendment of the new profile. */
 const NAME = 'replay';
+
+/** What a request is sent again for: besides comparing, a CPU profile, or the values where it fails. */
+export type Purpose = 'compare' | 'cpu' | 'values';
 
 /** Which request a profile is a repetition of. */
 export interface ReplayMark {
@@ -41,20 +45,22 @@ async function readEnded(profiles: PageServices['profiles'], token: string): Pro
 }
 
 /**
- * `server`: its address; null if it listens on no TCP port. `profile`: value of `x-debug-profile`, which asks for more than a record. Rejects with
- * BAD_REQUEST if the request can't be sent or gets no response.
+ * `server`: its address; null if it listens on no TCP port. `caught`: also values of errors that the code catches. Rejects with BAD_REQUEST if
+ * the request can't be sent or gets no response.
  */
 export async function replayProfile(
-  { profiles }: Pick<PageServices, 'profiles'>,
+  services: PageServices,
   { profile }: FoundProfile,
   options: {
+    purpose: Purpose;
+    caught: boolean;
     given?: GivenValues;
-    profile?: string | undefined;
     server: string | null;
     signal: AbortSignal;
   },
 ): Promise<ReplayedProfile> {
-  const { given, profile: asks = '1', server, signal } = options;
+  const { profiles, cpu } = services;
+  const { purpose, caught, given, server, signal } = options;
   if (server === null)
     throw createError('BAD_REQUEST', [
       'The application listens on no TCP port, so nothing can be sent to it.',
@@ -64,16 +70,19 @@ export async function replayProfile(
     throw createError('BAD_REQUEST', [
       'Its address or body has masked values, so it can’t be sent again without them.',
     ]);
-  const { status, token } = await sendReplay(replay, {
-    server,
-    origin: profile.origin,
-    signal,
-    profile: asks,
-  });
-  const after = token === null ? null : await readEnded(profiles, token);
-  if (after === null) return { replay, status, after };
-  const mark: ReplayMark = { of: profile.token, without: replay.masked };
-  // Without a storage the two are compared all the same.
-  await profiles.amend(after.profile.token, NAME, mark).catch(() => false);
-  return { replay, status, after };
+  if (purpose === 'cpu') cpu?.arm(profile);
+  const attached = purpose === 'values' ? await attachForValues(services, profile, caught) : null;
+  try {
+    const { origin } = profile;
+    const asked = attached?.header ?? (purpose === 'cpu' ? 'cpu' : '1');
+    const { status, token } = await sendReplay(replay, { server, origin, signal, profile: asked });
+    const after = token === null ? null : await readEnded(profiles, token);
+    if (after === null) return { replay, status, after };
+    const mark: ReplayMark = { of: profile.token, without: replay.masked };
+    // Without a storage the two are compared all the same.
+    await profiles.amend(after.profile.token, NAME, mark).catch(() => false);
+    return { replay, status, after };
+  } finally {
+    attached?.release();
+  }
 }

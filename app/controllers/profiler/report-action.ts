@@ -16,7 +16,7 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { type PageReport, readReport, type ReportedCall, type ReportedItem } from './browser-report.ts';
 import { readText } from './form-body.ts';
-import { isSameOrigin } from './same-origin.ts';
+import { isSameOrigin } from './signed-action.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createRespond } from './respond.ts';
 

@@ -15,12 +15,11 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
-import { codeMarkdown } from './fix-code.ts';
 import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { hasContent, panelsOf } from './profile-model.ts';
-import { statusOf } from './profile-markdown.ts';
+import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
 const { count, durationText, timestampText } = numberHelpers;
 

@@ -2,12 +2,19 @@
  * Actions that change state: each is a POST of a signed form from the same origin, followed by a 303 back to the page. There is no
  * cookie to forge: another site lacks the signature and can't fake its origin.
  */
+import type { IncomingMessage } from 'node:http';
 import { createError } from '../../errors.ts';
 import { PROFILER_PREFIX, urls } from '../../urls.ts';
 import { readForm } from './form-body.ts';
-import { isSameOrigin } from './same-origin.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createAnswers } from './respond.ts';
+
+/** Whether a state change comes from a page of the same origin: by Sec-Fetch-Site; without it (plain HTTP, older browsers), by Origin. */
+export function isSameOrigin({ headers }: IncomingMessage, origin: string | null): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  return origin !== null && headers.origin === origin;
+}
 
 /** Longer than any address of these pages. */
 const LONGEST_BACK = 4000;

@@ -4,7 +4,14 @@
  * in front of a filter leaves out what it finds.
  */
 import { editDistance } from '../../profiler/edit-distance.ts';
-import type { FilterName, FilterValues } from './filter-names.ts';
+
+/** Names of the list's filters, in the order of a permanent link. */
+export const FILTER_NAMES = [
+  'q', 'text', 'url', 'method', 'status', 'ip', 'token', 'since', 'from', 'until', 'over', 'under', 'queries', 'fewer', 'has', 'mark', 'kind', 'process', 'release',
+  'route', 'trace', 'not', 'sort', 'order', 'limit', 'page', 'skip',
+] as const; // prettier-ignore
+export type FilterName = (typeof FILTER_NAMES)[number];
+export type FilterValues = Partial<Record<FilterName, string>>;
 
 /** What a filter is called in the box, in the order in which filters are written. */
 const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FilterValues } from '../../../app/controllers/profiler/filter-names.ts';
+import type { FilterValues } from '../../../app/controllers/profiler/typed-filters.ts';
 import { readFilters } from '../../../app/controllers/profiler/filters.ts';
 // @ts-expect-error A script of the pages has no types.
 import { FILTERS as COMPLETED } from '../../../public/profiler/find.js';
