@@ -40,7 +40,6 @@ export interface CoreOptions {
   process: string;
   /** Name of the release that runs; null: unknown. */
   release: string | null;
-  /** Called with each profile that is passed to the store. */
   onProfile?: (profile: StoredProfile) => void;
   warn: (sentence: string) => void;
 }

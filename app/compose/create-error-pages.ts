@@ -21,7 +21,6 @@ import type { Recorder } from '../profiler/recorder.ts';
 import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { urls } from '../urls.ts';
 
-/** Renders the error page of a profile. */
 export type RenderErrorPage = (page: {
   profile: Profile;
   error: unknown;

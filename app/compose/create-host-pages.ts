@@ -31,7 +31,6 @@ const FORM_KEY_BYTES = 32;
 const LINES_AROUND = 15;
 
 interface SourceViewOptions {
-  /** The application's folder. */
   root: string;
   files: SourceFiles;
   maps: SourceMaps;
@@ -65,13 +64,11 @@ interface HostPagesParts extends Pick<
   cpu: CpuSampler;
   values: ValueReader;
   explain: RecordedPlans;
-  /** What reads source files. */
   source: SourceViewOptions;
   sourceOf: (req: IncomingMessage) => RequestSource;
   /** Describes the routes for the page of a request that none of them handled. */
   onMiss: HostRouting['onMiss'];
   redactText: (text: string) => string;
-  /** Prints an error that was thrown. */
   log: (error: unknown) => void;
 }
 
@@ -80,9 +77,6 @@ export interface HostPages {
   live: Live;
   pages: LazyPages;
   errors: ErrorPages;
-  /** Loads the pages first, if nothing has needed them yet. */
-  respondWithError: RespondWithError;
-  /** As they are on the profiler. */
   handlers: Pick<Profiler, 'pages' | 'errors' | 'respondWithError'>;
 }
 
@@ -93,22 +87,10 @@ async function sharedKeyOf(store: CoreOptions['store']): Promise<Buffer> {
 }
 
 export function createHostPages(parts: HostPagesParts): HostPages {
-  const {
-    options,
-    core,
-    settings,
-    panels,
-    rules,
-    store,
-    process: name,
-    source,
-    sourceOf,
-    redactText,
-    warn,
-  } = parts;
+  const { options, core, settings, store, source, sourceOf, redactText, warn } = parts;
   const { root } = source;
   const editor = editorOf(settings.editor, root);
-  const { tracker, recorder, recording, profiles } = core;
+  const { tracker, profiles } = core;
 
   const guard = createGuard({
     password: settings.password,
@@ -122,48 +104,29 @@ export function createHostPages(parts: HostPagesParts): HostPages {
   });
   const live = createLive({ find: (query) => profiles.find(query) });
   const pages = createLazyPages({
-    profiles,
-    recording,
-    routeInFull: core.routeInFull,
+    ...core,
+    ...parts,
     forms: createFormSigner({ sharedKey: () => sharedKeyOf(store) }),
     live,
     isStored: options.isStored === true,
-    cpu: parts.cpu,
-    values: parts.values,
-    explain: parts.explain,
-    panels,
-    rules,
-    settings,
-    process: name,
     editor: editor === null ? undefined : { ...editor, paths: settings.editorPaths, root },
     sourceAt: createSourceViews(source),
     locateFrontEnd: createFrontEndFiles(source),
     originOf: (req) => sourceOf(req).origin.origin,
     clientOf: (req) => sourceOf(req).origin.clientAddress,
     frontEnds: new Set(settings.toolbarOrigins),
-    redactText,
-    log: parts.log,
-    lastEnd: core.lastEnd,
-    health: () =>
-      readHealth({
-        process: name,
-        store,
-        ledger: core.ledger,
-        lastEnd: core.lastEnd,
-        exported: parts.exported,
-      }),
+    health: () => readHealth({ ...core, ...parts }),
     storageName: () => store.name,
     guard,
   });
   const errors = createErrorPages({
-    recorder,
-    tracker,
+    ...core,
+    ...parts,
     renderErrorPage: pages.renderErrorPage,
     guard,
-    redactText,
     summaryReason: () => core.summaryReason({}),
-    log: parts.log,
   });
+  /** Loads the pages first, if nothing has needed them yet. */
   const respondWithError: RespondWithError = (error, req, res) => {
     const context = tracker.of(req);
     const { status } = responseOfError(error);
@@ -180,7 +143,6 @@ export function createHostPages(parts: HostPagesParts): HostPages {
     live,
     pages,
     errors,
-    respondWithError,
     handlers: {
       pages(req, res, next) {
         pages.dispatch(req, res, (error) => {

@@ -93,20 +93,16 @@ export interface ObserverOptions {
 export interface Observers {
   /** The libraries found that send queries, and the Knex instances that were passed in. */
   databases: () => readonly FoundLibrary[];
-  /** Plans statements. */
   explainer: Explainer;
-  /** Called at the start of each request. */
   onRequest: (context: Context) => void;
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp: (req: IncomingMessage) => void;
-  /** What a host calls, as it is on its profiler. */
   host: Manual & Pick<Profiler, HostCalls>;
   /** `file:line` of own code that sends a response, asked while its headers are sent; null if there is none. */
   findSender: () => string | null;
   /** Also for the description of routes. */
   sourceOf: Profiler['sourceOf'];
   applications: MountedApplications;
-  /** The response is over. */
   onFinish: (context: Context) => void;
   close(): void;
 }
@@ -171,7 +167,7 @@ export function createObservers(options: ObserverOptions): Observers {
     noteLockHolder(recorder.runningContexts(), context, fact);
   };
   const queries = createQueryRecorder({ tracker, findCaller, explainer, onEnd: noteLock });
-  const parts = { tracker, findCaller, queries, explainer };
+  const parts = { tracker, findCaller, gate, recorder, summaryReason, queries, explainer };
   const isWanted = (name: string): boolean =>
     observe === true || (observe !== false && observe.includes(name));
   /** Libraries that are observed if they are found: how they publish, and which observer subscribes. */
@@ -180,21 +176,15 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [postgresPatch], listen: () => observeDriver(postgresDriver, parts) },
     { patches: [mongodbPatch], listen: () => observeDriver(mongodbDriver, parts) },
     { patches: mysqlPatches, listen: () => observeDriver(mysqlDriver, parts) },
-    {
-      patches: [...labelPatches, ...drizzlePatches],
-      listen: () => observeLabels(parts),
-    },
+    { patches: [...labelPatches, ...drizzlePatches], listen: () => observeLabels(parts) },
     { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeDriver(sqliteDriver, parts) },
-    {
-      patches: [ioredisPatch, ...redisPatches],
-      listen: () => observeCache({ tracker, findCaller }),
-    },
-    { patches: [nodemailerPatch], listen: () => observeMail({ tracker, findCaller }) },
-    { patches: [childProcessPatch], listen: () => observeProcesses({ tracker, findCaller }) },
-    { patches: nestPatches, listen: () => observeNest({ tracker }) },
-    { patches: graphqlPatches, listen: () => observeGraphql({ tracker }) },
-    { patches: [bullmqPatch], listen: () => observeJobs({ tracker, recorder, summaryReason, findCaller }) },
-    { patches: [socketIoPatch], listen: () => observeSocketEvents({ tracker, recorder, summaryReason }) },
+    { patches: [ioredisPatch, ...redisPatches], listen: () => observeCache(parts) },
+    { patches: [nodemailerPatch], listen: () => observeMail(parts) },
+    { patches: [childProcessPatch], listen: () => observeProcesses(parts) },
+    { patches: nestPatches, listen: () => observeNest(parts) },
+    { patches: graphqlPatches, listen: () => observeGraphql(parts) },
+    { patches: [bullmqPatch], listen: () => observeJobs(parts) },
+    { patches: [socketIoPatch], listen: () => observeSocketEvents(parts) },
   ].filter(({ patches }) => patches.some(({ name }) => isWanted(name)));
   const express: LibraryPatch[] = ['express', 'router'].map((name) => ({
     name,
@@ -219,13 +209,13 @@ export function createObservers(options: ObserverOptions): Observers {
     layers,
     libraries,
     ...observed.map(({ listen }) => listen()),
-    observeConsole({ tracker, gate, findCaller }),
-    observePino({ tracker, gate, findCaller }),
-    observeOutput({ tracker, gate, findCaller }),
+    observeConsole(parts),
+    observePino(parts),
+    observeOutput(parts),
     // First, so that the header is recorded.
     observeTracePropagation({ tracker, hosts: traceHosts }),
     observeHttpClient({ tracker, findCaller, bodyBytes: options.callBodyBytes }),
-    observeProcessErrors({ tracker }),
+    observeProcessErrors(parts),
     runtime,
     views,
   ];
@@ -251,8 +241,8 @@ export function createObservers(options: ObserverOptions): Observers {
     sourceOf,
     applications,
     host: {
-      ...createManual({ tracker, recorder, summaryReason, findCaller }),
-      dump: createDump({ tracker, findCaller }),
+      ...createManual(parts),
+      dump: createDump(parts),
       sourceOf,
       observe(name, exports) {
         if (!libraries.observe(name, exports))
@@ -273,7 +263,7 @@ export function createObservers(options: ObserverOptions): Observers {
         views.watchEngine(engine);
       },
       watchWinston(library) {
-        closing.push(observeWinston(library, { tracker, gate, findCaller }));
+        closing.push(observeWinston(library, parts));
       },
     },
     close() {

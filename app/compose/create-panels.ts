@@ -16,14 +16,12 @@ import type { Panel, PanelMenu } from '../profiler/panel.ts';
 import { rowsSummary } from '../render/rows-summary.ts';
 
 export interface HostFacts {
-  /** The application's folder. */
   root: string;
   settings: Readonly<Record<string, unknown>>;
   files: SourceFiles;
   maps: SourceMaps;
   /** What the debugger read. */
   values: ValueFrames;
-  /** Name of this process. */
   process: string;
   /** The database libraries that are observed in this process. */
   databases: () => readonly FoundLibrary[];
@@ -80,7 +78,6 @@ function readManifest(folder: string): Manifest | null {
   }
 }
 
-/** Installed versions of the application's dependencies. */
 function installedPackages(root: string): Record<string, string> {
   const { dependencies = {}, peerDependencies = {} } = readManifest(root) ?? {};
   const versions: Record<string, string> = { 'express-hindsight': packageVersion() };

@@ -143,7 +143,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     },
     warn,
   });
-  const { guard, live, pages, errors, respondWithError, handlers } = createHostPages({
+  const { guard, live, pages, errors, handlers } = createHostPages({
     options,
     core,
     settings,
@@ -231,14 +231,15 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     watch,
     ...handlers,
     notFound(req, res) {
-      respondWithError(createPageNotFound(req, redactText), req, res);
+      handlers.respondWithError(createPageNotFound(req, redactText), req, res);
     },
     refuse(server, { resolver, methods }) {
       // Refused requests get their response synchronously, so the error page has to be loaded by then.
       pages.whenRenderable(() => undefined);
       watch.watchServer(server);
       const { recordRefusal: record } = errors;
-      return refuseRequests(server, { resolver, methods, respond: respondWithError, record, redactText });
+      const { respondWithError: respond } = handlers;
+      return refuseRequests(server, { resolver, methods, respond, record, redactText });
     },
     ...observers.host,
     profiles,

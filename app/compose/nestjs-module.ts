@@ -7,7 +7,6 @@ interface MiddlewareConsumer {
   getHttpAdapter(): { getInstance(): object };
 }
 
-/** A dynamic module of NestJS. */
 export interface NestModule {
   module: new () => object;
 }

@@ -21,7 +21,6 @@ export interface PageParts {
 export interface PagePartsOptions {
   /** In the order of the menu. */
   panels: readonly Panel[];
-  /** Name of this process. */
   process: string;
   /** Opens places of the application in an editor; absent: no such links. */
   editor?: EditorOptions | undefined;

@@ -85,7 +85,6 @@ interface PgConnection {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
 
-/** Adapts a connection of `pg` for migrations. */
 export function migrationClientOf(connection: PgConnection): MigrationClient {
   const client: MigrationTransaction = {
     raw(sql, values = []) {

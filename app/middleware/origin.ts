@@ -24,7 +24,6 @@ export interface ConnectionFacts {
   httpVersion: string;
 }
 
-/** What a socket says of a connection. */
 export function connectionOf(socket: Socket): Omit<ConnectionFacts, 'rawHeaders' | 'httpVersion'> {
   return {
     remoteAddress: socket.remoteAddress ?? '',
@@ -169,7 +168,6 @@ function readRequestId(
   return { requestId: randomUUID(), receivedRequestId: received };
 }
 
-/** The error for a refused Host. */
 export function hostErrorOf({ code, host }: RefusedHost): HindsightError {
   return createError(code, [host]);
 }

@@ -20,7 +20,6 @@ import { ROBOTS_HEADER, securityHeaders } from './security-headers.ts';
 import { shortPage } from './short-page.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
-/** What the recorder returns for a refused request. */
 export interface RecordedRefusal {
   token: string;
   /** Absolute if the host is valid, else relative. */

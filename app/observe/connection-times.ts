@@ -22,7 +22,6 @@ export interface NewConnection {
 export interface ConnectionTimes {
   /** Listens to a socket that is about to connect. */
   watch(socket: Socket): ConnectionParts;
-  /** undici begins to connect through this connector. */
   begin(connector: object): void;
   /** That connection is open (with its socket) or has failed. */
   end(connector: object, socket: Socket | null): void;

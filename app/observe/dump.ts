@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import type { Json } from '../profiler/json.ts';
 import { defaultPlainLimits, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { field, makerOf } from '../profiler/safe-read.ts';
+import { bytesOf } from './observe-calls.ts';
 import { withoutProfilerFrames } from './profiler-frames.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -52,15 +53,14 @@ export function createDump({ tracker, findCaller }: ObserverParts): Dump {
   const dump: Dump = (value, label) => {
     const context = tracker.current();
     if (context === undefined || context.isFull('dump')) return value;
-    const plain = toPlain(value, LIMITS);
     const fact: DumpFact = {
-      value: plain,
+      value: toPlain(value, LIMITS),
       label: label ?? null,
       type: typeOf(value),
       caller: findCaller?.() ?? null,
       atMs: context.elapsedMs(),
     };
-    context.add('dump', fact, 100 + JSON.stringify(plain).length);
+    context.add('dump', fact, bytesOf(fact));
     return value;
   };
   return dump;

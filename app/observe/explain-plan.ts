@@ -273,7 +273,6 @@ export function parseSqlitePlan(rows: unknown, clean: (text: string) => string):
   return treeOf(placed.slice(0, MOST_NODES), Math.max(0, placed.length - MOST_NODES));
 }
 
-/** Every node of a plan. */
 export function nodesOf(root: PlanNode): PlanNode[] {
   return [root, ...(root.nodes ?? []).flatMap(nodesOf)];
 }

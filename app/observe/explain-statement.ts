@@ -2,6 +2,7 @@
  * Runs `EXPLAIN` of one statement on a connection, and returns its plan: in a read-only transaction that is rolled back, with timeouts.
  * The driver is called directly, so that nothing is recorded. Values are bound, never written into the text.
  */
+import { promisify } from 'node:util';
 import type { PlanNode, PlanOutcome, StatementToPlan } from '../profiler/query-plan.ts';
 import { isRecord } from '../profiler/json.ts';
 import { describeError } from '../profiler/thrown-value.ts';
@@ -27,20 +28,12 @@ interface PgConnection {
   ): Promise<{ rows?: unknown[] }>;
 }
 interface MysqlConnection {
-  query(
-    sql: string,
-    values: readonly unknown[],
-    done: (error: Error | null | undefined, rows: unknown) => void,
-  ): unknown;
+  query(sql: string, values: readonly unknown[], done: (error: Error | null, rows: unknown) => void): unknown;
 }
 interface SqliteConnection {
   prepare?(sql: string): { all(...values: unknown[]): unknown };
   /** Of `sqlite3`, whose `prepare` is another one. */
-  all?(
-    sql: string,
-    values: readonly unknown[],
-    done: (error: Error | null | undefined, rows: unknown) => void,
-  ): unknown;
+  all?(sql: string, values: readonly unknown[], done: (error: Error | null, rows: unknown) => void): unknown;
 }
 
 const PREPARED = 'hindsight_plan';
@@ -103,17 +96,14 @@ async function onPostgres(connection: PgConnection, statement: ExplainedStatemen
   }
 }
 
-function asked(
+async function asked(
   connection: MysqlConnection,
   sql: string,
   values: readonly unknown[] = [],
 ): Promise<unknown[]> {
-  return new Promise((resolve, reject) => {
-    connection.query(sql, values, (error, rows) => {
-      if (error === null || error === undefined) resolve(Array.isArray(rows) ? rows : []);
-      else reject(error);
-    });
-  });
+  const query = promisify<string, readonly unknown[], unknown>(connection.query.bind(connection));
+  const rows = await query(sql, values);
+  return Array.isArray(rows) ? rows : [];
 }
 
 function firstText(rows: readonly unknown[]): string {
@@ -154,15 +144,11 @@ async function onSqlite(connection: SqliteConnection, statement: ExplainedStatem
   const given: readonly unknown[] =
     names === null ? values : [Object.fromEntries(names.map((name, index) => [name, values[index] ?? null]))];
   const text = `explain query plan ${sql}`;
+  const all = connection.all?.bind(connection);
   const rows =
-    typeof connection.all === 'function'
-      ? await new Promise<unknown>((resolve, reject) => {
-          connection.all?.(text, names === null ? given : [], (error, found) => {
-            if (error === null || error === undefined) resolve(found);
-            else reject(error);
-          });
-        })
-      : connection.prepare?.(text).all(...given);
+    all === undefined
+      ? connection.prepare?.(text).all(...given)
+      : await promisify<string, readonly unknown[], unknown>(all)(text, names === null ? given : []);
   return outcomeOf(parseSqlitePlan(rows, createValueRemover(sql, values)), statement);
 }
 

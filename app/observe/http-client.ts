@@ -67,7 +67,6 @@ const REPEATED: Repeating<CallFact> = {
   failed: ({ status, error }) => (status === null ? error !== null : status >= 500),
 };
 
-/** What we read of undici's request. */
 interface UndiciRequest {
   origin?: unknown;
   path?: unknown;

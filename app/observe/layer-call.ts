@@ -13,7 +13,6 @@ export interface RoutedRequest extends IncomingMessage {
   res?: { headersSent?: unknown };
 }
 
-/** What kind of call it is. */
 export interface CallKind {
   isErrorHandler: boolean;
   /** Name of the parameter, for callbacks of `router.param`. */

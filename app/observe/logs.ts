@@ -10,6 +10,7 @@ import { loggedErrorOf, recordError } from './errors-seen.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { field, isError, isObject } from '../profiler/safe-read.ts';
 import { messageOfError, textOf } from '../profiler/thrown-value.ts';
+import { bytesOf } from './observe-calls.ts';
 import { withoutProfilerFrames } from './profiler-frames.ts';
 import type { ObserverParts } from './subscribe.ts';
 
@@ -164,13 +165,6 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   };
 }
 
-/** Approximate size of a value in characters. */
-function sizeOf(value: Json | null): number {
-  if (value === null) return 0;
-  if (typeof value === 'string') return value.length;
-  return typeof value === 'object' ? JSON.stringify(value).length : 8;
-}
-
 /** A line repeats with its level. */
 const REPEATED: Repeating<LogFact> = {
   key: ({ caller, level }) => `${caller ?? ''}\n${level}`,
@@ -185,9 +179,8 @@ export function recordLog(
   try {
     const logged = level === 'error' ? (error ?? loggedErrorOf(args)) : null;
     if (logged !== null) recordError(context, logged, { origin: 'logged' });
-    const line = formatLog(args);
-    const fact: LogFact = { level, channel, ...line, caller, atMs: context.elapsedMs() };
-    context.add('log', fact, 150 + line.message.length + sizeOf(line.context), REPEATED);
+    const fact: LogFact = { level, channel, ...formatLog(args), caller, atMs: context.elapsedMs() };
+    context.add('log', fact, bytesOf(fact), REPEATED);
   } catch {
     // The line is not recorded.
   }

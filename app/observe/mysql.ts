@@ -1,6 +1,6 @@
 /** `mysql2` and `mysql`, by the channels of channels/mysql.ts. */
 import { type MysqlQuery, mysqlChannels } from './channels/mysql.ts';
-import { types } from 'node:util';
+import { promisify, types } from 'node:util';
 import { toPlain } from '../profiler/plain.ts';
 import { isObject } from '../profiler/safe-read.ts';
 import { dateParts } from './date-parts.ts';
@@ -29,7 +29,7 @@ function inUse(pool: Pool): readonly object[] {
 }
 
 interface GivingPool extends Pool {
-  getConnection(done: (error: Error | null | undefined, connection: Released) => void): void;
+  getConnection(done: (error: Error | null, connection: Released) => void): void;
   _connectionQueue?: { length: number };
 }
 
@@ -47,13 +47,7 @@ function explainClientOf(pool: GivingPool): ExplainClient {
       numPendingAcquires: () => pool._connectionQueue?.length ?? 0,
       ...(pool.config?.connectionLimit === undefined ? {} : { max: pool.config.connectionLimit }),
     },
-    acquireConnection: () =>
-      new Promise((resolve, reject) => {
-        pool.getConnection((error, connection) => {
-          if (error === null || error === undefined) resolve(connection);
-          else reject(error);
-        });
-      }),
+    acquireConnection: () => promisify<Released>(pool.getConnection.bind(pool))(),
     releaseConnection(connection, failure) {
       if (failure === undefined) (connection as Released).release();
       else (connection as Released).destroy();

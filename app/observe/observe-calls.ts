@@ -44,7 +44,7 @@ export interface CallRecorder<N extends CallName> {
 }
 
 /** The size of plain data, roughly. */
-function bytesOf(value: unknown): number {
+export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return 20 + value.length;
   if (typeof value !== 'object' || value === null) return 10;
   let bytes = 50;

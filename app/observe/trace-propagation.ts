@@ -16,7 +16,6 @@ export interface TracePropagationOptions {
   hosts: readonly string[];
 }
 
-/** What is used of undici's request. */
 interface UndiciRequest {
   origin?: unknown;
   headers?: unknown;

@@ -32,7 +32,6 @@ export interface AppOptions {
   redactor: Redactor;
   services: Services;
   routes: readonly RouteEntry[];
-  /** Folders of the application's own views. */
   viewFolders?: readonly string[];
   /** Writes one line. */
   log: (line: string) => void;

@@ -21,7 +21,6 @@ declare global {
 
 type Method = (...values: never[]) => unknown;
 
-/** The parts of chai that a plugin gets. */
 interface ChaiParts {
   Assertion: { prototype: object };
   AssertionError: new (message: string, props: object, start: Method) => Error;

@@ -11,7 +11,6 @@ import { dropOldest } from '../../profiler/drop-oldest.ts';
 const MOST_ENDED = 100;
 
 export interface ProfilerTestable {
-  /** Called with each profile that is stored. */
   add(stored: StoredProfile): void;
   close(): void;
 }

@@ -150,7 +150,6 @@ export function ownerOf(start: unknown, name: PropertyKey): object | null {
 /** Whether a method such as `pool.query` is running, which requests a connection itself. */
 export function createCallMarker(): {
   isRunning(): boolean;
-  /** Wraps the method of `prototype`, or of the one it is inherited from. */
   mark(prototype: unknown, name: string): (() => void) | null;
 } {
   let running = false;

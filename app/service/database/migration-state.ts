@@ -51,7 +51,6 @@ export interface MigrationReaderOptions {
   connection: () => Promise<ConnectionSettings>;
   schema: string;
   table: string;
-  /** Folder of the owner's migrations. */
   folder: string;
   redact: { text(value: string): string };
   timeoutMs?: number;
