@@ -65,7 +65,7 @@ export interface Core {
 }
 
 export function createCore(options: CoreOptions): Core {
-  const { store, panels, rules, redactor, settings, onProfile, warn } = options;
+  const { store, panels, settings, onProfile, warn } = options;
   const ledger = createLedger();
   const tracker = new ContextTracker();
   const tokens = createTokens(store.setting.bind(store), options.process);
@@ -127,17 +127,12 @@ export function createCore(options: CoreOptions): Core {
   }
 
   const recorder = createRecorder({
-    panels,
-    rules,
-    redactor,
+    ...options,
     nextToken: () => tokens.next(),
     nextUnrecorded: () => tokens.nextLeftOut(),
     limit,
     ledger,
     write: add,
-    process: options.process,
-    release: options.release,
-    warn,
   });
   const profiles = createProfiles({
     recorder,

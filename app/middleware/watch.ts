@@ -122,11 +122,7 @@ export function createWatch(options: WatchOptions): Watch {
   /** Those of the requests: none is kept alive. */
   const servers = new WeakSet<Server>();
   const responses = createResponseWatch({
-    tracker,
-    previewBytes,
-    exposeToken: options.exposeToken,
-    findSender: options.findSender,
-    serverTiming: options.serverTiming,
+    ...options,
     onHeaders: (context, req) => {
       const body = context.first('body');
       if (body !== undefined && !req.readableDidRead) body.unread = true;

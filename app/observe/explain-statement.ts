@@ -103,7 +103,7 @@ async function asked(
 ): Promise<unknown[]> {
   const query = promisify<string, readonly unknown[], unknown>(connection.query.bind(connection));
   const rows = await query(sql, values);
-  return Array.isArray(rows) ? rows : [];
+  return Array.isArray(rows) ? (rows as unknown[]) : [];
 }
 
 function firstText(rows: readonly unknown[]): string {
