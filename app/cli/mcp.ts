@@ -64,6 +64,9 @@ export async function callTool(
   return { text, isError: error !== undefined || isError === true };
 }
 
+/** Tools that send a recorded request again. */
+const SENDING = /^(?:verify|cpu_profile|values)$/;
+
 /** Serves until `stdin` ends. */
 export async function serveMcp({ source, stdin, stdout, version, note }: McpOptions): Promise<void> {
   const { McpServer, ProtocolError, serveStdio, StdioServerTransport } = requireMcpSdk();
@@ -88,7 +91,8 @@ export async function serveMcp({ source, stdin, stdout, version, note }: McpOpti
   /** Whoever can answer: which tools there are is known without an application. */
   async function ask(method: string, params: object, signal: AbortSignal): Promise<Sdk.Result> {
     try {
-      return await send(await source.client(), method, params, signal);
+      const sends = method === 'tools/call' && SENDING.test(String((params as { name?: unknown }).name));
+      return await send(await source.client(sends), method, params, signal);
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;
       say(error.message);

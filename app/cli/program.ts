@@ -109,8 +109,8 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
       await source.close();
     }
   }
-  const withClient = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
-    withSource(async (source) => work(await source.client()));
+  const withClient = <T>(work: (client: Client) => Promise<T>, sends = false): Promise<T> =>
+    withSource(async (source) => work(await source.client(sends)));
   const printRows = (rows: readonly ListedProfile[], format: ListFormat, isMore = false): void => {
     screen.write(format === 'table' ? table(rows, screen, isMore) : markdownTable(rows, isMore));
   };
@@ -236,7 +236,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
     .argument('<token>', 'token of the request', readToken)
     .option('-H, --header <header...>', 'value of a masked header: "cookie: sid=…"', readHeader, {})
     .action((token: string, { header: headers }: { header: Record<string, string> }) =>
-      withClient((client) => tool(client, 'verify', { token, headers })),
+      withClient((client) => tool(client, 'verify', { token, headers }), true),
     ); // prettier-ignore
 
   program

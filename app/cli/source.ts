@@ -50,8 +50,8 @@ export interface SourceOptions {
 }
 
 export interface Source {
-  /** Who answers now: it may be another one later. */
-  client(): Promise<Client>;
+  /** Who answers now: it may be another one later. `sends`: to be sent a request again, so that it must be the only one. */
+  client(sends?: boolean): Promise<Client>;
   /** Answers without an application, if only that it knows nothing. */
   offline(): Promise<Client>;
   close(): Promise<void>;
@@ -121,11 +121,22 @@ export function createSource(
     }
   }
 
-  async function ofProject({ project: path, folder, hasProfiles, servers }: FoundProject): Promise<Client> {
+  async function ofProject(
+    { project: path, folder, hasProfiles, servers }: FoundProject,
+    sends: boolean,
+  ): Promise<Client> {
+    const found = new Map<string, Client>();
     for (const address of servers) {
       const client = await running(address);
-      if (client !== null) return client;
+      if (client !== null && !sends) return client;
+      if (client !== null) found.set(address, client);
     }
+    if (found.size > 1)
+      throw new CommandError(
+        `Several servers of ${path} run; name the one to send to: --url, or PROFILER_URL (${[...found.keys()].join(', ')}).`,
+        FAILED,
+      );
+    for (const client of found.values()) return client;
     if (hasProfiles || servers.length === 0) return open(folder);
     throw new UnreachableError(
       `The application of ${path} does not run, and no profiles are in its files. Start it; if it stores them elsewhere, name its database, --database, or its folder, PROFILER_DIR.`,
@@ -133,11 +144,11 @@ export function createSource(
   }
 
   return {
-    async client() {
+    async client(sends = false) {
       if (database !== undefined) return open(null);
       if (url !== undefined) return createClient({ url, password });
       const found = await findProject(openers, project);
-      if (found !== null) return ofProject(found);
+      if (found !== null) return ofProject(found, sends);
       const usual = await running(DEFAULT_URL);
       if (usual !== null) return usual;
       throw new UnreachableError(

@@ -6,6 +6,7 @@ import type { Guard } from '../middleware/guard.ts';
 import { exportedBy } from './create-export.ts';
 import { pageHeaders } from '../middleware/security-headers.ts';
 import type { PageParts } from './page-parts.ts';
+import { MOST_MEBIBYTES } from '../storage/files/file-store.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
@@ -35,7 +36,8 @@ function describeRetention(
       `This process stores profiles in its own memory, for at most ${count(retentionHours, 'hour')}. If several processes serve the ` +
       'application, another one may have it: set PROFILER_DIR to a folder that they share.'
     );
-  return `Kept: ${count(retentionHours, 'hour')}, up to ${count(retentionCount, 'profile')} or ${count(retentionMb)} MiB.`;
+  const mebibytes = storageName === 'files' ? Math.min(retentionMb, MOST_MEBIBYTES) : retentionMb;
+  return `Kept: ${count(retentionHours, 'hour')}, up to ${count(retentionCount, 'profile')} or ${count(mebibytes)} MiB.`;
 }
 
 export function createPageHandler(options: PageHandlerOptions, parts: PageParts): Dispatch {

@@ -109,7 +109,10 @@ describe('the command line in the folder of a project', () => {
       .and.match(/app\.js:\d+/)
       .and.include(app.url);
     const up = await cli(['status'], project);
-    expect(up.stdout, up.stderr).to.include('The application runs').and.include(broken);
+    expect(up.stdout, up.stderr)
+      .to.include('The application runs')
+      .and.include(broken)
+      .and.include(' 256 MiB');
     const [code] = await app.stop();
     expect(code).to.equal(128 + 15);
     const down = await cli(['status'], project);
@@ -119,6 +122,17 @@ describe('the command line in the folder of a project', () => {
     const verify = await cli(['verify', `${app.url}/_profiler/${broken}`], project);
     expect(verify).to.include({ code: 2, stdout: '' });
     expect(verify.stderr).to.include('Start it, then ask again.');
+  });
+
+  it('asks which one to send to if several servers run', async () => {
+    const project = await makeProject('two');
+    const [first, second] = [await start(project), await start(project)];
+    const token = await first.send('/items/1');
+    const { code, stderr } = await cli(['verify', token], project);
+    expect(code, stderr).to.equal(2);
+    expect(stderr).to.include(first.url).and.include(second.url);
+    expect(await cli(['verify', token, '--url', first.url], project)).to.include({ code: 0 });
+    expect(await cli(['show', token], project)).to.include({ code: 0 });
   });
 
   it('says after a change at which JSON path the response differs', async () => {

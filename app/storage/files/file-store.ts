@@ -43,7 +43,7 @@ const NO_LIMITS: StoreLimits = {
   summaryBytes: Infinity,
   exceptions: { olderThan: 0, count: Infinity, bytes: Infinity },
 };
-const MOST_BYTES = 256 * 1024 * 1024;
+export const MOST_MEBIBYTES = 256;
 /** Milliseconds without a reader after which rows leave the memory. */
 const RELEASE_AFTER_MS = 5 * 60_000;
 /** A search for text ends after so many milliseconds, or so many records. */
@@ -88,7 +88,12 @@ export function createFileStore(options: FileStoreOptions): Store {
     },
     warn,
   });
-  const deleter = createOldDeleter({ disk, index, writer, mostBytes: options.mostBytes ?? MOST_BYTES });
+  const deleter = createOldDeleter({
+    disk,
+    index,
+    writer,
+    mostBytes: options.mostBytes ?? MOST_MEBIBYTES * 1024 * 1024,
+  });
   let release: NodeJS.Timeout | null = null;
 
   /** For the command line, which looks for the folder of a project. */
