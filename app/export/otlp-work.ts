@@ -13,7 +13,7 @@ import type { MailData } from '../panels/mail/index.ts';
 import type { ProcessesData } from '../panels/processes/index.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { SpansData } from '../panels/spans/index.ts';
-import { labelOfStatement } from '../panels/shared/statements.ts';
+import { labelOfStatement } from '../panels/shared/about-statement.ts';
 import type { ViewsData } from '../panels/views/data.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { MongoClient } from 'mongodb';
 import { mongodbPatch } from '../../app/observe/channels/mongodb.ts';
 import { mongodbDriver } from '../../app/observe/mongodb.ts';
-import { createStatementBook } from '../../app/panels/shared/statement-book.ts';
+import { aboutStatement } from '../../app/panels/shared/about-statement.ts';
 import { groupQueries } from '../../app/panels/shared/query-groups.ts';
 import { startMongod } from '../support/mongod.ts';
 import { type ObservedRequests, observeRequests, recording } from '../support/observed-requests.ts';
@@ -60,7 +60,7 @@ describe('mongodb as it is observed', () => {
       expect(query.caller).to.match(HERE);
     }
     expect(queries[4]?.error).to.contain('no such command');
-    const { columns, label } = createStatementBook().about(queries[3]?.sql ?? '');
+    const { columns, label } = aboutStatement(queries[3]?.sql ?? '');
     expect(columns).to.deep.equal(['age', 'password']);
     expect(label).to.equal('users.update');
   });
@@ -70,6 +70,6 @@ describe('mongodb as it is observed', () => {
     const queries = await requests.observed(async () => {
       for (const id of [1, 2, 3]) await users.findOne({ _id: id as never });
     });
-    expect(groupQueries(queries, createStatementBook())).to.deep.equal([{ kind: 'n+1', members: [0, 1, 2] }]);
+    expect(groupQueries(queries)).to.deep.equal([{ kind: 'n+1', members: [0, 1, 2] }]);
   });
 });

@@ -9,7 +9,7 @@ import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { cpuProfileFile } from '../../render/cpuprofile.ts';
-import { profileHar } from '../../render/har.ts';
+import { profileHar } from '../../export/har.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { childrenOf } from './children-of.ts';

@@ -2,7 +2,8 @@
 import { loopPlace, timesOf } from '../../panels/shared/query-groups.ts';
 import { type ReadStatement, readStatement } from '../../panels/shared/read-statement.ts';
 import { eachText, pick } from '../../panels/shared/rows.ts';
-import { isControl, isRead, labelOfStatement } from '../../panels/shared/statements.ts';
+import { labelOfStatement } from '../../panels/shared/about-statement.ts';
+import { isControl, isRead } from '../../panels/shared/statements.ts';
 import type { Kept, Query } from './kept.ts';
 import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';

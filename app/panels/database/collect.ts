@@ -11,7 +11,7 @@ import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import { isLoop, groupQueries, type QueryGroup, repeatKey } from '../shared/query-groups.ts';
 import { coveredMs, pick } from '../shared/rows.ts';
-import type { StatementBook } from '../shared/statement-book.ts';
+import { aboutStatement } from '../shared/about-statement.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
@@ -31,7 +31,6 @@ const MOST_UNRUN = 20;
 const DROPPED = /^\u2026 \d+ more$/;
 
 export interface Collecting {
-  book: StatementBook;
   slowMs: number;
   excerptAt: (place: string) => SourceExcerpt | null;
   sourceAbove: SourceAbove;
@@ -47,15 +46,11 @@ function bindingsOf({ bindings, types }: Facts['query'], columns: readonly (stri
 }
 
 /** Statements that are only counted, by line and shape. */
-function beyondByShape(
-  context: Context,
-  book: StatementBook,
-  system: string | undefined,
-): Map<string, Counted> {
+function beyondByShape(context: Context, system: string | undefined): Map<string, Counted> {
   const byShape = new Map<string, Counted>();
   for (const [key, counted] of context.beyond('query')?.byKey ?? []) {
     const [caller, sql] = readKey(key);
-    const shape = repeatKey(caller, book.about(sql, system).shape);
+    const shape = repeatKey(caller, aboutStatement(sql, system).shape);
     const known = byShape.get(shape) ?? { count: 0, durationMs: 0, slowestMs: 0, failed: 0, rows: 0 };
     known.count += counted.count;
     known.durationMs += counted.durationMs;
@@ -121,7 +116,7 @@ function takeExcerpts(
 }
 
 export function collectQueries(context: Context, collecting: Collecting): KeptDatabase | null {
-  const { book, sourceAbove } = collecting;
+  const { sourceAbove } = collecting;
   const facts = context.all('query');
   const unrun = context
     .all('built')
@@ -131,7 +126,7 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
   const statements: KeptDatabase['statements'] = [];
   const numbers = new Map<string, number>();
   const shapes = new Set<string>();
-  const grouped = groupQueries(facts, book, context.durationMs);
+  const grouped = groupQueries(facts, context.durationMs);
   const groupAt = new Map(
     grouped.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
   );
@@ -151,10 +146,11 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
     return number;
   }
 
-  const shapeAt = (index: number): string => book.about(facts[index]?.sql ?? '', facts[index]?.system).shape;
+  const shapeAt = (index: number): string =>
+    aboutStatement(facts[index]?.sql ?? '', facts[index]?.system).shape;
 
   const queries = facts.map((fact, index): DatabaseQuery => {
-    const { columns, shape } = book.about(fact.sql, fact.system);
+    const { columns, shape } = aboutStatement(fact.sql, fact.system);
     shapes.add(shape);
     const { sql: _sql, label: _label, system: _system, types: _types, path: _path, ...query } = fact;
     return {
@@ -165,7 +161,7 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
       group: groupAt.get(index) ?? null,
     };
   });
-  const beyond = beyondByShape(context, book, facts[0]?.system);
+  const beyond = beyondByShape(context, facts[0]?.system);
   for (const key of beyond.keys()) shapes.add(readKey(key)[1]);
   const unkept = unkeptQueries(context);
   const groups = grouped.map((group) => {

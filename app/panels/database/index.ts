@@ -2,8 +2,8 @@
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary } from '../../profiler/profile.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { createStatementBook } from '../shared/statement-book.ts';
-import { isControl, labelOfStatement } from '../shared/statements.ts';
+import { labelOfStatement } from '../shared/about-statement.ts';
+import { isControl } from '../shared/statements.ts';
 import { type Collecting, collectQueries } from './collect.ts';
 import type { DatabaseData, KeptDatabase } from './data.ts';
 import { drawQueries } from './cards.ts';
@@ -47,7 +47,6 @@ export function createDatabasePanel({
   sourceAbove = () => null,
   watched = () => [],
 }: DatabasePanelOptions = {}): Panel<DatabaseData, KeptDatabase> {
-  const book = createStatementBook();
   return {
     name: 'database',
     title: 'Database',
@@ -62,7 +61,7 @@ export function createDatabasePanel({
         todo: HAND_OVER,
       }),
     },
-    collect: (context) => collectQueries(context, { book, slowMs, excerptAt, sourceAbove }),
+    collect: (context) => collectQueries(context, { slowMs, excerptAt, sourceAbove }),
     data: ({ collected: kept }) =>
       kept === null
         ? null
@@ -70,10 +69,10 @@ export function createDatabasePanel({
             ...kept,
             statements: kept.statements.map((statement) => ({
               ...statement,
-              label: labelOfStatement(statement, (sql, system) => book.about(sql, system).label),
+              label: labelOfStatement(statement),
             })),
           },
-    rows: (data, from) => presentQueries(data, from, { book, slowMs }),
+    rows: (data, from) => presentQueries(data, from, slowMs),
     view: { kind: 'db', model: drawQueries },
   };
 }

@@ -5,9 +5,8 @@ import { excerptText } from '../../view-helpers/source.ts';
 import { loopPlace, timesOf } from '../shared/query-groups.ts';
 import { totalMs } from '../shared/rows.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
-import { sqlLines } from '../shared/sql-lines.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
-import type { StatementBook } from '../shared/statement-book.ts';
+import { aboutStatement } from '../shared/about-statement.ts';
 import { isControl } from '../shared/statements.ts';
 import { keptNote } from '../shared/unkept.ts';
 import {
@@ -18,7 +17,7 @@ import {
   GROUP_TONES,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
-import { lineOf, queryDetail } from './query-detail.ts';
+import { lineOf, queryDetail, sqlBlock } from './query-detail.ts';
 import { transactionMarks } from './transactions.ts';
 
 const { count, durationText } = numberHelpers;
@@ -27,11 +26,6 @@ const WAIT_SHOWN_MS = 1;
 const LONG_WAIT_MS = 20;
 /** Characters of a statement that are compared in colours. */
 const COLOURED = 300;
-
-interface Presenting {
-  book: StatementBook;
-  slowMs: number;
-}
 
 function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, index: number): Row {
   const { kind, statement, path, members, more = 0, durationMs } = group;
@@ -126,13 +120,13 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
   });
 }
 
-function statementRows({ statements, queries, groups }: DatabaseData, book: StatementBook): Row[] {
+function statementRows({ statements, queries, groups }: DatabaseData): Row[] {
   const ran = statements.map((): DatabaseQuery[] => []);
   for (const query of queries) ran[query.statement]?.push(query);
   return statements.map(({ sql, system, label }, index): Row => {
     const members = ran[index] ?? [];
     const isLoop = members.some(({ group }) => group !== null && groups[group]?.kind === 'n+1');
-    const key = sql === '' || isControl(sql) ? undefined : book.about(sql, system).shape;
+    const key = sql === '' || isControl(sql) ? undefined : aboutStatement(sql, system).shape;
     return {
       id: `s${index + 1}`,
       label: `S${index + 1}`,
@@ -143,14 +137,9 @@ function statementRows({ statements, queries, groups }: DatabaseData, book: Stat
       ...(key === undefined ? {} : { key }),
       // Made for the writers that show them: with a thousand statements they cost more than all else.
       get block(): Block {
-        const lines = sqlLines(sqlTokens(sql, system)).map((line) => line.map(([, text]) => text).join(''));
-        return { text: lines.join('\n'), language: 'sql' };
+        return sqlBlock(sqlTokens(sql, system));
       },
-      detail: () => {
-        const lines = sqlLines(sqlTokens(sql, system));
-        const text = lines.map((line) => line.map(([, part]) => part).join('')).join('\n');
-        return [{ title: 'SQL', block: { text, lines: lines.map((line) => ({ tokens: line })) } }];
-      },
+      detail: () => [{ title: 'SQL', block: sqlBlock(sqlTokens(sql, system)) }],
       get tokens() {
         return key === undefined ? undefined : sqlTokens(key.slice(0, COLOURED), system);
       },
@@ -187,7 +176,7 @@ function planRow([index, plan]: [number, ShownPlan]): Row {
 export function presentQueries(
   data: DatabaseData,
   { profile, amendments }: PresentFrom,
-  { book, slowMs }: Presenting,
+  slowMs: number,
 ): Presentation {
   const { statements, queries, groups, excerpts = [], unkept, totals } = data;
   const asked = statements.map(({ sql }) => !isControl(sql));
@@ -236,7 +225,7 @@ export function presentQueries(
       id: 'statements',
       title: 'Statements',
       columns: { label: 'SQL', text: 'Statement', number: 'Total time' },
-      rows: statementRows(data, book),
+      rows: statementRows(data),
     },
     {
       id: 'plans',

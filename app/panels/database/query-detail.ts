@@ -1,5 +1,5 @@
 /** What a query shows when it is opened: its statement with its values, who it waited for, its line, its plan. */
-import type { BlockLine, Detail } from '../../profiler/rows.ts';
+import type { Block, BlockLine, Detail } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
@@ -21,6 +21,16 @@ export function lineOf({ statements }: DatabaseData, { statement, bindings }: Da
   return joinTokens(valuesInPlace(oneLine(sql, system), bindings, { system, longest: VALUE_LENGTH }).tokens);
 }
 
+/** A statement in lines, as text and coloured. */
+export function sqlBlock(tokens: readonly SqlToken[]): Block {
+  const lines = sqlLines(tokens);
+  return {
+    text: lines.map((line) => line.map(([, text]) => text).join('')).join('\n'),
+    language: 'sql',
+    lines: lines.map((line) => ({ tokens: line })),
+  };
+}
+
 function statementDetail({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): Detail[] {
   const { sql = '', system } = statements[statement] ?? {};
   if (sql === '') return [];
@@ -33,18 +43,8 @@ function statementDetail({ statements }: DatabaseData, { statement, bindings }: 
       ? ''
       : 'This copy can’t be run as is: masked, truncated and binary values are placeholders.',
   ].filter((note) => note !== '');
-  const lines = sqlLines(tokens);
-  return [
-    {
-      title: 'Statement',
-      ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
-      block: {
-        text: lines.map((line) => line.map(([, text]) => text).join('')).join('\n'),
-        language: 'sql',
-        lines: lines.map((line) => ({ tokens: line })),
-      },
-    },
-  ];
+  const note = notes.length === 0 ? {} : { note: notes.join(' ') };
+  return [{ title: 'Statement', ...note, block: sqlBlock(tokens) }];
 }
 
 function valuesDetail({ bindings }: DatabaseQuery): Detail[] {

@@ -1,6 +1,6 @@
 import { lasting, SHORTEST_WAIT_MS, type SpanDraft, type SpanPart } from '../../profiler/span.ts';
 import { unkeptSpans } from '../shared/unkept.ts';
-import { labelOfStatement } from '../shared/statements.ts';
+import { labelOfStatement } from '../shared/about-statement.ts';
 import type { DatabaseQuery, KeptDatabase } from './data.ts';
 
 /** The wait for a lock, then what is left; undefined if it waited for none. */

@@ -8,7 +8,8 @@ import { isMasked } from '../../profiler/redact.ts';
 import type { Kept as AllKept } from './panel-data.ts';
 import { receivedBy } from './received.ts';
 import { isSameRow, type RowTouched, rowTouched } from './row-touched.ts';
-import { isControl, isRead, labelOfStatement } from './statements.ts';
+import { labelOfStatement } from './about-statement.ts';
+import { isControl, isRead } from './statements.ts';
 
 /** Another request, and what it shared with this one. */
 export interface Overlap {

@@ -3,7 +3,7 @@ import type { Facts } from '../../profiler/facts.ts';
 import { givenValue, readStatement } from './read-statement.ts';
 import { areApart } from './loop-path.ts';
 import { pick } from './rows.ts';
-import type { StatementBook } from './statement-book.ts';
+import { aboutStatement } from './about-statement.ts';
 import { isControl, isRead } from './statements.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
@@ -74,16 +74,12 @@ function hasPauses(runs: readonly Query[]): boolean {
 }
 
 /** `endMs`: when the response finished. */
-export function groupQueries(
-  queries: readonly Query[],
-  book: StatementBook,
-  endMs: number | null = null,
-): QueryGroup[] {
+export function groupQueries(queries: readonly Query[], endMs: number | null = null): QueryGroup[] {
   const byShape = new Map<string, number[]>();
   queries.forEach(({ sql, system, caller, startMs }, index) => {
     if (sql === '' || isControl(sql)) return;
     const late = endMs !== null && startMs > endMs ? '\nlate' : '';
-    addTo(byShape, repeatKey(caller, book.about(sql, system).shape) + late, index);
+    addTo(byShape, repeatKey(caller, aboutStatement(sql, system).shape) + late, index);
   });
   const groups: QueryGroup[] = [];
   for (const [key, members] of byShape) {

@@ -85,14 +85,6 @@ export function labelOf(sql: string, system?: string): string {
   }
 }
 
-/** The label of a stored statement: `select … from users`, `User.findMany: select … from users`. */
-export function labelOfStatement(
-  { sql, system, above, label }: { sql: string; system?: string; above?: string; label?: string },
-  labelled = labelOf,
-): string {
-  return label ?? (above === undefined ? labelled(sql, system) : `${above}: ${labelled(sql, system)}`);
-}
-
 /** Begin, commit, a setting of the connection (`set time zone`), a question about the schema that an ORM repeats (`pragma`) and the like, which do no work. */
 export function isControl(sql: string): boolean {
   return /^\s*(?:begin|start\s+transaction|commit|rollback|savepoint|release|set|pragma)\b/i.test(sql);

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { groupQueries } from '../../../app/panels/shared/query-groups.ts';
-import { createStatementBook } from '../../../app/panels/shared/statement-book.ts';
 
 describe('groups of statements', () => {
   it('leave out what ran after the response: a timer that the request started repeats nothing', () => {
@@ -11,10 +10,9 @@ describe('groups of statements', () => {
       startMs,
       durationMs: 1,
     }));
-    const book = createStatementBook();
     const given = queries as unknown as Parameters<typeof groupQueries>[0];
-    expect(groupQueries(given, book, 300)).to.deep.equal([{ kind: 'duplicate', members: [0, 1, 2] }]);
-    expect(groupQueries(given, book, 50)).to.deep.equal([]);
-    expect(groupQueries(given, book)[0]?.members).to.have.length(4);
+    expect(groupQueries(given, 300)).to.deep.equal([{ kind: 'duplicate', members: [0, 1, 2] }]);
+    expect(groupQueries(given, 50)).to.deep.equal([]);
+    expect(groupQueries(given)[0]?.members).to.have.length(4);
   });
 });

@@ -3,40 +3,12 @@
  * are -1; `send` must not be negative (http://www.softwareishard.com/blog/har-12-spec/#timings), so it is 0.
  */
 import type { Profile } from '../profiler/profile.ts';
-import type { NamedValue } from '../profiler/raw-headers.ts';
-import { callEntry, type StoredCall } from './har-call.ts';
-import { commentOf, headerOf } from './har-fields.ts';
-import { requestTimings, timeOf } from './har-timings.ts';
+import type { RequestPanelData, Response } from '../panels/request/data.ts';
+import { dataOf } from '../panels/shared/panel-data.ts';
+import { callEntry } from './har-call.ts';
+import { commentOf, headerOf, requestTimings, timeOf } from './har-fields.ts';
 
-/** What is read of the request panel. */
-interface StoredRequest {
-  httpVersion: string;
-  client: { scheme: string };
-  query: NamedValue[];
-  headers: NamedValue[];
-  jar: { name: string; length: number }[];
-  body: StoredBody | null;
-  response: StoredResponse | null;
-}
-
-interface StoredBody {
-  bytes: number;
-  contentType: string | null;
-  fields: { name: string; value: unknown }[] | null;
-  files: { field: string; name: string; contentType: string }[];
-  text: string | null;
-  truncated: boolean;
-}
-
-interface StoredResponse {
-  headers: NamedValue[];
-  headersAtMs: number | null;
-  contentType: string | null;
-  bytes: number;
-  text: string | null;
-  truncated: boolean;
-  toolbarBytes: number;
-}
+type Body = NonNullable<RequestPanelData['body']>;
 
 const TRUNCATED = 'Truncated: only the beginning was recorded.';
 
@@ -44,7 +16,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function postDataOf({ contentType, fields, files, text, truncated }: StoredBody) {
+function postDataOf({ contentType, fields, files, text, truncated }: Body) {
   const mimeType = contentType ?? '';
   if (text !== null) return { mimeType, params: [], text, ...commentOf(truncated ? TRUNCATED : null) };
   const params = [
@@ -58,7 +30,7 @@ function postDataOf({ contentType, fields, files, text, truncated }: StoredBody)
   return { mimeType, params, text: '', comment: 'The body was not recorded as text.' };
 }
 
-function contentOf({ headers, contentType, bytes, text, truncated, toolbarBytes }: StoredResponse) {
+function contentOf({ headers, contentType, bytes, text, truncated, toolbarBytes }: Response) {
   const isEncoded = headerOf(headers, 'content-encoding') !== '';
   return {
     size: isEncoded ? -1 : bytes - toolbarBytes,
@@ -68,7 +40,7 @@ function contentOf({ headers, contentType, bytes, text, truncated, toolbarBytes 
   };
 }
 
-function responseOf(profile: Profile, request: StoredRequest) {
+function responseOf(profile: Profile, request: RequestPanelData) {
   const { response } = request;
   const headers = response?.headers ?? [];
   return {
@@ -85,7 +57,7 @@ function responseOf(profile: Profile, request: StoredRequest) {
   };
 }
 
-function requestEntry(profile: Profile, data: StoredRequest) {
+function requestEntry(profile: Profile, data: RequestPanelData) {
   const origin = profile.origin ?? `${data.client.scheme}://localhost`;
   const timings = requestTimings(data.response?.headersAtMs ?? null, profile.durationMs);
   return {
@@ -115,14 +87,14 @@ function requestEntry(profile: Profile, data: StoredRequest) {
 
 /** Without the first entry if the profile is of a job or a command. */
 export function profileHar(profile: Profile, creator: { name: string; version: string }) {
-  const request = profile.panels.request?.data as StoredRequest | null | undefined;
-  const http = profile.panels.http_client?.data as { calls: StoredCall[] } | null | undefined;
+  const request = dataOf(profile, 'request');
+  const http = dataOf(profile, 'http_client');
   return {
     log: {
       version: '1.2',
       creator,
       entries: [
-        ...(request ? [requestEntry(profile, request)] : []),
+        ...(request === null ? [] : [requestEntry(profile, request)]),
         ...(http?.calls ?? []).map((call) => callEntry(profile.startedAt, call)),
       ],
     },

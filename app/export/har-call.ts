@@ -1,33 +1,13 @@
 /** An outgoing call as an entry of a HAR. Its HTTP version is not recorded. */
-import type { NamedValue } from '../profiler/raw-headers.ts';
-import { commentOf, headerOf } from './har-fields.ts';
-import { callTimings, type StoredCallTimes, timeOf } from './har-timings.ts';
-
-interface StoredCallBody {
-  bytes: number;
-  text: string | null;
-  truncated: boolean;
-}
-
-/** What is read of a call of the panel http_client. */
-export interface StoredCall extends StoredCallTimes {
-  method: string;
-  url: string;
-  status: number | null;
-  startMs: number;
-  requestHeaders: NamedValue[];
-  responseHeaders: NamedValue[];
-  error: string | null;
-  requestBody?: StoredCallBody;
-  responseBody?: StoredCallBody;
-}
+import type { CallBodyEntry, CallEntry } from '../panels/http-client/data.ts';
+import { callTimings, commentOf, headerOf, timeOf } from './har-fields.ts';
 
 /** null if it was not recorded as a whole. */
-function wholeText(body: StoredCallBody | undefined): string | null {
+function wholeText(body: CallBodyEntry | undefined): string | null {
   return body === undefined || body.truncated ? null : body.text;
 }
 
-export function callEntry(startedAt: number, call: StoredCall) {
+export function callEntry(startedAt: number, call: CallEntry) {
   const { method, url, status, error, requestHeaders, responseHeaders } = call;
   const query = /\?([^#]*)/.exec(url)?.[1] ?? '';
   const length = headerOf(responseHeaders, 'content-length');

@@ -1,4 +1,14 @@
-/** Recorded times -> `timings` of HAR 1.2. Bytes are not timed as they are sent, so `wait` includes sending. */
+/** Fields that entries of a HAR 1.2 have in common. Bytes are not timed as they are sent, so `wait` in `timings` includes sending. */
+import type { CallEntry } from '../panels/http-client/data.ts';
+import type { NamedValue } from '../profiler/raw-headers.ts';
+
+export function headerOf(headers: readonly NamedValue[], name: string): string {
+  return headers.find((header) => header.name.toLowerCase() === name)?.value ?? '';
+}
+
+export function commentOf(text: string | null): { comment?: string } {
+  return text === null ? {} : { comment: text };
+}
 
 export interface HarTimings {
   blocked: number;
@@ -9,19 +19,6 @@ export interface HarTimings {
   wait: number;
   receive: number;
   comment: string;
-}
-
-/** What is read of a call of the panel http_client. */
-export interface StoredCallTimes {
-  durationMs: number | null;
-  headersMs: number | null;
-  sentMs?: number;
-  connection: {
-    lookupMs: number | null;
-    connectMs: number | null;
-    tlsMs: number | null;
-    allMs?: number;
-  } | null;
 }
 
 const SENDING = 'Sending is counted as waiting.';
@@ -45,7 +42,9 @@ export function requestTimings(headersAtMs: number | null, durationMs: number | 
   };
 }
 
-export function callTimings({ connection, sentMs, headersMs, durationMs }: StoredCallTimes): HarTimings {
+type Times = Pick<CallEntry, 'connection' | 'sentMs' | 'headersMs' | 'durationMs'>;
+
+export function callTimings({ connection, sentMs, headersMs, durationMs }: Times): HarTimings {
   const { lookupMs = null, connectMs = null, tlsMs = null, allMs } = connection ?? {};
   const dns = lookupMs ?? 0;
   const isKnown = connectMs !== null || tlsMs !== null;

@@ -1,0 +1,43 @@
+/** Properties of statements, computed once per text: an application repeats few different ones. */
+import { dropOldest } from '../../profiler/drop-oldest.ts';
+import { bindingColumns, labelOf, shapeOf } from './statements.ts';
+
+export interface StatementFacts {
+  /** The same for statements that differ only in values. */
+  shape: string;
+  label: string;
+  /** By placeholder. */
+  columns: readonly (string | null)[];
+}
+
+/** Maximum texts cached; statements with values in their text are unlimited. */
+const REMEMBERED = 1000;
+const known = new Map<string, StatementFacts>();
+
+export function aboutStatement(sql: string, system?: string): StatementFacts {
+  const key = `${system ?? ''}\n${sql}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const facts = {
+    shape: shapeOf(sql, system),
+    label: labelOf(sql, system),
+    columns: bindingColumns(sql, system),
+  };
+  known.set(key, facts);
+  dropOldest(known, REMEMBERED);
+  return facts;
+}
+
+/** The label of a stored statement: `select … from users`, `User.findMany: select … from users`. */
+export function labelOfStatement({
+  sql,
+  system,
+  above,
+}: {
+  sql: string;
+  system?: string;
+  above?: string;
+}): string {
+  const { label } = aboutStatement(sql, system);
+  return above === undefined ? label : `${above}: ${label}`;
+}
