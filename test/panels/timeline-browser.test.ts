@@ -11,7 +11,7 @@ import type { TimelineData } from '../../app/panels/shared/timeline-data.ts';
 import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import { addBusyPage, addCrowd } from '../support/observed-samples.ts';
+import { addBusyPage, addCrowd, query } from '../support/observed-samples.ts';
 import { createPageFixture, type PageFixture } from '../support/page-fixture.ts';
 import { withPages } from '../support/page-client.ts';
 
@@ -143,6 +143,20 @@ describe('the page of the timeline', () => {
     });
     return html;
   }
+
+  it('says of work that repeats how long any of it ran, as the overview does', async () => {
+    const fixture = createPageFixture(panels);
+    const { token } = await fixture.record({
+      more(context) {
+        for (let at = 0; at < 4; at++)
+          context.add('query', query({ bindings: [at], startMs: 30 + at * 5, durationMs: 2 }));
+      },
+    });
+    const $ = load(await page(fixture, token));
+    const row = $('#wf tr').filter((_at, one) => $(one).text().includes('4 × '));
+    expect(row.find('.w-d').text()).to.equal('8.0 ms');
+    expect(row.find('.w-o').text()).to.equal('');
+  });
 
   it('shows what the browser measured, readable without script', async () => {
     const fixture = createPageFixture(panels);

@@ -17,8 +17,6 @@ export interface TimelineRow {
   /** Spans in this row. */
   count: number;
   bars: SpanPart[];
-  /** From the first begin to the last end. */
-  durationMs: number;
   /** Milliseconds in which any of them ran: concurrent work counts once. */
   busyMs: number;
   /** Spans of one statement in a loop, or of one kind in a parent. */
@@ -64,7 +62,6 @@ function rowOf(
     id,
     count: members.length,
     bars: barsOf(members, lengthMs),
-    durationMs: spans.reduce((end, other) => Math.max(end, endOf(other)), 0) - span.startMs,
     busyMs: coveredMs(spans),
     grouped,
     members,

@@ -95,10 +95,8 @@ function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { from
 /** Rows over the threshold, and those that failed, with their ancestors. */
 function longEnough(rows: readonly TimelineRow[], over: number, spans: readonly Span[]): TimelineRow[] {
   const long = rows.filter(
-    ({ busyMs, durationMs, id, members }) =>
-      id === 's0' ||
-      Math.max(busyMs, durationMs) >= over ||
-      members.some(({ span }) => span.failed !== undefined),
+    ({ busyMs, id, members }) =>
+      id === 's0' || busyMs >= over || members.some(({ span }) => span.failed !== undefined),
   );
   const indexes = new Set(long.flatMap(({ members }) => members.map(({ index }) => index)));
   const kept = withAncestors(spans, indexes);
