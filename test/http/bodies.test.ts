@@ -1,4 +1,4 @@
-/** Limits, parsers and uploads: interface.md section 5, over a raw socket where a client library would not go. */
+/** Limits, parsers and uploads, over a raw socket where a client library would not go. */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';

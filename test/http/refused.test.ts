@@ -1,4 +1,4 @@
-/** Requests that the host check or Node's parser refuses: interface.md section 4, settled question 10, over a raw socket. */
+/** Requests that the host check or Node's parser refuses, over a raw socket. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';

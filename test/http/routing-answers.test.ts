@@ -1,4 +1,4 @@
-/** 404, 405, 301 and OPTIONS over a raw socket: interface.md sections 3 and 4, one row per case. */
+/** 404, 405, 301 and OPTIONS over a raw socket, one row per case. */
 import { expect } from 'chai';
 import express from 'express';
 import type { ErrorRequestHandler, Express } from 'express';

@@ -1,4 +1,4 @@
-/** Anything thrown by a handler: interface.md section 4, settled question 11. */
+/** Anything thrown by a handler. */
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';

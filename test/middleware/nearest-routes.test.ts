@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { nearestRoutes } from '../../app/middleware/nearest-routes.ts';
-import { editDistance } from '../../app/profiler/edit-distance.ts';
 import { cpuMsOf } from '../support/waiting.ts';
 
 const entry = (method: string, pattern: string) => ({ method, pattern, handler: null, source: null });
@@ -49,22 +48,5 @@ describe('the nearest routes', () => {
       nearestRoutes(many, 'GET', `/${'a/'.repeat(5000)}`);
     });
     expect(cpuMs).to.be.lessThan(500);
-  });
-});
-
-describe('the edit distance', () => {
-  it('counts letters inserted, deleted, replaced and swapped', () => {
-    expect(editDistance('abc', 'abc', 3)).to.equal(0);
-    expect(editDistance('abc', 'abxc', 3)).to.equal(1);
-    expect(editDistance('abc', 'ac', 3)).to.equal(1);
-    expect(editDistance('abc', 'abd', 3)).to.equal(1);
-    expect(editDistance('abc', 'acb', 3)).to.equal(1);
-    expect(editDistance('', 'abc', 3)).to.equal(3);
-    expect(editDistance('kitten', 'sitting', 5)).to.equal(3);
-  });
-
-  it('stops at its limit', () => {
-    expect(editDistance('abcdef', 'uvwxyz', 2)).to.equal(3);
-    expect(editDistance('a', 'abcdef', 2)).to.equal(3);
   });
 });

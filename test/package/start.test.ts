@@ -109,11 +109,6 @@ describe('bin/start.js', () => {
     });
   });
 
-  it('runs a fresh build as it is', async () => {
-    await takeBuild();
-    expect(await run(folder, 'start.js')).to.deep.equal({ code: 0, stdout: 'one', stderr: '' });
-  });
-
   it('renews a build that is older than the sources', async () => {
     await takeBuild();
     await say('two');
