@@ -1,6 +1,6 @@
 /** Statements of a driver that publishes them -> facts `query`, with waits for its pool. */
-import type { TracingChannel } from 'node:diagnostics_channel';
-import type { ContextTracker } from '../profiler/context.ts';
+import type { Channel, TracingChannel } from 'node:diagnostics_channel';
+import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { Connect, Traced } from './channels/trace.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
 import { createPoolWaits } from './pool-waits.ts';
@@ -14,6 +14,8 @@ export interface Driver<Q extends Traced> {
   /** Package whose frames are no callers. */
   library: string;
   query: TracingChannel;
+  /** Its stores apply while an event of a statement is heard; absent: it has callbacks only. */
+  event?: Channel;
   /** null: not a statement of the application. */
   describe(
     message: Q,
@@ -36,12 +38,17 @@ export interface DriverObserverOptions {
   explainer?: Explainer | undefined;
 }
 
+function contextOf(call: { context: Context } | null | undefined): Context | null | undefined {
+  return call === null ? null : call?.context;
+}
+
 export function observeDriver<Q extends Traced>(
-  { system, library, query: channel, describe, outcome, pool }: Driver<Q>,
+  { system, library, query: channel, event, describe, outcome, pool }: Driver<Q>,
   { tracker, queries, explainer }: DriverObserverOptions,
 ): { close(): void } {
-  const running = new WeakMap<Q, RunningQuery>();
-  const connecting = new WeakMap<Connect, Waiting>();
+  /** null: it was asked for outside of a request, and so is its callback, whoever's connection it gets. */
+  const running = new WeakMap<Q, RunningQuery | null>();
+  const connecting = new WeakMap<Connect, Waiting | null>();
   const waits = createPoolWaits({ tracker, queries, system, library });
   /** By pool. */
   const clients = new WeakMap<object, ExplainClient>();
@@ -53,25 +60,24 @@ export function observeDriver<Q extends Traced>(
     subscribeToCalls<Q>(channel, {
       start(message) {
         const described = describe(message);
-        const query =
-          described === null ? null : queries.start({ system, library, origin, isPooled, ...described });
-        if (query !== null) running.set(message, query);
+        if (described === null) return;
+        running.set(message, queries.start({ system, library, origin, isPooled, ...described }));
       },
       asyncStart(message) {
-        const query = running.get(message);
-        running.delete(message);
-        if (query !== undefined) queries.end(query, outcome(message));
+        const query = running.get(message) ?? null;
+        if (query !== null && query.fact.durationMs === null) queries.end(query, outcome(message));
       },
     }),
     // Callbacks run where a connection was released, where its socket was created, or outside of every request.
-    tracker.follow(channel.asyncStart, (message) => running.get(message as Q)?.context),
+    ...[channel.asyncStart, ...(event === undefined ? [] : [event])].map((one) =>
+      tracker.follow(one, (message) => contextOf(running.get(message as Q))),
+    ),
   ];
   if (pool !== undefined)
     undo.push(
       subscribeToCalls<Connect>(pool.connect, {
         start(message) {
-          const waiting = waits.ask(pool.inUse(message.pool));
-          if (waiting !== null) connecting.set(message, waiting);
+          connecting.set(message, waits.ask(pool.inUse(message.pool)));
         },
         asyncStart(message) {
           const waiting = connecting.get(message) ?? null;
@@ -93,7 +99,7 @@ export function observeDriver<Q extends Traced>(
           isPooled = false;
         },
       }),
-      tracker.follow(pool.connect.asyncStart, (message) => connecting.get(message as Connect)?.context),
+      tracker.follow(pool.connect.asyncStart, (message) => contextOf(connecting.get(message as Connect))),
     );
   return closing(undo);
 }

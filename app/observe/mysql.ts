@@ -1,11 +1,12 @@
 /** `mysql2` and `mysql`, by the channels of channels/mysql.ts. */
 import { type MysqlQuery, mysqlChannels } from './channels/mysql.ts';
 import { promisify, types } from 'node:util';
-import { toPlain } from '../profiler/plain.ts';
+import { convert, sentJson } from '../profiler/plain.ts';
 import { isObject } from '../profiler/safe-read.ts';
 import { dateParts } from './date-parts.ts';
 import type { Driver } from './drivers.ts';
 import type { ExplainClient } from './explain.ts';
+import { BINDING } from './statement.ts';
 
 /** A list of rows, or what a change reports. */
 function rowsOf(result: unknown): number | null {
@@ -75,8 +76,9 @@ function isContainer(value: object): boolean {
 }
 
 /** As mysql2 sends a list or an object to a prepared statement. */
-function textOf(value: object): string {
-  return JSON.stringify(toPlain(value, { depth: 3, width: 100, length: 500, total: 300 }));
+function textOf(value: object): unknown {
+  const { json, isExact } = convert(value, BINDING);
+  return isExact ? sentJson(json) : value;
 }
 
 /** The zone that a connection is set up for: `local`, `Z` or an offset. */
@@ -95,6 +97,7 @@ export const mysqlDriver: Driver<MysqlQuery> = {
   system: 'mysql',
   library: 'mysql2',
   query: mysqlChannels.query,
+  event: mysqlChannels.event,
   describe: (message) => ({
     connection: message.connection,
     sql: message.sql,

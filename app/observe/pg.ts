@@ -23,8 +23,9 @@ function explainClientOf(pool: pg.Pool): ExplainClient {
   };
 }
 
-/** As pg sends it: a column without a time zone keeps the local time. */
-function writeLocalDate(date: Date): string {
+/** As pg sends it: a column without a time zone keeps the local time, and an object is JSON. */
+function writeLocalDate(date: Date, isInObject: boolean): string {
+  if (isInObject) return date.toISOString();
   const { day, time } = dateParts(date, -date.getTimezoneOffset());
   const offset = Math.abs(date.getTimezoneOffset());
   const [hours, minutes] = [Math.floor(offset / 60), offset % 60].map((part) =>
@@ -37,6 +38,7 @@ export const pgDriver: Driver<PgQuery> = {
   system: 'postgresql',
   library: 'pg',
   query: pgChannels.query,
+  event: pgChannels.event,
   describe: ({ client, text, values }) => ({
     sql: text,
     bindings: values,

@@ -31,19 +31,24 @@ const query = tracingChannel('express-hindsight:postgres:query');
 
 function watchEnd(message: PostgresQuery): void {
   const sent = message.query;
-  const { resolve, reject } = sent;
-  const resolved: typeof resolve = (result) => {
-    message.result = result;
-    publishEnd(query, message);
-    return resolve(result);
-  };
-  const rejected: typeof reject = (error) => {
-    publishError(query, message, error);
-    publishEnd(query, message);
-    return reject(error);
-  };
-  sent.resolve = resolved;
-  sent.reject = rejected;
+  for (const name of ['resolve', 'reject'] as const) {
+    let settle = sent[name];
+    const settled = (value: unknown): unknown => {
+      if (name === 'reject') publishError(query, message, value);
+      else message.result = value;
+      publishEnd(query, message);
+      return settle(value);
+    };
+    // Who iterates over a cursor sets them again for each step.
+    Object.defineProperty(sent, name, {
+      configurable: true,
+      enumerable: true,
+      get: () => settled,
+      set(next: typeof settle) {
+        settle = next;
+      },
+    });
+  }
 }
 
 function prototypeOf(exports: unknown): object | null {
@@ -96,7 +101,11 @@ function valueOf(value: unknown): unknown {
 function sentText({ string, parameters, args }: PostgresSent): { sql?: string; bindings?: unknown } {
   if (typeof string !== 'string') return {};
   const sent: readonly unknown[] = Array.isArray(parameters) ? parameters : [];
-  const values = args.length === sent.length ? args : sent;
+  // A text that the server asked for as JSON is sent with quotes.
+  const values =
+    args.length === sent.length
+      ? args.map((value, at) => (typeof value === 'string' ? sent[at] : value))
+      : sent;
   return { sql: string, bindings: values.map(valueOf) };
 }
 

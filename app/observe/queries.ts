@@ -1,14 +1,15 @@
 /** Facts `query`, for every observer of a database: bounds, callers, names of connections, and transactions. */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { types } from 'node:util';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
+import { type DateWriter, truncateText } from '../profiler/plain.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { callPath } from './call-path.ts';
 import type { FindCaller } from './caller.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import type { Explainer } from './explain.ts';
-import { bindingTypes, bytesOf, ENDS, messageOf } from './statement.ts';
+import { bytesOf, ENDS, messageOf, recordedValues } from './statement.ts';
 
 /** Who sends statements: the call of an ORM, or of a query builder. */
 export interface Origin {
@@ -34,7 +35,7 @@ export interface QueryStart {
   /** A list by placeholder, or an object by name. */
   bindings?: unknown;
   /** As the driver sends a date. */
-  writeDate?: ((date: Date) => string) | undefined;
+  writeDate?: DateWriter | undefined;
   /** The object that identifies the connection: it gets a name, and its transactions are followed. */
   connection?: object | null;
   /** Package whose frames are skipped for the caller. */
@@ -114,7 +115,6 @@ interface Connection {
 }
 
 const SQL_LENGTH = 20_000;
-const BINDINGS: PlainLimits = { depth: 3, width: 100, length: 500, total: 300 };
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 
 /** A statement repeats with its line. */
@@ -166,9 +166,12 @@ export function createQueryRecorder({
   /** By placeholder; those of an object in the order of their names in the statement. */
   function valuesOf(sql: string, bindings: unknown): readonly unknown[] {
     if (Array.isArray(bindings)) return bindings;
-    if (typeof bindings !== 'object' || bindings === null) return [];
+    if (typeof bindings !== 'object' || bindings === null || types.isProxy(bindings)) return [];
     const named = new Map(
-      Object.entries(bindings).map(([name, value]) => [name.replace(/^[:@$]/, ''), value as unknown]),
+      Object.entries(Object.getOwnPropertyDescriptors(bindings)).map(([name, { value }]) => [
+        name.replace(/^[:@$]/, ''),
+        value as unknown,
+      ]),
     );
     const asked = [...new Set([...sql.matchAll(/[:@$]([A-Za-z_]\w*)/g)].map(([, name = '']) => name))];
     return asked.filter((name) => named.has(name)).map((name) => named.get(name));
@@ -178,12 +181,11 @@ export function createQueryRecorder({
     fact: QueryFact,
     { sql, bindings, writeDate }: Pick<QueryStart, 'sql' | 'bindings' | 'writeDate'>,
   ): void {
-    const values = valuesOf(sql, bindings);
-    const plain = toPlain(values, { ...BINDINGS, writeDate });
-    const types = bindingTypes(values);
+    const { bindings: recorded, types: found } = recordedValues(valuesOf(sql, bindings), writeDate);
     fact.sql = truncateText(sql, SQL_LENGTH);
-    fact.bindings = Array.isArray(plain) ? plain : [];
-    if (types !== null) fact.types = types;
+    fact.bindings = recorded;
+    if (found === undefined) delete fact.types;
+    else fact.types = found;
   }
 
   function originOf(library: string, stack?: QueryStart['stack']): Origin {

@@ -1,7 +1,14 @@
 /** What can be read of statements, of their values, and of what came of them. */
+import { types } from 'node:util';
 import type { Json } from '../profiler/json.ts';
 import { describeError } from '../profiler/thrown-value.ts';
-import { truncateText } from '../profiler/plain.ts';
+import {
+  convert,
+  type Converted,
+  type DateWriter,
+  type PlainLimits,
+  truncateText,
+} from '../profiler/plain.ts';
 
 /** Bytes of a fact beside its texts. */
 const FACT_BYTES = 250;
@@ -10,30 +17,40 @@ const FACT_BYTES = 250;
 export const ENDS =
   /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
 
-/** What the JSON of a recorded value loses. */
-export type BindingType = 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined';
+/** What the JSON of a recorded value does not say; `cut`: it does not say all of the value. */
+export type BindingType = 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined' | 'cut';
 
-function typeOf(value: unknown): BindingType | null {
+/** Of all values of a statement. */
+const MOST_BINDINGS = 100;
+export const BINDING: PlainLimits = { depth: 5, width: 100, length: 500, total: 200, bytes: 64 };
+
+function typeOf(value: unknown, { isExact, hasBigint }: Converted): BindingType | null {
+  if (!isExact) return 'cut';
   if (typeof value === 'bigint') return 'bigint';
   if (value === undefined) return 'undefined';
   if (typeof value !== 'object' || value === null) return null;
-  if (Array.isArray(value)) return typeof value[0] === 'bigint' ? 'bigints' : null;
-  return value instanceof Date ? 'date' : ArrayBuffer.isView(value) ? 'bytes' : null;
+  if (hasBigint) return 'bigints';
+  return types.isDate(value) ? 'date' : ArrayBuffer.isView(value) ? 'bytes' : null;
 }
 
-/** null if JSON keeps all types, as of texts and numbers. Never throws. */
-export function bindingTypes(bindings: unknown): (BindingType | null)[] | null {
-  if (!Array.isArray(bindings)) return null;
-  try {
-    let types: (BindingType | null)[] | null = null;
-    for (let index = 0; index < bindings.length; index++) {
-      const type = typeOf(bindings[index]);
-      if (type !== null) (types ??= new Array<BindingType | null>(bindings.length).fill(null))[index] = type;
-    }
-    return types;
-  } catch {
-    return null;
+/** Values as JSON, with their types; no types if JSON keeps all of them, as of texts and numbers. Never throws. */
+export function recordedValues(
+  values: readonly unknown[],
+  writeDate?: DateWriter,
+): { bindings: Json[]; types?: (BindingType | null)[] } {
+  const isList = !types.isProxy(values);
+  const count = isList ? Math.min(values.length, MOST_BINDINGS) : 0;
+  const bindings: Json[] = [];
+  const found: (BindingType | null)[] = [];
+  const limits = { ...BINDING, writeDate };
+  for (let at = 0; at < count; at++) {
+    const value: unknown = Object.getOwnPropertyDescriptor(values, at)?.value;
+    const converted = convert(value, limits);
+    bindings.push(converted.json);
+    found.push(typeOf(value, converted));
   }
+  if (isList && values.length > count) bindings.push(`… ${values.length - count} more`);
+  return found.some((type) => type !== null) ? { bindings, types: found } : { bindings };
 }
 
 export function textOf(value: unknown): string | null {

@@ -5,7 +5,7 @@
  */
 import { types } from 'node:util';
 import type { Json } from './json.ts';
-import { field, hasPrototype, isError, makerOf } from './safe-read.ts';
+import { field, has, hasPrototype, isError, makerOf } from './safe-read.ts';
 import { readWebObject } from './web-objects.ts';
 
 export interface PlainLimits {
@@ -19,8 +19,12 @@ export interface PlainLimits {
   /** Lines of an error's stack; without it, errors have no stack. */
   stackOf?: (error: object) => string[];
   /** As it is sent, if that is another text than its JSON. */
-  writeDate?: ((date: Date) => string) | undefined;
+  writeDate?: DateWriter | undefined;
+  /** Longest bytes that are written, in hexadecimal; without it, only their number is. */
+  bytes?: number;
 }
+
+export type DateWriter = (date: Date, isInObject: boolean) => string;
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
 
@@ -32,7 +36,9 @@ export function truncateText(text: string, limit: number): string {
 
 /** Of about 2,500 digits. */
 const LARGEST_BIGINT = 2n ** 8192n;
+export const UNDEFINED = '[undefined]';
 const PROXY = '[Proxy, not read]';
+const INVALID_DATE = '[invalid Date]';
 
 function className(value: object): string {
   try {
@@ -64,7 +70,7 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
       // To write all its digits would take longer than a request.
       return value > LARGEST_BIGINT || value < -LARGEST_BIGINT ? '[bigint, not read]' : `${value}n`;
     case 'undefined':
-      return '[undefined]';
+      return UNDEFINED;
     case 'symbol':
       return truncateText(value.toString(), limits.length);
     case 'function':
@@ -75,17 +81,25 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
 }
 
 /** Containers with a short notation. */
-function shorthand(value: object, { writeDate, length }: PlainLimits): string | undefined {
+function shorthand(
+  value: object,
+  { writeDate, length, bytes = 0 }: PlainLimits,
+  isInObject: boolean,
+): string | undefined {
   try {
     if (types.isDate(value)) {
       const time = Date.prototype.getTime.call(value);
-      if (Number.isNaN(time)) return '[invalid Date]';
+      if (Number.isNaN(time)) return INVALID_DATE;
       const date = new Date(time);
-      return writeDate === undefined ? date.toISOString() : writeDate(date);
+      return writeDate === undefined ? date.toISOString() : writeDate(date, isInObject);
     }
     if (types.isRegExp(value)) return truncateText(RegExp.prototype.toString.call(value), length);
-    if (ArrayBuffer.isView(value))
-      return `[${Buffer.isBuffer(value) ? 'Buffer' : className(value)}, ${value.byteLength} bytes]`;
+    if (ArrayBuffer.isView(value)) {
+      const { buffer, byteOffset, byteLength } = value;
+      const isShort = bytes > 0 && byteLength <= bytes;
+      const hex = isShort ? `: ${Buffer.from(buffer, byteOffset, byteLength).toString('hex')}` : '';
+      return `[${Buffer.isBuffer(value) ? 'Buffer' : className(value)}, ${byteLength} bytes${hex}]`;
+    }
     if (types.isPromise(value)) return '[Promise]';
   } catch {
     return `[${className(value)}]`;
@@ -177,13 +191,37 @@ function put(target: Target, key: string | number, json: Json): void {
   else (target as Record<string | number, Json>)[key] = json;
 }
 
+function isInObject({ above }: Pending): boolean {
+  for (let next = above; next !== null; next = next.above) if (!Array.isArray(next.value)) return true;
+  return false;
+}
+
 function isAbove({ value, above }: Pending): boolean {
   for (let next = above; next !== null; next = next.above) if (next.value === value) return true;
   return false;
 }
 
+/** Objects that drivers write in their own way, not by their properties. */
+const WRITERS = ['toJSON', 'toPostgres', 'toSqlString'];
+
+/** An object of a class of the application whose properties are all there is to say. */
+function isOfOwnProperties(value: object, kept: Entries['kept']): boolean {
+  if (types.isMap(value) || types.isSet(value) || types.isBoxedPrimitive(value) || isError(value))
+    return false;
+  return kept.every(([, held]) => held !== '[getter]') && !WRITERS.some((name) => has(value, name));
+}
+
+/** Whether the JSON of something other than a container says all of it. */
+function isExact(value: unknown, json: Json | undefined): boolean {
+  if (typeof value === 'bigint') return json !== '[bigint, not read]';
+  return value === undefined || value === json;
+}
+
 /** Conversion of one value. */
 class Walk {
+  /** The result says all of it: nothing is cut, left out, computed or of a class with a notation of its own. */
+  isExact = true;
+  hasBigint = false;
   readonly #limits: PlainLimits;
   readonly #queue: Pending[] = [];
   #total = 1;
@@ -202,27 +240,41 @@ class Walk {
 
   #write(pending: Pending): Json {
     const { value, depth } = pending;
-    if (types.isProxy(value)) return PROXY;
+    if (types.isProxy(value)) return this.#inexact(PROXY);
     const isList = Array.isArray(value);
     const isPlain = !isList && isPlainObject(value);
-    const special = isPlain || isList ? undefined : (shorthand(value, this.#limits) ?? readWebObject(value));
-    if (typeof special === 'string') return truncateText(special, this.#limits.length);
-    if (isAbove(pending)) return '[circular]';
+    const special =
+      isPlain || isList
+        ? undefined
+        : (shorthand(value, this.#limits, isInObject(pending)) ?? readWebObject(value));
+    if (typeof special === 'string') {
+      this.isExact &&= ArrayBuffer.isView(value)
+        ? special.includes(': ')
+        : types.isDate(value) && special !== INVALID_DATE;
+      return truncateText(special, this.#limits.length);
+    }
+    if (isAbove(pending)) return this.#inexact('[circular]');
     if (depth >= this.#limits.depth || this.#total > this.#limits.total)
-      return `[${className(value)}, not followed]`;
+      return this.#inexact(`[${className(value)}, not followed]`);
     try {
       return isPlain ? this.#writeObject(pending) : this.#writeEntries(pending, special);
     } catch {
-      return `[${className(value)}, unreadable]`;
+      return this.#inexact(`[${className(value)}, unreadable]`);
     }
+  }
+
+  #inexact<T>(json: T): T {
+    this.isExact = false;
+    return json;
   }
 
   #place(above: Pending, target: Target, key: string | number, value: unknown): void {
     this.#total++;
     const simple = scalar(value, this.#limits);
     put(target, key, simple ?? null);
-    if (simple === undefined)
-      this.#queue.push({ value: value as object, above, depth: above.depth + 1, target, key });
+    if (typeof value === 'bigint') this.hasBigint = true;
+    if (simple !== undefined) this.isExact &&= isExact(value, simple);
+    else this.#queue.push({ value: value as object, above, depth: above.depth + 1, target, key });
   }
 
   #writeObject(pending: Pending): Json {
@@ -234,10 +286,11 @@ class Walk {
       const name = names[index] ?? '';
       const descriptor = Object.getOwnPropertyDescriptor(value, name);
       if (descriptor === undefined) continue;
-      const held: unknown = 'value' in descriptor ? descriptor.value : '[getter]';
-      this.#place(pending, result, truncateText(name, 200), held);
+      const isValue = 'value' in descriptor;
+      if (!isValue || name.length > 200) this.isExact = false;
+      this.#place(pending, result, truncateText(name, 200), isValue ? descriptor.value : '[getter]');
     }
-    if (names.length > count) result['…'] = `${names.length - count} more`;
+    if (names.length > count) result['…'] = this.#inexact(`${names.length - count} more`);
     return result;
   }
 
@@ -245,6 +298,7 @@ class Walk {
     const { value } = pending;
     if (Array.isArray(value)) return this.#writeList(pending, value, value.length);
     const { kept, more } = web === undefined ? entries(value, this.#limits) : { kept: web, more: 0 };
+    this.isExact &&= isOfOwnProperties(value, kept) && web === undefined && more === 0;
     if (types.isSet(value)) {
       const items = kept.map(([, item]) => item);
       return this.#writeList(pending, items, items.length + more);
@@ -261,10 +315,10 @@ class Walk {
     const count = Math.min(items.length, this.#limits.width);
     for (let index = 0; index < count; index++) {
       const item = Object.getOwnPropertyDescriptor(items, index);
-      const held: unknown = item?.get === undefined ? item?.value : '[getter]';
-      this.#place(pending, result, index, held);
+      if (item?.get !== undefined) this.isExact = false;
+      this.#place(pending, result, index, item?.get === undefined ? item?.value : '[getter]');
     }
-    if (length > count) result.push(`… ${length - count} more`);
+    if (length > count) result.push(this.#inexact(`… ${length - count} more`));
     return result;
   }
 }
@@ -273,4 +327,25 @@ class Walk {
 export function toPlain(root: unknown, limits: PlainLimits = defaultPlainLimits): Json {
   const simple = scalar(root, limits);
   return simple === undefined ? new Walk(limits).run(root as object) : simple;
+}
+
+export interface Converted {
+  json: Json;
+  /** Nothing of it is cut, left out, computed, or of a class with a notation of its own. */
+  isExact: boolean;
+  /** A container that has one. */
+  hasBigint: boolean;
+}
+
+/** The same, and whether the result says all of the value. */
+export function convert(root: unknown, limits: PlainLimits): Converted {
+  const json = scalar(root, limits);
+  if (json !== undefined) return { json, isExact: isExact(root, json), hasBigint: false };
+  const walk = new Walk(limits);
+  return { json: walk.run(root as object), isExact: walk.isExact, hasBigint: walk.hasBigint };
+}
+
+/** As `JSON.stringify` wrote the value before it was converted. */
+export function sentJson(json: Json): string {
+  return JSON.stringify(json, (_key, held: Json) => (held === UNDEFINED ? undefined : held));
 }

@@ -71,29 +71,6 @@ for (const hasDriver of [true, false])
       expect(query?.caller).to.match(HERE);
     });
 
-    it('names the caller however the statement is started', async () => {
-      const queries = await observed(async () => {
-        await knex('things').first();
-        await new Promise((resolve, reject) => {
-          void knex('things').then(resolve, reject);
-        });
-        await new Promise((resolve) => {
-          void knex.raw('select 1').asCallback(resolve);
-        });
-        await Promise.all([knex.raw('select 2'), knex.raw('select 3')]);
-      });
-      expect(queries).to.have.length(5);
-      for (const { caller } of queries) expect(caller).to.match(HERE);
-    });
-
-    it('keeps bytes as a size and cuts long values', async () => {
-      const [query] = await observed(() =>
-        knex.raw('select ?::bytea, ?::text', [Buffer.alloc(2000), 'x'.repeat(5000)]),
-      );
-      expect(query?.bindings[0]).to.equal('[Buffer, 2000 bytes]');
-      expect(query?.bindings[1]).to.match(/^x{500}… \(4500 more characters\)$/);
-    });
-
     it('tells the error of the database without the values of the statement', async () => {
       const [query] = await observed(() =>
         knex('things')

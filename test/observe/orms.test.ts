@@ -1,7 +1,5 @@
 import { expect } from 'chai';
-import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import pgPromise from 'pg-promise';
 import { DataTypes, Sequelize } from 'sequelize';
 import { labelPatches } from '../../app/observe/channels/labels.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
@@ -80,34 +78,5 @@ describe('what runs above a driver', () => {
     expect(queries.map(({ label = null }) => label)).to.deep.equal(['User.findMany', null]);
     requests.close();
     expect(holder.PRISMA_INSTRUMENTATION).to.equal(undefined);
-  });
-
-  it('is seen as what it sends: Kysely, pg-promise', async () => {
-    const kysely = new Kysely<{ pg_class: { relname: string } }>({
-      dialect: new PostgresDialect({ pool: new pg.Pool(server().connection) }),
-    });
-    const db = pgPromise()({ ...server().connection });
-    const queries = await requests.observed(async () => {
-      await kysely.selectFrom('pg_class').select('relname').where('relname', '=', 'x').execute();
-      await db.any('select $1::int as id', [3]);
-      await db.tx((task) => task.one('select 1 as one'));
-    });
-    await kysely.destroy();
-    await db.$pool.end();
-    expect(queries.map(({ sql }) => sql)).to.deep.equal([
-      'select "relname" from "pg_class" where "relname" = $1',
-      'select 3::int as id',
-      'begin',
-      'select 1 as one',
-      'commit',
-    ]);
-    expect(queries.map(({ transaction }) => transaction === null)).to.deep.equal([
-      true,
-      true,
-      false,
-      false,
-      false,
-    ]);
-    for (const { caller } of queries.slice(0, 2)) expect(caller).to.match(HERE);
   });
 });

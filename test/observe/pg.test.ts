@@ -1,8 +1,6 @@
-import { valuesInPlace } from '../../app/panels/shared/sql-values.ts';
 import { expect } from 'chai';
 import knexLibrary from 'knex';
 import pg from 'pg';
-import Cursor from 'pg-cursor';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { pgDriver } from '../../app/observe/pg.ts';
 import {
@@ -69,45 +67,6 @@ describe('pg as it is observed', () => {
     expect(await requests.observed(() => new Client().query('select 1').then(() => undefined))).to.be.empty;
   });
 
-  it('tells statement, values, time, rows, connection and caller of each way to ask', async () => {
-    const client = await pool.connect();
-    const queries = await requests.observed(async () => {
-      await client.query('select * from things where id < $1', [4]);
-      await client.query({
-        text: 'select name from things where id = $1',
-        values: [1],
-        name: 'one',
-        rowMode: 'array',
-      });
-      await new Promise<void>((resolve) => {
-        client.query('select 1', () => resolve());
-      });
-      await new Promise<void>((resolve) => {
-        client.query('select $1::int', [2], () => resolve());
-      });
-      await pool.query('update things set name = $2 where id < $1', [3, 'a']);
-      await new Promise<void>((resolve) => {
-        pool.query('select 5', () => resolve());
-      });
-    });
-    client.release();
-    expect(queries.map(({ sql, bindings, rows }) => [sql, bindings, rows])).to.deep.equal([
-      ['select * from things where id < $1', [4], 3],
-      ['select name from things where id = $1', [1], 1],
-      ['select 1', [], 1],
-      ['select $1::int', [2], 1],
-      ['update things set name = $2 where id < $1', [3, 'a'], 2],
-      ['select 5', [], 1],
-    ]);
-    for (const query of queries) {
-      expect(query).to.include({ system: 'postgresql', transaction: null, error: null });
-      expect(query.durationMs).to.be.greaterThan(0);
-      expect(query.connection).to.match(/^postgresql\d$/);
-      expect(query.caller).to.match(HERE);
-    }
-    expect(new Set(queries.map(({ caller }) => caller)).size).to.equal(6);
-  });
-
   it('knows a prepared statement that is sent by its name alone', async () => {
     const client = await pool.connect();
     const queries = await requests.observed(async () => {
@@ -119,46 +78,6 @@ describe('pg as it is observed', () => {
       ['select name from things where id = $1', [1]],
       ['select name from things where id = $1', [2]],
     ]);
-  });
-
-  it('writes a date as pg sends it, so that the copied statement compares the same in columns of both kinds', async () => {
-    const { TZ } = process.env;
-    process.env.TZ = 'Asia/Tokyo';
-    const moment = new Date('2026-01-02T12:00:00.000Z');
-    const local = '2026-01-02T21:00:00.000+09:00';
-    const asked = 'select $1::timestamp::text as local, $2::timestamptz = $3 as same';
-    try {
-      let rows: unknown;
-      const [query] = await requests.observed(async () => {
-        ({ rows } = await pool.query(asked, [moment, moment, '2026-01-02T12:00:00Z']));
-      });
-      expect(query).to.deep.include({
-        bindings: [local, local, '2026-01-02T12:00:00Z'],
-        types: ['date', 'date', null],
-      });
-      const bindings = (query?.bindings ?? []).map((value) => ({ name: '', value }));
-      const { tokens } = valuesInPlace(asked, bindings);
-      expect((await pool.query(tokens.map(([, text]) => text).join(''))).rows).to.deep.equal(rows);
-    } finally {
-      if (TZ === undefined) delete process.env.TZ;
-      else process.env.TZ = TZ;
-    }
-  });
-
-  it('follows a cursor to its end, and one that fails', async () => {
-    const client = await pool.connect();
-    const queries = await requests.observed(async () => {
-      const cursor = client.query(new Cursor('select * from things where id > $1', [2]));
-      while ((await cursor.read(3)).length > 0);
-      const bad = client.query(new Cursor('select * from nowhere'));
-      await bad.read(1).catch(() => undefined);
-    });
-    client.release();
-    expect(queries).to.have.length(2);
-    expect(queries[0]).to.include({ sql: 'select * from things where id > $1', error: null });
-    expect(queries[0]?.bindings.map(String)).to.deep.equal(['2']);
-    expect(queries[0]?.durationMs).to.be.greaterThan(0);
-    expect(queries[1]?.error).to.equal('relation "nowhere" does not exist');
   });
 
   it('leaves errors to the application: same object, same stack, unhandled where nobody handles it', async () => {

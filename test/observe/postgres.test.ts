@@ -59,18 +59,6 @@ describe('postgres as it is observed', () => {
     expect(queries[3]?.error).to.equal('relation "nowhere" does not exist');
   });
 
-  it('names transactions', async () => {
-    const queries = await requests.observed(async () => {
-      await sql.begin(async (inside) => {
-        await inside`select 1`;
-      });
-      await sql`select 2`;
-    });
-    const [trx] = queries.map(({ transaction }) => transaction);
-    expect(trx).to.match(/^trx\d+$/);
-    expect(queries.map(({ transaction }) => transaction)).to.deep.equal([trx, trx, trx, null]);
-  });
-
   it('is seen as an ES module that is loaded later, or handed over', async function () {
     const { default: postgres } = await import('postgres');
     const other = open(postgres);

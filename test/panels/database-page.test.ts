@@ -95,7 +95,7 @@ describe('the page of the database panel', () => {
       'select *',
       'from "users"',
       `where "name" = 'O''Hara'`,
-      '  and "id" = 1907',
+      `  and "id" = '1907'`,
     ]);
     expect($('#q1').text()).not.to.contain('be run as is');
   });

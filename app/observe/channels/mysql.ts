@@ -2,7 +2,7 @@
  * `mysql2` and `mysql` -> channels `express-hindsight:mysql:query` and `express-hindsight:mysql:connect`. mysql2's own channels carry the
  * statement with the values written into it, and no connection: neither masking by column nor transactions could work.
  */
-import { tracingChannel } from 'node:diagnostics_channel';
+import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls } from './publish-calls.ts';
 import { type Connect, publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
@@ -31,7 +31,9 @@ interface Command {
 const query = tracingChannel('express-hindsight:mysql:query');
 const connect = tracingChannel('express-hindsight:mysql:connect');
 
-export const mysqlChannels = { query, connect };
+const event = channel('express-hindsight:mysql:event');
+
+export const mysqlChannels = { query, connect, event };
 
 const poolQuery = createCallMarker();
 
@@ -41,12 +43,14 @@ function watchEvents(message: MysqlQuery, command: Command): void {
   if (typeof emit !== 'function') return;
   let isOver = false;
   const tracedEmit: typeof emit = function (this: unknown, name, ...args) {
-    if (name === 'error') publishError(query, message, args[0]);
-    if (name === 'end' && !isOver) {
-      isOver = true;
-      publishEnd(query, message);
-    }
-    return Reflect.apply<unknown, [string, ...unknown[]], boolean>(emit, this, [name, ...args]);
+    return event.runStores(message, () => {
+      if (name === 'error') publishError(query, message, args[0]);
+      if (name === 'end' && !isOver) {
+        isOver = true;
+        publishEnd(query, message);
+      }
+      return Reflect.apply<unknown, [string, ...unknown[]], boolean>(emit, this, [name, ...args]);
+    });
   };
   command.emit = tracedEmit;
 }
@@ -55,10 +59,13 @@ function tracedQuery(connection: object, args: unknown[], call: () => unknown, i
   const [first, second] = args;
   const command = (typeof first === 'object' && first !== null ? first : {}) as Command;
   const sql = typeof first === 'string' ? first : command.sql;
+  // A pool of mysql2 adds an empty list where the object has the values.
+  const isSecond =
+    typeof second !== 'function' && second !== undefined && !(isPrepared && Array.isArray(command.values));
   const message: MysqlQuery = {
     connection,
     sql: typeof sql === 'string' ? sql : '',
-    values: typeof second === 'function' || second === undefined ? command.values : second,
+    values: isSecond ? second : command.values,
     isPrepared,
   };
   const at = args.findIndex((one) => typeof one === 'function');

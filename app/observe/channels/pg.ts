@@ -1,5 +1,5 @@
 /** `pg` -> channels `express-hindsight:pg:query` and `express-hindsight:pg:connect` (pg-pool's). */
-import { tracingChannel } from 'node:diagnostics_channel';
+import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls } from './publish-calls.ts';
 import {
@@ -20,14 +20,13 @@ export interface PgQuery extends Traced {
 }
 
 /** An object that is submitted itself: a Cursor, a QueryStream, a Query. */
-interface Submittable {
+interface Submittable extends Partial<Record<(typeof HANDLERS)[number], Callback>> {
   submit(...args: unknown[]): unknown;
   text?: unknown;
   values?: unknown;
   name?: unknown;
   cursor?: Submittable;
-  handleReadyForQuery?(...args: unknown[]): unknown;
-  handleError?(error: unknown, ...args: unknown[]): unknown;
+  close?: Callback;
 }
 
 type Callback = (...args: unknown[]) => unknown;
@@ -35,11 +34,23 @@ type Callback = (...args: unknown[]) => unknown;
 const query = tracingChannel('express-hindsight:pg:query');
 const connect = tracingChannel('express-hindsight:pg:connect');
 
-export const pgChannels = { query, connect };
+const event = channel('express-hindsight:pg:event');
+
+export const pgChannels = { query, connect, event };
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
+
+/** What the connection calls; they send events, and call callbacks. */
+const HANDLERS = [
+  'handleDataRow',
+  'handlePortalSuspended',
+  'handleCommandComplete',
+  'handleEmptyQuery',
+  'handleReadyForQuery',
+  'handleError',
+] as const;
 
 /** The connection's methods show its end; listeners would change the effect of an unhandled `error` event. */
 function submitted(message: PgQuery, object: Submittable, call: () => unknown): unknown {
@@ -50,21 +61,29 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
     isOver = true;
     publishEnd(query, message);
   };
-  const { handleReadyForQuery, handleError } = object;
-  const ready: Submittable['handleReadyForQuery'] = function (this: unknown, ...args) {
-    end();
-    return Reflect.apply<unknown, unknown[], unknown>(handleReadyForQuery as never, this, args);
-  };
-  const failed: Submittable['handleError'] = function (this: unknown, error, ...args) {
-    publishError(query, message, error);
-    end();
-    return Reflect.apply<unknown, [unknown, ...unknown[]], unknown>(handleError as never, this, [
-      error,
-      ...args,
-    ]);
-  };
-  if (handleReadyForQuery !== undefined) object.handleReadyForQuery = ready;
-  if (handleError !== undefined) object.handleError = failed;
+  for (const name of HANDLERS) {
+    const { [name]: original } = object;
+    if (original === undefined) continue;
+    const handler: Callback = function (this: unknown, ...args) {
+      return event.runStores(message, () => {
+        if (name === 'handleError') publishError(query, message, args[0]);
+        if (name === 'handleError' || name === 'handleReadyForQuery') end();
+        return Reflect.apply(original, this, args);
+      });
+    };
+    object[name] = handler;
+  }
+  const cursor = object.cursor ?? object;
+  const { close } = cursor;
+  if (close !== undefined) {
+    const closing: Callback = (...args) => {
+      const given = args.map((arg) =>
+        typeof arg === 'function' ? (): unknown => event.runStores(message, arg as () => unknown) : arg,
+      );
+      return Reflect.apply(close, cursor, given);
+    };
+    cursor.close = closing;
+  }
   try {
     return call();
   } finally {

@@ -4,7 +4,7 @@ import type { StatementToPlan } from '../../profiler/query-plan.ts';
 import { isMasked } from '../../profiler/redact.ts';
 import { readStatement } from '../shared/read-statement.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
-import { CUT_TEXT, isWholeBinding } from '../shared/sql-values.ts';
+import { hexOf, isWholeBinding } from '../shared/sql-values.ts';
 import { labelOf, namedPlaceholders } from '../shared/statements.ts';
 import type { DatabaseQuery, KeptDatabase } from './data.ts';
 
@@ -15,6 +15,8 @@ const CAN_BE_PLANNED =
   /^\s*(?:(?:--[^\n]*\n|\/\*[^*]*\*\/)\s*)*(?:select|insert|update|delete|with|replace)\b/i;
 /** Anything after a semicolon, even inside a literal: a driver that takes several statements would run it. */
 const MAY_BE_SEVERAL = /;\s*\S/;
+/** Of a statement that was cut (app/profiler/plain.ts). */
+const CUT_SQL = /… \(\d+ more characters\)$/;
 /** What a connection can be set to that changes what a statement means. */
 const SETTING = /^\s*set\s+(?:session\s+|local\s+)?((?:search_path|role)\b[^;]*);?\s*$/i;
 
@@ -46,6 +48,7 @@ function bigintOf(value: Json): unknown {
 /** As it was given to the driver. */
 function driverValue({ value, type }: DatabaseQuery['bindings'][number]): unknown {
   if (type === 'undefined') return null;
+  if (type === 'bytes') return Buffer.from(hexOf(value) ?? '', 'hex');
   if (type === 'bigint') return bigintOf(value);
   return type === 'bigints' && Array.isArray(value) ? value.map(bigintOf) : value;
 }
@@ -87,9 +90,9 @@ export function statementToPlan(
   const { sql = '', system = '' } = data.statements[query?.statement ?? -1] ?? {};
   if (query === undefined || query.connection === null || !canBePlanned(data, query))
     return 'This is no statement that has a plan.';
-  if (isMasked(sql) || CUT_TEXT.test(sql) || MAY_BE_SEVERAL.test(sql))
+  if (isMasked(sql) || CUT_SQL.test(sql) || MAY_BE_SEVERAL.test(sql))
     return 'A part of its text is masked or cut, or it may be several statements.';
-  const isWhole = query.bindings.every((binding) => binding.name !== '…' && isWholeBinding(binding));
+  const isWhole = query.bindings.every(isWholeBinding);
   if (analyze && !(isWhole && canBeRun(sql, system)))
     return 'To be measured it has to be run, and only a single SELECT of PostgreSQL, MySQL or MariaDB is run again, if all its values are known and it calls no function that locks, waits or ends sessions.';
   return {

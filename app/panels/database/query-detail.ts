@@ -41,7 +41,7 @@ function statementDetail({ statements }: DatabaseData, { statement, bindings }: 
     left > 0 ? `${count(left, 'more character')} not shown.` : '',
     isWhole && left === 0
       ? ''
-      : 'This copy can’t be run as is: masked, truncated and binary values are placeholders.',
+      : 'This copy can’t be run as is: a value is masked or cut, or an object that the driver writes in its own way.',
   ].filter((note) => note !== '');
   const note = notes.length === 0 ? {} : { note: notes.join(' ') };
   return [{ title: 'Statement', ...note, block: sqlBlock(tokens) }];

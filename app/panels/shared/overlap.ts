@@ -306,8 +306,9 @@ function sameStatements(here: KeptQueries, there: KeptQueries, shiftMs: number):
     const statement = here.statements[query.statement];
     const key = keyOf(here, query);
     const other = others.get(key);
-    if (statement === undefined || other === undefined || isControl(statement.sql) || !isRead(statement.sql))
-      return [];
+    const isCut = query.bindings.some(({ type }) => type === 'cut');
+    if (statement === undefined || other === undefined || isCut) return [];
+    if (isControl(statement.sql) || !isRead(statement.sql)) return [];
     if (isMasked(key) || Math.min(query.durationMs ?? 0, other.durationMs ?? 0) < SAME_FROM_MS) return [];
     if (other.startMs + shiftMs > endOf(query) || endOf(other) + shiftMs < query.startMs) return [];
     const steps: Step[] = [

@@ -89,7 +89,8 @@ export function groupQueries(queries: readonly Query[], endMs: number | null = n
     );
     const [first = 0] = members;
     const sql = queries[first]?.sql ?? '';
-    if (same.size === 1 && isRead(sql)) groups.push({ kind: 'duplicate', members });
+    const isKnown = members.every((index) => queries[index]?.types?.includes('cut') !== true);
+    if (same.size === 1 && isKnown && isRead(sql)) groups.push({ kind: 'duplicate', members });
     else if (members.length >= LOOP_FROM) {
       const ran = pick(queries, members);
       if (areApart(ran.map(({ path }) => path))) continue;

@@ -307,6 +307,6 @@ export function givenValue(value: StatementValue, bindings: readonly Binding[]):
   if (value.kind === 'literal') return value.text;
   if (value.kind === 'null') return null;
   const binding = value.kind === 'bound' ? bindings[value.index] : undefined;
-  if (binding === undefined || binding.name === '…') return undefined;
+  if (binding === undefined || binding.name === '…' || binding.type === 'cut') return undefined;
   return binding.type === 'undefined' ? null : binding.value;
 }

@@ -1,7 +1,7 @@
 /** The row that a statement reads or writes, as far as its text says: its table, and the values that columns are compared with. */
 import { isMasked } from '../../profiler/redact.ts';
 import { givenValue, readStatement, type StatementValue } from './read-statement.ts';
-import type { Binding } from './sql-values.ts';
+import { type Binding, isWholeBinding } from './sql-values.ts';
 
 export interface RowTouched {
   table: string;
@@ -31,11 +31,11 @@ function inserted(bindings: readonly Binding[]): Map<string, string> | null {
   // Several rows.
   if (new Set(names).size < names.length) return null;
   return new Map(
-    bindings.flatMap(({ name, value }) =>
-      /^[$…]/.test(name) || value === null || typeof value === 'object' || isMasked(String(value))
-        ? []
-        : [[name.toLowerCase(), String(value)] as const],
-    ),
+    bindings.flatMap((binding) => {
+      const { name, value } = binding;
+      const isKnown = isWholeBinding(binding) && value !== null && typeof value !== 'object';
+      return isKnown && !name.startsWith('$') ? [[name.toLowerCase(), String(value)] as const] : [];
+    }),
   );
 }
 

@@ -1,11 +1,12 @@
 /**
  * A statement with values in place of placeholders, to read and to run again by hand in the database that it came from. PostgreSQL interprets
- * them like the parameters: texts, dates, arrays and JSON are quoted literals without a type (`E'…'` for a backslash or a control character),
- * numbers are not quoted. For MySQL they are written as its drivers write them: lists without brackets, objects as assignments, names for `??`.
+ * them like the parameters: values are quoted literals without a type (`E'…'` for a backslash or a control character), also numbers in the
+ * statement that is copied. For MySQL they are written as its drivers write them: lists without brackets, objects as assignments, names for `??`.
  * `isWhole` is false if a value was masked, truncated or not recorded; then the statement can't be run.
  */
 import type { Facts } from '../../profiler/facts.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
+import { sentJson, UNDEFINED } from '../../profiler/plain.ts';
 import { isMasked } from '../../profiler/redact.ts';
 import { type SqlToken, sqlTokens } from './sql-tokens.ts';
 import { namedPlaceholders } from './statements.ts';
@@ -20,12 +21,11 @@ export interface Binding {
   type?: BindingType;
 }
 
-/** How app/profiler/plain.ts marks what it left out. */
-export const CUT_TEXT =
-  /… (?:\(\d+ more characters\)|\d+ more)"?[\]}"]*$|, (?:not followed|unreadable)\]|\[circular\]/;
+/** How app/profiler/plain.ts writes bytes: all of them, or how many. */
+const BYTES = /^\[\w+, \d+ bytes: ([\da-f]*)\]$/;
+const BYTES_LEFT_OUT = /^\[(\w+, \d+ bytes)\]$/;
 const NEEDS_ESCAPES = /[\\\0-\x08\x0b-\x1f\x7f]/;
 const ESCAPED = /[\\\0-\x08\x0b-\x1f\x7f]/g;
-const JSON_OPERATORS = new Set(['->', '->>', '#>', '#>>']);
 
 function quote(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;
@@ -39,9 +39,9 @@ function quote(text: string): string {
 /** As the driver writes an array: `{1,NULL,"a \"b\""}`. */
 function arrayText(items: readonly Json[], areBigints: boolean): string {
   const parts = items.map((item) => {
-    if (item === null) return 'NULL';
+    if (item === null || item === UNDEFINED) return 'NULL';
     if (Array.isArray(item)) return arrayText(item, areBigints);
-    const text = typeof item === 'string' ? item : JSON.stringify(item);
+    const text = typeof item === 'string' ? byteText(item) : sentJson(item);
     if (areBigints) return text.replace(/n$/, '');
     const isPlain = /^[\w.+:-]+$/.test(text) && !/^null$/i.test(text);
     return isPlain ? text : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
@@ -49,12 +49,22 @@ function arrayText(items: readonly Json[], areBigints: boolean): string {
   return `{${parts.join(',')}}`;
 }
 
+/** Recorded bytes in hexadecimal. */
+export function hexOf(value: Json): string | undefined {
+  return typeof value === 'string' ? BYTES.exec(value)?.[1] : undefined;
+}
+
+/** PostgreSQL’s text for bytes; other texts stay. */
+function byteText(text: string): string {
+  return text.replace(BYTES, '\\x$1');
+}
+
 /** The text that the driver sends; null for NULL. */
 function sentText({ value, type }: Binding): string | null {
   if (value === null || type === 'undefined') return null;
   if (Array.isArray(value)) return arrayText(value, type === 'bigints');
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return type === 'bigint' ? text.replace(/n$/, '') : text;
+  if (typeof value !== 'string') return sentJson(value);
+  return type === 'bytes' ? byteText(value) : type === 'bigint' ? value.replace(/n$/, '') : value;
 }
 
 const MYSQL_ESCAPES: Readonly<Record<string, string>> = {
@@ -79,12 +89,15 @@ function mysqlName(name: Json): string {
 
 /** As both drivers write a value in place of `?`. */
 function mysqlValue(value: Json, type?: BindingType): string {
-  if (value === null || type === 'undefined' || value === '[undefined]') return 'null';
+  if (value === null || type === 'undefined' || value === UNDEFINED) return 'null';
   if (Array.isArray(value)) {
     const item = (one: Json): string =>
       Array.isArray(one)
         ? `(${mysqlValue(one)})`
-        : mysqlValue(one, type === 'bigints' ? 'bigint' : undefined);
+        : mysqlValue(
+            one,
+            type === 'bigints' && typeof one === 'string' && /^-?\d+n$/.test(one) ? 'bigint' : undefined,
+          );
     return value.map(item).join(', ');
   }
   if (typeof value === 'object')
@@ -93,6 +106,8 @@ function mysqlValue(value: Json, type?: BindingType): string {
       .join(', ');
   if (typeof value !== 'string') return String(value);
   if (type === 'bigint') return value.replace(/n$/, '');
+  const hex = hexOf(value);
+  if (hex !== undefined) return `x'${hex}'`;
   return `'${value.replace(/[\0\b\t\n\r\x1a'\\]/g, (found) => MYSQL_ESCAPES[found] ?? found)}'`;
 }
 
@@ -103,36 +118,45 @@ function standardValue(binding: Binding): string {
   if (text === null) return 'null';
   if (typeof value === 'boolean') return value ? '1' : '0';
   const isPlain = typeof value === 'number' || type === 'bigint';
+  if (type === 'bytes') return `x'${hexOf(value) ?? ''}'`;
   return isPlain ? text : `'${text.replaceAll("'", "''")}'`;
 }
 
-function postgresValue(binding: Binding): string {
+/** Quoted, a literal has no type, like a parameter: a number can be compared with a text. `isRead`: for a line that is not run. */
+function postgresValue(binding: Binding, isRead: boolean): string {
   const { value, type } = binding;
   const text = sentText(binding);
   if (text === null) return 'null';
   const isPlain = typeof value === 'number' || typeof value === 'boolean' || type === 'bigint';
-  return isPlain && /^(?:-?\d[\d.e+-]*|true|false)$/.test(text) ? text : quote(text);
+  return isRead && isPlain ? text : quote(text);
 }
 
 /** Where both drivers write an object as assignments; elsewhere they differ. */
 const ASSIGNED = /^(?:set|update|,)$/i;
 const STANDARD = new Set(['sqlite', 'mssql', 'oracle']);
 
-function literal(binding: Binding, placeholder: string, system: string | undefined): string {
-  const { value, type } = binding;
-  if (type === 'bytes') {
-    const what = typeof value === 'string' ? value.replace(/^\[|\]$/g, '').replaceAll('*/', '* /') : 'bytes';
-    return `${system === undefined || system === 'postgresql' ? "'\\x'" : "x''"} /* ${what}: not recorded */`;
-  }
-  if (system === 'mysql') return placeholder === '??' ? mysqlName(value) : mysqlValue(value, type);
-  return system !== undefined && STANDARD.has(system) ? standardValue(binding) : postgresValue(binding);
+interface Place {
+  placeholder: string;
+  system: string | undefined;
+  isRead: boolean;
 }
 
-export function isWholeBinding({ value, type }: Binding): boolean {
-  if (type === 'bytes') return false;
+function literal(binding: Binding, { placeholder, system, isRead }: Place): string {
+  const { value, type } = binding;
+  const leftOut = type === 'cut' && typeof value === 'string' ? BYTES_LEFT_OUT.exec(value)?.[1] : undefined;
+  if (leftOut !== undefined)
+    return `${system === undefined || system === 'postgresql' ? "'\\x'" : "x''"} /* ${leftOut}: not recorded */`;
+  if (system === 'mysql') return placeholder === '??' ? mysqlName(value) : mysqlValue(value, type);
+  return system !== undefined && STANDARD.has(system)
+    ? standardValue(binding)
+    : postgresValue(binding, isRead);
+}
+
+/** All of it was recorded. */
+export function isWholeBinding({ name, value, type }: Binding): boolean {
+  if (type === 'cut' || name === '…') return false;
   if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return true;
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return !isMasked(text) && !CUT_TEXT.test(text);
+  return !isMasked(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** Which binding each token stands for. `?` is a placeholder where a dialect has no numbered ones; in PostgreSQL it is an operator. */
@@ -154,9 +178,9 @@ function isPlaceholder([kind, text]: SqlToken, isPostgres: boolean): boolean {
   return kind === 'd' && (/^\$\d+$/.test(text) || (!isPostgres && text.startsWith('?')));
 }
 
-/** `a - -5` would begin a comment without its space, and `-5::text` negates a text. */
-function needsBrackets(text: string, before: string, after: string): boolean {
-  return text.startsWith('-') && (before.endsWith('-') || after === '::');
+/** `a - -5` would begin a comment without its space. */
+function needsBrackets(text: string, before: string): boolean {
+  return text.startsWith('-') && before.endsWith('-');
 }
 
 export interface InPlace {
@@ -188,17 +212,13 @@ export function valuesInPlace(
       whole &&= !isPlaceholder(token, isPostgres);
       return token;
     }
-    if (binding.name === '…') {
-      whole = false;
-      return token;
-    }
     whole &&= isWholeBinding(binding);
+    if (binding.name === '…') return token;
     const before = tokens[at - 1]?.[1] ?? '';
     const operator = before.trim() === '' ? (tokens[at - 2]?.[1] ?? '') : before;
     if (system === 'mysql' && isRecord(binding.value)) whole &&= ASSIGNED.test(operator);
-    let text = literal(binding, token[1], system);
-    if (isPostgres && JSON_OPERATORS.has(operator) && /^\d/.test(text)) text = `'${text}'`;
-    if (needsBrackets(text, before, tokens[at + 1]?.[1] ?? '')) text = `(${text})`;
+    let text = literal(binding, { placeholder: token[1], system, isRead: longest < Infinity });
+    if (needsBrackets(text, before)) text = `(${text})`;
     return ['v', text.length > longest ? `${text.slice(0, longest)}…${text.endsWith("'") ? "'" : ''}` : text];
   });
   return { tokens: placed, isWhole: whole };
@@ -207,7 +227,7 @@ export function valuesInPlace(
 /** The type of a value, in one word. */
 export function typeNameOf({ value, type }: Binding): string {
   if (type === 'bigints' || Array.isArray(value)) return 'array';
-  if (type !== undefined) return type;
+  if (type !== undefined && type !== 'cut') return type;
   if (value === null) return 'null';
   return typeof value === 'object' ? 'json' : typeof value === 'string' ? 'text' : typeof value;
 }

@@ -14,5 +14,7 @@ describe('groups of statements', () => {
     expect(groupQueries(given, 300)).to.deep.equal([{ kind: 'duplicate', members: [0, 1, 2] }]);
     expect(groupQueries(given, 50)).to.deep.equal([]);
     expect(groupQueries(given)[0]?.members).to.have.length(4);
+    const cut = given.slice(0, 2).map((query) => ({ ...query, bindings: ['x…'], types: ['cut' as const] }));
+    expect(groupQueries(cut), 'values that are the same as far as they are recorded').to.deep.equal([]);
   });
 });
