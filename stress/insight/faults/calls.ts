@@ -5,23 +5,6 @@ const FETCH = 'partners.js: await fetch(';
 
 export const calls: Fault[] = [
   {
-    name: 'calls that could run together',
-    change: [
-      [
-        'checkout.js',
-        '  const [rate, shipping, tax] = await Promise.all([rateOf(currency), shippingOf(country), taxOf(country)]);',
-        `  const rate = await rateOf(currency);
-  const shipping = await shippingOf(country);
-  const tax = await taxOf(country);`,
-      ],
-    ],
-    partner: { '/rates': { waitMs: 70 }, '/shipping': { waitMs: 70 }, '/tax': { waitMs: 70 } },
-    ask: quote,
-    symptom: isSlow,
-    says: /3 calls.*ran one after the other/,
-    at: ['checkout.js: const rate = await', FETCH],
-  },
-  {
     name: 'calls and reads that could run together',
     change: [
       [
@@ -128,22 +111,6 @@ export const calls: Fault[] = [
     at: ['partners.js: response = await fetch('],
   },
   {
-    name: 'a failed call is repeated until it works',
-    change: [
-      [
-        'partners.js',
-        '  const response = await fetch(`${base}${path}`, { signal: AbortSignal.timeout(3000), ...init });',
-        `  let response = await fetch(\`\${base}\${path}\`, init);
-  while (response.status === 503) response = await fetch(\`\${base}\${path}\`, init);`,
-      ],
-    ],
-    partner: { '/rates': { status: 503, waitMs: 60, body: '{}', times: 3 } },
-    ask: (shop) => shop.get('/checkout/rate/USD'),
-    symptom: isSlow,
-    says: /needed 4 attempts \(503, 503, 503, 200\)/,
-    at: ['partners.js: fetch(`${base}${path}`, init);'],
-  },
-  {
     name: 'a payment is sent twice',
     change: [
       [
@@ -183,19 +150,6 @@ export const calls: Fault[] = [
     ask: (shop) => shop.get('/checkout/rate/USD'),
     symptom: (answer) => answer.status === 500,
     says: /rates\/USD returned 500/,
-    at: [FETCH],
-  },
-  {
-    name: 'one of several failed, and the others ran on',
-    change: [['partners.js', 'AbortSignal.timeout(3000)', 'AbortSignal.timeout(9000)']],
-    partner: {
-      '/rates': { status: 500, body: '{}', waitMs: 5 },
-      '/tax': { waitMs: 300 },
-      '/shipping': { waitMs: 300 },
-    },
-    ask: quote,
-    symptom: (answer) => answer.status === 502,
-    says: /\/rates\/EUR returned 500/,
     at: [FETCH],
   },
   {

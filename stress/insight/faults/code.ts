@@ -23,28 +23,6 @@ export const code: Fault[] = [
     at: ['account.js: = pbkdf2Sync('],
   },
   {
-    name: 'a quadratic helper',
-    change: [
-      [
-        'reports.js',
-        '  return rows.reduce((sum, row) => sum + row.total * 1.19, 0);',
-        `  let sum = 0;
-  for (let i = 0; i < 9000; i++) {
-    for (const row of rows) sum += Math.sqrt(row.total * i) + String(row.total * i).length;
-  }
-  return sum;`,
-      ],
-    ],
-    ask: (shop) => again(() => shop.get('/reports/revenue')),
-    symptom: isSlow,
-    says: /event loop was blocked.*scoreOf/,
-    at: [
-      'reports.js: for (const row of rows)',
-      'reports.js: export function scoreOf',
-      'reports.js: for (let i = 0',
-    ],
-  },
-  {
     name: 'another request computes',
     change: [
       [
@@ -122,35 +100,6 @@ export const code: Fault[] = [
     symptom: status(500),
     says: /TypeError/,
     at: ['reports.js: sum + row.tax.total'],
-  },
-  {
-    name: 'no row was found, and nobody looked',
-    ask: (shop) => shop.get('/reports/customer?email=c1@example.com'),
-    change: [
-      [
-        'reports.js',
-        "const orders = await db('orders').where({ customer_id: customer.id })",
-        "const orders = await db('orders').where({ customer_id: customer.id ?? 0 })",
-      ],
-    ],
-    sql: "delete from customers where email = 'c1@example.com'",
-    symptom: status(500),
-    says: /TypeError/,
-    at: ['reports.js: customer_id: customer.id ?? 0'],
-  },
-  {
-    name: 'a number that JSON does not know',
-    change: [
-      [
-        'reports.js',
-        'res.json({ score: scoreOf(rows) })',
-        'res.json({ score: BigInt(Math.round(scoreOf(rows))) })',
-      ],
-    ],
-    ask: (shop) => shop.get('/reports/revenue'),
-    symptom: status(500),
-    says: /TypeError.*BigInt/,
-    at: ['reports.js: BigInt('],
   },
   {
     name: 'an object that contains itself',

@@ -27,27 +27,6 @@ export const database: Fault[] = [
     at: ['order-data.js: await db('],
   },
   {
-    name: 'a query for each row, all at once',
-    change: [
-      [
-        'orders.js',
-        `  const customers = await customersOf(rows);
-  res.json(
-    rows.map((row) => ({ id: row.id, total: row.total, customer: customers.get(row.customer_id).name })),
-  );`,
-        `  const listed = rows.map(async (row) => {
-    const customer = await db('customers').where({ id: row.customer_id }).first();
-    return { id: row.id, total: row.total, customer: customer.name };
-  });
-  res.json(await Promise.all(listed));`,
-      ],
-    ],
-    ask: (shop) => shop.get('/orders'),
-    symptom: (answer, usual) => answer.ms > usual.ms + 2,
-    says: /N\+1/,
-    at: ["orders.js: await db('customers')"],
-  },
-  {
     name: 'rows are inserted one by one',
     change: [
       [
@@ -68,21 +47,6 @@ export const database: Fault[] = [
     symptom: isSlow,
     says: /reads about [\d,]+ rows of order_items/,
     at: ["orders.js: db('order_items')"],
-  },
-  {
-    name: 'a function hides the indexed column',
-    change: [
-      [
-        'reports.js',
-        "await db('customers').where({ email: req.query.email })",
-        "await db('customers').whereRaw('lower(email) = lower(?)', [req.query.email])",
-      ],
-    ],
-    sql: "insert into customers (name, email) select 'x', 'X' || n || '@example.com' from generate_series(1, 600000) n; analyze customers",
-    ask: (shop) => shop.get('/reports/customer?email=c77@example.com'),
-    symptom: isSlow,
-    says: /reads about [\d,]+ rows of customers/,
-    at: ["reports.js: await db('customers')"],
   },
   {
     name: 'a list without a limit',
