@@ -234,36 +234,44 @@ function readStart(values: FilterValues, now: number): number | undefined {
   return Math.max(from ?? -Infinity, now - span);
 }
 
+const MOST_NUMBER = 1e9;
+
+/** What each filter narrows the query to; `since` and `from` are read together. */
+const READERS: Partial<Record<FilterName, (value: string, now: number) => Partial<ProfileQuery>>> = {
+  q: readTyped,
+  text: (text) => ({ text }),
+  url: (url) => ({ url }),
+  method: (method) => (method === 'any' ? {} : { method }),
+  status: (status) => (status === 'any' ? {} : { status: readStatus(status) }),
+  ip: (clientAddress) => ({ clientAddress }),
+  token: (token) => ({ token: token.toLowerCase() }),
+  until(moment) {
+    const { at, width } = readMoment('until', moment);
+    return { until: at + width };
+  },
+  over: (ms) => ({ overMs: readNumber('over', ms, MOST_NUMBER) }),
+  under: (ms) => ({ underMs: readNumber('under', ms, MOST_NUMBER) }),
+  queries: (count) => ({ minQueries: readNumber('queries', count, MOST_NUMBER) }),
+  fewer: (count) => ({ fewerQueries: readNumber('fewer', count, MOST_NUMBER) }),
+  has: (word) => readChoice('has', word, HAS),
+  mark: (mark) => ({ mark }),
+  kind: (kind) => readChoice('kind', kind, KINDS),
+  process: (process) => ({ process }),
+  release: (release) => ({ release: storedRelease(release) }),
+  route: (route) => ({ route }),
+  trace: (traceId) => ({ traceId: traceId.toLowerCase() }),
+  not: (text, now) => ({ not: readNegated(text, now) }),
+};
+
 /** Filters without order and paging. */
 function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery> {
-  const narrowing: Partial<ProfileQuery> = {
-    ...(values.q === undefined ? {} : readTyped(values.q)),
-    ...(values.has === undefined ? {} : readChoice('has', values.has, HAS)),
-  };
-  if (values.url !== undefined) narrowing.url = values.url;
-  if (values.text !== undefined) narrowing.text = values.text;
-  if (values.mark !== undefined) narrowing.mark = values.mark;
-  if (values.method !== undefined && values.method !== 'any') narrowing.method = values.method;
-  if (values.status !== undefined && values.status !== 'any') narrowing.status = readStatus(values.status);
-  if (values.ip !== undefined) narrowing.clientAddress = values.ip;
-  if (values.token !== undefined) narrowing.token = values.token.toLowerCase();
-  const start = readStart(values, now);
-  if (start !== undefined) narrowing.from = start;
-  if (values.until !== undefined) {
-    const { at, width } = readMoment('until', values.until);
-    narrowing.until = at + width;
+  const narrowing: Partial<ProfileQuery> = {};
+  for (const name of FILTER_NAMES) {
+    const value = values[name];
+    if (value !== undefined) Object.assign(narrowing, READERS[name]?.(value, now));
   }
-  if (values.over !== undefined) narrowing.overMs = readNumber('over', values.over, 1e9);
-  if (values.under !== undefined) narrowing.underMs = readNumber('under', values.under, 1e9);
-  if (values.queries !== undefined) narrowing.minQueries = readNumber('queries', values.queries, 1e9);
-  if (values.fewer !== undefined) narrowing.fewerQueries = readNumber('fewer', values.fewer, 1e9);
-  if (values.kind !== undefined) Object.assign(narrowing, readChoice('kind', values.kind, KINDS));
-  if (values.process !== undefined) narrowing.process = values.process;
-  if (values.release !== undefined) narrowing.release = storedRelease(values.release);
-  if (values.route !== undefined) narrowing.route = values.route;
-  if (values.trace !== undefined) narrowing.traceId = values.trace.toLowerCase();
-  if (values.not !== undefined) narrowing.not = readNegated(values.not, now);
-  return narrowing;
+  const start = readStart(values, now);
+  return start === undefined ? narrowing : { ...narrowing, from: start };
 }
 
 export function readFilters(query: URLSearchParams, now: number = Date.now()): Filters {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { ProfileQuery } from '../../profiler/storage.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-markdown.ts';
@@ -138,6 +139,12 @@ function paramsOf(args: Arguments, names: readonly string[]): URLSearchParams {
   return params;
 }
 
+const FILTER_NAMES = [...Object.keys(FILTERS), 'sort', 'order'];
+
+function queryOf(args: Arguments): ProfileQuery {
+  return readFilters(paramsOf(args, FILTER_NAMES)).query;
+}
+
 function textOf(args: Arguments, name: string): string | null {
   const value = args[name];
   return typeof value === 'string' && value !== '' ? value : null;
@@ -195,16 +202,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
   }
 
   /** Newest first by default. */
-  async function findRows(
-    args: Arguments,
-    changes: Readonly<Record<string, string>> = {},
-  ): Promise<ProfileIndex[]> {
-    const params = paramsOf({ limit: DEFAULT_ROWS, ...args, ...changes }, [
-      ...Object.keys(FILTERS),
-      'sort',
-      'order',
-    ]);
-    const { rows, notice, isAway } = await profiles.find(readFilters(params).query);
+  async function findRows(args: Arguments): Promise<ProfileIndex[]> {
+    const { rows, notice, isAway } = await profiles.find(queryOf({ limit: DEFAULT_ROWS, ...args }));
     if (rows.length === 0 && isAway) throw createError('STORAGE_UNAVAILABLE', [notice ?? '']);
     return rows;
   }
@@ -214,7 +213,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
     changes: Readonly<Record<string, string>>,
     none: string,
   ): Promise<string> {
-    const [row] = await findRows(call.args, { ...changes, limit: '1' });
+    const [row] = await findRows({ ...call.args, ...changes, limit: 1 });
     return row === undefined ? `${none} ${await lookedAt(call.args)}` : short(row.token, call);
   }
 
@@ -222,7 +221,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
   async function lookedAt(args: Arguments): Promise<string> {
     const asked = askedFor(args);
     const names = ['url', 'route', 'method', 'since'].filter((name) => asked[name] !== undefined);
-    const of = (given: Arguments) => profiles.find(readFilters(paramsOf({ limit: 3, ...given }, [...Object.keys(FILTERS)])).query); // prettier-ignore
+    const of = (given: Arguments) => profiles.find(queryOf({ limit: 3, ...given }));
     const filters = Object.fromEntries(names.map((name) => [name, asked[name]]));
     const [matching, refused, all] = await Promise.all([
       of(filters),
@@ -239,8 +238,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
   }
 
   async function statusText(): Promise<string> {
-    const of = (given: Arguments) =>
-      profiles.find(readFilters(paramsOf({ limit: 1, ...given }, [...Object.keys(FILTERS), 'order'])).query);
+    const of = (given: Arguments) => profiles.find(queryOf({ limit: 1, ...given }));
     const [newestOnes, oldest, summaries, failures, findings, { process, storage, application }] =
       await Promise.all([
         of({}),
@@ -364,7 +362,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         const given = textOf(call.args, 'token');
         const missed =
           given === null
-            ? (await findRows(call.args, { status: '4xx', limit: '50' })).find(
+            ? (await findRows({ ...call.args, status: '4xx', limit: MOST_ROWS })).find(
                 ({ status, route }) => (status === 404 || status === 405) && route === null,
               )?.token
             : given;
@@ -415,11 +413,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
         const { args, signal } = call;
         const from = Date.now();
         const seconds = typeof args.seconds === 'number' ? args.seconds : DEFAULT_WAIT;
-        const params = paramsOf({ ...args, limit: 1, order: 'asc', since: undefined }, [
-          ...Object.keys(FILTERS),
-          'order',
-        ]);
-        const query = { ...readFilters(params).query, from, counted: false as const };
+        const asked = queryOf({ ...args, limit: 1, order: 'asc', since: undefined });
+        const query = { ...asked, from, counted: false as const };
         if (waiting >= MOST_WAITS)
           throw createError('BAD_REQUEST', [
             `${MOST_WAITS} agents wait already; try again when one of them is done.`,
