@@ -34,8 +34,9 @@ describe('ES modules', () => {
 
   it('of all patches are known to `register`', async () => {
     const patched: Record<string, readonly string[]> = {};
-    for (const file of await readdir('app/observe/channels')) {
-      const exported = (await import(resolve('app/observe/channels', file))) as Record<string, unknown>;
+    const files = await readdir('app/observe', { recursive: true });
+    for (const file of files.filter((name) => name.endsWith('.ts'))) {
+      const exported = (await import(resolve('app/observe', file))) as Record<string, unknown>;
       for (const { name, module } of Object.values(exported).flat() as Partial<LibraryPatch>[])
         if (module !== undefined) patched[`${name ?? ''}/${module.file}`] = module.names;
     }
