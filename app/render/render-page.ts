@@ -47,6 +47,7 @@
  *   metrics { items: { label, value }[] }: totals, five to seven
  *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
  *   browser-timing { browser }: what the browser measured of a page, on the page of the timeline
+ *   waterfall-grid { id, axis, … }, waterfall-ticks { axis }: of every waterfall
  *   request-list { rows, … }, search-form { filters, … }: of the list page
  *   periods { periods }, trend { trend }, looked-at { summaries }, route-row, route-chart: of the pages of routes; compare-…: of the comparison
  */

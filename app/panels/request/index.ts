@@ -17,7 +17,6 @@ import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
 import { headerAuthors, layerName, type NamedAuthors } from '../shared/header-authors.ts';
 import { authorsOf, layersOf } from '../shared/kept-panels.ts';
-import { roundOrNull } from '../shared/rows.ts';
 
 const MOST_PAIRS = 500;
 
@@ -106,7 +105,7 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
       atMs: round(write.atMs),
       layer: layers.findIndex((fact) => fact === layer),
     })),
-    headersAtMs: roundOrNull(headersAtMs),
+    headersAtMs: headersAtMs === null ? null : round(headersAtMs),
     endedAtMs: typeof endedAtMs === 'number' ? round(endedAtMs) : undefined,
     sentFrom: response.sentFrom ?? undefined,
     nextFrom: response.nextFrom,

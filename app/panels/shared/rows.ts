@@ -1,10 +1,5 @@
 /** Rows and times that several panels need. */
-import { round } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-
-export function roundOrNull(ms: number | null): number | null {
-  return ms === null ? null : round(ms);
-}
 
 type Timed = Readonly<{ startMs: number; durationMs: number | null }>;
 
