@@ -124,16 +124,6 @@ describe('routes and comparisons in a browser', () => {
     await page.context().close();
   });
 
-  it('chooses the second of two from the newest of the route, by links alone', async () => {
-    const { page } = await open('compare', { javaScriptEnabled: false });
-    const [newest = '', busy = ''] = tokens;
-    await page.getByRole('link', { name: newest }).click();
-    expect(await page.locator('input[name=a]').inputValue()).to.equal(newest);
-    await page.goto(`${server.address}/_profiler/compare?a=${newest}&b=${busy}`);
-    expect(await page.locator('.lane svg').count()).to.equal(2);
-    await page.context().close();
-  });
-
   it('narrows the routes while somebody types, and by the form without script', async () => {
     const { page } = await open('routes');
     const rows = page.locator('#rt tbody tr:visible');
