@@ -7,6 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Finding } from './finding.ts';
 import { labelsOf } from './profile-index.ts';
 import { isUnlabelled } from './query-rows.ts';
+import { createOneAtATime } from './one-at-a-time.ts';
 import type { ProfileQuery } from './storage.ts';
 import type { Row, Store, StoredRecord } from './store.ts';
 
@@ -52,6 +53,7 @@ export function createLabels({
   /** Of this process, unlabelled, the newest last. */
   const waiting: Row[] = [];
   let timer: NodeJS.Timeout | null = null;
+  const inTurn = createOneAtATime();
   let readAt = -Infinity;
   let load = performance.eventLoopUtilization();
 
@@ -78,6 +80,20 @@ export function createLabels({
     return true;
   }
 
+  async function labelMatches(
+    wanted: Omit<ProfileQuery, 'limit' | 'offset'>,
+    until: number,
+  ): Promise<boolean> {
+    const filters = { ...wanted, hasFinding: undefined, mark: undefined, text: undefined };
+    const query = { ...filters, sort: undefined, descending: undefined, isLabelled: false };
+    for (;;) {
+      const { rows } = await store.find({ ...query, counted: false, limit: AT_ONCE, offset: 0 });
+      if (!(await labelUntil(rows, until))) return false;
+      // Records that are damaged or gone can't be labelled.
+      if (rows.every(isUnlabelled)) return true;
+    }
+  }
+
   async function labelSome(): Promise<void> {
     timer = null;
     const { utilization } = performance.eventLoopUtilization(load);
@@ -99,17 +115,13 @@ export function createLabels({
 
   return {
     again: labelOne,
-    label: (rows) => labelUntil(rows, performance.now() + WAIT_MS),
-    async labelMatches(wanted) {
+    label(rows) {
       const until = performance.now() + WAIT_MS;
-      const filters = { ...wanted, hasFinding: undefined, mark: undefined, text: undefined };
-      const query = { ...filters, sort: undefined, descending: undefined, isLabelled: false };
-      for (;;) {
-        const { rows } = await store.find({ ...query, counted: false, limit: AT_ONCE, offset: 0 });
-        if (!(await labelUntil(rows, until))) return false;
-        // Records that are damaged or gone can't be labelled.
-        if (rows.every(isUnlabelled)) return true;
-      }
+      return inTurn(() => labelUntil(rows, until));
+    },
+    labelMatches(wanted) {
+      const until = performance.now() + WAIT_MS;
+      return inTurn(() => labelMatches(wanted, until));
     },
     stored(row) {
       if (!isUnlabelled(row)) return;

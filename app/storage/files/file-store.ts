@@ -4,6 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createError, isHindsightError, messageOf } from '../../errors.ts';
+import { createOneAtATime } from '../../profiler/one-at-a-time.ts';
 import { firstOf, matcherOf, orderOf } from '../../profiler/query-rows.ts';
 import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/storage.ts';
 import type { FindText, Row, Store, StoreLimits } from '../../profiler/store.ts';
@@ -95,6 +96,7 @@ export function createFileStore(options: FileStoreOptions): Store {
     mostBytes: options.mostBytes ?? MOST_MEBIBYTES * 1024 * 1024,
   });
   let release: NodeJS.Timeout | null = null;
+  const inTurn = createOneAtATime();
 
   /** For the command line, which looks for the folder of a project. */
   function nameProject(): void {
@@ -209,11 +211,12 @@ export function createFileStore(options: FileStoreOptions): Store {
   async function find(query: ProfileQuery, findText?: FindText): Promise<FindResult> {
     await refresh();
     const { text, offset, limit, sort = 'startedAt', descending = true } = query;
-    let found = matching(query);
+    const candidates = matching(query);
+    let found = candidates;
     let page: Found[] | undefined;
     let looked: TextSearch | undefined;
     if (text !== undefined && findText !== undefined)
-      ({ hits: found, looked } = await search(found, query, findText));
+      ({ hits: found, looked } = await inTurn(() => search(candidates, query, findText)));
     else if (sort !== 'startedAt' || !descending) {
       const order = orderOf(query);
       page = firstOf(found, offset + limit, (a, b) => order(a.row, b.row));
