@@ -139,7 +139,7 @@ export function createObservers(options: ObserverOptions): Observers {
   });
   const findCaller = createCallerFinder(root, maps);
   const registrations = observeRegistrations({ findRegistration: findCaller.registration });
-  const runtime = observeRuntime();
+  const runtime = observeRuntime({ tracker, findCaller });
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
   const sourceOf = (layer: object): string | null => registrations.sourceOf(layer);

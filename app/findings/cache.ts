@@ -120,10 +120,14 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
   name: 'cache-not-cleared',
   needs: ['cache'],
   labels: ['cache not cleared'],
-  why: 'The deletion replied 0, and this process has stored a key with the same values and nearly the same words, which nothing has deleted.',
+  why: 'The deletion replied 0, and this process has stored a key with the same values and nearly the same words, which nothing has deleted. A later read of that key says so, too.',
   fix: 'Build the key in one function that reading, storing and deleting call.',
   find({ cache: { items } }) {
-    return items.flatMap(({ command, similar, caller }, index): FindingDraft[] => {
+    return items.flatMap(({ command, similar, missedBy, caller }, index): FindingDraft[] => {
+      if (missedBy !== undefined) {
+        const sentence = `${command} found a value that a deletion${placeText(missedBy.place)} may have meant ${duration(missedBy.ms)} before: it deleted nothing, because its key is spelled in another way`;
+        return [{ broke: 'response', severity: 'warn', sentence, anchor: `k${index + 1}`, place: caller }];
+      }
       if (similar === undefined) return [];
       const { shape, storedBy } = similar;
       const sentence = `${command} found no key to delete, but ${excerpt(shape)} is stored${placeText(storedBy)}: reads of it may return the value from before the change`;

@@ -1,4 +1,5 @@
 /** The process: what blocked it, how it ended and what it logged. */
+import { timerName } from '../panels/runtime/spans.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
@@ -11,10 +12,7 @@ import { shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 type Given = Needs<'runtime', 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
-type Block = Kept['runtime']['blocks'][number] & {
-  /** The request that blocked it, if that is certain. */
-  by?: { profile: string; what: string; where: string; place?: string | null };
-};
+type Block = Kept['runtime']['blocks'][number];
 
 /** Reported from here on; bad from there on. */
 const BLOCKED_MS = 50;
@@ -109,7 +107,9 @@ function sampledIn({ cpu }: Given, { startMs, durationMs }: Block): Cause | null
 
 /** null: nothing shows that it was code of the process. */
 function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
-  const { by } = block;
+  const { by, interval } = block;
+  if (interval !== undefined)
+    return { text: `by ${timerName(interval)} (setInterval), outside of requests`, place: interval.place };
   if (by !== undefined && by.profile !== head.token)
     return { text: `by another request (${by.what}), in ${by.where}`, place: by.place ?? null };
   const sampled = sampledIn(kept, block);
@@ -184,16 +184,19 @@ export const readLate: FindingRule<Needs<'runtime'>> = {
   fix: 'Do less at once in the blocking code: the request that is named, or a timer, a listener or a job if none is. Its CPU profile names the function: `node --cpu-prof`.',
   find({ runtime: { before } }, { token }) {
     if (before === undefined || before.durationMs < BLOCKED_MS) return [];
-    const { by, durationMs } = before;
-    const isUnknown = by === undefined || by.profile === token;
+    const { by, durationMs, interval } = before;
+    const isUnknown = interval === undefined && (by === undefined || by.profile === token);
     // Compiling, or a busy machine, takes less.
     if (isUnknown && durationMs < UNKNOWN_BLOCKED_MS) return [];
-    const who = isUnknown
-      ? 'by code outside of requests, for example a timer, a listener or a job'
-      : `by ${excerpt(by.what, 80)} (${by.profile}), in ${by.where}`;
+    const who =
+      interval !== undefined
+        ? `by ${timerName(interval)} (setInterval), outside of requests`
+        : isUnknown || by === undefined
+          ? 'by code outside of requests, for example a timer, a listener or a job'
+          : `by ${excerpt(by.what, 80)} (${by.profile}), in ${by.where}`;
     const sentence = `This request may have waited up to ${duration(durationMs)} before it was read: the event loop was blocked ${who}`;
     const severity = durationMs >= BAD_MS ? 'bad' : 'warn';
-    return [{ severity, sentence, anchor: 'before', place: by?.place }];
+    return [{ severity, sentence, anchor: 'before', place: interval?.place ?? by?.place }];
   },
 };
 
@@ -292,7 +295,28 @@ const tooManyLogs: FindingRule<Needs<'logs'>> = {
   },
 };
 
+const keepsGrowing: FindingRule<Needs<'runtime'>> = {
+  name: 'keeps-growing',
+  needs: ['runtime'],
+  labels: ['timers grow', 'listeners grow'],
+  why: 'This request set an interval on a line of which at least five intervals of ended requests still run; or it added a listener to an event that has more than its emitter allows (`setMaxListeners`).',
+  fix: 'Clear the interval when the request ends (`res.on("close", () => clearInterval(timer))`). Add one listener when the process starts, or remove it (`off`, `once`) when the response is sent.',
+  find({ runtime: { grown = [] } }) {
+    return grown.map(({ what, name, place, count: n }, index) => ({
+      label: what === 'interval' ? 'timers grow' : 'listeners grow',
+      severity: 'warn',
+      sentence:
+        what === 'interval'
+          ? `This request set an interval${name === '' ? '' : ` (${excerpt(name, 60)})`}, and ${count(n)} that earlier requests set on the same line still run`
+          : `This request added a listener for “${excerpt(name, 60)}”, which has ${count(n)} now, more than its emitter expects`,
+      anchor: `left${index + 1}`,
+      place,
+    }));
+  },
+};
+
 export const processRules: readonly FindingRule[] = [
+  keepsGrowing,
   eventLoopBlocked,
   readLate,
   garbageCollection,

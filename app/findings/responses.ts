@@ -16,7 +16,7 @@ import {
 } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { labelOf, sqlOf } from './shared/queries.ts';
-import { count, duration, excerpt } from './shared/wording.ts';
+import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 /** After the end of the response nothing of it is observed any more, but the error that Node.js throws. */
 function afterEnd(exception: ExceptionData | undefined): FindingDraft[] {
@@ -131,6 +131,73 @@ const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
         place: placeOfHeader({ request, routing }, length.anchor),
       },
     ];
+  },
+};
+
+/** Less is no matter, in milliseconds and as a share of the request. */
+const TRANSFORM_MS = 100;
+const TRANSFORM_SHARE = 0.3;
+/** A connection takes so many bytes at once: no client holds them back. */
+const AT_ONCE = 256 * 1024;
+/** Share of the time in which the process has to compute: otherwise it waited. */
+const COMPUTED = 0.1;
+
+type Transforming = Needs<'request', 'routing' | 'runtime' | 'spans' | 'database' | 'http_client'>;
+
+/** A middleware that compresses, after the handler has passed the body on. */
+function compressing({ request, routing, runtime }: Transforming, wholeMs: number): FindingDraft | null {
+  const { response } = request;
+  const header = sentHeader(request, 'content-encoding');
+  if (header === null || response === undefined || response.headersAtMs === null || response.bytes > AT_ONCE)
+    return null;
+  const step = response.setBy?.sent[Number(header.anchor.slice('rh-'.length)) - 1]?.at(-1);
+  const costMs = wholeMs - response.headersAtMs;
+  const cpuMs = (runtime?.cpuUserMs ?? 0) + (runtime?.cpuSystemMs ?? 0);
+  if (step?.hooked !== true || costMs < TRANSFORM_MS || costMs < wholeMs * TRANSFORM_SHARE) return null;
+  if (cpuMs < costMs * COMPUTED) return null;
+  const author = authorOf(request, routing, header.anchor);
+  const sentence = `${nameOfLayer(author)} compressed the body (${excerpt(header.value, 20)}, ${numberHelpers.bytesText(response.bytes)} sent) after the handler had passed it on: ${shareOf(costMs, wholeMs)}`;
+  return { severity: 'warn', sentence, costMs, anchor: header.anchor, place: author?.source };
+}
+
+/** An interceptor of NestJS whose own time is not that of the controller or of other work, such as a serializer. */
+function intercepting(
+  { spans, routing, database, http_client }: Transforming,
+  wholeMs: number,
+): FindingDraft | null {
+  const items = spans?.items ?? [];
+  const work = [...(database?.queries ?? []), ...(http_client?.calls ?? [])];
+  for (const [at, span] of items.entries()) {
+    const name = /^Interceptor (.+)/.exec(span.name)?.[1];
+    const inner = items.filter(({ inside }) => inside === at);
+    if (name === undefined || inner.length === 0 || span.durationMs === null) continue;
+    const isWithin = ({ startMs }: Interval, around: Interval): boolean =>
+      startMs >= around.startMs && startMs < endOf(around);
+    const costMs = inner.reduce((ms, { durationMs }) => ms - (durationMs ?? Infinity), span.durationMs);
+    if (costMs < TRANSFORM_MS || costMs < wholeMs * TRANSFORM_SHARE) continue;
+    if (work.some((one) => isWithin(one, span) && !inner.some((part) => isWithin(one, part)))) continue;
+    const sentence = `The interceptor ${excerpt(name, 80)} took ${shareOf(costMs, wholeMs)}, without ${excerpt(inner[0]?.name ?? '', 80)}, which it is around`;
+    return {
+      severity: 'warn',
+      sentence,
+      costMs,
+      panel: 'spans',
+      anchor: `s${at + 1}`,
+      place: span.caller ?? routing?.route?.source,
+    };
+  }
+  return null;
+}
+
+const slowTransform: FindingRule<Transforming> = {
+  name: 'slow-transform',
+  needs: ['request'],
+  labels: ['slow transform'],
+  why: 'A middleware set Content-Encoding when the headers were sent, and compressing took at least 100 ms and 30 % of the request; or an interceptor took so long beside the controller that it is around, without a statement or call of its own.',
+  fix: 'Compress with a lower quality (Brotli 4 or 5, gzip 6), or once: a cache, a file that is compressed in advance. Serialize fewer rows, or plain objects.',
+  find(kept, { durationMs }) {
+    if (durationMs === null || durationMs < TRANSFORM_MS) return [];
+    return [compressing(kept, durationMs), intercepting(kept, durationMs)].filter((one) => one !== null);
   },
 };
 
@@ -365,6 +432,7 @@ export const clientLeft: FindingRule<Given> = {
 };
 
 export const responseRules: readonly FindingRule[] = [
+  slowTransform,
   answeredTwice,
   nextAfterResponse,
   wrongLength,

@@ -419,6 +419,24 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
+const writtenWithWarning: FindingRule<Needs<'database'>> = {
+  name: 'written-with-warning',
+  needs: ['database'],
+  labels: ['warning of database'],
+  why: 'MySQL or MariaDB wrote the row and reported a warning, as it does where it cuts off or converts a value because its mode is not strict.',
+  fix: 'Read the warning (`SHOW WARNINGS` on the same connection), make the column wide enough or refuse the value, and use the strict mode, which is the default.',
+  find({ database }) {
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const { warnings = 0, caller, error } = query;
+      const verb = readOf(database, query)?.verb;
+      if (warnings === 0 || error !== null || (verb !== 'insert' && verb !== 'update')) return [];
+      if (/\bignore\b|\bon\s+duplicate\b/i.test(sqlOf(database, query))) return [];
+      const sentence = `${labelOf(database, query)} succeeded with ${count(warnings, 'warning')} of the database: it may have cut off or converted a value`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: caller }];
+    });
+  },
+};
+
 const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
   name: 'wildcard-received',
   needs: ['database', 'request'],
@@ -623,6 +641,7 @@ const idempotencyKeyLost: FindingRule<Needs<'database' | 'request', 'cache'>> = 
 };
 
 export const statementRules: readonly FindingRule[] = [
+  writtenWithWarning,
   wildcardReceived,
   limitOfJoined,
   sumsMultiplied,

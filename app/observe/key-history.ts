@@ -33,8 +33,10 @@ export interface SimilarKey {
   storedBy: string | null;
 }
 
-/** Of a read that found nothing. */
+/** Of a read. */
 export interface MissFact {
+  /** It was found, but a deletion that deleted nothing had a key that looks like this one. */
+  missedBy?: { place: string | null; ms: number };
   past?: MissPast;
   /** Requests that read the key before any of them had stored it; absent: this one alone. */
   together?: number;
@@ -45,6 +47,7 @@ interface KeyPast {
   readAt: number | null;
   stored: { at: number; lifetimeMs: number | null; by: string | null } | null;
   deletedBy: string | null;
+  missedBy: { place: string | null; at: number } | null;
   /** Reads that found nothing since it was stored last, by token: a request would stay in memory with its bodies. */
   waiting: Map<string, { fact: MissFact; at: number }>;
 }
@@ -147,6 +150,7 @@ export function createKeyHistory(): KeyHistory {
       readAt: null,
       stored: null,
       deletedBy: null,
+      missedBy: null,
       waiting: new Map(),
     };
     keys.delete(key);
@@ -181,6 +185,8 @@ export function createKeyHistory(): KeyHistory {
       const { readAt, stored, deletedBy } = past;
       past.readAt = now;
       if (isHit) {
+        const { missedBy } = past;
+        if (missedBy !== null) fact.missedBy = { place: missedBy.place, ms: round(now - missedBy.at) };
         past.misses = 0;
         past.deletedBy = null;
         past.waiting.clear();
@@ -209,6 +215,7 @@ export function createKeyHistory(): KeyHistory {
       past.waiting.clear();
       past.stored = { at: now, lifetimeMs: lifetimeMs ?? null, by };
       past.deletedBy = null;
+      past.missedBy = null;
     },
     kept(key, lifetimeMs) {
       const stored = keys.get(key)?.stored;
@@ -218,13 +225,15 @@ export function createKeyHistory(): KeyHistory {
     deleted(key, count, by) {
       const past = keys.get(key);
       if (count > 0) {
-        if (past !== undefined) past.deletedBy = by;
+        if (past !== undefined) Object.assign(past, { deletedBy: by, missedBy: null });
         return null;
       }
       const now = performance.now();
       for (const [other, one] of keys)
-        if (other !== key && one.deletedBy === null && isKept(one, now) && looksLike(key, other))
+        if (other !== key && one.deletedBy === null && isKept(one, now) && looksLike(key, other)) {
+          one.missedBy = { place: by, at: now };
           return { shape: shapeOf(other), storedBy: one.stored?.by ?? null };
+        }
       return null;
     },
   };

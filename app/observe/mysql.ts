@@ -15,6 +15,16 @@ function rowsOf(result: unknown): number | null {
   return typeof count === 'number' ? count : null;
 }
 
+/** Of a change: `warningStatus` of mysql2, `warningCount` of mysql. */
+function warningsOf(result: unknown): number {
+  const { warningStatus, warningCount } = (result ?? {}) as {
+    warningStatus?: unknown;
+    warningCount?: unknown;
+  };
+  const count = warningStatus ?? warningCount;
+  return typeof count === 'number' ? count : 0;
+}
+
 /** What mysql2 and mysql have in common; none of it is documented: without it nobody is named. */
 interface Pool {
   _allConnections?: { length: number; toArray?: () => object[] } & Iterable<object>;
@@ -104,7 +114,7 @@ export const mysqlDriver: Driver<MysqlQuery> = {
     bindings: bindingsOf(message),
     writeDate: dateWriterOf(message.connection),
   }),
-  outcome: ({ result, error }) => ({ rows: rowsOf(result), error }),
+  outcome: ({ result, error }) => ({ rows: rowsOf(result), warnings: warningsOf(result), error }),
   pool: {
     connect: mysqlChannels.connect,
     inUse,

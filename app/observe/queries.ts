@@ -61,6 +61,7 @@ export interface RunningQuery {
 export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings' | 'connection'>> {
   /** Returned or changed; null if the driver does not say. */
   rows?: number | null;
+  warnings?: number;
   error?: unknown;
 }
 
@@ -256,9 +257,10 @@ export function createQueryRecorder({
       add(context, fact);
       return { context, fact, query };
     },
-    end({ context, fact, query }, { rows = null, error, ...sent }) {
+    end({ context, fact, query }, { rows = null, warnings = 0, error, ...sent }) {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
+      if (warnings > 0) fact.warnings = warnings;
       if (error !== undefined) fact.error = messageOf(error);
       if (sent.sql !== undefined) bind(fact, { sql: sent.sql, bindings: sent.bindings });
       const { sql, bindings, connection } = { ...query, ...sent };

@@ -45,6 +45,8 @@ export interface QueryFact {
   durationMs: number | null;
   /** Returned or changed; null if the driver does not say. */
   rows: number | null;
+  /** Warnings of the database about a write that succeeded; absent: none. */
+  warnings?: number;
   /** Name of the connection in its pool. */
   connection: string | null;
   transaction: string | null;

@@ -11,12 +11,24 @@ import {
 } from 'node:perf_hooks';
 import { type Context, createSlot } from '../profiler/context.ts';
 import { createOpenList, type OpenList } from '../profiler/open-list.ts';
+import {
+  type Grown,
+  type IntervalHolder,
+  type LeftoverParts,
+  type Leftovers,
+  observeLeftovers,
+} from './leftovers.ts';
 import { type LoopBlocker, loopBlocker } from './loop-blocker.ts';
 import { openRunQueue } from './run-queue.ts';
 
 export interface Interval {
   startMs: number;
   durationMs: number;
+}
+
+interface BlockedBy {
+  by?: LoopBlocker;
+  interval?: IntervalHolder;
 }
 
 export interface RuntimeReading {
@@ -26,13 +38,15 @@ export interface RuntimeReading {
   /** 0 to 1: how busy the event loop was. */
   loopUtilization: number;
   /**
-   * Blocks of the event loop longer than 10 ms, with the CPU time that the process used meanwhile; by which request, where that is
-   * certain.
+   * Blocks of the event loop longer than 10 ms, with the CPU time that the process used meanwhile; by which request or interval, where
+   * that is certain.
    */
-  blocks: (Interval & { cpuMs?: number; by?: LoopBlocker })[];
+  blocks: (Interval & { cpuMs?: number } & BlockedBy)[];
   collections: (Interval & { kind: string })[];
   /** How long it may have waited before it was read, because the event loop was blocked; absent: no block came before it. */
-  before?: { durationMs: number; by?: LoopBlocker };
+  before?: { durationMs: number } & BlockedBy;
+  /** Timers and listeners that this request added to those of earlier ones; absent: none. */
+  grown?: Grown[];
   /** Bytes. */
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number };
   /** Requests that overlapped with this one, including itself. */
@@ -74,16 +88,15 @@ const kinds = new Map<number, string>([
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weak callbacks'],
 ]);
 
-interface Mark {
+interface Mark extends BlockedBy {
   start: number;
   duration: number;
   kind: string;
   /** Of a block: CPU time of the process meanwhile. */
   cpuMs?: number;
-  by?: LoopBlocker;
 }
 
-type Found = Interval & Pick<Mark, 'kind' | 'cpuMs' | 'by'>;
+type Found = Interval & Pick<Mark, 'kind' | 'cpuMs' | 'by' | 'interval'>;
 
 /** What the process had used at that moment. */
 interface ProcessSample {
@@ -107,13 +120,14 @@ function within(marks: readonly Mark[], context: Context, end: number): Found[] 
     const from = Math.max(0, context.sinceStart(mark.start));
     const to = Math.min(end, until);
     if (to <= from) continue;
-    const { kind, cpuMs, by } = mark;
+    const { kind, cpuMs, by, interval } = mark;
     found.push({
       startMs: from,
       durationMs: to - from,
       kind,
       ...(cpuMs === undefined ? {} : { cpuMs: (cpuMs * (to - from)) / mark.duration }),
       ...(by === undefined ? {} : { by }),
+      ...(interval === undefined ? {} : { interval }),
     });
   }
   return found.reverse();
@@ -159,7 +173,10 @@ function cpuTime(): number {
 }
 
 /** Watches the event loop while requests run, and a while longer. */
-function createLoopWatch(running: OpenList<Context>): {
+function createLoopWatch(
+  running: OpenList<Context>,
+  leftovers: Pick<Leftovers, 'holder'>,
+): {
   start(now: number): void;
   blocks(): readonly Mark[];
   /** The block during which a request that is read now may have arrived. */
@@ -202,12 +219,18 @@ function createLoopWatch(running: OpenList<Context>): {
     return { start: now - duration, duration, kind: 'blocked', cpuMs: Math.min(duration, cpuTime() - cpu) };
   }
 
+  function blockedBy(from: number, to: number): BlockedBy {
+    const by = loopBlocker(running, from, to);
+    if (by !== null) return { by };
+    const interval = leftovers.holder(from, to);
+    return interval === null ? {} : { interval };
+  }
+
   function look(): void {
     const now = performance.now();
     const mark = blockedUntil(now);
     if (mark !== null) {
-      const by = loopBlocker(running, mark.start, now);
-      ended = by === null ? mark : { ...mark, by };
+      ended = { ...mark, ...blockedBy(mark.start, now) };
       pushBounded(marks, ended);
       setImmediate(() => {
         ended = null;
@@ -235,8 +258,11 @@ function createLoopWatch(running: OpenList<Context>): {
       const current = timer === null ? null : blockedUntil(now);
       const mark = current ?? ended;
       if (mark === null) return undefined;
-      const by = mark.by ?? loopBlocker(running, mark.start, now);
-      return { durationMs: now - mark.start, ...(by === null ? {} : { by }) };
+      const { by, interval } = mark;
+      return {
+        durationMs: now - mark.start,
+        ...(by === undefined && interval === undefined ? blockedBy(mark.start, now) : { by, interval }),
+      };
     },
     close() {
       stop();
@@ -262,10 +288,11 @@ function createMemoryGauge(): () => RuntimeReading['memory'] {
   };
 }
 
-export function observeRuntime(): RuntimeObserver {
+export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
+  const leftovers = observeLeftovers(parts);
   const running = createOpenList<Context>();
   const readings = createSlot<RunningRequest>('runtime');
-  const loopWatch = createLoopWatch(running);
+  const loopWatch = createLoopWatch(running, leftovers);
   const collections = createCollections();
   const memoryNow = createMemoryGauge();
   let started = 0;
@@ -274,6 +301,7 @@ export function observeRuntime(): RuntimeObserver {
   class RunningRequest implements RuntimeFact {
     readonly #context: Context;
     readonly #first = sampleProcess();
+    readonly #listeners = leftovers.counts();
     readonly #before: RuntimeReading['before'];
     /** At the end of the response; the profile is built some milliseconds later. */
     #last: ProcessSample | null = null;
@@ -305,6 +333,8 @@ export function observeRuntime(): RuntimeObserver {
       const first = this.#first;
       const last = this.#last ?? sampleProcess();
       const end = context.durationMs ?? context.elapsedMs();
+      const concurrent = this.#overlapping();
+      const grown = leftovers.grown(context, concurrent === 1 ? this.#listeners : null);
       const reading: RuntimeReading = {
         cpuUserMs: (last.cpu.user - first.cpu.user) / 1000,
         cpuSystemMs: (last.cpu.system - first.cpu.system) / 1000,
@@ -312,7 +342,8 @@ export function observeRuntime(): RuntimeObserver {
         blocks: within(loopWatch.blocks(), context, end).map(({ kind: _kind, ...block }) => block),
         collections: within(collections.marks, context, end),
         memory: memoryNow(),
-        concurrent: this.#overlapping(),
+        concurrent,
+        ...(grown.length === 0 ? {} : { grown }),
         ...(this.#before === undefined ? {} : { before: this.#before }),
       };
       if (context.ended) {
@@ -342,6 +373,7 @@ export function observeRuntime(): RuntimeObserver {
     close() {
       collections.close();
       loopWatch.close();
+      leftovers.close();
       running.clear();
     },
   };

@@ -179,6 +179,10 @@ describe('findings about a cache', () => {
     expect(finding?.sentence).to.match(
       /^DEL found no key to delete, but caches:products:… is stored at test\/findings\/cache\.test\.ts:\d+: reads of it may return the value/,
     );
+    const [read] = (await ask('/products/7')).of('cache-not-cleared');
+    expect(read?.sentence).to.match(
+      /^GET found a value that a deletion at test\/findings\/cache\.test\.ts:\d+ may have meant [\d.]+ m?s before: it deleted nothing/,
+    );
     expect((await ask('/change/8')).steady).to.deep.equal([]);
     expect((await ask('/forget/7')).steady).to.deep.equal([]);
   });

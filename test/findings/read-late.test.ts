@@ -22,8 +22,9 @@ describe('finding read-late', () => {
     const [finding] = of('read-late');
     expect(finding).to.include({ label: 'read late', panel: 'runtime', anchor: 'before' });
     expect(finding?.sentence).to.match(
-      /^This request may have waited up to \d+\.\d+ ms before it was read: the event loop was blocked by code outside of requests/,
+      /^This request may have waited up to \d+\.\d+ ms before it was read: the event loop was blocked by a timer \(setInterval\), outside of requests$/,
     );
+    expect(finding?.place).to.match(/read-late\.test\.ts:\d+$/);
   });
 
   it('names the request that blocked it, and ignores a moment', () => {

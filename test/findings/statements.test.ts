@@ -1,6 +1,7 @@
 import express from 'express';
 import { expect } from 'chai';
 import { statementRules } from '../../app/findings/statements.ts';
+import { mysqlDriver } from '../../app/observe/mysql.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('findings from the text of statements', () => {
@@ -229,6 +230,29 @@ describe('findings from the text of statements', () => {
       'select … from payments asked for the Idempotency-Key, but insert into payments does not store it: a repetition of this request does the work again',
     );
     expect((await ask('/pay', pay)).of('idempotency-key-lost')).to.deep.equal([]);
+  });
+
+  it('a row that MySQL wrote with a warning', () => {
+    const rule = statementRules.find(({ name }) => name === 'written-with-warning');
+    const found = (sql: string, result: object) =>
+      rule?.find(
+        {
+          database: {
+            statements: [{ sql, system: 'mysql' }],
+            queries: [
+              { ...mysqlDriver.outcome({ result } as never), error: null, statement: 0, bindings: [] },
+            ],
+          },
+        },
+        {} as never,
+        {} as never,
+      );
+    const insert = 'insert into notes (text) values (?)';
+    expect(found(insert, { affectedRows: 1, warningStatus: 1 })?.[0]?.sentence).to.equal(
+      'insert into notes succeeded with 1 warning of the database: it may have cut off or converted a value',
+    );
+    expect(found(insert, { affectedRows: 1, warningStatus: 0 })).to.deep.equal([]);
+    expect(found('insert ignore into notes (text) values (?)', { warningCount: 1 })).to.deep.equal([]);
   });
 
   it('a number that MySQL compares with texts', () => {

@@ -46,7 +46,7 @@ describe('facts of fifty concurrent requests', () => {
     const quiet = Object.assign(Object.create(console) as Console, { log: () => undefined });
     const dump = createDump({ tracker, findCaller });
     const views = observeViews({ tracker, findCaller });
-    const runtime = observeRuntime();
+    const runtime = observeRuntime({ tracker, findCaller });
     knex = openKnex(database().connection, { pool: { min: 0, max: 4 } });
     closing.push(
       observeKnex(knex, { tracker, queries: createQueryRecorder({ tracker, findCaller }), findCaller }),

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { observeRuntime, type RuntimeObserver } from '../../app/observe/runtime.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { layer } from '../support/observed-samples.ts';
 import { requestFact } from '../support/page-fixture.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
@@ -29,7 +30,7 @@ function useCpu(ms: number): void {
 describe('the process as it is observed', () => {
   let observer: RuntimeObserver;
   beforeEach(() => {
-    observer = observeRuntime();
+    observer = observeRuntime({ tracker: new ContextTracker(), findCaller: createCallerFinder() });
   });
   afterEach(() => {
     observer.close();

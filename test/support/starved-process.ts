@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { observeRuntime } from '../../app/observe/runtime.ts';
-import { Context } from '../../app/profiler/context.ts';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 const WORK_MS = 150;
 
@@ -11,7 +12,7 @@ function cpuTime(): number {
   return (user + system) / 1000;
 }
 
-const observer = observeRuntime();
+const observer = observeRuntime({ tracker: new ContextTracker(), findCaller: createCallerFinder() });
 const context = new Context({ token: '000001', kind: 'request' });
 observer.onRequest(context);
 const rivals = Array.from({ length: 2 }, () =>

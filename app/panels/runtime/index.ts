@@ -49,6 +49,7 @@ function collect(context: Context): KeptRuntime | null {
       external: memory.external,
     },
     ...(before === undefined ? {} : { before: withRoundedTimes(before) }),
+    ...(reading.grown === undefined ? {} : { grown: reading.grown }),
     own: ownTimes(context),
   };
 }

@@ -4,7 +4,7 @@ import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { timeFigure } from '../shared/timeline-data.ts';
 import type { RuntimeData } from './data.ts';
-import { blockedLabel } from './spans.ts';
+import { blockedLabel, timerName } from './spans.ts';
 
 const { bytesText, count, durationText } = numberHelpers;
 
@@ -76,9 +76,10 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
         none: 'The event loop was never blocked for longer than 10 ms.',
         rows: [
           ...beforeRows(data, profile.token),
-          ...blocks.map(({ startMs, durationMs: ms, cpuMs, by }, index): Row => ({
+          ...blocks.map(({ startMs, durationMs: ms, cpuMs, by, interval }, index): Row => ({
             id: `h${index + 1}`,
-            text: blockedLabel({ by }, profile.token),
+            text: blockedLabel({ by, interval }, profile.token),
+            place: interval?.place ?? null,
             number: ms,
             tone: 'warn',
             fields: [
@@ -90,6 +91,19 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
               : { detail: () => [{ title: 'Blocked by', link: { label: by.what, token: by.profile } }] }),
           })),
         ],
+      },
+      {
+        id: 'grown',
+        title: 'What stays behind',
+        columns: { text: 'What', place: 'Set up at' },
+        rows: (data.grown ?? []).map(({ what, name, place, count: n }, index) => ({
+          id: `left${index + 1}`,
+          text: what === 'interval' ? timerName({ name }) : `listener of ${name.slice(0, 80)}`,
+          number: n,
+          unit: 'count' as const,
+          tone: 'warn' as const,
+          place,
+        })),
       },
       {
         id: 'collections',

@@ -1,8 +1,14 @@
 import { shorten, type SpanDraft } from '../../profiler/span.ts';
 import type { BlockedTime, KeptRuntime } from './data.ts';
 
+/** `the timer pruneSessions` */
+export function timerName({ name }: { name: string }): string {
+  return name === '' ? 'a timer' : `the timer ${shorten(name, 80)}`;
+}
+
 /** What blocked the event loop, as far as it is known. */
-export function blockedLabel({ by }: Pick<BlockedTime, 'by'>, token: string): string {
+export function blockedLabel({ by, interval }: Pick<BlockedTime, 'by' | 'interval'>, token: string): string {
+  if (interval !== undefined) return `event loop blocked by ${timerName(interval)}`;
   if (by === undefined) return 'event loop blocked';
   return by.profile === token
     ? `event loop blocked here, in ${shorten(by.where, 120)}`
@@ -13,13 +19,13 @@ export function blockedLabel({ by }: Pick<BlockedTime, 'by'>, token: string): st
 export function processSpans({ blocks, collections, concurrent }: KeptRuntime, token: string): SpanDraft[] {
   const common = { panel: 'runtime', global: true } as const;
   return [
-    ...blocks.map(({ startMs, durationMs, by }, index): SpanDraft => {
+    ...blocks.map(({ startMs, durationMs, by, interval }, index): SpanDraft => {
       // While no other request ran, it was code that this one waited for.
-      const isOwn = by === undefined ? concurrent === 1 : by.profile === token;
+      const isOwn = interval === undefined && (by === undefined ? concurrent === 1 : by.profile === token);
       return {
         ...common,
         kind: isOwn ? 'app' : 'blocked',
-        label: blockedLabel({ by }, token),
+        label: blockedLabel({ by, interval }, token),
         startMs,
         durationMs,
         anchor: `h${index + 1}`,
@@ -46,8 +52,13 @@ export function outsideSpans({ before, own }: KeptRuntime, endMs: number): SpanD
     durationMs,
   }));
   if (before === undefined) return spans;
-  const { durationMs, by } = before;
-  const why = by === undefined ? 'the event loop was blocked' : `blocked by ${shorten(by.what, 120)}`;
+  const { durationMs, by, interval } = before;
+  const why =
+    interval !== undefined
+      ? `blocked by ${timerName(interval)}`
+      : by === undefined
+        ? 'the event loop was blocked'
+        : `blocked by ${shorten(by.what, 120)}`;
   return [
     {
       kind: 'before',

@@ -11,6 +11,7 @@ import type { LogsData } from '../logs/data.ts';
 import type { KeptRequest, RequestPanelData } from '../request/data.ts';
 import type { KeptRouting } from '../routing/data.ts';
 import type { KeptRuntime, RuntimeData } from '../runtime/data.ts';
+import type { SpansData } from '../spans/index.ts';
 import type { ViewsData } from '../views/data.ts';
 
 interface LogLine {
@@ -34,6 +35,7 @@ export interface Kept {
   logs: { lines: readonly LogLine[]; unkept?: LogsData['unkept'] };
   routing: KeptRouting;
   runtime: KeptRuntime;
+  spans: SpansData;
   views: ViewsData;
 }
 

@@ -1,0 +1,154 @@
+/**
+ * What lives beside requests: intervals, by the line that set them up, and what grows from request to request, intervals and listeners.
+ * A stack is taken when an interval is set, which is rare; of listeners, Node.js's own warning has it.
+ */
+import type { Context, ContextTracker } from '../profiler/context.ts';
+import { dropOldest } from '../profiler/drop-oldest.ts';
+import { type FindCaller, isProfilerFile, takeSites } from './caller.ts';
+import {
+  type Interval,
+  intervalRan,
+  type IntervalRun,
+  intervalSet,
+  patchSetInterval,
+} from './channels/set-interval.ts';
+import { subscribeTo } from './subscribe.ts';
+
+/** An interval whose function blocked the event loop. */
+export interface IntervalHolder {
+  name: string;
+  place: string;
+}
+
+/** Several requests have set it up or added it, and nothing has cleared or removed it. */
+export interface Grown {
+  what: 'interval' | 'listener';
+  /** Of the function, or of the event. */
+  name: string;
+  place: string;
+  count: number;
+}
+
+export interface Leftovers {
+  /** The interval whose function ran through most of that time; null: none did. */
+  holder(from: number, to: number): IntervalHolder | null;
+  /** Listeners of the events that Node.js has warned of. */
+  counts(): readonly number[];
+  /** What this request left behind; `before`: the counts at its start, null if other requests ran beside it. */
+  grown(context: Context, before: readonly number[] | null): Grown[];
+  close(): void;
+}
+
+/** Share of a blocked time that one function has to cover. */
+const MOST = 0.8;
+const RUNS = 20;
+const PLACES = 200;
+const TIMERS = 100;
+/** Timers of ended requests: fewer may be pollers that each client has one of. */
+const FEWEST = 5;
+
+export interface LeftoverParts {
+  tracker: ContextTracker;
+  findCaller: FindCaller;
+}
+
+interface Left {
+  timer: WeakRef<NodeJS.Timeout & { _destroyed?: boolean }>;
+  context: WeakRef<Context>;
+}
+
+interface Emitter {
+  listenerCount?: (event: string | symbol) => number;
+}
+
+interface Leak extends Pick<Grown, 'name' | 'place'> {
+  emitter: WeakRef<Emitter>;
+  event: string | symbol;
+}
+
+interface MaxListenersWarning extends Error {
+  emitter?: Emitter;
+  type?: string | symbol;
+}
+
+const NONE: readonly number[] = [];
+
+/** The profiler's own timer, whoever called the profiler. */
+function isOurs(): boolean {
+  const sites = takeSites(8);
+  const at = sites.findLastIndex((site) => site.getFunctionName?.() === 'setInterval');
+  return at === -1 || isProfilerFile(sites[at + 1]?.getFileName() ?? '');
+}
+
+export function observeLeftovers({ tracker, findCaller }: LeftoverParts): Leftovers {
+  const runs: IntervalRun[] = [];
+  const byPlace = new Map<string, Left[]>();
+  const leaks: Leak[] = [];
+  const grownBy = new WeakMap<Context, Grown[]>();
+
+  function note(context: Context, grown: Grown): void {
+    grownBy.set(context, [...(grownBy.get(context) ?? []), grown]);
+  }
+
+  function onSet(interval: Interval): void {
+    if (isOurs()) return;
+    const place = findCaller({ isOwn: true });
+    interval.place = place;
+    const context = tracker.current();
+    if (place === null || context === undefined) return;
+    const alive = (byPlace.get(place) ?? []).filter(({ timer }) => timer.deref()?._destroyed === false);
+    const left = alive.filter((one) => one.context.deref()?.ended !== false).length;
+    const own = { timer: new WeakRef(interval.timer), context: new WeakRef(context) };
+    byPlace.set(place, [...alive.slice(1 - TIMERS), own]);
+    dropOldest(byPlace, PLACES);
+    if (left >= FEWEST) note(context, { what: 'interval', name: interval.name, place, count: left });
+  }
+
+  function onWarning(warning: MaxListenersWarning): void {
+    const { name, emitter, type, stack = '' } = warning;
+    if (name !== 'MaxListenersExceededWarning' || emitter?.listenerCount === undefined || type === undefined)
+      return;
+    const place = findCaller({ stack, isOwn: true });
+    const context = tracker.current();
+    if (place === null || context === undefined || leaks.length >= RUNS) return;
+    leaks.push({ emitter: new WeakRef(emitter), event: type, name: String(type), place });
+    note(context, { what: 'listener', name: String(type), place, count: emitter.listenerCount(type) });
+  }
+
+  const countOf = ({ emitter, event }: Leak): number => emitter.deref()?.listenerCount?.(event) ?? 0;
+  const undo = [
+    patchSetInterval(),
+    subscribeTo<Interval>(intervalSet, onSet),
+    subscribeTo<IntervalRun>(intervalRan, (run) => {
+      runs.push(run);
+      if (runs.length > RUNS) runs.shift();
+    }),
+  ];
+  process.on('warning', onWarning);
+
+  return {
+    holder(from, to) {
+      const run = runs.findLast(
+        (one) => Math.min(one.to, to) - Math.max(one.from, from) >= (to - from) * MOST,
+      );
+      const { name = '', place = null } = run?.interval ?? {};
+      return place === null ? null : { name, place };
+    },
+    counts: () => (leaks.length === 0 ? NONE : leaks.map(countOf)),
+    grown(context, before) {
+      const noted = grownBy.get(context) ?? [];
+      const more = (before ?? NONE).flatMap((count, at): Grown[] => {
+        const leak = leaks[at];
+        const now = leak === undefined ? 0 : countOf(leak);
+        return leak === undefined || now <= count
+          ? []
+          : [{ what: 'listener', name: leak.name, place: leak.place, count: now }];
+      });
+      return [...noted, ...more];
+    },
+    close() {
+      process.off('warning', onWarning);
+      for (const one of undo) one?.();
+    },
+  };
+}
