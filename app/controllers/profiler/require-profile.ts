@@ -5,7 +5,7 @@ import { TOKEN_PATTERN, tokenIn } from '../../urls.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
 import { createUnknownTokenError } from './unknown-token.ts';
 
-export async function readProfile(services: PageServices, token: string): Promise<FoundProfile> {
+async function readProfile(services: PageServices, token: string): Promise<FoundProfile> {
   const found = await services.profiles.read(token);
   if (found === null) throw await createUnknownTokenError(services, token);
   return found;

@@ -73,7 +73,7 @@ export function createRespond({ securityHeaders }: Pick<PageServices, 'securityH
 
 export const HTML = 'text/html; charset=UTF-8';
 export const JSON_TYPE = 'application/json; charset=utf-8';
-export const MARKDOWN_TYPE = 'text/markdown; charset=UTF-8';
+const MARKDOWN_TYPE = 'text/markdown; charset=UTF-8';
 
 export function redirect(respond: Respond, page: Exchange, location: string, status = 302): void {
   const body = markup`<!doctype html><html lang="en"><title>Redirecting</title><p>Redirecting to <a href="${location}">${location}</a>.</p></html>\n`;
