@@ -2,6 +2,8 @@
  * `mongodb`, by the channel of channels/mongodb.ts. A command is recorded as text with `?` in the place of its values:
  * `db.users.find({"email": ?})`, so that commands which differ only in values are alike, and values are masked by their keys.
  */
+import { types } from 'node:util';
+import { field } from '../profiler/safe-read.ts';
 import { type MongodbCommand, mongodbChannels } from './channels/mongodb.ts';
 import type { Driver } from './drivers.ts';
 
@@ -35,13 +37,14 @@ function isAsked(command: Document): boolean {
 }
 
 function isPlain(value: unknown): value is Document {
-  if (typeof value !== 'object' || value === null) return false;
+  if (typeof value !== 'object' || value === null || types.isProxy(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
 /** BSON's own types as what they print: `ObjectId`, `Long`, `Decimal128`. */
 function plainValue(value: unknown): unknown {
+  if (types.isProxy(value)) return value;
   const type = (value as { _bsontype?: unknown } | null | undefined)?._bsontype;
   return typeof type === 'string' && type !== 'Binary' ? String(value) : value;
 }
@@ -52,12 +55,12 @@ function commandText(command: Document): CommandText {
 
   function write(value: unknown, depth: number): string {
     if (length > LONGEST) return '…';
-    const inside = depth < DEEPEST;
+    const inside = depth < DEEPEST && !types.isProxy(value);
     if (inside && Array.isArray(value)) return `[${value.map((one) => write(one, depth + 1)).join(', ')}]`;
     if (inside && isPlain(value)) {
-      const members = Object.entries(value).map(([key, one]) => {
+      const members = Object.keys(value).map((key) => {
         length += key.length + 4;
-        return `${JSON.stringify(key)}: ${write(one, depth + 1)}`;
+        return `${JSON.stringify(key)}: ${write(field(value, key), depth + 1)}`;
       });
       return `{${members.join(', ')}}`;
     }

@@ -68,7 +68,7 @@ function explainClientOf(pool: GivingPool): ExplainClient {
 
 /** `SET ?` takes an object; a single value needs no list; an object by name (`:id`) only where no `?` is. */
 function bindingsOf({ sql, values, isPrepared }: MysqlQuery): unknown {
-  if (values === undefined || values === null) return [];
+  if (values === undefined || values === null || types.isProxy(values)) return [];
   const isNamed = isObject(values) && isPlain(values) && !sql.includes('?');
   if (isNamed) return values;
   const list: unknown[] = Array.isArray(values) ? values : [values];

@@ -3,6 +3,7 @@ import { tracingChannel } from 'node:diagnostics_channel';
 import { wrapLazyQuery } from './channels/lazy-query.ts';
 import { publishEnd, publishError, type Traced } from './channels/trace.ts';
 import { allOf, wrapCalls } from './channels/wrap-method.ts';
+import { field, isObject, makerOf } from '../profiler/safe-read.ts';
 import type { Driver } from './drivers.ts';
 import type { LibraryPatch } from './libraries.ts';
 
@@ -92,9 +93,9 @@ function writtenText({ strings }: PostgresSent): string {
   return strings.reduce((text, part, at) => (at === 0 ? part : `${text}$${at}${part}`), '');
 }
 
+/** `sql.json(value)` and the like; an object of the application may have these properties as well. */
 function valueOf(value: unknown): unknown {
-  const isTyped = typeof value === 'object' && value !== null && 'value' in value && 'type' in value;
-  return isTyped ? value.value : value;
+  return isObject(value) && makerOf(value) === 'Parameter' ? field(value, 'value') : value;
 }
 
 /** Sent values are text; separate arguments are recorded as passed. */

@@ -136,12 +136,13 @@ export const sqlitePatches: readonly LibraryPatch[] = [
 /** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
 function bindingsOf(args: readonly unknown[], library: string): unknown {
   const [first] = args;
-  const isNamed = isRecord(first) && !ArrayBuffer.isView(first);
+  const isNamed = isRecord(first) && !ArrayBuffer.isView(first) && !types.isDate(first);
   if (isNamed && args.length === 1) return first;
+  const values = args.flatMap((one) => (types.isProxy(one) ? [one] : one));
   // `sqlite3` sends a date as a number; the others refuse one.
   return library === 'sqlite3'
-    ? args.flat().map((value) => (types.isDate(value) ? value.getTime() : value))
-    : args.flat();
+    ? values.map((value) => (types.isDate(value) ? value.getTime() : value))
+    : values;
 }
 
 /** For other statements, `sqlite3` still has the number of the last change. */

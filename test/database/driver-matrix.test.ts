@@ -17,6 +17,13 @@ import express from 'express';
 import type { Readable } from 'node:stream';
 import { hindsight, type Profiler } from '../../app/index.ts';
 import type { DatabaseData } from '../../app/panels/database/data.ts';
+import { mongodbDriver } from '../../app/observe/mongodb.ts';
+import { mysqlDriver } from '../../app/observe/mysql.ts';
+import { pgDriver } from '../../app/observe/pg.ts';
+import { postgresDriver } from '../../app/observe/postgres.ts';
+import { createQueryRecorder } from '../../app/observe/queries.ts';
+import { sqliteDriver } from '../../app/observe/sqlite.ts';
+import { Context, type ContextTracker } from '../../app/profiler/context.ts';
 import { queryDetail } from '../../app/panels/database/query-detail.ts';
 import { close, listen } from '../support/listen.ts';
 import { withMariadb } from '../support/mariadb.ts';
@@ -497,6 +504,34 @@ describe('drivers of databases', () => {
     const again = await drivers.find((one) => one.dialect === dialect)?.run?.(query?.copy ?? '');
     expect(JSON.stringify(again), query?.copy).to.equal(JSON.stringify(rows));
   }
+
+  it('enters no proxy and runs no getter of what is bound', () => {
+    const entered: unknown[] = [];
+    const traps = new Proxy({}, { get: (_target, name) => void entered.push(name) }); // prettier-ignore
+    const list = new Proxy([1], traps);
+    const object = { get secret() { return entered.push('getter'); }, type: 1, value: new Proxy({}, traps) }; // prettier-ignore
+    const values = [list, object, new Proxy({}, traps)];
+    const context = new Context({ token: '000001', kind: 'request' });
+    const queries = createQueryRecorder({ tracker: { observed: () => context } as ContextTracker });
+    const described = [values, list, object].flatMap((bound) => [
+      mysqlDriver.describe({ connection: {}, sql: 'select ?', values: bound, isPrepared: true }),
+      sqliteDriver.describe({
+        library: 'sqlite3',
+        database: {},
+        sql: 'select ?',
+        args: [bound],
+        method: 'all',
+      }),
+      mongodbDriver.describe({ command: { find: 'a', filter: { bound } }, connection: {} }),
+      pgDriver.describe({ client: {}, text: 'select $1', values: bound }),
+      postgresDriver.outcome({
+        query: { string: '', parameters: values, args: values, strings: [] },
+      } as never),
+    ]);
+    for (const one of described) queries.start({ system: 'other', sql: '', library: '', ...one });
+    expect(context.all('query')).to.have.length(described.length);
+    expect(entered).to.deep.equal([]);
+  });
 
   it('shows statements that return the same rows when they are copied, for every kind of value', async () => {
     const wrong: string[] = [];
