@@ -108,7 +108,7 @@ const FILTERS = {
       'pin',
     ],
   },
-  since: { type: 'string', enum: ['15m', '1h', '6h', '24h', '7d', 'all'], description: 'Default: all.' },
+  since: { type: 'string', description: 'Such as 15m, 6h or 7d. Default: all.' },
   limit: { type: 'integer', minimum: 1, maximum: MOST_ROWS, description: `Default: ${DEFAULT_ROWS}.` },
 } satisfies Record<string, Schema>;
 

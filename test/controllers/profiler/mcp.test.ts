@@ -143,6 +143,7 @@ describe('the MCP server', () => {
     for (const url of [`${host.address}/orders/13`, '/orders/13/', 'GET /orders/13'])
       expect(await ask('latest_failure', { url }), url).to.contain(token);
     expect(await ask('explain_slow', { route: 'GET /orders/:id' })).to.contain(token);
+    expect(await ask('list_requests', { since: '30m' })).to.contain(token);
     for (const given of [`${host.address}/_profiler/${token}?panel=overview`, token.toUpperCase()])
       expect(await ask('get_request', { token: given }), given).to.contain('no stock');
   });
@@ -214,6 +215,7 @@ describe('the MCP server', () => {
         'The filter "panels" is "nothing"; this request has overview',
       ],
       ['list_requests', { status: 'green' }, 'The filter "status" is "green"'],
+      ['list_requests', { since: 'noon' }, 'The filter "since" is "noon"; give a span such as 15m'],
     ] as const) {
       const result = await client.callTool({ name, arguments: args });
       expect(result.isError, name).to.equal(true);
