@@ -236,8 +236,6 @@ type PoolGiven = Needs<'database', 'runtime'>;
 /** Reported above both. */
 const LONG_MS = 20;
 const LARGE_SHARE = 0.1;
-/** To open a connection takes some time whenever a pool grows; only a slow one is worth a finding. */
-const SLOW_OPENING_MS = 100;
 const MOST_NAMED = 3;
 const LONGEST_NAME = 80;
 
@@ -311,11 +309,12 @@ export const poolWait: FindingRule<PoolGiven> = {
     if (longest === undefined) return [];
     const isRefused = sqlOf(database, longest) === '';
     const holder = whoIn(kept, longest, token);
-    if (holder === null && longest.waitMs < SLOW_OPENING_MS) return [];
-    const who = holder ?? 'a new connection was opened meanwhile';
+    // A connection was opened meanwhile, as each pool does when it grows.
+    if (holder === null && !isRefused) return [];
+    const who = holder === null ? '' : `; ${holder}`;
     const sentence = isRefused
-      ? `Waited ${duration(longest.waitMs)} for a pool connection and got none; ${who}`
-      : `Waited ${shareOf(costMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}; ${who}`;
+      ? `Waited ${duration(longest.waitMs)} for a pool connection and got none${who}`
+      : `Waited ${shareOf(costMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}${who}`;
     return [
       {
         ...(isRefused ? { broke: brokeBy(status), severity: 'bad' } : { severity: 'warn' }),
