@@ -2,7 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';
-import { derivedSettings, profilerSettings, serviceSettings, type Setting } from '../config/settings.ts';
+import {
+  ConfigError,
+  derivedSettings,
+  profilerSettings,
+  serviceSettings,
+  type Setting,
+} from '../config/settings.ts';
 import { createErrorDescriber } from '../observe/errors.ts';
 import type { FoundLibrary } from '../observe/libraries.ts';
 import { createPlaceExcerpts } from '../observe/place-excerpts.ts';
@@ -116,6 +122,17 @@ function withPlainData(panel: Panel): Panel {
   return Object.create(panel, properties) as Panel;
 }
 
+/** Throws a ConfigError if a panel of the application could not be shown under its name. */
+function checkNames(own: readonly Panel[], builtIn: readonly Panel[]): void {
+  const taken = new Set(builtIn.map(({ name }) => name));
+  for (const { name } of own) {
+    if (!/^[a-z_]+$/.test(name))
+      throw new ConfigError('panels:', `"${name}" is no name of a panel; use lower-case letters and "_".`);
+    if (taken.has(name)) throw new ConfigError('panels:', `there is a panel "${name}" already.`);
+    taken.add(name);
+  }
+}
+
 export function createHostPanels({
   root,
   settings,
@@ -158,5 +175,6 @@ export function createHostPanels({
       },
     },
   });
+  checkNames(own, panels);
   return [...panels, ...own.map(withPlainData)];
 }

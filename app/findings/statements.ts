@@ -441,7 +441,7 @@ const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
   name: 'wildcard-received',
   needs: ['database', 'request'],
   labels: ['LIKE wildcard'],
-  why: 'A received text with `%` in it is in the pattern of a LIKE as it came, without an escape, and rows were found.',
+  why: 'A received text with `%` in it is in the pattern of a LIKE as it came, without an escape. It found rows.',
   fix: 'Escape it before you build the pattern: `text.replace(/[\\\\%_]/g, "\\\\$&")`. Otherwise `%` and `_` of a client match any text.',
   find({ database, request }) {
     const received = receivedFields(request).filter(
@@ -586,7 +586,7 @@ const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
   name: 'compared-as-number',
   needs: ['database', 'request'],
   labels: ['compared as number'],
-  why: 'A number of the body was bound in MySQL or MariaDB to a comparison by `=`, to which earlier requests of this route bound a text, and rows were found.',
+  why: 'MySQL or MariaDB compared a column with a number of the body. Earlier requests of this route compared it with a text. The statement found rows.',
   fix: 'Refuse a body whose field has the wrong type, or bind `String(value)`. A text column that is compared with a number is converted to one: every text without digits is 0.',
   compares: ({ database, request }) =>
     numbersOf(request).length > 0 && database.statements.some(({ system }) => system === 'mysql'),

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Express, RequestHandler } from 'express';
-import { connectionOf, hostErrorOf, type OriginResolver, type ResolvedOrigin } from './origin.ts';
+import { connectionOf, hostErrorOf } from './connection.ts';
+import type { OriginResolver, ResolvedOrigin } from './origin.ts';
 
 const ORIGIN = Symbol('hindsight.origin');
 

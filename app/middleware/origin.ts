@@ -4,40 +4,12 @@
  * they are read from `rawHeaders`, which contains repeated lines, and where `__proto__` is an ordinary name.
  */
 import { randomUUID } from 'node:crypto';
-import { isIPv6, type Socket } from 'node:net';
-import { createError } from '../errors.ts';
-import type { HindsightError } from '../errors.ts';
+import { isIPv6 } from 'node:net';
 import type { RequestOrigin } from '../profiler/facts.ts';
+import { type ConnectionFacts, hostErrorOf, type RefusedHost } from './connection.ts';
 import { createTrust, readAddress, readChain } from './client-address.ts';
 import { createHostRule } from './page-hosts.ts';
 import { addTo } from '../profiler/group-by.ts';
-
-/** What the resolver needs to know of a connection and the head of its request. */
-export interface ConnectionFacts {
-  /** Name, value, name, value … as received. */
-  rawHeaders: readonly string[];
-  remoteAddress: string;
-  localAddress: string;
-  localPort: number;
-  encrypted: boolean;
-  /** `1.0` or `1.1`. */
-  httpVersion: string;
-}
-
-export function connectionOf(socket: Socket): Omit<ConnectionFacts, 'rawHeaders' | 'httpVersion'> {
-  return {
-    remoteAddress: socket.remoteAddress ?? '',
-    localAddress: socket.localAddress ?? '',
-    localPort: socket.localPort ?? 0,
-    encrypted: 'encrypted' in socket && socket.encrypted === true,
-  };
-}
-
-/** A refused Host, before it becomes an error with a stack. */
-export interface RefusedHost {
-  code: 'INVALID_HOST' | 'UNTRUSTED_HOST';
-  host: string;
-}
 
 export interface ResolvedOrigin {
   origin: RequestOrigin;
@@ -166,10 +138,6 @@ function readRequestId(
   if (trusted && received !== null && REQUEST_ID.test(received))
     return { requestId: received, receivedRequestId: null };
   return { requestId: randomUUID(), receivedRequestId: received };
-}
-
-export function hostErrorOf({ code, host }: RefusedHost): HindsightError {
-  return createError(code, [host]);
 }
 
 export function createOriginResolver({ trustedProxies, trustedHosts }: OriginOptions): OriginResolver {

@@ -1,7 +1,8 @@
 /** What is known of a request that the HTTP parser refused, read from its last packet without trusting a byte. */
 import type { Socket } from 'node:net';
 import type { RequestFact } from '../profiler/facts.ts';
-import { connectionOf, type OriginResolver, type ResolvedOrigin } from './origin.ts';
+import { connectionOf } from './connection.ts';
+import type { OriginResolver, ResolvedOrigin } from './origin.ts';
 
 /** Plain facts for the recorder; method and URL are `-` if they did not arrive. */
 export interface RefusedRequest extends ResolvedOrigin, RequestHead {

@@ -237,8 +237,12 @@ function joined(collected: unknown, shared: unknown): unknown {
   return shared === null ? collected : { ...shared, ...(collected ?? {}) };
 }
 
-export function createConclude(panels: readonly Panel[], rules: readonly FindingRule[] = []): Conclude {
-  const runner = createFindingRunner(rules);
+export function createConclude(
+  panels: readonly Panel[],
+  rules: readonly FindingRule[],
+  warn: (sentence: string) => void,
+): Conclude {
+  const runner = createFindingRunner(rules, warn);
 
   /** Nobody but us can fix what the profiler's own pages do, and of a summary too little is known. */
   function isExamined({ kind, summary = null }: Pick<ProfileDocument, 'kind' | 'summary'>): boolean {

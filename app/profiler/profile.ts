@@ -11,7 +11,7 @@ import type { TraceContext } from './trace-context.ts';
 import type { SummaryReason } from './recording-limit.ts';
 
 /** Of the stored format. Nothing else is read. */
-export const PROFILE_VERSION = 4;
+export const PROFILE_VERSION = 5;
 
 /** The only panel that shows a request of which only a summary was recorded. */
 export const SUMMARY_PANEL = 'overview';

@@ -100,7 +100,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const limit = options.limit ?? createRecordingLimit({ fullPerSecond: Infinity, sampleRate: 1 });
   const sharedParts = createSharedParts(redactor);
   const times = createRouteTimes();
-  const conclude = createConclude(panels, rules);
+  const conclude = createConclude(panels, rules, warn);
   const { build, mask } = createProfileBuilder({
     panels,
     redactor,

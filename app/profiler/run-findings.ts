@@ -2,6 +2,7 @@
  * Runs the rules over one profile: what broke the response first, then what broke unseen, then the rest by
  * severity and time; limited, and the others counted. Never throws.
  */
+import { messageOf } from '../errors.ts';
 import { round } from './span.ts';
 import type { Finding, Severity } from './finding.ts';
 import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
@@ -59,6 +60,7 @@ function findingOf(
 }
 
 interface Finder {
+  rule: string;
   needs: readonly string[];
   find: (kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside) => readonly Finding[];
   compares?: FindingRule['compares'];
@@ -74,8 +76,14 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
       const found = rule.find(kept, head, beside);
       return found.length === 0 ? NONE : found.map((draft) => findingOf(draft, rule, kept));
     };
-    const { needs } = rule;
-    add({ needs, find, compares: rule.compares?.bind(rule), overlaps: rule.overlaps?.bind(rule) });
+    const { name, needs } = rule;
+    add({
+      rule: name,
+      needs,
+      find,
+      compares: rule.compares?.bind(rule),
+      overlaps: rule.overlaps?.bind(rule),
+    });
   }
   return groups;
 }
@@ -86,8 +94,23 @@ export interface FindingRunner {
   asks(what: 'compares' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
 }
 
-export function createFindingRunner(rules: readonly FindingRule[]): FindingRunner {
+export function createFindingRunner(
+  rules: readonly FindingRule[],
+  warn: (sentence: string) => void,
+): FindingRunner {
   const groups = groupFinders(rules);
+  const failed = new Set<string>();
+
+  /** A rule that throws finds nothing; the panels still show the facts. */
+  function guarded<T>(name: string, otherwise: T, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!failed.has(name)) warn(`The rule ${name} failed and finds nothing: ${messageOf(error)}`);
+      failed.add(name);
+      return otherwise;
+    }
+  }
 
   function findersFor(kept: SeenPanels['kept']): Finder[] {
     return Object.keys(kept)
@@ -95,26 +118,12 @@ export function createFindingRunner(rules: readonly FindingRule[]): FindingRunne
       .filter(({ needs }) => needs.every((need) => kept[need] !== undefined));
   }
 
-  function findBy(
-    { find }: Finder,
-    kept: SeenPanels['kept'],
-    head: ProfileHead,
-    beside: RuleBeside,
-  ): readonly Finding[] {
-    try {
-      return find(kept, head, beside);
-    } catch {
-      // A rule that throws finds nothing; the panels still show the facts.
-      return NONE;
-    }
-  }
-
   return {
     find(kept, head, beside) {
       const all: Finding[] = [];
       let left = 0;
       for (const finder of findersFor(kept)) {
-        const found = findBy(finder, kept, head, beside);
+        const found = guarded(finder.rule, NONE, () => finder.find(kept, head, beside));
         all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
       }
@@ -122,12 +131,8 @@ export function createFindingRunner(rules: readonly FindingRule[]): FindingRunne
       return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };
     },
     asks: (what, kept, head) =>
-      findersFor(kept).some(({ [what]: isAsked }) => {
-        try {
-          return isAsked?.(kept, head) ?? false;
-        } catch {
-          return false;
-        }
-      }),
+      findersFor(kept).some(({ rule, [what]: isAsked }) =>
+        guarded(rule, false, () => isAsked?.(kept, head) ?? false),
+      ),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The contract of a store. Files, memory and PostgreSQL implement it; one contract test (test/storage/contract.ts) runs against all.
+ * The contract of a store. Files, memory and PostgreSQL implement it; one contract test (test/storage/store-contract.ts) runs against all.
  *
  * A store keeps records as rows with an opaque text. It reads its own writes: what was added is read and found at once, also before it
  * reaches the disk or the database. Filters, order and everything that is summed up over rows exist once, in query-rows.ts and
@@ -77,10 +77,11 @@ export interface StoreState {
 }
 
 export interface Store {
-  readonly name: 'files' | 'memory' | 'postgresql';
+  /** Shown on the health page. */
+  readonly name: string;
   readonly state: StoreState;
   /**
-   * Queues records; never waits and never throws. The newest version of a token wins, but a `running` one never replaces another. If the
+   * Queues records; never waits and never throws. The newest version of a token wins, but a `running` one never replaces a `final` one. If the
    * queue is full, the oldest are dropped. An item of another request that has the same token is dropped: `token in use`.
    */
   add(items: readonly StoreItem[]): void;

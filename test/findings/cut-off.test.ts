@@ -35,10 +35,12 @@ describe('finding cut-off', () => {
     const stored = await storage.read(cutOff?.token ?? '');
     const document = JSON.parse(stored?.text ?? '') as ProfileDocument;
     expect(document.outcome).to.equal('cut off');
-    const { findings } = createConclude([], [rule])(document, { sharedOf: () => undefined });
+    const { findings } = createConclude([], [rule], () => undefined)(document, { sharedOf: () => undefined });
     expect(findings[0]?.sentence).to.match(/^The process ended after this had run for \S+ m?s$/);
     const done = await storage.read(rows.find(({ url }) => url === '/done')?.token ?? '');
     const whole = JSON.parse(done?.text ?? '') as ProfileDocument;
-    expect(createConclude([], [rule])(whole, { sharedOf: () => undefined }).findings).to.deep.equal([]);
+    expect(
+      createConclude([], [rule], () => undefined)(whole, { sharedOf: () => undefined }).findings,
+    ).to.deep.equal([]);
   });
 });

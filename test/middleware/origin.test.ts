@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
-import type { ConnectionFacts, ResolvedOrigin } from '../../app/middleware/origin.ts';
+import type { ConnectionFacts } from '../../app/middleware/connection.ts';
+import type { ResolvedOrigin } from '../../app/middleware/origin.ts';
 
 const RANGES = ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'];
 

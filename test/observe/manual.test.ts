@@ -52,6 +52,12 @@ describe('what an application records by itself', () => {
     await profiler.close();
   });
 
+  it('refuses a panel whose name is taken, or is none', () => {
+    const open = (name: string) => (): unknown => hindsight(express(), { panels: [oddPanel(name, {})] });
+    expect(open('logs')).to.throw('there is a panel "logs" already');
+    expect(open('My-Panel')).to.throw('"My-Panel" is no name of a panel');
+  });
+
   it('are spans, also nested, asynchronous and failing, and facts for a panel of its own', async () => {
     const app = express();
     const profiler = hindsight(app, { panels: [ticketPanel], warn: () => undefined });

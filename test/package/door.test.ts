@@ -61,7 +61,7 @@ declare module 'express-hindsight' {
 }
 
 const cachePanel: Panel<{ hits: number }> = {
-  name: 'cache',
+  name: 'cache_reads',
   title: 'Cache',
   collect(context: Context) {
     const reads = context.all('cache');

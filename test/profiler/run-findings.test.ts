@@ -24,7 +24,7 @@ function rule(given: Partial<FindingRule>): FindingRule {
 }
 
 function run(rules: readonly FindingRule[], kept: Record<string, unknown> = { request: {} }) {
-  return createFindingRunner(rules).find(kept, head, NOTHING_BESIDE);
+  return createFindingRunner(rules, () => undefined).find(kept, head, NOTHING_BESIDE);
 }
 
 describe('findings of a profile', () => {
@@ -57,7 +57,7 @@ describe('findings of a profile', () => {
         return [];
       },
     });
-    const runner = createFindingRunner([compared]);
+    const runner = createFindingRunner([compared], () => undefined);
     const kept = { request: {} };
     runner.find(kept, head, { ...NOTHING_BESIDE, usualMs: 7, earlier: [{ head, kept }] });
     expect(seen).to.deep.equal([7, 1]);
@@ -113,11 +113,17 @@ describe('findings of a profile', () => {
     expect(run([rule({ find: () => many })]).findings.map(({ sentence }) => sentence)).to.deep.equal(['0', '1', '2']); // prettier-ignore
   });
 
-  it('outlive a rule that throws', () => {
+  it('outlive a rule that throws, which is said once', () => {
+    const warnings: string[] = [];
     const fails = (): never => {
       throw new Error('no');
     };
-    const { findings } = run([rule({ find: fails }), rule({ find: () => [finding('still')] })]);
-    expect(findings).to.have.length(1);
+    const failing = rule({ name: 'fails', find: fails, compares: fails });
+    const runner = createFindingRunner([failing, rule({ find: () => [finding('still')] })], (sentence) =>
+      warnings.push(sentence),
+    );
+    expect(runner.asks('compares', { request: {} }, head)).to.equal(false);
+    expect(runner.find({ request: {} }, head, NOTHING_BESIDE).findings).to.have.length(1);
+    expect(warnings).to.deep.equal(['The rule fails failed and finds nothing: no']);
   });
 });

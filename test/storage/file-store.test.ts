@@ -19,6 +19,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { crc32 } from 'node:zlib';
 import { createFolderDisk, createMemoryDisk, type Disk } from '../../app/storage/files/disk.ts';
 import { createFileStore, type FileStoreOptions } from '../../app/storage/files/file-store.ts';
 import { chooseFolder, findProject, folderNameOf } from '../../app/storage/files/folder.ts';
@@ -174,6 +175,17 @@ describe('store in files', () => {
       expect(await store.read('000001')).to.equal(null);
       expect((await store.read('000003'))?.text).to.equal(itemOf(3).text);
       expect(said).to.have.length(1);
+    });
+
+    it('reads records that are older than a column', async () => {
+      await stored(open(), [itemOf(1)]);
+      const [name = ''] = files('.rows');
+      const [header = '', entry = ''] = readFileSync(join(folder, name), 'utf8').split('\n');
+      const json = header.slice(9).replace(',"bytes"]', ']');
+      const older = `${crc32(json).toString(16).padStart(8, '0')} ${json}`;
+      writeFileSync(join(folder, name), `${older}\n${entry}\n`);
+      const { rows } = await open().find({ limit: 1, offset: 0 });
+      expect(rows[0]).to.include({ token: '000001', bytes: null });
     });
 
     it('leaves other files alone, and skips segments of another format', async () => {

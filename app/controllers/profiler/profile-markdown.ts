@@ -59,7 +59,7 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   if (findings.length === 0) return '';
   const items = findings.map(({ label, severity, sentence, place, history }) => {
     const at = place === undefined ? '' : ` (${code(place)})`;
-    return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}${history === undefined ? '' : ` ${prose(historyText(label, history))}`}`;
+    return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}${history === undefined ? '' : `. ${prose(historyText(label, history))}`}`;
   });
   // These texts are Markdown already.
   const texts = rules.map(({ labels, why, fix }) => `- ${prose(labels.join(', '))}: ${why} ${fix}`.trim());

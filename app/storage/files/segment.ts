@@ -10,7 +10,7 @@ import { isSummary } from '../../profiler/query-rows.ts';
 import type { Row, RowLabels } from '../../profiler/store.ts';
 
 /** Segments with another number are skipped. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 /**
  * What a segment holds: each has limits of its own, and a whole segment is deleted at once. `full`: full records. `summary`: summaries.
@@ -145,5 +145,7 @@ export function entryIn(line: string, { columns }: Header): Entry | null {
   const values = entry.row as unknown as unknown[];
   const row: Record<string, unknown> = {};
   for (const [place, name] of columns.entries()) row[name] = values[place];
+  // Columns that are newer than the file.
+  for (const name of NAMES) row[name] ??= null;
   return { ...entry, row: row as Row };
 }
