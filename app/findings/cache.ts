@@ -120,7 +120,7 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
   name: 'cache-not-cleared',
   needs: ['cache'],
   labels: ['cache not cleared'],
-  why: 'The deletion replied 0, and this process has stored a key with the same values and nearly the same words, which nothing has deleted. A later read of that key says so, too.',
+  why: 'The deletion replied 0, and this process has stored a key with the same values and nearly the same words, which nothing has deleted. A later read of that key has the same finding.',
   fix: 'Build the key in one function that reading, storing and deleting call.',
   find({ cache: { items } }) {
     return items.flatMap(({ command, similar, missedBy, caller }, index): FindingDraft[] => {

@@ -299,7 +299,7 @@ const keepsGrowing: FindingRule<Needs<'runtime'>> = {
   name: 'keeps-growing',
   needs: ['runtime'],
   labels: ['timers grow', 'listeners grow'],
-  why: 'This request set an interval on a line of which at least five intervals of ended requests still run; or it added a listener to an event that has more than its emitter allows (`setMaxListeners`).',
+  why: 'A line of this request set an interval, and at least five intervals that it set for earlier requests still run. Or the request added a listener to an event that has more than its emitter allows (`setMaxListeners`).',
   fix: 'Clear the interval when the request ends (`res.on("close", () => clearInterval(timer))`). Add one listener when the process starts, or remove it (`off`, `once`) when the response is sent.',
   find({ runtime: { grown = [] } }) {
     return grown.map(({ what, name, place, count: n }, index) => ({
