@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openConnection } from './connection.ts';
-import { cpuOf, type CpuTime } from './cpu.ts';
+import { cpuOf, type CpuTime, memoryOf } from './cpu.ts';
 import { pinnedNode } from './pin.ts';
 
 export interface ProcessOptions {
@@ -14,6 +14,8 @@ export interface ProcessOptions {
   env?: Readonly<Record<string, string>>;
   /** Asked until the first answer. */
   readyPath?: string;
+  /** Milliseconds; default: 30,000. */
+  startWithinMs?: number;
 }
 
 export interface MeasuredProcess {
@@ -21,6 +23,8 @@ export interface MeasuredProcess {
   /** Milliseconds from spawn to the first answer. */
   startMs: number;
   cpu(): CpuTime;
+  /** Resident memory, in bytes. */
+  memory(): number;
   stop(): Promise<void>;
 }
 
@@ -49,19 +53,18 @@ export function statusOf(port: number, path: string): Promise<number> {
 
 async function firstAnswer(
   child: ChildProcess,
-  { port, path }: { port: number; path: string },
+  { port, path, withinMs }: { port: number; path: string; withinMs: number },
 ): Promise<void> {
   const startedAt = performance.now();
   while ((await statusOf(port, path)) === 0) {
     if (child.exitCode !== null) throw new Error(`The measured process ended with ${child.exitCode}.`);
-    if (performance.now() - startedAt > START_WITHIN)
-      throw new Error('The measured process does not answer.');
+    if (performance.now() - startedAt > withinMs) throw new Error('The measured process does not answer.');
     await sleep(POLL_MS);
   }
 }
 
 export async function startProcess(options: ProcessOptions): Promise<MeasuredProcess> {
-  const { file, nodeOptions = [], env = {}, readyPath = '/' } = options;
+  const { file, nodeOptions = [], env = {}, readyPath = '/', startWithinMs = START_WITHIN } = options;
   const port = await freePort();
   const [command, commandArguments] = pinnedNode([...nodeOptions, file]);
   const startedAt = performance.now();
@@ -77,7 +80,7 @@ export async function startProcess(options: ProcessOptions): Promise<MeasuredPro
   });
   const pid = child.pid ?? 0;
   try {
-    await firstAnswer(child, { port, path: readyPath });
+    await firstAnswer(child, { port, path: readyPath, withinMs: startWithinMs });
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -87,6 +90,7 @@ export async function startProcess(options: ProcessOptions): Promise<MeasuredPro
     port,
     startMs,
     cpu: () => cpuOf(pid),
+    memory: () => memoryOf(pid),
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       const ended = once(child, 'exit');
