@@ -70,7 +70,7 @@ export function nameOfLayer(layer: RanLayer | undefined): string {
 
 /** The proxy says https but is not trusted, so the request counts as http. */
 export function isUntrustedHttps(request: KeptRequest): boolean {
-  if (request.client.trusted === true || request.client.scheme === 'https') return false;
+  if (request.client.trusted || request.client.scheme === 'https') return false;
   return /^\s*https\b/i.test(receivedHeader(request, 'x-forwarded-proto') ?? '');
 }
 
