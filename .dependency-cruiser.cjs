@@ -179,7 +179,7 @@ module.exports = {
   options: {
     doNotFollow: { path: 'node_modules' },
     exclude: {
-      path: '^(dist|var|\\.dist-|bench/peers|examples/(apollo|express|express-typescript|feathers|loopback|nest))',
+      path: '^(dist|var|\\.dist-|bench/(peers|hosts)|examples/(apollo|express|express-typescript|feathers|loopback|nest))',
     },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

@@ -1,5 +1,5 @@
 /** The process: what blocked it, how it ended and what it logged. */
-import { timerName } from '../panels/runtime/spans.ts';
+import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';

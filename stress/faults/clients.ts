@@ -9,8 +9,7 @@ import { settle } from '../service/books.ts';
 import { percentile } from '../service/load.ts';
 import { descriptorsOf } from '../service/machine.ts';
 import type { Scene } from '../service/scene.ts';
-import { balance, type Fault, underLoad, withScene } from './drive.ts';
-import { warmUp } from './limits.ts';
+import { balance, type Fault, underLoad, warmUp, withScene } from './drive.ts';
 
 const SLOW = 900;
 const MOST_BYTES_EACH = 64 * 1024;

@@ -1,7 +1,7 @@
 /** What all drives of faults have in common. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { droppedOf, missingOf, untilStored, uncounted } from '../service/books.ts';
-import { type Load, percentile, startLoad } from '../service/load.ts';
+import { flood, type Load, percentile, startLoad } from '../service/load.ts';
 import { openScene, type Scene, type SceneOptions } from '../service/scene.ts';
 import type { Report } from './outcome.ts';
 
@@ -25,6 +25,7 @@ export interface Fault {
 
 /** Milliseconds of load before a fault begins. */
 const BEFORE_MS = 500;
+const WARM_REQUESTS = 2000;
 
 export async function withScene<T>(options: SceneOptions, work: (scene: Scene) => Promise<T>): Promise<T> {
   const scene = await openScene(options);
@@ -33,6 +34,18 @@ export async function withScene<T>(options: SceneOptions, work: (scene: Scene) =
   } finally {
     await scene.close();
   }
+}
+
+/** Requests until the process has its usual size. */
+export async function warmUp(port: number): Promise<void> {
+  let asked = 0;
+  await flood({
+    port,
+    connections: 8,
+    next: () => (asked++ < WARM_REQUESTS ? '/nowhere' : null),
+    answered: () => undefined,
+  });
+  await untilStored(port);
 }
 
 export function tokensOf({ given }: Load): string[] {

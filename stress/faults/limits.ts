@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuOf, memoryOf } from '../../bench/harness/cpu.ts';
-import { balance, type Fault, underLoad, withScene } from './drive.ts';
+import { balance, type Fault, underLoad, warmUp, withScene } from './drive.ts';
 import { uploadsIn } from './clients.ts';
 import { settle, uncounted, untilStored } from '../service/books.ts';
 import { flood } from '../service/load.ts';
@@ -11,7 +11,6 @@ import { descriptorsOf, limitDescriptors, limitFileSize, withSmallDisk } from '.
 
 const MEBIBYTE = 1024 * 1024;
 const CONNECTIONS = 300;
-const WARM_REQUESTS = 2000;
 const MOST_MEMORY = 350 * MEBIBYTE;
 /** The share by which memory may be above that of before, and the seconds until then. */
 const [COMES_BACK_TO, COMES_BACK_WITHIN] = [1.15, 60];
@@ -33,18 +32,6 @@ async function upload(port: number, bytes: number): Promise<Uploaded> {
   });
   await response.arrayBuffer();
   return { status: response.status, token: response.headers.get('x-debug-token') };
-}
-
-/** Requests until the process has its usual size. */
-export async function warmUp(port: number): Promise<void> {
-  let asked = 0;
-  await flood({
-    port,
-    connections: 8,
-    next: () => (asked++ < WARM_REQUESTS ? '/nowhere' : null),
-    answered: () => undefined,
-  });
-  await untilStored(port);
 }
 
 export const limits: readonly Fault[] = [

@@ -13,7 +13,6 @@ import type * as ioredisPackage from 'ioredis';
 import type * as nodemailerPackage from 'nodemailer';
 import type { Profiler } from '../../app/index.ts';
 import type { Services } from '../../app/service.ts';
-import { packageRoot } from '../../app/paths.ts';
 import type { FindingRule, Panel } from '../../app/index.ts';
 import { runJobs } from './jobs.ts';
 import { examplesOf, type Example } from '../../test/support/masking-table.ts';
@@ -260,7 +259,7 @@ export interface Planting {
 
 /** Every request of the matrix. `every`: only each n-th example of a place, another one in each place. */
 export function plantings({ every = 1 }: { every?: number } = {}): Planting[] {
-  const security = readFileSync(join(packageRoot(), 'docs/masking.md'), 'utf8');
+  const security = readFileSync(join(import.meta.dirname, '../../docs/masking.md'), 'utf8');
   const examples = examplesOf(security, 'Masked values', 'Kind');
   return PLACES.flatMap((place, number) => {
     const { takes = () => true, most = 20 } = place;

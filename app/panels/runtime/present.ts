@@ -4,7 +4,8 @@ import type { Presentation, Row } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { timeFigure } from '../shared/timeline-data.ts';
 import type { RuntimeData } from './data.ts';
-import { blockedLabel, timerName } from './spans.ts';
+import { timerName } from '../shared/timer-name.ts';
+import { blockedLabel } from './spans.ts';
 
 const { bytesText, count, durationText } = numberHelpers;
 

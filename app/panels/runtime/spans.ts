@@ -1,10 +1,6 @@
 import { shorten, type SpanDraft } from '../../profiler/span.ts';
+import { timerName } from '../shared/timer-name.ts';
 import type { BlockedTime, KeptRuntime } from './data.ts';
-
-/** `the timer pruneSessions` */
-export function timerName({ name }: { name: string }): string {
-  return name === '' ? 'a timer' : `the timer ${shorten(name, 80)}`;
-}
 
 /** What blocked the event loop, as far as it is known. */
 export function blockedLabel({ by, interval }: Pick<BlockedTime, 'by' | 'interval'>, token: string): string {
