@@ -180,7 +180,7 @@ const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = 
   name: 'cache-of-another-user',
   needs: ['cache', 'request'],
   labels: ['another user'],
-  why: 'The key of the cached value contains nothing of the user of this request, and the response has the id, name or address of another user, for whom the request did not ask; or the request that stored it belonged to another user, whose id its statements have.',
+  why: 'The key of the cached value contains nothing of this request’s user, and the response has the id, name or address of another user that the request did not name. Or another user’s request stored it, with that user’s id in its statements.',
   fix: 'Put the id of the user into the key, or cache only data that is the same for all users.',
   compares: ({ cache, request }) =>
     request.sessionAndUser?.user !== undefined &&

@@ -1,6 +1,5 @@
 /** What any thrown value says about the response to it, read without trusting it; what can't be read counts as absent. */
 import { field, isObject } from '../profiler/safe-read.ts';
-import { describeError } from '../profiler/thrown-value.ts';
 import { validateHeaderName, validateHeaderValue } from '../node-http.ts';
 
 export interface ErrorResponse {
@@ -15,6 +14,7 @@ export interface ErrorResponse {
 
 const MOST_HEADERS = 50;
 const LONGEST_HEADER = 8192;
+const LONGEST_MESSAGE = 10_000;
 /** Framing, content and what every error response sets itself. */
 const NOT_ITS_OWN =
   /^(?:content-.*|transfer-encoding|connection|keep-alive|trailer|upgrade|te|date|set-cookie|etag|last-modified|accept-ranges|expires|cache-control|x-robots-tag|x-powered-by|x-debug-.*|x-previous-debug-token)$/;
@@ -25,6 +25,19 @@ function propertyOf(error: unknown, name: string): unknown {
 
 function isErrorStatus(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599;
+}
+
+function readMessage(error: unknown): string {
+  const message = propertyOf(error, 'message');
+  let text: string;
+  try {
+    if (typeof message === 'string') text = message;
+    else if (typeof error === 'object' && error !== null) text = 'An object without a message was thrown.';
+    else text = String(error);
+  } catch {
+    text = 'The thrown value can’t be read.';
+  }
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
 }
 
 function readHeader(name: string, value: unknown): readonly [string, string | readonly string[]] | null {
@@ -60,7 +73,7 @@ export function responseOfError(error: unknown): ErrorResponse {
   const status = [propertyOf(error, 'status'), propertyOf(error, 'statusCode')].find(isErrorStatus) ?? 500;
   return {
     status,
-    message: describeError(error).message,
+    message: readMessage(error),
     expose: propertyOf(error, 'expose') === true,
     headers: readHeaders(error),
   };

@@ -32,7 +32,7 @@ export function patchSetInterval(): (() => void) | null {
         if (typeof callback !== 'function' || !intervalSet.hasSubscribers)
           return Reflect.apply(original, this, [callback, ...rest]);
         const interval: Partial<Interval> = { name: callback.name, place: null };
-        const timed: Method = function (...args) {
+        const timed: Method = function hindsightInterval(this: unknown, ...args) {
           const from = performance.now();
           try {
             return Reflect.apply(callback, this, args) as unknown;
