@@ -89,10 +89,7 @@ describe('finding event-loop-blocked', () => {
     const find = (endMs: number, concurrent = 1) => {
       const runtime = { blocks: [{ startMs: 30, durationMs: 80, cpuMs: 79 }], concurrent };
       const query = { statement: 0, startMs: 5, durationMs: endMs - 5, caller: 'src/app.ts:11' };
-      const database = {
-        statements: [{ sql: 'select', label: 'select … from customers' }],
-        queries: [query],
-      };
+      const database = { statements: [{ sql: 'select name from customers' }], queries: [query] };
       const kept = { runtime, routing: { layers: [row] }, database } as unknown as Pick<Kept, 'runtime'>;
       return eventLoopBlocked.find(kept, { durationMs: 200, child: null } as ProfileHead, NOTHING_BESIDE)[0];
     };

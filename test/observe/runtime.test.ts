@@ -96,15 +96,20 @@ describe('the process as it is observed', () => {
 
   it('holds nobody to blame for a loop that had nothing to do and was woken late', async function () {
     if (process.platform === 'win32') this.skip();
-    const context = begin();
     // As a laptop that sleeps, or a machine that has others to serve.
     const stop = `sleep 0.1; kill -STOP ${process.pid}; sleep 0.5; kill -CONT ${process.pid}`;
-    const startedAt = performance.now();
-    await once(spawn('sh', ['-c', stop], { stdio: 'ignore' }), 'exit');
-    expect(performance.now() - startedAt).to.be.greaterThan(500);
-    context.end();
-    const { blocks = [] } = context.first('runtime')?.read() ?? {};
-    expect(blocks.filter(({ durationMs }) => durationMs >= 300)).to.deep.equal([]);
+    const longestBlock = async (): Promise<number> => {
+      const context = begin();
+      const startedAt = performance.now();
+      await once(spawn('sh', ['-c', stop], { stdio: 'ignore' }), 'exit');
+      expect(performance.now() - startedAt).to.be.greaterThan(500);
+      context.end();
+      const { blocks = [] } = context.first('runtime')?.read() ?? {};
+      return Math.max(0, ...blocks.map(({ durationMs }) => durationMs));
+    };
+    // On a busy machine the signal may meet a loop that is at work.
+    for (let attempt = 1; attempt < 5; attempt++) if ((await longestBlock()) < 300) return;
+    expect(await longestBlock()).to.be.lessThan(300);
   });
 
   it('does not count as a block what the thread waited for a CPU', async function () {
