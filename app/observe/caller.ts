@@ -93,12 +93,14 @@ function ofOneLayer(sites: readonly Site[]): readonly Site[] {
   return at === -1 ? sites : sites.slice(0, at);
 }
 
-function isIn(file: string, libraries: readonly string[]): boolean {
-  const path = file.replaceAll('\\', '/');
-  // `pg-pool` sends the statements of `pg`.
-  return libraries
-    .flatMap((library) => [library, `${library}-pool`])
-    .some((name) => path.includes(`/node_modules/${name}/`));
+/** Parts of the paths of these libraries' files. `pg-pool` sends the statements of `pg`. */
+function foldersOf(libraries: readonly string[]): string[] {
+  return libraries.flatMap((library) => [`/node_modules/${library}/`, `/node_modules/${library}-pool/`]);
+}
+
+function isIn(file: string, folders: readonly string[]): boolean {
+  const path = sep === '/' ? file : file.replaceAll(sep, '/');
+  return folders.some((folder) => path.includes(folder));
 }
 
 type FileKind = 'own' | 'library' | 'neither';
@@ -333,14 +335,20 @@ export function createCallerFinder(
     return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
   }
 
+  /** Places are looked up for these two only: a stack has many frames of libraries. */
   function nearest(
     sites: readonly Site[],
     skip: readonly string[],
   ): { own: string | null; library: string | null } {
+    const skipped = foldersOf(skip);
     let library: string | null = null;
-    for (const { kind, file, place } of framesOf(sites)) {
-      if (kind === 'own') return { own: place, library };
-      if (!isIn(file, skip)) library ??= place;
+    for (const site of sites) {
+      const file = nameOf(site);
+      const kind = kindOf(file);
+      if (kind === 'neither' || (kind === 'library' && (library !== null || isIn(file, skipped)))) continue;
+      const place = placeOf(site, file, kind);
+      if (place !== null && kind === 'own') return { own: place, library };
+      library ??= place;
     }
     return { own: null, library };
   }
