@@ -423,7 +423,7 @@ const writtenWithWarning: FindingRule<Needs<'database'>> = {
   name: 'written-with-warning',
   needs: ['database'],
   labels: ['warning of database'],
-  why: 'MySQL or MariaDB wrote the row and reported a warning, as it does where it cuts off or converts a value because its mode is not strict.',
+  why: 'MySQL or MariaDB wrote the row and reported a warning. Without the strict mode, it does so if it cuts off or converts a value.',
   fix: 'Read the warning (`SHOW WARNINGS` on the same connection), make the column wide enough or refuse the value, and use the strict mode, which is the default.',
   find({ database }) {
     return database.queries.flatMap((query, index): FindingDraft[] => {

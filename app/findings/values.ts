@@ -491,7 +491,7 @@ const answerOfAnother: FindingRule<Given> = {
         database === undefined && cache === undefined
           ? ', and this request asked no database or cache for it'
           : '';
-      const sentence = `The response is that of an earlier request (${head.token}) for another ${excerpt(name, 40)}${asked}: what keeps it tells the two apart by something else`;
+      const sentence = `The response is that of an earlier request (${head.token}) for another ${excerpt(name, 40)}${asked}: a cache does not seem to tell the two apart`;
       const place = cache?.items[0]?.caller ?? routing?.route?.source;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
     }

@@ -169,7 +169,7 @@ describe('findings from values on their way', () => {
     expect(first.steady).to.deep.equal([]);
     const { of } = await ask('/kept/2');
     expect(of('answer-of-another')[0]?.sentence).to.equal(
-      `The response is that of an earlier request (${first.profile.token}) for another month, and this request asked no database or cache for it: what keeps it tells the two apart by something else`,
+      `The response is that of an earlier request (${first.profile.token}) for another month, and this request asked no database or cache for it: a cache does not seem to tell the two apart`,
     );
     expect((await ask('/kept/1')).steady).to.deep.equal([]);
     await ask('/own/1');
