@@ -34,6 +34,8 @@ interface Failure {
   reason: string;
   /** Another attempt would fail, too. */
   isFinal: boolean;
+  /** Milliseconds that the collector asks to wait; 0: it does not say. */
+  againMs: number;
 }
 
 export interface Exporter {
@@ -54,8 +56,9 @@ const LINGER_MS = 1000;
 const TURN_MS = 2;
 /** The default of OTEL_EXPORTER_OTLP_TIMEOUT. */
 const TIMEOUT_MS = 10_000;
-/** Milliseconds until a batch that was not accepted is sent again. */
+/** Milliseconds until a batch that was not accepted is sent again; twice as many after each attempt, and what `Retry-After` says. */
 const AGAIN_MS = 1000;
+const LONGEST_AGAIN_MS = 60_000;
 /** Ids of sent spans and log records; late facts arrive within ten seconds. */
 const MOST_REMEMBERED = 50_000;
 
@@ -68,6 +71,13 @@ const compress = promisify(gzip);
 function isExported({ kind, state, outcome }: ExportedProfile): boolean {
   if (kind === 'profiler' || kind === 'error_page') return false;
   return state === 'final' || outcome === 'cut off';
+}
+
+/** Of `Retry-After`: seconds, or a date. */
+function againMsOf(value: string | null): number {
+  if (value === null) return 0;
+  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(ms) ? 0 : ms;
 }
 
 /** `fetch` hides the reason in the cause. */
@@ -168,9 +178,11 @@ export function createExporter(options: ExporterOptions): Exporter {
       const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal });
       await response.body?.cancel();
       if (response.ok) return null;
-      return { reason: `status ${response.status}`, isFinal: !RETRYABLE.has(response.status) };
+      const { status, headers: answered } = response;
+      const againMs = againMsOf(answered.get('retry-after'));
+      return { reason: `status ${status}`, isFinal: !RETRYABLE.has(status), againMs };
     } catch (error) {
-      return { reason: reasonOf(error), isFinal: false };
+      return { reason: reasonOf(error), isFinal: false, againMs: 0 };
     }
   }
 
@@ -179,14 +191,14 @@ export function createExporter(options: ExporterOptions): Exporter {
     if (parts.length === 0) return null;
     const text = `{"${name}":[${parts.join(',')}]}`;
     const body = isCompressed ? await compress(text) : text;
-    while (!isOver) {
+    for (let pauseMs = AGAIN_MS; !isOver; pauseMs *= 2) {
       const failure = await post(endpoint + path, body);
       if (failure === null) return null;
-      const { reason, isFinal } = failure;
+      const { reason, isFinal, againMs } = failure;
       if (closing.signal.aborted) return isFinal ? reason : 'shut down';
       warn(`Profiles can't be exported to ${new URL(endpoint).host}${path} at the moment (${reason}).`);
       if (isFinal) return reason;
-      await pause(AGAIN_MS);
+      await pause(Math.min(Math.max(pauseMs, againMs), LONGEST_AGAIN_MS));
     }
     return 'shut down';
   }

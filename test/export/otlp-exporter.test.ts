@@ -99,6 +99,20 @@ describe('the export to OpenTelemetry', () => {
       expect(said[0]).to.contain(`status ${status}`).and.to.not.contain('key-12345678');
     });
 
+  it('waits longer after each attempt, and as long as the collector asks', async () => {
+    const at: number[] = [];
+    collector.reply = (res, count) => {
+      at.push(performance.now());
+      res.writeHead(count > 3 ? 200 : 503, count === 3 ? { 'retry-after': '5' } : {}).end();
+    };
+    add(recordOf('aaaaaa'));
+    await untilSent(1);
+    const [first = 0, second = 0, third = 0, fourth = 0] = at;
+    expect(second - first).to.be.above(900);
+    expect(third - second).to.be.above(1900);
+    expect(fourth - third).to.be.above(4900);
+  }).timeout(30_000);
+
   it('sends a batch again when the connection breaks', async () => {
     collector.reply = (res, count) => (count > 1 ? res.end() : res.destroy());
     add(recordOf('aaaaaa'));
