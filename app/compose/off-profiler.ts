@@ -44,7 +44,6 @@ export function createOffProfiler(options: ServiceOptions & { warn: (sentence: s
       return detach;
     },
     watch: Object.assign(pass.bind(null), {
-      contextOf: () => undefined,
       watchServer: nothing,
       close: nothing,
     }),

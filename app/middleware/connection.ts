@@ -1,5 +1,6 @@
 /** A connection and its Host, for applications and for the service: without packages that only the service has. */
-import type { Socket } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { isIPv6, type Socket } from 'node:net';
 import { createError, type HindsightError } from '../errors.ts';
 
 /** What the resolver needs to know of a connection and the head of its request. */
@@ -31,4 +32,46 @@ export interface RefusedHost {
 
 export function hostErrorOf({ code, host }: RefusedHost): HindsightError {
   return createError(code, [host]);
+}
+
+export interface Authority {
+  /** As sent, without port; IPv6 in brackets. */
+  host: string;
+  port: number | null;
+}
+
+/** 253 characters of a name, brackets or a final dot, a colon and the port. */
+const LONGEST_AUTHORITY = 300;
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?)(?::(\d*))?$/i;
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,200}$/;
+
+export function readPort(text: string | null | undefined): number | null {
+  if (text === null || text === undefined || !/^\d{1,5}$/.test(text)) return null;
+  const port = Number(text);
+  return port >= 1 && port <= 65535 ? port : null;
+}
+
+/** `host[:port]` -> its parts; null if it is malformed. */
+export function parseAuthority(text: string): Authority | null {
+  if (text.length > LONGEST_AUTHORITY) return null;
+  const match = AUTHORITY.exec(text);
+  const host = match?.[1];
+  if (host === undefined || (host.startsWith('[') && !isIPv6(host.slice(1, -1)))) return null;
+  return { host, port: readPort(match?.[2]) };
+}
+
+/** `scheme://host[:port]` in lower case, as a browser writes an origin. */
+export function printOrigin(scheme: 'http' | 'https', host: string, port: number): string {
+  const standard = port === (scheme === 'https' ? 443 : 80);
+  return `${scheme}://${host.toLowerCase()}${standard ? '' : `:${port}`}`;
+}
+
+/** `received`: the lines of x-request-id, joined. */
+export function readRequestId(
+  received: string | undefined,
+  trusted: boolean,
+): { requestId: string; receivedRequestId: string | null } {
+  if (received !== undefined && trusted && REQUEST_ID.test(received))
+    return { requestId: received, receivedRequestId: null };
+  return { requestId: randomUUID(), receivedRequestId: received ?? null };
 }

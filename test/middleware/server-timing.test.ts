@@ -5,11 +5,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createProfiler } from '../../app/compose/create-profiler.ts';
-import type { Profiler, ProfilerOptions } from '../../app/compose/profiler-options.ts';
+import type { ProfilerOptions } from '../../app/compose/profiler-options.ts';
+import type { Context } from '../../app/profiler/context.ts';
 import { createService, readConfig } from '../../app/service.ts';
 import { close } from '../support/listen.ts';
 
-type Respond = (req: IncomingMessage, res: ServerResponse, profiler: Profiler) => void;
+type Respond = (req: IncomingMessage, res: ServerResponse, context: Context) => void;
 
 const TOTAL = /^total;desc="until headers";dur=\d+\.\d$/;
 const SQL = 'select secret from orders';
@@ -29,11 +30,13 @@ async function respondWith(
   respond: Respond,
   options: ProfilerOptions = { serverTiming: true },
 ): Promise<IncomingMessage> {
-  const profiler = createProfiler({ observe: false, ...options, warn: () => undefined });
+  let context: Context;
+  const onRequest = [(opened: Context): void => void (context = opened)];
+  const profiler = createProfiler({ observe: false, onRequest, ...options, warn: () => undefined });
   const app = express();
   app.use(profiler.watch);
   app.use((req, res) => {
-    respond(req, res, profiler);
+    respond(req, res, context);
   });
   app.use(profiler.errors);
   const server = createServer(app);
@@ -54,9 +57,7 @@ async function timing(...given: Parameters<typeof respondWith>): Promise<string[
 }
 
 /** Two that overlap, one cache command, and the time that they need. */
-const working: Respond = (req, res, profiler) => {
-  const context = profiler.watch.contextOf(req);
-  if (context === undefined) throw new Error('no context');
+const working: Respond = (_req, res, context) => {
   const query = { sql: SQL, bindings: [], method: 'select', rows: 1, connection: null, transaction: null };
   const rest = { waitMs: 0, error: null, caller: null, instance: 'pg' };
   context.add('query', { ...query, ...rest, startMs: 0, durationMs: 0.6 });
@@ -108,8 +109,7 @@ describe('the header server-timing', () => {
     const upstream = createServer((_req, res) => setTimeout(() => res.end('{}'), 5)).listen(0, '127.0.0.1');
     await once(upstream, 'listening');
     const { port } = upstream.address() as AddressInfo;
-    const calling: Respond = (req, res, profiler) => {
-      const context = profiler.watch.contextOf(req);
+    const calling: Respond = (_req, res, context) => {
       const get = {
         system: 'redis',
         client: 'ioredis',
@@ -122,8 +122,8 @@ describe('the header server-timing', () => {
       void fetch(`http://127.0.0.1:${port}/rates?key=${SQL}`)
         .then((response) => response.text())
         .then(() => {
-          context?.add('cache', { ...get, ...rest, startMs: 0, durationMs: 0.4 });
-          context?.add('cache', { ...get, ...rest, startMs: 1, durationMs: null });
+          context.add('cache', { ...get, ...rest, startMs: 0, durationMs: 0.4 });
+          context.add('cache', { ...get, ...rest, startMs: 1, durationMs: null });
           res.end('{}');
         });
     };
@@ -139,9 +139,9 @@ describe('the header server-timing', () => {
 
   it('has at most ten entries with those of the application', async () => {
     const own = Array.from({ length: 8 }, (_, i) => `a${i};desc="x, y"`);
-    const entries = await timing((req, res, profiler) => {
+    const entries = await timing((req, res, context) => {
       res.setHeader('server-timing', own);
-      working(req, res, profiler);
+      working(req, res, context);
     });
     expect(entries.slice(16)).to.have.length(2);
     expect(entries.at(-1)).to.equal('db;desc="2 queries";dur=0.8');
@@ -155,9 +155,9 @@ describe('the header server-timing', () => {
     ] as const) {
       const own = 'a'.repeat(length);
       const text = timingOf(
-        await respondWith((req, res, profiler) => {
+        await respondWith((req, res, context) => {
           res.setHeader('server-timing', own);
-          working(req, res, profiler);
+          working(req, res, context);
         }),
       );
       expect(text?.startsWith(own)).to.equal(true);

@@ -18,8 +18,8 @@ export function withLeavingClient(build: BuildApp): (request: string, afterMs?: 
   before(async () => {
     running = await startFindingsApp((app, profiler) => {
       made = profiler;
-      app.use((req, _res, next) => {
-        token = profiler.watch.contextOf(req)?.token;
+      app.use((_req, res, next) => {
+        token = String(res.getHeader('x-debug-token'));
         next();
       });
       build(app, profiler);
