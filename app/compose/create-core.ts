@@ -15,8 +15,8 @@ import { createRecorder, type Recorder } from '../profiler/recorder.ts';
 import { createRecording, type Recording } from '../profiler/recording.ts';
 import { createRecordingLimit, type SummaryReason } from '../profiler/recording-limit.ts';
 import type { Redactor } from '../profiler/redact.ts';
-import type { SharedPart, StoredProfile } from '../profiler/storage.ts';
-import type { Store } from '../profiler/store.ts';
+import type { SharedPart } from '../profiler/storage.ts';
+import type { Store, StoredText } from '../profiler/store.ts';
 import { createRouteInFull, type RouteInFull } from '../profiler/route-in-full.ts';
 import { createTokens } from '../profiler/tokens.ts';
 import { urls } from '../urls.ts';
@@ -40,7 +40,7 @@ export interface CoreOptions {
   process: string;
   /** Name of the release that runs; null: unknown. */
   release: string | null;
-  onProfile?: (profile: StoredProfile) => void;
+  onProfile?: (profile: StoredText) => void;
   warn: (sentence: string) => void;
 }
 
@@ -102,8 +102,8 @@ export function createCore(options: CoreOptions): Core {
     store.setting(`part-${id}`, text).catch(() => partsStored.delete(id));
   }
 
-  function add(profile: StoredProfile, shared: readonly SharedPart[], given?: Fate): void {
-    const { kind, startedAt } = profile.index;
+  function add(profile: StoredText, shared: readonly SharedPart[], given?: Fate): void {
+    const { kind, startedAt } = profile.row;
     const fate = given ?? ledger.open('application');
     if (kind !== 'profiler' && recording.leavesOut(startedAt)) {
       ledger.leftOut(fate, 'recording paused');
@@ -117,8 +117,8 @@ export function createCore(options: CoreOptions): Core {
     };
     try {
       shared.forEach(storePart);
-      store.add([{ row: profile.index, text: profile.document, settled }]);
-      profiles.stored(profile.index);
+      store.add([{ ...profile, settled }]);
+      profiles.stored(profile.row);
     } catch (error) {
       // A store of the application's own that breaks its contract.
       settled('failed');

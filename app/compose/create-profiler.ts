@@ -102,7 +102,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     release: findRelease(settings.release, root),
     onProfile(stored) {
       testable.add(stored);
-      exporter?.add(stored.document);
+      exporter?.add(stored);
     },
     warn,
   });

@@ -4,6 +4,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import type { ExportCounters } from '../profiler/export.ts';
+import type { StoredText } from '../profiler/store.ts';
+import { documentIn } from '../profiler/summary.ts';
 import type { ExportedBy } from './otlp-model.ts';
 import type { Telemetry } from './otlp-profile.ts';
 import type { ExportedProfile } from './otlp-work.ts';
@@ -40,7 +42,7 @@ interface Failure {
 
 export interface Exporter {
   /** Queues a recorded profile. One that was recorded again is sent only as far as it is new. */
-  add(text: string): void;
+  add(record: StoredText): void;
   counters(): ExportCounters;
   /** Sends the queue within `withinMs`; the rest is counted as dropped. */
   close(withinMs: number): Promise<void>;
@@ -233,7 +235,8 @@ export function createExporter(options: ExporterOptions): Exporter {
   }
 
   return {
-    add(text) {
+    add(record) {
+      const text = record.text === '' ? JSON.stringify(documentIn(record)) : record.text;
       counters.given++;
       if (closing.signal.aborted) {
         drop(1, 'shut down');

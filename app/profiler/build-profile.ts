@@ -9,19 +9,14 @@ import type { ErrorFact } from './facts.ts';
 import { type Panel, storedFacts } from './panel.ts';
 import { recordFacts } from './recorded-facts.ts';
 import { jsonRpcLabel } from './json-rpc.ts';
-import {
-  type KeptPanel,
-  PROFILE_VERSION,
-  type ProfileDocument,
-  type ProfileHead,
-  SUMMARY_PANEL,
-} from './profile.ts';
+import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
 import { rawHeader } from './raw-headers.ts';
 import type { MaskedTree, Redactor } from './redact.ts';
 import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
 import { traceOf } from './trace-context.ts';
 import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
+import { type SummaryFacts, summaryFactsOf, summaryPanels } from './summary.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
 export interface ProfileBuilderOptions {
@@ -44,6 +39,10 @@ export interface BuiltProfile {
   queries: number;
   /** Masked. */
   navigationHints: NavigationHints | null;
+  /** Masked. */
+  facts: SummaryFacts;
+  /** Masked; null if it was made up. */
+  requestId: string | null;
   shared: SharedPart[];
 }
 
@@ -174,7 +173,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const taken: Taken = { shared: [], queries: 0 };
     const kept: Record<string, KeptPanel> = {};
     for (const panel of panels) {
-      if (isHeadOnly || (context.summary !== null && panel.name !== SUMMARY_PANEL)) continue;
+      if (isHeadOnly || context.summary !== null) continue;
       const isShown = shown?.includes(panel.name);
       if (isShown === false && panel.menu?.group === 'process') continue;
       const record = takePanel(panel, { context, head }, taken, isShown);
@@ -183,6 +182,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const recorded = context.summary === null && !isHeadOnly ? recordFacts(context, factNames) : {};
     const { value, masked, maskLate } = redactor.tree({
       navigationHints: navigationHintsOf(context),
+      summaryFacts: summaryFactsOf(context),
       method: head.method,
       url: head.url,
       origin: head.origin ?? undefined,
@@ -198,10 +198,12 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       beyond: recorded.beyond,
     });
     lateMasks.set(context, maskLate);
-    const { navigationHints } = value;
+    const { navigationHints, summaryFacts } = value;
     return {
       queries: taken.queries,
       navigationHints,
+      facts: summaryFacts,
+      requestId: value.requestId ?? null,
       shared: taken.shared,
       document: {
         version: head.version,
@@ -220,8 +222,8 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         release: head.release ?? undefined,
         dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
         usualMs: head.summary === null ? (usualMs(head) ?? undefined) : undefined,
-        // The hints are stored in columns only; the document has the headers they come from, and what was masked in these.
-        masked: masked.filter(({ where }) => !where.startsWith('navigationHints.')),
+        // Stored in columns only; the document has the headers they come from, and what was masked in these.
+        masked: masked.filter(({ where }) => !/^(navigationHints|summaryFacts)\./.test(where)),
         // One by one: a spread costs more than masking them.
         method: value.method,
         url: value.url,
@@ -232,7 +234,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         requestId: value.requestId ?? head.requestId,
         process: value.process,
         error: value.error,
-        panels: value.panels,
+        panels: context.summary === null ? value.panels : summaryPanels(summaryFacts),
         facts: value.facts,
         beyond: value.beyond,
       },
@@ -278,7 +280,14 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       } catch (error) {
         const { name, message } = describeError(error);
         warn(`A profile could not be built: ${name}: ${message}`);
-        return { document: bare(context, state), queries: 0, navigationHints: null, shared: [] };
+        return {
+          document: bare(context, state),
+          queries: 0,
+          navigationHints: null,
+          facts: { contentType: null, bytes: null, handler: null, source: null },
+          requestId: null,
+          shared: [],
+        };
       }
     },
     mask,

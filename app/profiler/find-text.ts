@@ -2,6 +2,8 @@
 import type { FactName } from './facts.ts';
 import { type Panel, storedFactsOf } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
+import type { StoredText } from './store.ts';
+import { documentIn } from './summary.ts';
 
 /** Where a text was found. */
 export interface TextPlace {
@@ -74,12 +76,13 @@ function placeBelow(
 }
 
 /** The first occurrence: in the error, the URL, then the panels. null if there is none. */
-export function findText(document: string, text: string, searched: SearchedFields): TextPlace | null {
+export function findText(record: StoredText, text: string, searched: SearchedFields): TextPlace | null {
   const wanted = text.toLowerCase();
-  if (!document.toLowerCase().includes(escapedForJson(text).toLowerCase())) return null;
+  const isIn = record.text.toLowerCase().includes(escapedForJson(text).toLowerCase());
+  if (record.text !== '' && !isIn) return null;
   let parsed: Partial<ProfileDocument>;
   try {
-    parsed = JSON.parse(document) as Partial<ProfileDocument>;
+    parsed = documentIn(record);
   } catch {
     return null;
   }

@@ -2,10 +2,10 @@
  * The columns beside a stored document: what lists show, filter and sort by. A new column is a row of COLUMNS, its line in `indexOf`, and
  * a migration; it needs a cell in views/partials/request-row.ejs only if it looks special.
  */
-import type { Context } from './context.ts';
 import type { Finding, Severity } from './finding.ts';
 import type { ProfileDocument } from './profile.ts';
 import type { NavigationHints } from './navigation-hints.ts';
+import type { SummaryFacts } from './summary.ts';
 
 /** A finding as lists show it. */
 export interface FindingMark {
@@ -13,15 +13,17 @@ export interface FindingMark {
   severity: Severity;
 }
 
-/** Where a column's value comes from. Take text from `document` and `navigationHints` only: facts of the context are not masked. */
+/** Where a column's value comes from. Take text from `document`, `navigationHints` and `facts` only: facts of the context are not masked. */
 export interface IndexSource {
   document: ProfileDocument;
   /** null: nobody has asked for them yet. */
   findings: readonly Finding[] | null;
-  /** Absent if a profile is read back from its document. */
-  context?: Context;
   queries: number;
   navigationHints: NavigationHints | null;
+  /** Masked; absent if a profile is read back from its document. */
+  facts?: SummaryFacts;
+  /** Masked; null or absent if it was made up. */
+  requestId?: string | null;
 }
 
 /** Types of the database by values: `marks` are lines of text. */
@@ -177,13 +179,31 @@ const COLUMNS = {
     of: ({ navigationHints }) => navigationHints?.referrer ?? null,
   },
   dest: { column: 'dest', type: 'text', of: ({ navigationHints }) => navigationHints?.dest ?? null },
-  /** Length of the response's body; null if there was none. */
+  /** How a request ended that did not finish; null: it finished. */
+  outcome: { column: 'outcome', type: 'text', of: ({ document }) => document.outcome ?? null },
+  /** As received; null if it was made up. */
+  requestId: {
+    column: 'request_id',
+    type: 'text',
+    of: ({ requestId }) => cutText(requestId ?? null, 200),
+  },
+  contentType: {
+    column: 'content_type',
+    type: 'text',
+    of: ({ facts }) => cutText(facts?.contentType ?? null, 200),
+  },
+  /** Length of the response's body, or of a summary as announced; null if there was none. */
   responseBytes: {
     column: 'response_bytes',
     type: 'bigint',
-    of: ({ document }) =>
-      (document.panels.request?.data as KeptResponse | null | undefined)?.response?.bytes ?? null,
+    of: ({ document, facts }) =>
+      (document.panels.request?.data as KeptResponse | null | undefined)?.response?.bytes ??
+      facts?.bytes ??
+      null,
   },
+  /** Name of the route's handler, and where it was registered. */
+  handler: { column: 'handler', type: 'text', of: ({ facts }) => cutText(facts?.handler ?? null) },
+  handlerPlace: { column: 'handler_place', type: 'text', of: ({ facts }) => cutText(facts?.source ?? null) },
   /** How long the event loop was blocked during the request; null if that was not watched. */
   blockedMs: { column: 'blocked_ms', type: 'double', of: ({ document }) => blockedMsOf(document) },
   /** Name of the release that responded; null if it is unknown. */
@@ -194,7 +214,7 @@ const COLUMNS = {
   traceId: { column: 'trace_id', type: 'text', of: ({ document }) => document.trace?.traceId ?? null },
   /** The caller's span (trace-context.ts); null if the trace begins with it. */
   callerSpan: { column: 'caller_span', type: 'text', of: ({ document }) => document.trace?.parentId ?? null },
-  /** Length of the document in bytes, known once it is queued. */
+  /** Length of the document in bytes, known once it is queued; 0: a summary, which has none. */
   bytes: { column: 'bytes', type: 'integer', of: () => 0 },
 } satisfies Record<string, Column>;
 
@@ -249,7 +269,12 @@ export function indexOf(source: IndexSource): ProfileIndex {
     location: COLUMNS.location.of(source),
     referrer: COLUMNS.referrer.of(source),
     dest: COLUMNS.dest.of(source),
+    outcome: COLUMNS.outcome.of(source),
+    requestId: COLUMNS.requestId.of(source),
+    contentType: COLUMNS.contentType.of(source),
     responseBytes: COLUMNS.responseBytes.of(source),
+    handler: COLUMNS.handler.of(source),
+    handlerPlace: COLUMNS.handlerPlace.of(source),
     blockedMs: COLUMNS.blockedMs.of(source),
     release: COLUMNS.release.of(source),
     summary: COLUMNS.summary.of(source),

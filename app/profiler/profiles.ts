@@ -28,6 +28,7 @@ import {
 import type { Row, Store, StoredRecord } from './store.ts';
 import { round } from './span.ts';
 import { histogramOf, percentilesAmong, summarizeRows } from './sum-rows.ts';
+import { documentIn } from './summary.ts';
 import type { Tokens } from './tokens.ts';
 
 export interface FoundProfile {
@@ -109,7 +110,7 @@ function unavailable(error: unknown): HindsightError {
 
 /** With what its browser reported. What still ran when its process ended was cut off. */
 function documentOf({ row, text, amendments }: StoredRecord): ProfileDocument {
-  const document = JSON.parse(text) as ProfileDocument;
+  const document = documentIn({ row, text });
   const browser = browserFactsIn(amendments);
   if (browser.length > 0) document.facts = { ...document.facts, browser };
   const isCutOff = document.state === 'running' && row.state === 'final';
@@ -183,9 +184,7 @@ export function createProfiles(options: {
       const page = { isFull: true, limit: MOST_OTHERS, offset: 0, counted: false as const };
       const { rows } = await store.find({ ...query, ...page });
       const found = await Promise.all(rows.map(({ token }) => store.read(token)));
-      return found.flatMap((one) =>
-        one === null ? [] : recorder.conclude.earlierRequest(JSON.parse(one.text) as ProfileDocument),
-      );
+      return found.flatMap((one) => (one === null ? [] : recorder.conclude.earlierRequest(documentIn(one))));
     } catch {
       return [];
     }

@@ -16,7 +16,8 @@ import { indexOf, type ProfileIndex } from './profile-index.ts';
 import { createRecordingLimit, type RecordingLimit, type SummaryReason } from './recording-limit.ts';
 import { createRouteTimes } from './route-times.ts';
 import { createSharedParts } from './shared-parts.ts';
-import type { SharedPart, StoredProfile } from './storage.ts';
+import type { SharedPart } from './storage.ts';
+import type { StoredText } from './store.ts';
 
 /** Milliseconds that the final profile waits for expected facts. */
 const EXPECTED_FACTS_WAIT = 300;
@@ -55,7 +56,7 @@ export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedPart
   /** Default: every request is recorded in full. */
   limit?: RecordingLimit;
   /** Receives a profile to store and its shared parts; never throws. */
-  write: (profile: StoredProfile, shared: readonly SharedPart[], fate?: Fate) => void;
+  write: (profile: StoredText, shared: readonly SharedPart[], fate?: Fate) => void;
   /** Default: one of its own. */
   ledger?: Ledger;
 }
@@ -143,9 +144,9 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const built = build(context, state);
     // Findings come when somebody reads (labels.ts).
     const findings = conclude.isExamined(built.document) ? null : [];
-    const index = indexOf({ ...built, findings, context });
-    const profile = { index, document: JSON.stringify(built.document) };
-    write(profile, built.shared, context.fate ?? undefined);
+    const row = indexOf({ ...built, findings });
+    const text = context.summary === null ? JSON.stringify(built.document) : '';
+    write({ row, text }, built.shared, context.fate ?? undefined);
     noteTime(built.document);
     if (state === 'final') context.onStored?.(context);
   }
@@ -295,7 +296,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     indexOf(context, isHeadOnly = false) {
       const built = build(context, context.ended ? 'final' : 'running', { isHeadOnly });
       const findings = isHeadOnly ? null : conclude.findings(built.document, { sharedOf });
-      return indexOf({ ...built, findings, context });
+      return indexOf({ ...built, findings });
     },
     mask,
     maskReport(token, late) {

@@ -3,12 +3,6 @@ import type { TextPlace } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';
 
-/** A profile to store: columns, and the document as JSON text. */
-export interface StoredProfile {
-  index: ProfileIndex;
-  document: string;
-}
-
 /** Text that many profiles refer to, such as the table of routes; stored once. */
 export interface SharedPart {
   /** Hash of its content. */

@@ -21,25 +21,26 @@ export type Row = ProfileIndex;
 /** What findings add to a row, when they are known. */
 export type RowLabels = Pick<Row, 'findings' | 'mark' | 'marks'>;
 
-export interface StoreItem {
+export interface StoredText {
   /** `add` sets its `bytes`. */
   row: Row;
-  /** JSON of the record, masked. The store hands it to nobody but `read` and `findText`. */
+  /** JSON of the record, masked; empty: the row is all there is. The store hands it to nobody but `read` and `findText`. */
   text: string;
+}
+
+export interface StoreItem extends StoredText {
   /** Called once, when this version is stored (null), or with the reason why it never will be. A version that a newer one replaced is settled with it. */
   settled?: (dropped: string | null) => void;
 }
 
-export interface StoredRecord {
-  row: Row;
-  text: string;
+export interface StoredRecord extends StoredText {
   /** Late facts by name, parsed. */
   amendments: Record<string, unknown>;
   pinned: boolean;
 }
 
-/** Finds a text in the text of a record; null if it does not occur. */
-export type FindText = (record: string, wanted: string) => TextPlace | null;
+/** Finds a text in a record; null if it does not occur. */
+export type FindText = (record: StoredText, wanted: string) => TextPlace | null;
 
 /** What a store keeps at most. Pinned records outlive everything else. */
 export interface StoreLimits {

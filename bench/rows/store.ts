@@ -25,7 +25,7 @@ function searches({ newest, profiles }: FilledStore): [what: string, query: Part
 }
 
 const lookFor: FindText = (record, wanted) =>
-  record.includes(wanted) ? { panel: null, before: '', text: wanted, after: '' } : null;
+  record.text.includes(wanted) ? { panel: null, before: '', text: wanted, after: '' } : null;
 
 async function timed(work: () => Promise<unknown>, rounds = ROUNDS): Promise<number[]> {
   const times: number[] = [];

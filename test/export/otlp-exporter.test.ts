@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createExporter, type Exporter, type ExporterOptions } from '../../app/export/exporter.ts';
 import type { ExportedProfile } from '../../app/export/otlp-work.ts';
+import { profileIndex } from '../support/profile-index.ts';
 import { attributeOf, withCollector } from '../support/otlp-collector.ts';
 import { until } from '../support/waiting.ts';
 
@@ -50,7 +51,7 @@ describe('the export to OpenTelemetry', () => {
   }
 
   function add(...texts: string[]): void {
-    for (const text of texts) exporter.add(text);
+    for (const text of texts) exporter.add({ row: profileIndex(), text });
   }
 
   async function untilSent(count: number): Promise<void> {
@@ -146,7 +147,7 @@ describe('the export to OpenTelemetry', () => {
 
   it('limits the number of profiles in the queue', () => {
     collector.reply = () => undefined;
-    for (let count = 0; count < 10_050; count++) exporter.add('{}');
+    for (let count = 0; count < 10_050; count++) exporter.add({ row: profileIndex(), text: '{}' });
     expect(exporter.counters()).to.deep.include({ given: 10_050, pending: 10_000, dropped: { 'queue full': 50 } }); // prettier-ignore
   });
 
@@ -246,7 +247,7 @@ describe('the export to OpenTelemetry', () => {
       const by = { resource: {}, scope: { name: 'x', version: '1' } };
       const unobserved = (work) => work();
       const options = { endpoint: '${collector.origin()}', headers: {}, isCompressed: false, by, unobserved };
-      createExporter({ ...options, profileOf: JSON.parse, warn: console.error }).add('${recordOf('aaaaaa')}');
+      createExporter({ ...options, profileOf: JSON.parse, warn: console.error }).add({ row: {}, text: '${recordOf('aaaaaa')}' });
       console.log('added');`;
     const node = ['--import', 'tsx', '--input-type=module', '--eval', script];
     const { stdout, stderr } = await promisify(execFile)(process.execPath, node);

@@ -6,8 +6,9 @@ import { createWatch, type Watch } from '../../app/middleware/watch.ts';
 import { ContextTracker } from '../../app/profiler/context.ts';
 import type { ResponseFact } from '../../app/profiler/facts.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import type { Profile, ProfileDocument } from '../../app/profiler/profile.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
 import { createRecorder } from '../../app/profiler/recorder.ts';
+import { documentIn } from '../../app/profiler/summary.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { until } from '../support/waiting.ts';
 
@@ -38,8 +39,7 @@ describe('watch', () => {
       panels: [echo],
       redactor: createRedactor(),
       nextToken: () => (++token).toString(16).padStart(6, '0'),
-      write: ({ document }) =>
-        profiles.push(recorder.conclude(JSON.parse(document) as ProfileDocument, recorder)),
+      write: (record) => profiles.push(recorder.conclude(documentIn(record), recorder)),
       process: 'test',
       warn: () => undefined,
     });

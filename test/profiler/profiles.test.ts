@@ -67,9 +67,9 @@ describe('profiles', () => {
       ],
       redactor: createRedactor(),
       nextToken: () => (++token).toString(16).padStart(6, '0'),
-      write: ({ index: row, document: text }) => {
-        store.add([{ row, text }]);
-        profiles.stored(row);
+      write: (record) => {
+        store.add([record]);
+        profiles.stored(record.row);
       },
       process: 'test',
       warn: () => undefined,

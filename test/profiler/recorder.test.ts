@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
-import type { Profile, ProfileDocument } from '../../app/profiler/profile.ts';
+import type { Profile } from '../../app/profiler/profile.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
-import type { StoredProfile } from '../../app/profiler/storage.ts';
+import type { StoredText } from '../../app/profiler/store.ts';
+import { documentIn } from '../../app/profiler/summary.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import { until } from '../support/waiting.ts';
 
@@ -32,8 +33,8 @@ const broken: Panel = {
   },
 };
 
-function setUp(): { recorder: Recorder; stored: StoredProfile[]; profiles: () => Profile[] } {
-  const stored: StoredProfile[] = [];
+function setUp(): { recorder: Recorder; stored: StoredText[]; profiles: () => Profile[] } {
+  const stored: StoredText[] = [];
   let token = 0;
   const recorder = createRecorder({
     panels: [counting, broken],
@@ -47,8 +48,7 @@ function setUp(): { recorder: Recorder; stored: StoredProfile[]; profiles: () =>
   return {
     recorder,
     stored,
-    profiles: () =>
-      stored.map(({ document }) => recorder.conclude(JSON.parse(document) as ProfileDocument, recorder)),
+    profiles: () => stored.map((record) => recorder.conclude(documentIn(record), recorder)),
   };
 }
 
@@ -108,7 +108,7 @@ describe('recorder', () => {
   });
 
   it('builds before anything else when many responses have finished', async () => {
-    const stored: StoredProfile[] = [];
+    const stored: StoredText[] = [];
     const slow: Panel = {
       name: 'slow',
       title: 'Slow',
@@ -164,7 +164,7 @@ describe('recorder', () => {
     recorder.finish(context);
     recorder.finish(recorder.openSummary('limit'));
     await until(() => stored.length === 2, 'both are stored');
-    expect(stored.map(({ index }) => [index.findings, index.mark])).to.deep.equal([
+    expect(stored.map(({ row }) => [row.findings, row.mark])).to.deep.equal([
       [null, null],
       [0, null],
     ]);

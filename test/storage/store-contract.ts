@@ -137,6 +137,17 @@ export function describeStoreContract(subject: StoreSubject): void {
     expect((await store.read('000004'))?.text).to.contain('"final"');
   });
 
+  it('gives back a record that is its row alone, and finds a text in its address and its error', async () => {
+    const alone = itemOf(5, { url: '/needles', summary: 'limit', bytes: 0 });
+    const failed = itemOf(6, { error: 'Error: a needle broke', summary: 'limit', bytes: 0 });
+    const items = [alone, failed, itemOf(7)].map((item, at) => (at < 2 ? { ...item, text: '' } : item));
+    await stored(store, items);
+    expect(await store.read('000005')).to.deep.include({ row: alone.row, text: '' });
+    const { rows, looked } = await find({ text: 'needle' });
+    expect(rows.map(({ token }) => token)).to.deep.equal(['000006', '000005']);
+    expect(looked?.found['000006']?.before).to.equal('Error: a ');
+  });
+
   it('stores hostile text', async () => {
     const hostile = `/a\0b\ud800c'";--\\%_\u2028\u{1f600}`;
     const profile = itemOf(

@@ -131,12 +131,12 @@ export function createPageFixture(
     redactor,
     nextToken: () => (counter++).toString(16),
     ledger,
-    write({ index: row, document: text }, _shared, fate) {
+    write(record, _shared, fate) {
       if (fate !== undefined) ledger.queued(fate);
       const settled = (): void => {
         if (fate !== undefined) ledger.stored(fate);
       };
-      store.add([{ row, text, settled }]);
+      store.add([{ ...record, settled }]);
     },
     process: 'web.1, 4121',
     warn: () => undefined,

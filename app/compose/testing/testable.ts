@@ -1,9 +1,10 @@
 /** Lets `express-hindsight/testing` read the profiles of one profiler without waiting, wherever they are stored. */
 import { type FindingRule, ruleTexts } from '../../profiler/finding-rule.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import type { Profile, ProfileDocument } from '../../profiler/profile.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import type { Recorder } from '../../profiler/recorder.ts';
-import type { StoredProfile } from '../../profiler/storage.ts';
+import type { StoredText } from '../../profiler/store.ts';
+import { documentIn } from '../../profiler/summary.ts';
 import { processProfilers, type Testable } from '../process-profilers.ts';
 import { dropOldest } from '../../profiler/drop-oldest.ts';
 
@@ -11,7 +12,7 @@ import { dropOldest } from '../../profiler/drop-oldest.ts';
 const MOST_ENDED = 100;
 
 export interface ProfilerTestable {
-  add(stored: StoredProfile): void;
+  add(stored: StoredText): void;
   close(): void;
 }
 
@@ -22,16 +23,14 @@ export function createTestable(options: {
 }): ProfilerTestable {
   const { recorder, panels, rules } = options;
   const { isTested, testables } = processProfilers();
-  /** Documents by token, the newest last; null: nobody tests. Not global: Jest reports globals that are used after a file has ended. */
-  let ended: Map<string, string> | null = isTested ? new Map() : null;
+  /** Records by token, the newest last; null: nobody tests. Not global: Jest reports globals that are used after a file has ended. */
+  let ended: Map<string, StoredText> | null = isTested ? new Map() : null;
 
   function readProfile(token: string): Profile | null {
     const context = recorder.running(token);
     if (context !== undefined) return recorder.snapshot(context);
-    const document = ended?.get(token);
-    return document === undefined
-      ? null
-      : recorder.conclude(JSON.parse(document) as ProfileDocument, recorder);
+    const stored = ended?.get(token);
+    return stored === undefined ? null : recorder.conclude(documentIn(stored), recorder);
   }
 
   const testable: Testable = {
@@ -46,10 +45,11 @@ export function createTestable(options: {
   testables.add(testable);
 
   return {
-    add({ index: { token }, document }) {
+    add(stored) {
       if (ended === null) return;
+      const { token } = stored.row;
       ended.delete(token);
-      ended.set(token, document);
+      ended.set(token, stored);
       dropOldest(ended, MOST_ENDED);
     },
     close() {

@@ -6,7 +6,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import { drawOverview } from './draw.ts';
 import { presentOverview } from './present.ts';
 import { type OverviewData, ranOf } from './ran.ts';
-import { collectSummary, type SummaryFacts } from './summary.ts';
+import type { SummaryFacts } from '../../profiler/summary.ts';
 
 export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
   name: 'overview',
@@ -16,7 +16,6 @@ export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
     rank: false,
     summary: ({ findings, worst }) => (findings === 0 ? null : { text: String(findings), tone: worst }),
   },
-  collect: collectSummary,
   data: ({ collected, profile }) => {
     const { findings, findingsLeft = 0 } = profile;
     const [first] = findings;

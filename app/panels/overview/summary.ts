@@ -1,33 +1,10 @@
 /** A request of which only a summary was recorded: why, what is known of it, and how to record it in full. */
-import { type Context, isWork } from '../../profiler/context.ts';
+import { isWork } from '../../profiler/context.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { rawHeader } from '../../profiler/raw-headers.ts';
 import { howToRecordInFull } from '../../profiler/recording-limit.ts';
 import type { Row, Section } from '../../profiler/rows.ts';
+import type { SummaryFacts } from '../../profiler/summary.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-
-/** Recorded of a summary's response and route, beside what the head of each profile has. */
-export interface SummaryFacts {
-  contentType: string | null;
-  /** As announced by its Content-Length; null if it had none. */
-  bytes: number | null;
-  /** Name of the route's handler, and where it was registered; null if unknown. */
-  handler: string | null;
-  source: string | null;
-}
-
-export function collectSummary(context: Context): SummaryFacts | null {
-  if (context.summary === null) return null;
-  const headers = context.first('response')?.rawHeaders ?? [];
-  const length = rawHeader(headers, 'content-length');
-  const route = context.last('route');
-  return {
-    contentType: rawHeader(headers, 'content-type'),
-    bytes: length === null ? null : Number(length),
-    handler: route?.handler ?? null,
-    source: route?.source ?? null,
-  };
-}
 
 const NOT_RECORDED =
   'Headers, body, middleware, queries, calls, log lines, views and CPU. No rule checked this request.';

@@ -186,7 +186,7 @@ export function createFileStore(options: FileStoreOptions): Store {
       if (hits.length > offset + limit || count === MOST_SEARCHED || performance.now() > until) break;
       count++;
       const text = await read(one.text);
-      const place = text === null ? null : findText(text, wanted);
+      const place = text === null ? null : findText({ row: one.row, text }, wanted);
       if (place !== null) {
         hits.push(one);
         Object.assign(found, { [one.token]: place });

@@ -186,7 +186,7 @@ export function createSegmentWriter(options: {
     const lines: string[] = [];
     let from = one.textsSize;
     for (const { entry, text } of items) {
-      if (text !== null && 'sum' in entry) {
+      if (text !== null && text !== '' && 'sum' in entry) {
         entry.from = from;
         entry.size = Buffer.byteLength(text);
         entry.sum = checksum(text);

@@ -246,23 +246,26 @@ export function createFinder(
     return { total, totalIsExact: isWhole, ...(await rowsOf(page.map(({ token }) => token))) };
   }
 
-  /** Those of the records whose text holds the text. The database looks first, so that few texts are sent. */
-  async function textsWith(
+  /** Those of the records that hold the text. The database looks first, so that few texts are sent. */
+  async function placesOf(
     wanted: string,
-    tokens: readonly string[],
+    rows: readonly Row[],
     findText: FindText,
   ): Promise<Map<string, TextPlace>> {
     const escaped = escapedForJson(wanted);
     const like = escaped.toLowerCase() === escaped.toUpperCase() ? 'like' : 'ilike';
     const found = await select(
       (table) =>
-        `select token, document from ${table} where token = any($1) and document ${like} $2 escape '\\'`,
-      [tokens, likePattern(escaped)],
+        `select token, document from ${table}
+        where token = any($1) and (document = '' or document ${like} $2 escape '\\')`,
+      [rows.map(({ token }) => token), likePattern(escaped)],
     );
+    const texts = new Map(found as [string, string][]);
     const places = new Map<string, TextPlace>();
-    for (const [token, document] of found as [string, string][]) {
-      const place = findText(document, wanted);
-      if (place !== null) places.set(token, place);
+    for (const row of rows) {
+      const text = texts.get(row.token);
+      const place = text === undefined ? null : findText({ row, text }, wanted);
+      if (place !== null) places.set(row.token, place);
     }
     return places;
   }
@@ -279,16 +282,12 @@ export function createFinder(
     const places = new Map<string, TextPlace>();
     const looked: TextSearch = { count: 0, all: true, oldest: null, found: {} };
     const isOver = (): boolean => hits.length > offset + limit || performance.now() > until;
-    const selection = selectionOf(names.add('startedAt').add('token').add('kind'));
+    const selection = selectionOf(names.add('startedAt').add('token').add('kind').add('url').add('error'));
     for await (const rows of pages(condition, selection)) {
       const candidates = rows.filter(matches);
       for (let from = 0; from < candidates.length && looked.all; from += PAGE_TEXTS) {
         const step = candidates.slice(from, from + PAGE_TEXTS);
-        const found = await textsWith(
-          text,
-          step.map(({ token }) => token),
-          findText,
-        );
+        const found = await placesOf(text, step, findText);
         for (const { token, startedAt } of step) {
           const place = found.get(token);
           looked.count += 1;

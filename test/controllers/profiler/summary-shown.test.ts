@@ -4,6 +4,7 @@ import { load } from 'cheerio';
 import express from 'express';
 import request from 'supertest';
 import { createProfiler, type Profiler } from '../../../app/index.ts';
+import { until } from '../../support/waiting.ts';
 import { useRecordingLimit } from '../../support/recording-limit.ts';
 
 describe('the page of a summary', () => {
@@ -52,6 +53,24 @@ describe('the page of a summary', () => {
     const list = await page('/_profiler/');
     expect(list('#histogram').text()).to.match(/\d requests: \d in full \(dark\), 1 summary\./);
     expect((await page(`/_profiler/${full}?panel=overview`))('form[action$="/full"]')).to.have.length(0);
+  });
+
+  it('says the same once it is stored, and its row is all there is', async () => {
+    app.get('/broken/:id', () => {
+      throw new TypeError('no such thing: 7');
+    });
+    await exhaust();
+    const response = await request(app).get('/broken/7?token=secret').expect(500);
+    const token = response.get('x-debug-token') ?? '';
+    const read = async () => (await profiler.profiles.read(token)) ?? expect.fail('there is none');
+    const { source, profile: first } = await read();
+    expect(source).to.equal('running');
+    await until(async () => (await read()).source === 'stored', 'it is stored');
+    const { profile: then } = await read();
+    expect(then.error).to.deep.equal({ name: 'TypeError', message: 'no such thing: 7' });
+    expect(then.url).to.match(/^\/broken\/7\?token=(?!secret)/);
+    for (const name of ['status', 'route', 'durationMs', 'clientAddress', 'error', 'url', 'panels'] as const)
+      expect(then[name], name).to.deep.equal(first[name]);
   });
 
   it('has a form that records its route in full for a minute, up to the limit once more', async () => {
