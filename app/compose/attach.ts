@@ -82,7 +82,7 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
 /** Attaches a profiler to one application; returns the function that detaches it. Throws a ConfigError if it has a profiler. */
 export function attach(value: object, profiler: Profiler): () => void {
   const app = requireApplication(value);
-  if (profilerOf(app) !== null) throw new ConfigError('attach:', 'this application has a profiler already.');
+  if (profilerOf(app) !== null) throw new ConfigError('attach:', 'this application already has a profiler.');
   Object.defineProperty(app, PROFILER, { value: profiler, configurable: true });
   const { handle } = app;
   let attached = true;

@@ -246,9 +246,7 @@ export function createObservers(options: ObserverOptions): Observers {
       sourceOf,
       observe(name, exports) {
         if (!libraries.observe(name, exports))
-          warn(
-            `observe('${name}', …): this is not a library that is known here, or not the object it exports.`,
-          );
+          warn(`observe('${name}', …): this library is unknown, or this is not the object that it exports.`);
       },
       libraries: () => libraries.found(),
       watchKnex(knex: Knex, instance) {

@@ -33,8 +33,8 @@ function describeRetention(
   const { count } = numberHelpers;
   if (storageName === 'memory')
     return (
-      `This process stores profiles in its own memory, for at most ${count(retentionHours, 'hour')}. If several processes serve the ` +
-      'application, another one may have it: set PROFILER_DIR to a folder that they share.'
+      `This process stores profiles in memory, for at most ${count(retentionHours, 'hour')}. If several processes serve the ` +
+      'application, another one may have it. Set PROFILER_DIR to a folder that they share.'
     );
   const mebibytes = storageName === 'files' ? Math.min(retentionMb, MOST_MEBIBYTES) : retentionMb;
   return `Kept: ${count(retentionHours, 'hour')}, up to ${count(retentionCount, 'profile')} or ${count(mebibytes)} MiB.`;

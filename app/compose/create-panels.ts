@@ -127,7 +127,10 @@ function checkNames(own: readonly Panel[], builtIn: readonly Panel[]): void {
   const taken = new Set(builtIn.map(({ name }) => name));
   for (const { name } of own) {
     if (!/^[a-z_]+$/.test(name))
-      throw new ConfigError('panels:', `"${name}" is no name of a panel; use lower-case letters and "_".`);
+      throw new ConfigError(
+        'panels:',
+        `"${name}" is not a valid panel name; use lower-case letters and "_".`,
+      );
     if (taken.has(name)) throw new ConfigError('panels:', `there is a panel "${name}" already.`);
     taken.add(name);
   }

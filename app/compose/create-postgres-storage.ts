@@ -98,7 +98,7 @@ export function createPostgresStorage(options: HostStorageOptions): Store {
       : {
           onUnavailable(items) {
             if (!isSaid)
-              say('The database of the profiles is away; they are kept in files until it is back.');
+              say('The profile database is unavailable; profiles are stored in files until it is back.');
             isSaid = true;
             spill.add(items);
           },

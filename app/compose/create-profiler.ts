@@ -48,8 +48,10 @@ const EXPORT_WITHIN = 700;
 const PREVIEW_BYTES = 16_384;
 
 function whyNoValues({ isStored }: ServiceOptions): string | null {
-  if (isStored === true) return 'Values are read only while the application runs.';
-  return isProduction() ? 'In production no values are read: each throw would stop the process.' : null;
+  if (isStored === true) return 'Values can only be read while the application is running.';
+  return isProduction()
+    ? 'Values are not read in production, because each throw would pause the process.'
+    : null;
 }
 
 /** `note`: called if the profiler records; returns the function to call at close. */

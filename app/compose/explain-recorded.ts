@@ -19,7 +19,7 @@ export function createRecordedPlans({
   function whyNot({ process: recordedBy, startedAt }: Profile): string | null {
     return recordedBy === name && startedAt >= performance.timeOrigin
       ? null
-      : 'EXPLAIN needs the process that ran the statement, while it runs: its connections are there.';
+      : 'EXPLAIN needs a connection of the process that ran the statement, which is not this one.';
   }
 
   return {
@@ -38,7 +38,7 @@ export function createRecordedPlans({
       if (!explainer.knows(connection))
         return {
           sql,
-          problem: 'Its connection is not open any more, or its driver has no pool that is known.',
+          problem: 'Its connection is closed, or Hindsight does not know the pool of its driver.',
         };
       if (analyze && !isSure) return { sql, problem: null };
       return await explainer.explain(connection, statement);

@@ -18,7 +18,7 @@ export function hindsight(app: object, options: ProfilerOptions = {}): Profiler 
     if (Object.keys(options).length === 0) return before;
     throw new ConfigError(
       'hindsight:',
-      'this application has a profiler already, with other options; pass them in the first call, or close that profiler.',
+      'this application already has a profiler with other options; pass the options in the first call, or close that profiler.',
     );
   }
   const profiler = createHostProfiler(options);

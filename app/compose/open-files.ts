@@ -51,7 +51,7 @@ function optionsOf(
 export function openFiles({ dir, mostBytes, guard, warn }: FilesOptions): Store {
   const project = findProject(environmentOfStore().env);
   const { folder, problem } = folderOf(dir, project);
-  const notice = problem === null ? null : `Profiles are kept in memory, because ${problem}.`;
+  const notice = problem === null ? null : `Profiles are stored in memory, because ${problem}.`;
   if (notice !== null) warn(notice);
   return createFileStore({
     ...optionsOf(folder === null ? createMemoryDisk() : createFolderDisk(folder), { project, warn }),

@@ -157,7 +157,7 @@ export function createValueReader(options: ValueReaderOptions): ValueReader {
     const { context, fact } = current;
     if (fact.ended !== null) return false;
     if (fact.stoppedMs() > MOST_STOPS * STOP_MS)
-      return end(fact, `The process had stood still for ${MOST_STOPS * STOP_MS} ms.`);
+      return end(fact, `The process was paused for ${MOST_STOPS * STOP_MS} ms.`);
     if (debuggerUrl() !== undefined) return end(fact, 'Another debugger was attached.');
     if (context === null || tracker.current() !== context) return true;
     const error = hasThrown ? thrown : passedOn;

@@ -19,7 +19,7 @@ function wait(label: string): KindWords {
  * `blocked`: by other requests; blocked by its own code is `app`. The last two are outside of the request's time, and in no total.
  */
 export const SPAN_KINDS = {
-  app: { label: 'Own code', filter: 'Middleware', one: 'handler', many: 'handlers' },
+  app: { label: 'Your code', filter: 'Middleware', one: 'handler', many: 'handlers' },
   middleware: { label: 'Middleware', filter: 'Middleware', one: 'middleware', many: 'middleware' },
   db: { label: 'Database', filter: 'Queries', one: 'query', many: 'queries' },
   out: { label: 'Outgoing calls', filter: 'Calls', one: 'outgoing call', many: 'outgoing calls' },

@@ -100,7 +100,10 @@ export interface PageSection extends Omit<Section, 'rows' | 'facets'> {
   largest: number;
   /** Titles of the columns that some row fills, in their order; null if rows are names and values. */
   table:
-    | { title: string; kind: 'number' | 'label' | 'text' | 'badges' | 'field' | 'note' | 'place' }[]
+    | {
+        title: string;
+        kind: 'number' | 'label' | 'text' | 'badges' | 'figure' | 'field' | 'note' | 'place';
+      }[]
     | null;
 }
 
@@ -136,7 +139,10 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   if (has('label')) table.push({ title: columns?.label ?? 'Name', kind: 'label' });
   if (has('text') || has('badges') || has('block'))
     table.push({ title: columns?.text ?? 'Value', kind: 'text' });
-  for (const title of fields) table.push({ title, kind: 'field' });
+  for (const title of fields) {
+    const isFigure = known.every(({ label, value }) => label !== title || typeof value === 'number');
+    table.push({ title, kind: isFigure ? 'figure' : 'field' });
+  }
   if (has('note')) table.push({ title: columns?.note ?? 'Note', kind: 'note' });
   if (has('number') && unit !== 'at') table.push(number);
   if (has('place')) table.push({ title: columns?.place ?? 'Place', kind: 'place' });

@@ -66,7 +66,7 @@ export function membersOf({ chain }: Thrown, idOf: (index: number) => string): C
 }
 
 export function chainNote(end: Thrown['chainEnd'], length: number): string {
-  if (end === 'circular') return 'The chain comes back to an error named above.';
+  if (end === 'circular') return 'The chain leads back to an error above.';
   return end === 'truncated'
     ? `The chain continues; the last of these ${numberHelpers.count(length)} errors is not its root cause.`
     : '';

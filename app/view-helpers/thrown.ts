@@ -142,7 +142,7 @@ export function createThrownHelpers(editorUrl: (frame: ThrownFrame) => string | 
       level,
       rows: rowsOf(link, before, shown),
       emptyNote: link.isError
-        ? 'No frames: the error carries no stack.'
+        ? 'No frames: the error has no stack.'
         : 'No frames: the thrown value is not an Error.',
       members: link.errors.map(({ chain }, index) => ({
         number: index + 1,
@@ -241,9 +241,9 @@ function whereNote(
   if (where !== null) return { before: 'In ', mono: where.place, after: '; its source could not be read.' };
   if (first !== undefined) {
     const place = frameHelpers.framePlace(first);
-    return { before: 'No frame lies in the application’s own code. It came from ', mono: place, after: '.' };
+    return { before: 'No frame is in your code. It came from ', mono: place, after: '.' };
   }
-  if (top.isError) return { before: 'The error carries no stack.', mono: '', after: '' };
+  if (top.isError) return { before: 'The error has no stack.', mono: '', after: '' };
   const by = from === undefined ? '' : ` It came from ${from.name}.`;
   const after = ` was thrown, not an Error, so there is no stack trace.${by} Throw new Error(…) to see the line.`;
   return { before: 'A value of type ', mono: top.class, after };

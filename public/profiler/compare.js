@@ -78,7 +78,8 @@ export function markForComparison() {
     location.assign(`${document.querySelector('[data-compare]').dataset.compare}?a=${before}&b=${token}`);
     return;
   }
-  if (!rememberMark(before === token ? null : token)) say('The browser did not let us keep the mark.');
+  if (!rememberMark(before === token ? null : token))
+    say('The browser blocked its storage, so the mark was not saved.');
   else if (before === token) say(`${token} is no longer marked for comparison.`);
   else say(`${token} is marked for comparison; press x on another request to compare both.`);
   showMark();

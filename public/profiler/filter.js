@@ -17,7 +17,7 @@ function rowsOf(host) {
 function countOf(input, shown, rows) {
   if (input.value.trim() === '') return '';
   const total = Number(input.dataset.total ?? 0);
-  const more = total > rows && input.form !== null ? `; Enter looks through all ${total}` : '';
+  const more = total > rows && input.form !== null ? `; press Enter to search all ${total}` : '';
   return `${shown} of ${rows} shown${more}`;
 }
 

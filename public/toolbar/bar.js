@@ -38,7 +38,7 @@ export function createBar({ ask, place }) {
   const controls = element('div', { class: 'controls' }, move, fold, close);
   const line = element(
     'div',
-    { class: 'line', role: 'toolbar', 'aria-label': 'What this page did' },
+    { class: 'line', role: 'toolbar', 'aria-label': 'This page and its requests' },
     items,
     controls,
   );

@@ -31,7 +31,7 @@ describe('the filter box', () => {
     const all = await rows(page);
     expect(all).to.be.greaterThan(20);
     await page.locator('[data-filter=log-lines-rows]').fill('bab has');
-    const text = `1 of ${all} shown; Enter looks through all 901`;
+    const text = `1 of ${all} shown; press Enter to search all 901`;
     expect(await page.locator('#said').textContent()).to.equal(text);
     expect(await page.locator('.shown').textContent()).to.equal(text);
     expect(await rows(page)).to.equal(1);

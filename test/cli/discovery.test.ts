@@ -121,7 +121,7 @@ describe('the command line in the folder of a project', () => {
     expect(list.stdout).to.include('/broken').and.include('no stock');
     const verify = await cli(['verify', `${app.url}/_profiler/${broken}`], project);
     expect(verify).to.include({ code: 2, stdout: '' });
-    expect(verify.stderr).to.include('Start it, then ask again.');
+    expect(verify.stderr).to.include('Start it and try again.');
   });
 
   it('asks which one to send to if several servers run', async () => {

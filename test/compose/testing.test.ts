@@ -143,7 +143,7 @@ describe('express-hindsight/testing', () => {
       [() => testing.noFindings({ headers: {} }), 'no header x-debug-token'],
       [() => testing.noFindings(null as never), 'no header x-debug-token'],
       [() => testing.noFindings({ headers: { 'x-debug-token': 'ffffff' } }), 'No profile with token ffffff'],
-      [() => testing.cpuBelow(response, 'soon'), '"soon" is no duration'],
+      [() => testing.cpuBelow(response, 'soon'), '"soon" is not a duration'],
       [() => testing.queriesBelow(response, '5' as never), '"5" is not a number of queries'],
     ] as const) {
       const error = failureOf(work);

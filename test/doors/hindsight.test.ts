@@ -162,7 +162,7 @@ describe('hindsight(app)', () => {
     const app = express();
     const profiler = attached(app);
     expect(hindsight(app)).to.equal(profiler);
-    expect(() => hindsight(app, { explainMs: 5 })).to.throw('has a profiler already');
+    expect(() => hindsight(app, { explainMs: 5 })).to.throw('already has a profiler');
   });
 
   it('leaves a request to the profiler that recorded it first, and says so once', async () => {

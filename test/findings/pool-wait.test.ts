@@ -109,7 +109,7 @@ describe('finding pool-wait', () => {
     ]);
     const $ = load(await ask.page(`/_profiler/${profile.token}?panel=database`));
     const holders = $(`a[href$="/_profiler/${holder.token}"]`).closest('div').text().replace(/\s+/g, ' ');
-    expect(holders).to.include('When it asked for a connection, all were in use.').and.include('GET /hold');
+    expect(holders).to.include('All connections were in use when it requested one.').and.include('GET /hold');
   });
 
   it('names three of many, and no request of its own', () => {

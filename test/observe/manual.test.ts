@@ -57,7 +57,7 @@ describe('what an application records by itself', () => {
     for (const name of ['logs', 'My-Panel'])
       hindsight(express(), { panels: [oddPanel(name, {})], warn: (sentence) => said.push(sentence) });
     expect(said[0]).to.contain('there is a panel "logs" already');
-    expect(said[1]).to.contain('"My-Panel" is no name of a panel');
+    expect(said[1]).to.contain('"My-Panel" is not a valid panel name');
   });
 
   it('are spans, also nested, asynchronous and failing, and facts for a panel of its own', async () => {

@@ -153,7 +153,7 @@ describe('the trace of a request', () => {
       calls.map(({ spanId }) => `00-${root!.traceId}-${spanId}-01`),
     );
     expect(root).to.not.have.property('parentSpanId');
-    expect(shown).to.equal(`Trace${root!.traceId} begun by this request’s first outgoing call`);
+    expect(shown).to.equal(`Trace${root!.traceId} started by this request’s first outgoing call`);
   });
 
   it('is not passed on to other hosts', async () => {

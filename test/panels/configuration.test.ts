@@ -96,7 +96,7 @@ describe('panel configuration', () => {
     const $ = load((await render()).html);
     expect($('#unset').text()).to.contain('DB_SCHEMA');
     expect($('#settings').text()).to.not.contain('DB_SCHEMA');
-    expect($('#process').text()).to.contain('Uptime at request');
+    expect($('#process').text()).to.contain('Uptime');
   });
 
   it('says what is not set', async () => {

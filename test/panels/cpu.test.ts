@@ -114,7 +114,7 @@ describe('the panel of CPU profiles', () => {
     expect($('a[download]').attr('href')).to.equal(
       '/_profiler/000000.cpuprofile'.replace('000000', '000001'),
     );
-    expect($.text()).to.contain('No code of another request ran meanwhile');
+    expect($.text()).to.contain('No other request ran code in that time');
   });
 
   it('says what was cut, and what other requests did', () => {
@@ -123,8 +123,8 @@ describe('the panel of CPU profiles', () => {
     ).text();
     expect(text).to.contain('12 calls with little time').and.contain('merged to save space');
     expect(text)
-      .to.contain('Sampling ended at its limit')
-      .and.contain('for 42.3 ms meanwhile; it is left out');
+      .to.contain('Sampling reached its limit')
+      .and.contain('for 42.3 ms in that time, which is not included');
   });
 
   it('says why there is none, or which earlier request was sampled', () => {

@@ -97,7 +97,7 @@ describe('the page of the database panel', () => {
       `where "name" = 'O''Hara'`,
       `  and "id" = '1907'`,
     ]);
-    expect($('#q1').text()).not.to.contain('be run as is');
+    expect($('#q1').text()).not.to.contain('be run as it is');
   });
 
   it('says so where the copy can not run as it ran', () => {
@@ -106,7 +106,7 @@ describe('the page of the database panel', () => {
     });
     const { $, html } = show(profile);
     expect(html).not.to.contain('hunter22');
-    expect($('#q1').text()).to.contain('be run as is');
+    expect($('#q1').text()).to.contain('be run as it is');
   });
 
   it('keeps the lines that loop, are slow or failed, and of the others the place alone', () => {
@@ -304,7 +304,7 @@ describe('the page of the database panel', () => {
     expect($('#q2-1').text()).to.contain('99').and.contain('$101').and.contain('$120');
     expect($('#q2').text())
       .to.contain('Query plan of the same statement: query 1')
-      .and.contain('be run as is');
+      .and.contain('be run as it is');
   });
 
   it('names the instance of Knex, and none for another library', () => {

@@ -166,7 +166,7 @@ describe('the overview panel', () => {
     expect(elsewhere).to.include.members([
       'Status 200; 10 of 10 returned 404.',
       'Parameter “page”: “1”; 10 of 10 did not have it.',
-      `The first of them in process ${profile.process}.`,
+      `The first request in process ${profile.process}.`,
     ]);
     expect(usualOf(profile, beside([]))?.differences).to.deep.equal([]);
     expect(usualOf(profile, undefined)).to.equal(null);
@@ -230,13 +230,13 @@ describe('the overview panel', () => {
     expect(ran('#time .sub th').first().text()).to.equal('In the order it ran');
     const text = await (await fetch(`${server.address}/_profiler/${profile.token}.md?panel=overview`)).text();
     for (const title of [
-      'What is wrong',
-      'What took the time',
+      'Findings',
+      'Where the time went',
       'Failed and slow',
-      'How this route usually is',
-      'What differs this time',
+      'Usual for this route',
+      'Different this time',
       'Received',
-      'Asked',
+      'Steps',
       'Sent',
     ])
       // prettier-ignore
@@ -321,7 +321,7 @@ describe('the overview panel', () => {
       .and.contain('{ error: "admins only" }')
       .and.contain('sent by requireAdmin')
       .and.contain('src/auth.ts:7');
-    expect($('#wrong .none.unsure').text()).to.contain('says why');
+    expect($('#wrong .none.unsure').text()).to.contain('did not find the reason');
   });
 
   it('begins with what was thrown if Hindsight’s error page was sent', async () => {
@@ -362,7 +362,7 @@ describe('the overview panel', () => {
     const $ = await page(token);
     expect($('#received').text())
       .to.contain('query: "{ orders { id } }"')
-      .and.contain('parsed by no middleware');
+      .and.contain('not parsed by Express middleware');
   });
 
   it('is what a profile opens on', async () => {

@@ -132,7 +132,7 @@ describe('the routing panel', () => {
     });
     expect(trace.map(({ happened, tone }) => `${tone}: ${happened}`)).to.deep.equal([
       'bad: matched, threw',
-      'on: got the error, responded',
+      'on: received the error, responded',
     ]);
   });
 
@@ -222,7 +222,7 @@ describe('the routing panel', () => {
     expect(routes?.map(({ methods, pattern, why }) => [methods.join(), pattern, why])).to.deep.equal([
       ['GET,POST', '/orders', 'path differs at “order”'],
       ['GET', '/orders/:id', 'path differs at “order”'],
-      ['GET', '/', 'path has one segment, the route none'],
+      ['GET', '/', 'path has one segment, the route has none'],
     ]);
   });
 
@@ -296,7 +296,7 @@ describe('the routing panel', () => {
 
 describe('why a route did not match', () => {
   for (const [pattern, path, why] of [
-    ['/orders/:id', '/orders', 'path has one segment, the route 2 segments'],
+    ['/orders/:id', '/orders', 'path has one segment, the route has 2 segments'],
     ['/orders', '/orders/', 'differs by the slash at the end'],
     ['/Orders', '/orders', 'differs in upper and lower case: “Orders”'],
     ['/files/*path', '/file/a', 'path differs at “file”'],

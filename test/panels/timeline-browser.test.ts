@@ -68,9 +68,9 @@ describe('the browser’s timing on the timeline', () => {
   it('says how the clocks were joined, and by how much the server’s part may lie earlier', () => {
     expect(said(TIMING)).to.contain('The page was reloaded.');
     expect(said(TIMING)).to.contain('sent 30.0 ms after the request began, received at 100.0 ms');
-    expect(said(TIMING)).to.contain('Of the wait 50.0 ms passed on the way');
+    expect(said(TIMING)).to.contain('50.0 ms of the wait was network time');
     const { requestStart: _unknown, ...others } = TIMING;
-    expect(said(others)).to.contain('How long the way was is not known');
+    expect(said(others)).to.contain('The network time is unknown');
     expect(said({ load: 400 })).to.contain('can’t be placed');
     expect(rowOf({ load: 400 }, 'b-server')).to.equal(undefined);
   });

@@ -130,7 +130,7 @@ describe('the timeline panel', () => {
       context.add('runtime', { read: () => reading({ blocks: [{ startMs: 12, durationMs: 8 }] }) });
     });
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
-      'Own code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Blocked by others': 8, 'Waiting for a connection': 5,
+      'Your code': 45, Database: 22, 'Outgoing calls': 10, Views: 10, 'Blocked by others': 8, 'Waiting for a connection': 5,
     }); // prettier-ignore
     expect(shares.reduce((sum, { ms }) => sum + ms, 0)).to.equal(100);
     // What the panels of these kinds show, and where the difference went.
@@ -237,7 +237,7 @@ describe('the timeline panel', () => {
       ['sending the response', 80, 20],
     ]);
     expect(Object.fromEntries(shares.map(({ label, ms }) => [label, ms]))).to.deep.equal({
-      Unaccounted: 40, 'Sending the response': 20, 'Receiving the body': 17, Database: 15, 'Own code': 5, Middleware: 3,
+      Unaccounted: 40, 'Sending the response': 20, 'Receiving the body': 17, Database: 15, 'Your code': 5, Middleware: 3,
     }); // prettier-ignore
   });
 

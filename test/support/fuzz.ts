@@ -53,7 +53,7 @@ export function mutate(random: (below: number) => number): string {
   return text;
 }
 
-/** What is wrong with the responses to a request, whatever it is; null if nothing is. */
+/** The faults of the responses to a request; null if there are none. */
 export function problemOf({ responses, timedOut }: Exchange): string | null {
   if (timedOut) return 'no end';
   for (const { status, headers } of responses) {

@@ -52,7 +52,7 @@ export function entryOf(given: object = {}): object {
     durationMs: 314.2,
     href: href(),
     parts: [
-      { kind: 'app', label: 'own code', ms: 61.4 },
+      { kind: 'app', label: 'your code', ms: 61.4 },
       { kind: 'db', label: 'database', ms: 182.6 },
       { kind: 'out', label: 'outgoing calls', ms: 40.1 },
       { kind: 'view', label: 'views', ms: 18.9 },

@@ -30,7 +30,7 @@ function nameOf({ profile: { method, url } }: TestedProfile): string {
 
 function dataOf({ profile }: TestedProfile, panel: string): unknown {
   const { data = null, error = null } = profile.panels[panel] ?? {};
-  if (error !== null) throw new TypeError(`The panel ${panel} failed, so nothing can be said: ${error}`);
+  if (error !== null) throw new TypeError(`The panel ${panel} failed, so this can’t be checked: ${error}`);
   return data;
 }
 
@@ -66,7 +66,7 @@ function readDuration(limit: number | string): number {
   const [, amount, unit = 'ms'] = /^(\d+(?:\.\d+)?) ?(µs|us|ms|s)?$/.exec(String(limit).trim()) ?? [];
   if (amount === undefined)
     throw new TypeError(
-      `"${String(limit)}" is no duration; give milliseconds, or a text such as '5 ms' or '0.2 s'.`,
+      `"${String(limit)}" is not a duration; give milliseconds, or a text such as '5 ms' or '0.2 s'.`,
     );
   return Number(amount) * (MILLISECONDS[unit] ?? 1);
 }

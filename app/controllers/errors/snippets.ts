@@ -65,7 +65,7 @@ function besideRoute(trace: readonly TraceRow[]): Home | null {
   const router = trace.find(({ number }) => number === outer);
   return {
     mount: router === undefined ? null : mountOf(router),
-    say: 'Beside the route that has this path',
+    say: 'Next to the route with this path',
     place: near.source,
   };
 }
@@ -80,10 +80,10 @@ function homeOf({ trace, allow }: RoutingView): Home {
   if (beside !== null) return beside;
   const router = enteredRouters(trace).at(-1);
   if (router !== undefined) {
-    const say = `In the router that is mounted at ${router.mount}, after its last route`;
+    const say = `In the router mounted at ${router.mount}, after its last route`;
     return { mount: router.mount, say, place: router.routes.at(-1)?.source ?? null };
   }
-  if (isService(trace)) return { mount: '/', say: 'In a router that app/routes/index.ts lists', place: null };
+  if (isService(trace)) return { mount: '/', say: 'In a router listed in app/routes/index.ts', place: null };
   const own = trace.findLast((row) => isRoute(row) && depthOf(row) === 1 && row.source !== null);
   if (own !== undefined)
     return { mount: null, say: 'In the application, after its last route', place: own.source };

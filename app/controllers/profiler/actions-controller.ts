@@ -32,7 +32,7 @@ export function createActionsController(
     const { profile } = await requireFormProfile(services, form);
     const { method, route } = profile;
     if (profile.kind !== 'request' || route === null || pathsOf(route) === null)
-      throw createError('BAD_REQUEST', ['The form names no request of a route.']);
+      throw createError('BAD_REQUEST', ['The form names no request with a route.']);
     await routeInFull.start({ method, route });
   }
 

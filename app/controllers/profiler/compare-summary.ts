@@ -75,7 +75,7 @@ function reasonsOf(a: Profile, b: Profile, figures: readonly FigureRow[], change
 
 function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): string {
   if (a.durationMs === null || b.durationMs === null)
-    return `${a.durationMs === null ? 'A' : 'B'} is still running; compared is what it did so far.`;
+    return `${a.durationMs === null ? 'A' : 'B'} is still running; this compares its work so far.`;
   const change = b.durationMs - a.durationMs;
   const than = change < 0 ? 'less' : 'longer';
   const times = b.durationMs / a.durationMs;

@@ -16,7 +16,7 @@ export function createExplainController(services: PageServices): { explain: Page
   const action = createSignedAction(services);
 
   async function run(form: URLSearchParams, page: PageRequest): Promise<'responded'> {
-    if (explain === undefined) throw createError('BAD_REQUEST', ['This process plans no statements.']);
+    if (explain === undefined) throw createError('BAD_REQUEST', ['This process can’t explain statements.']);
     const { profile, amendments } = await requireFormProfile(services, form);
     const { token } = profile;
     const index = Number(form.get('query'));

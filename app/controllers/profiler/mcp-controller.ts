@@ -78,9 +78,7 @@ export function createMcpController(services: PageServices): { mcp: PageAction }
     if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
     const parsedBody = parse(await readText(page.req, LARGEST));
     if (Array.isArray(parsedBody))
-      throw createError('BAD_REQUEST', [
-        'One message at a time: a batch would keep the application from its other work.',
-      ]);
+      throw createError('BAD_REQUEST', ['Send one message at a time: a batch would block the application.']);
     handle ??= createMcp(services);
     const response = await handle(webRequest(page, services.isStored === true), { parsedBody });
     respond(page, {

@@ -32,7 +32,7 @@ const CPU_ROWS = 8;
 /** Places in a response that are named first. */
 const MOST_DIFFERENCES = 10;
 const NO_SERVER =
-  'Nothing can be sent: the application does not run, or listens on no TCP port. Start it, then ask again.';
+  'Nothing can be sent: the application is not running, or listens on no TCP port. Start it and try again.';
 const { bytesText, count, durationText } = numberHelpers;
 
 interface RecordedResponse {

@@ -258,7 +258,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       );
     return blocks([
       services.isStored === true
-        ? 'The application does not run, or not where it was looked for: this is what it has stored.'
+        ? 'The application is not running, or runs elsewhere. These are its stored requests.'
         : `The application runs: process ${code(process)}, profiles in ${storage.name}.`,
       first === undefined || last === undefined
         ? 'No request is recorded yet.'
@@ -268,7 +268,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
         .join(' '),
       pausedAt === null
         ? ''
-        : `Recording is paused since ${timestampText(pausedAt)}: nothing new is recorded.`,
+        : `Recording has been paused since ${timestampText(pausedAt)}; nothing new is recorded.`,
       lost.length === 0
         ? ''
         : `Not stored by this process: ${lost.map(([reason, times]) => `${times} (${prose(reason)})`).join(', ')}.`,

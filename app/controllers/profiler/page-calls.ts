@@ -20,7 +20,7 @@ export interface PageCall {
   /** null while it runs. */
   durationMs: number | null;
   tone: Tone;
-  /** What is wrong with it; null if nothing is. */
+  /** Findings with it; null if nothing is. */
   why: string | null;
   href: string;
   state: ProfileIndex['state'];

@@ -157,7 +157,7 @@ export function createReportAction(services: PageServices): { report: PageAction
       const tokens = new Set([token, isAbout || token === undefined ? call?.request : undefined]);
       for (const one of tokens) if (one !== undefined) stored.set(one, [...(stored.get(one) ?? []), fact]);
     }
-    if (stored.size === 0) throw createError('BAD_REQUEST', ['The report is about no recorded request.']);
+    if (stored.size === 0) throw createError('BAD_REQUEST', ['The report names no recorded request.']);
     for (const [one, facts] of stored) await profiles.report(one, facts);
   }
 

@@ -179,7 +179,7 @@ function nothingFound({ profile, panels, amendments, beside }: ShortMarkdownOpti
 function whatIsWrong(options: ShortMarkdownOptions): string[] {
   const [first, ...others] = findingParts(options);
   if (first === undefined) return [nothingFound(options)];
-  return [blocks([heading(2, 'What is wrong'), first]), ...others];
+  return [blocks([heading(2, 'Findings'), first]), ...others];
 }
 
 function shortMarkdown(options: ShortMarkdownOptions): string {

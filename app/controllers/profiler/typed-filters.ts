@@ -85,7 +85,7 @@ export function readTypedFilters(typed: string): TypedFilters {
   return { filters, rest: filters.length === 0 ? typed : rest.trim().replace(/\s{2,}/g, ' ') };
 }
 
-/** What is wrong with words that look like filters and were searched for as text: one sentence each. */
+/** Findings with words that look like filters and were searched for as text: one sentence each. */
 export function explainWords(typed: string): string[] {
   return typed.split(/\s+/).flatMap((word) => {
     const name = LIKE_FILTER.exec(word)?.[1]?.toLowerCase();

@@ -133,7 +133,7 @@ export async function attachForValues(
 export function waitForValues({ values }: Services, profile: Profile, caught: boolean): WaitedRoute {
   const route = routeOf(profile);
   if (values === undefined || route === null || profile.kind !== 'request')
-    throw createError('BAD_REQUEST', ['This is no request whose route can be waited for.']);
+    throw createError('BAD_REQUEST', ['Only a request with a route can be waited for.']);
   const why = values.refusal();
   if (why !== null) throw createError('BAD_REQUEST', [why]);
   values.wait({ ...valuesAsked(profile, caught), ...route });

@@ -68,7 +68,7 @@ export const browserPanel = listPanel({
   section: {
     id: 'reports',
     title: 'Then, in the browser',
-    note: 'as the page’s browser reported it',
+    note: 'as reported by the page',
     unit: 'at',
     columns: { label: 'What', text: 'Message', number: 'After the request began', place: 'Front end' },
   },

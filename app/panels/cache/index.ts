@@ -27,8 +27,8 @@ function outcomeOf({ command, asked, hits, error, durationMs, ...fact }: Command
   if (reply !== undefined) said.push(replyText(command, reply));
   if (size !== undefined && hits === null) said.push(count(size, 'member'));
   if (length !== undefined && hits !== 0) said.push(count(length, 'character'));
-  if (lifetimeMs === null) said.push('kept until it is deleted');
-  else if (lifetimeMs !== undefined) said.push(`kept for ${durationText(lifetimeMs)}`);
+  if (lifetimeMs === null) said.push('never expires');
+  else if (lifetimeMs !== undefined) said.push(`expires after ${durationText(lifetimeMs)}`);
   return said.length === 0 ? null : said.join(', ');
 }
 
@@ -43,7 +43,7 @@ function replyText(command: string, reply: number): string {
       return reply === 0 ? 'not stored' : 'stored';
     case 'TTL':
     case 'PTTL':
-      if (reply < 0) return reply === -1 ? 'no lifetime' : 'no such key';
+      if (reply < 0) return reply === -1 ? 'never expires' : 'no such key';
       return `${durationText(command === 'TTL' ? reply * 1000 : reply)} left`;
     default:
       return `replied ${count(reply)}`;
@@ -55,7 +55,7 @@ function groupSection({ groups }: CacheData): Section {
     id: 'groups',
     title: 'Repeated reads',
     inPage: false,
-    note: 'one round trip to Redis for each',
+    note: 'each is a round trip to Redis',
     columns: { label: 'Command', text: 'Key', badges: 'Kind', place: 'Called from' },
     card: 'largest',
     rows: groups.map(({ kind, command, key, members, durationMs, caller }, index) => ({
@@ -81,7 +81,7 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
   nothing: {
     what: 'This request sent no command to Redis.',
     why: 'Recorded: ioredis 4 and later, redis (node-redis) 4 and later.',
-    todo: "A copy inside a bundle is recorded once it is handed over: profiler.observe('ioredis', Redis).",
+    todo: "If the library is in a bundle, pass it to the profiler: profiler.observe('ioredis', Redis).",
   },
   letter: 'k',
   section: {

@@ -28,9 +28,7 @@ function settingRows(settings: readonly SettingRow[], id: string): Row[] {
 function uptimeRows({ process }: ConfigurationData, requestedAt: number): Row[] {
   const startedAt = Date.parse(String(process.find(({ name }) => name === 'startedAt')?.value ?? ''));
   if (Number.isNaN(startedAt)) return [];
-  return [
-    { label: 'Uptime at request', text: durationText(Math.max(0, requestedAt - startedAt)), varies: true },
-  ];
+  return [{ label: 'Uptime', text: durationText(Math.max(0, requestedAt - startedAt)), varies: true }];
 }
 
 export function presentConfiguration(data: ConfigurationData, { profile }: PresentFrom): Presentation {

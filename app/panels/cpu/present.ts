@@ -97,7 +97,7 @@ function selfByKind(root: CallNode): Record<'own' | 'package' | 'node', number> 
 }
 
 export function whereOf({ kind, of }: Pick<CallNode, 'kind' | 'of'>): string {
-  return kind === 'own' ? 'own code' : (of ?? 'Node');
+  return kind === 'own' ? 'your code' : (of ?? 'Node');
 }
 
 function treeRows(root: CallNode): { rows: Row[]; left: number } {
@@ -129,14 +129,14 @@ function treeRows(root: CallNode): { rows: Row[]; left: number } {
 function remarks(kept: CpuSamples): string[] {
   const { everyUs, samples, startingMs, otherMs, isOverLimit, nodesLeft, isThinned } = kept;
   return [
-    `${count(samples, 'sample')}, one each ${durationText(everyUs / 1000)}, of the main thread; a sampled request is slower than others. Starting V8’s sampler took ${durationText(startingMs)} before the request’s clock.`,
+    `${count(samples, 'sample')}, one each ${durationText(everyUs / 1000)}, of the main thread. Sampling slows a request down. Starting V8’s sampler took ${durationText(startingMs)}, before the request’s time began.`,
     otherMs >= HARDLY_MS
-      ? `Code of other requests ran for ${durationText(otherMs)} meanwhile; it is left out.`
-      : 'No code of another request ran meanwhile.',
-    ...(isOverLimit === true ? ['Sampling ended at its limit, before the request.'] : []),
+      ? `Other requests ran code for ${durationText(otherMs)} in that time, which is not included.`
+      : 'No other request ran code in that time.',
+    ...(isOverLimit === true ? ['Sampling reached its limit before the request ended.'] : []),
     ...(nodesLeft === undefined
       ? []
-      : [`${count(nodesLeft, 'call')} with little time were added to their callers.`]),
+      : [`${count(nodesLeft, 'call')} with little time merged into their callers.`]),
     ...(isThinned === true
       ? ['Samples were merged to save space, so their order in the file is coarser.']
       : []),
@@ -187,7 +187,7 @@ export function presentCpu(kept: KeptCpu): Presentation {
         compare: 'cost',
         measured: true,
       },
-      { label: 'In own code itself', value: ms(kinds.own), unit: 'ms' },
+      { label: 'In your code', value: ms(kinds.own), unit: 'ms' },
       { label: 'In packages', value: ms(kinds.package), unit: 'ms' },
       { label: 'In Node', value: ms(kinds.node), unit: 'ms' },
     ],

@@ -89,12 +89,12 @@ export function statementToPlan(
   const query = data.queries[index];
   const { sql = '', system = '' } = data.statements[query?.statement ?? -1] ?? {};
   if (query === undefined || query.connection === null || !canBePlanned(data, query))
-    return 'This is no statement that has a plan.';
+    return 'This statement has no query plan.';
   if (isMasked(sql) || CUT_SQL.test(sql) || MAY_BE_SEVERAL.test(sql))
-    return 'A part of its text is masked or cut, or it may be several statements.';
+    return 'Part of its text is masked or truncated, or it may be several statements.';
   const isWhole = query.bindings.every(isWholeBinding);
   if (analyze && !(isWhole && canBeRun(sql, system)))
-    return 'To be measured it has to be run, and only a single SELECT of PostgreSQL, MySQL or MariaDB is run again, if all its values are known and it calls no function that locks, waits or ends sessions.';
+    return 'Measuring runs the statement again. Only a single SELECT in PostgreSQL, MySQL or MariaDB is run again, if all its values are known and it calls no function that locks, waits or ends sessions.';
   return {
     connection: query.connection,
     system,

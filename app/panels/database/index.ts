@@ -23,13 +23,13 @@ export interface DatabasePanelOptions {
 const SLOW_MS = 100;
 
 const HAND_OVER =
-  "Not found are libraries in a bundle and ES modules that were loaded before the profiler. Hand them over, profiler.observe('postgres', sql), or " +
-  'start the application with node --import express-hindsight/register. docs/libraries.md lists what is recorded of each.';
+  "Libraries in a bundle, and ES modules that were loaded before the profiler, are not detected. Pass them to profiler.observe('postgres', sql), or " +
+  'start the application with node --import express-hindsight/register. See docs/libraries.md.';
 
 function watchedSentence(libraries: readonly { name: string; version: string | null }[]): string {
   if (libraries.length === 0) return 'No supported database library was found in this process.';
   const names = libraries.map(({ name, version }) => (version === null ? name : `${name} ${version}`));
-  return `Recorded in this process: queries through ${names.join(', ')}, except those of the profiler itself.`;
+  return `Recorded in this process: queries through ${names.join(', ')}, except the profiler’s own.`;
 }
 
 function summary({ totals, groups, queries, statements, unkept }: KeptDatabase): PanelSummary {

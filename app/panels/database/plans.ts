@@ -30,7 +30,7 @@ export interface ShownPlan {
   id: string;
   /** Absent if there is no plan. */
   tree?: PlanRow[];
-  /** What stands out; or why there is no plan. */
+  /** Notable; or why there is no plan. */
   says: string[];
   plannedAt: number | null;
   isAnalyzed: boolean;
@@ -54,7 +54,7 @@ const WRONG_BY = 10;
 const WRONG_ROWS = 100;
 const LONGEST_VALUE = 60;
 const MOST_SAYS = 4;
-const GENERIC = 'This is the generic plan: values of the statement are masked, so it was made without them';
+const GENERIC = 'This is the generic plan, because values of the statement are masked';
 const DEEPEST_SHOWN = 8;
 function bareName(relation: string): string {
   return relation.slice(relation.lastIndexOf('.') + 1);

@@ -230,7 +230,7 @@ export function presentQueries(
     {
       id: 'plans',
       title: 'Query plans',
-      columns: { label: 'Query', note: 'What stands out' },
+      columns: { label: 'Query', note: 'Notable' },
       rows: [...plans].map(planRow),
       inPage: false,
     },
@@ -260,7 +260,7 @@ export function presentQueries(
       shareFigure(profile, 'db'),
       timeFigure(profile, 'connection'),
       { label: 'Rows', value: totals.rows },
-      { label: 'Connections', value: totals.connections },
+      { label: 'Connections', value: totals.connections > 1 ? totals.connections : null },
       { label: 'Failed', value: totals.failed > 0 ? totals.failed : null, tone: 'bad' },
     ],
     sections,

@@ -41,7 +41,7 @@ function statementDetail({ statements }: DatabaseData, { statement, bindings }: 
     left > 0 ? `${count(left, 'more character')} not shown.` : '',
     isWhole && left === 0
       ? ''
-      : 'This copy can’t be run as is: a value is masked or cut, or an object that the driver writes in its own way.',
+      : 'This copy can’t be run as it is: a value is masked, truncated, or an object that only the driver can write.',
   ].filter((note) => note !== '');
   const note = notes.length === 0 ? {} : { note: notes.join(' ') };
   return [{ title: 'Statement', ...note, block: sqlBlock(tokens) }];
@@ -61,7 +61,7 @@ function valuesDetail({ bindings }: DatabaseQuery): Detail[] {
 function waitDetail({ heldBy = [], lockedBy }: DatabaseQuery): Detail[] {
   return [
     ...heldBy.map(({ what, profile, connections, place }) => ({
-      note: 'When it asked for a connection, all were in use. This request held some of them:',
+      note: 'All connections were in use when it requested one. This request held some of them:',
       link: {
         label: `${what} (${[profile, count(connections, 'connection'), ...(place === null ? [] : [place])].join(', ')})`,
         token: profile,

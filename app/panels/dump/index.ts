@@ -10,7 +10,7 @@ export const dumpPanel = listPanel({
   searched: ['value', 'label'],
   nothing: {
     what: 'Nothing was dumped.',
-    why: 'dump(value, label) copies any value to this panel and returns it. It never shows in the response.',
+    why: 'dump(value, label) copies any value to this panel and returns it. It never appears in the response.',
   },
   letter: 'd',
   section: {

@@ -130,7 +130,7 @@ function swallowedRow({
 function valuesLead({ of, stops, stoppedMs, ended }: ValuesRecord): string {
   const count = stops === 1 ? '1 of its throws' : `${stops} of its throws`;
   const after = ended === null ? '' : ` ${ended} Later throws were not read.`;
-  return `The debugger read the values at ${count}, asked for on ${of}. The process stood still for ${stoppedMs} ms in all, for throws of other requests too.${after}`;
+  return `The debugger read the values at ${count}, requested on ${of}. The process was paused for ${stoppedMs} ms in all, also for throws of other requests.${after}`;
 }
 
 const CHAIN_ENDS: Readonly<Record<Thrown['chainEnd'], string | undefined>> = {
@@ -156,14 +156,14 @@ function recordSections(record: ThrownRecord, index: number, hasValues: boolean)
       id,
       title: titleOf(top),
       ...(how.length === 0 ? {} : { note: how.join(', ') }),
-      columns: { label: 'What', text: 'Function' },
+      columns: { label: 'Step', text: 'Function' },
       rows: whereRows(record),
-      none: 'No place in the code is known.',
+      none: 'The place in the code is unknown.',
     },
     {
       id: `${id}-values`,
       title: 'Values where it failed',
-      columns: { label: 'Variable', text: 'Value', note: 'Why first', place: 'Frame' },
+      columns: { label: 'Variable', text: 'Value', note: 'Reason', place: 'Frame' },
       rows: hasValues ? valueRows(record) : [],
     },
     {

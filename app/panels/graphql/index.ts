@@ -42,8 +42,8 @@ export const graphqlPanel = listPanel({
   searched: ['operation', 'document'],
   nothing: {
     what: 'This request executed no GraphQL operation.',
-    why: 'Recorded: graphql 16 and later, and with it Apollo Server, graphql-http, NestJS and others.',
-    todo: 'An ES module that imported graphql 16 before the profiler was created is not seen: start with --import express-hindsight/register.',
+    why: 'Recorded: graphql 16 and later, and so Apollo Server, graphql-http, NestJS and others.',
+    todo: 'If an ES module imports graphql 16 before the profiler is created, start with --import express-hindsight/register.',
   },
   letter: 'o',
   section: {
@@ -85,7 +85,7 @@ export const graphqlPanel = listPanel({
       {
         id: 'resolvers',
         title: 'Resolvers',
-        note: 'by field, until they settled; those that run side by side are added up',
+        note: 'by field, until they settled; parallel calls are added up',
         columns: { label: 'Field', badges: 'Failure' },
         card: 'largest',
         rows: items.flatMap(resolverRows).sort((a, b) => (b.number ?? 0) - (a.number ?? 0)),

@@ -43,13 +43,13 @@ export const jobsPanel = listPanel<'job', JobRun>({
   searched: ['queue', 'name', 'id', 'data'],
   nothing: {
     what: 'This request added no job.',
-    why: 'Recorded: bullmq 5 and later, and each job that a worker of this process works on.',
+    why: 'Recorded: bullmq 5 and later, and each job that a worker in this process runs.',
   },
   letter: 'j',
   section: {
     id: 'added',
     title: 'Jobs added',
-    note: 'the overview links the profiles of those that this process worked on',
+    note: 'the overview links to jobs that this process ran',
     columns: { label: 'Queue', text: 'Job', badges: 'Failure', place: 'Added from' },
   },
   totals: ['Jobs added', 'Time adding jobs'],

@@ -54,7 +54,7 @@ export const logsPanel: Panel<LogsData> = {
     searched: ['message', 'context'],
     nothing: {
       what: 'This request wrote no log lines.',
-      why: 'Captured: console, pino, winston (if passed in), and what other loggers such as morgan and debug write to standard output or standard error.',
+      why: 'Captured: console, pino, winston (if passed in), and the output of other loggers, such as morgan and debug.',
     },
   },
   data: dataOf,

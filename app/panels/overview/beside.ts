@@ -88,9 +88,7 @@ export function besideSections(
     {
       id: 'differs-here',
       title:
-        differences?.count === 0
-          ? 'Differs from routes beside it'
-          : 'Differs from this route’s other requests',
+        differences?.count === 0 ? 'Differs from similar routes' : 'Differs from this route’s other requests',
       ...((differences?.count ?? 0) === 0
         ? {}
         : { note: `compared with ${count(differences?.count ?? 0, 'full record')}` }),

@@ -41,7 +41,7 @@ export function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'b
   return {
     sections: [
       section('received', 'Received', inOrder(receivedSteps(profile, { ran, compared }))),
-      section('asked', 'Asked', asked.steps, { left: asked.left }),
+      section('asked', 'Steps', asked.steps, { left: asked.left }),
       section('sent', 'Sent', sentSteps(profile, { ran, compared })),
     ].filter(({ rows }) => rows.length > 0),
     changed: compared.filter(({ change }) => change === 'value' || change === 'type'),

@@ -61,17 +61,17 @@ function usualSections(usual: Usual | null): Section[] {
   return [
     {
       id: 'usual',
-      title: 'How this route usually is',
+      title: 'Usual for this route',
       note: `last ${numberHelpers.count(count, 'request')}`,
       columns: { label: 'What' },
       rows: measures.map(measureRow),
     },
     {
       id: 'differs',
-      title: 'What differs this time',
+      title: 'Different this time',
       note: `compared with the last ${numberHelpers.count(compared)}`,
       rows: differences.map(({ text }) => ({ text })),
-      none: 'Nothing that was looked at: status, parameters, process, findings.',
+      none: 'Status, parameters, process and findings are as usual.',
     },
   ];
 }
@@ -120,8 +120,8 @@ export interface Overview {
 function unusualText(differences: Differences | null): string | null {
   if (differences === null || differences.missing.length === 0) return null;
   return differences.count === 0
-    ? 'Routes beside this one run middleware that it does not.'
-    : 'It did not do all that this route usually does.';
+    ? 'Similar routes run middleware that this one does not.'
+    : 'It did less than this route usually does.';
 }
 
 export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): Overview {
@@ -153,7 +153,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
     sections: [
       {
         id: 'wrong',
-        title: 'What is wrong',
+        title: 'Findings',
         columns: { label: 'Finding', text: 'What', note: 'How to fix it' },
         rows: findings.map(({ label, severity, sentence, place, fix, history }): Row => ({
           label,
@@ -172,7 +172,7 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
       ...exchange.sections,
       {
         id: 'shares',
-        title: 'What took the time',
+        title: 'Where the time went',
         columns: { text: 'What' },
         ...(timeline === null ? {} : outsideNote(timeline)),
         rows: timeline === null ? [] : timeline.shares.map((share) => shareRow(share, timeline.totalMs)),

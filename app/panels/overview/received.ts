@@ -68,7 +68,7 @@ function bodyStep(
   }
   const note = noteOf([
     size,
-    unread ? 'not read before the response' : 'parsed by no middleware of Express',
+    unread ? 'not read before the response' : 'not parsed by Express middleware',
     text === null ? 'not recorded as text' : truncated ? 'the beginning' : null,
   ]);
   if (text === null || text === '') return { ...common, note };
@@ -97,7 +97,7 @@ function handlerStep({ method, url }: Profile, { handler, answered }: Ran): Step
   const { name, isHandler, startMs, place } = ran;
   return [
     {
-      label: isHandler ? 'handler' : 'answered by',
+      label: isHandler ? 'handler' : 'sent by',
       text: name,
       note: isHandler ? ran.handler : 'no route was reached',
       ...(ran.threw ? { tone: 'bad' as const, badges: ['threw'] } : {}),

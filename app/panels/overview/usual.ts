@@ -92,7 +92,7 @@ function statusDifference(status: number | null, recent: readonly ProfileIndex[]
 
 function processDifference({ process, startedAt }: Profile, recent: readonly ProfileIndex[]): Difference[] {
   if (recent.some((row) => row.process === process || row.startedAt >= startedAt)) return [];
-  return [{ text: `The first of them in process ${process}.` }];
+  return [{ text: `The first request in process ${process}.` }];
 }
 
 function findingDifferences({ findings }: Profile, recent: readonly ProfileIndex[]): Difference[] {

@@ -36,10 +36,10 @@ function doubts(
     state !== 'running' && status === null ? 'No response was sent.' : '',
     outcome === 'aborted' ? 'The client left before the end.' : '',
     failed > 0
-      ? `${failed === 1 ? 'Work that this request started failed' : `${count(failed)} pieces of work that this request started failed`}.`
+      ? `${failed === 1 ? 'Work that this request started failed' : `${count(failed)} tasks that this request started failed`}.`
       : '',
     unusual ?? '',
-    notKept > 0 ? `${count(notKept, 'fact')} of it ${notKept === 1 ? 'was' : 'were'} not kept.` : '',
+    notKept > 0 ? `${count(notKept, 'fact')} ${notKept === 1 ? 'was' : 'were'} not stored.` : '',
   ].filter((text) => text !== '');
 }
 
@@ -58,7 +58,7 @@ export function verdictOf(
   const isError = (status ?? 0) >= 400;
   return {
     isGood: !isError && reasons.length === 0 && changed.length === 0 && checked.length > 0,
-    text: [...reasons, isError ? `No finding in ${count(checked.length, 'check')} says why.` : checks].join(
+    text: [...reasons, isError ? `${count(checked.length, 'check')} did not find the reason.` : checks].join(
       ' ',
     ),
     checked,
@@ -85,7 +85,7 @@ function bodyText({ text, bytes }: Response): string {
 
 function whoSent({ route }: Profile, { answered }: Ran): string {
   if (answered !== null) return `sent by ${answeredText(answered)}`;
-  return route === null ? 'no route matched' : 'no middleware answered it';
+  return route === null ? 'no route matched' : 'no middleware responded';
 }
 
 /** A refusal begins with who sent it, and the body that it sent; Hindsight's own error page with what was thrown. */

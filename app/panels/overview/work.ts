@@ -1,5 +1,5 @@
 /**
- * What took the time, as rows on one axis: spans of the timeline, and log lines between them. Rows with a finding and the longest ones
+ * Where the time went, as rows on one axis: spans of the timeline, and log lines between them. Rows with a finding and the longest ones
  * first, the others in the order they ran; or all in that order.
  */
 import type { Finding } from '../../profiler/finding.ts';

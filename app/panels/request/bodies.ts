@@ -51,7 +51,7 @@ function receivedRows({ body }: RequestPanelData): Row[] {
   const shown =
     parsed === undefined
       ? isIndented
-        ? { ...sent, note: 'No parser read it: as it was sent, indented.' }
+        ? { ...sent, note: 'No parser read it. As sent, indented.' }
         : null
       : typeof parsed === 'string'
         ? { text: parsed }
@@ -68,7 +68,7 @@ function receivedRows({ body }: RequestPanelData): Row[] {
     rows.push(isOnly ? { id: 'raw-body', note: title, block } : foldedRow('raw-body', title, block));
   } else if (fields === null && parsed === undefined && body.files.length === 0) {
     const note = /^multipart\//i.test(contentType ?? '')
-      ? 'No parser read this form; its parts are not shown as sent, because what they hold can’t be masked.'
+      ? 'No parser read this form. Its parts are not shown, because their values can’t be masked.'
       : 'Binary: only type and size are shown.';
     rows.push({ note });
   }

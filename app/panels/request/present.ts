@@ -10,7 +10,6 @@ import { leavesBodyOut, toCurl } from './curl.ts';
 import type { RequestPanelData } from './data.ts';
 import { toHttp } from './raw-http.ts';
 import { absenceSentence } from './toolbar-absence.ts';
-import { STATUS_CODES } from '../../node-http.ts';
 
 /** Headers that differ between any two requests, or only because one was sent again. */
 const VARYING = new Set([
@@ -18,15 +17,9 @@ const VARYING = new Set([
   'connection', 'keep-alive', 'x-debug-profile',
 ]); // prettier-ignore
 
-function figuresOf(data: RequestPanelData, { status, route, process, trace }: Profile): Figure[] {
-  const { client, body, response, jar, sessionAndUser } = data;
+function figuresOf(data: RequestPanelData, { trace }: Profile): Figure[] {
+  const { body, response, jar, sessionAndUser } = data;
   return [
-    {
-      label: 'Status',
-      value: status === null ? 'no response yet' : `${status} ${STATUS_CODES[status] ?? ''}`.trim(),
-    },
-    { label: 'Route', value: route },
-    { label: 'Client', value: client.address },
     {
       label: 'Time to headers',
       value: response?.headersAtMs ?? null,
@@ -40,7 +33,6 @@ function figuresOf(data: RequestPanelData, { status, route, process, trace }: Pr
     { label: 'Cookies', value: jar.length > 0 ? jar.length : null },
     { label: 'Session or user', value: sessionAndUser === null ? null : 'recorded' },
     { label: 'Trace', value: trace?.traceId ?? null },
-    { label: 'Process', value: process },
   ];
 }
 
@@ -164,7 +156,7 @@ function sessionRows({ sessionAndUser }: RequestPanelData, profile: Profile): Ro
       label: 'Changed late',
       text: late.map((name) => `req.session.${name}`).join(', '),
       tone: 'warn',
-      note: 'after the headers were sent, and not shown. express-session saves when end() is called: what changes later is lost.',
+      note: 'after the headers were sent, and not shown. express-session saves when end() is called, so later changes are lost.',
     });
   for (const name of unread)
     rows.push({
@@ -181,10 +173,10 @@ function hopRows({ client }: RequestPanelData): Row[] {
     const isPeer = index === addresses.length - 1;
     const said = isPeer
       ? trusted
-        ? 'a trusted proxy: its headers counted'
-        : 'its address only: its forwarded headers changed nothing'
+        ? 'trusted proxy: its headers were used'
+        : 'only its address: its forwarded headers had no effect'
       : hop === address
-        ? 'the nearest that is not trusted'
+        ? 'nearest untrusted address'
         : 'as forwarded';
     return {
       label: hop === address ? 'Client' : isPeer ? 'Peer' : 'Proxy',
@@ -220,7 +212,7 @@ function clientSection(data: RequestPanelData, { trace }: Profile): Section {
               text: trace.traceId,
               note:
                 caller === null
-                  ? 'begun by this request’s first outgoing call'
+                  ? 'started by this request’s first outgoing call'
                   : `of its caller, whose span is ${caller}`,
             },
           ]),
@@ -259,7 +251,7 @@ function curlSection(data: RequestPanelData, { masked }: Profile): Section {
 
 function testSection(data: RequestPanelData, profile: Profile): Section {
   const text = toTest(data, profile).join('\n');
-  const title = 'For mocha, supertest and chai: fails while the fault is there';
+  const title = 'For mocha, supertest and chai; fails until the fault is fixed';
   return {
     id: 'as-test',
     title: 'As test',
@@ -341,7 +333,7 @@ export function presentRequest(
       {
         id: 'fields',
         title: 'Form',
-        ...(isParsed ? {} : { note: 'no parser read it: its fields as they were sent' }),
+        ...(isParsed ? {} : { note: 'no parser read it; fields as sent' }),
         rows: valueRows(profile, fields, 'body.fields'),
       },
       {

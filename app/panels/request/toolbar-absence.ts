@@ -2,16 +2,16 @@
 
 const WHY: Readonly<Record<string, string>> = {
   announced: 'its Content-Length was fixed before its <head> was written',
-  attachment: 'it is to be saved as a file',
+  attachment: 'it is a download',
   charset: 'its charset is not based on ASCII',
-  digest: 'a header tells the digest of its body',
+  digest: 'a header has the digest of its body',
   encoded: 'its body was encoded by the application itself',
   fragment: 'it does not begin as a whole document, with a doctype or <html>',
-  'integrity-policy': 'its Integrity-Policy asks for more than the script can show',
+  'integrity-policy': 'its Integrity-Policy blocks the script',
   'no-transform': 'its Cache-Control says no-transform',
-  range: 'it is a part of a document',
-  there: 'it already has the toolbar of another request, as a page from a cache of the application does',
-  unclear: 'it is not certain where its content begins',
+  range: 'it is only part of a document',
+  there: 'it already has the toolbar of another request, like a page from the application’s cache',
+  unclear: 'it is uncertain where its content begins',
 };
 
 /** `absent`, as the toolbar recorded it; null if the page got one, or is not a page. */

@@ -111,7 +111,7 @@ export function presentRouting(data: RoutingData): Presentation {
   const matching: Section = {
     id: 'match',
     title: 'Middleware',
-    note: 'and how it was matched, as it ran',
+    note: 'in the order they ran',
     columns: { label: 'No', text: 'Middleware or route', note: 'What happened', place: 'Source' },
     // If none responded, the routes are listed with the reason.
     rows: trace.filter(({ kind }) => route !== null || kind !== 'route').map(traceRow),

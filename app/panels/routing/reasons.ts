@@ -54,7 +54,7 @@ export function whyPathDiffers(pattern: string, path: string): string | null {
   }
   if (open) return 'path differs';
   if (wanted.length !== given.length)
-    return `path has ${segments(given.length)}, the route ${wanted.length === 0 ? 'none' : segments(wanted.length)}`;
+    return `path has ${segments(given.length)}, the route has ${wanted.length === 0 ? 'none' : segments(wanted.length)}`;
   return pattern.endsWith('/') === path.endsWith('/') ? null : 'differs by the slash at the end';
 }
 

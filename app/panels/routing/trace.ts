@@ -70,7 +70,7 @@ function happenedTo(
 ): { happened: string; tone: TraceRow['tone'] } {
   const fact = facts[index];
   if (fact === undefined) return { happened: '', tone: 'plain' };
-  const before = fact.kind === 'handler' ? 'matched, ' : fact.kind === 'error' ? 'got the error, ' : '';
+  const before = fact.kind === 'handler' ? 'matched, ' : fact.kind === 'error' ? 'received the error, ' : '';
   if (fact.outcome === 'threw') return { happened: `${before}threw`, tone: 'bad' };
   if (fact === answered) return { happened: `${before}responded`, tone: 'on' };
   if (fact.kind === 'router') {
@@ -115,7 +115,7 @@ function consideredRow(layer: Considered, { asked, near }: TraceOf): Omit<TraceR
   const reasons: Partial<Record<Considered['verdict'], string>> = {
     path: isRoute ? whyRouteDiffers(layer.methods, layer.pattern, asked) : whyMountDiffers(layer.pattern),
     method: `path matches, the method is ${asked.method}`,
-    unreadable: 'the path can not be decoded',
+    unreadable: 'the path can’t be decoded',
   };
   const isNear = layer.verdict === 'method' || near.has(layer.pattern);
   return {

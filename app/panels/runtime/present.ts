@@ -13,7 +13,7 @@ const { bytesText, count, durationText } = numberHelpers;
 const BEFORE_MS = 2000;
 
 function overlapOf(concurrent: number): string {
-  const whole = 'For the whole process while this request ran, all threads.';
+  const whole = 'For the whole process, all threads, while this request ran.';
   if (concurrent <= 1) return `${whole} No other request overlapped with it.`;
   const verb = concurrent === 2 ? 'shares' : 'share';
   return `${whole} ${count(concurrent - 1, 'other request')} overlapped with it and ${verb} them.`;
@@ -70,7 +70,7 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
     sections: [
       {
         id: 'blocked',
-        title: 'What blocked this request',
+        title: 'Blocked time',
         ...(blocks.length > 0 ? { note: 'sampled every 20 ms, so a block may be up to 20 ms longer' } : {}),
         columns: { text: 'What' },
         card: 'largest',
@@ -95,7 +95,7 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
       },
       {
         id: 'grown',
-        title: 'What stays behind',
+        title: 'Still active',
         columns: { text: 'What', place: 'Set up at' },
         rows: (data.grown ?? []).map(({ what, name, place, count: n }, index) => ({
           id: `left${index + 1}`,
@@ -123,7 +123,7 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
         rows: [
           { label: 'User CPU', text: durationText(cpuUserMs) },
           { label: 'System CPU', text: durationText(cpuSystemMs) },
-          { label: 'Times the event loop was blocked', text: blocks.length, note: 'for longer than 10 ms' },
+          { label: 'Event loop blocks', text: blocks.length, note: 'for longer than 10 ms' },
           {
             label: 'Garbage collections',
             text: collections.length,

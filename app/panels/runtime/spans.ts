@@ -53,12 +53,12 @@ export function outsideSpans({ before, own }: KeptRuntime, endMs: number): SpanD
     interval !== undefined
       ? `blocked by ${timerName(interval)}`
       : by === undefined
-        ? 'the event loop was blocked'
+        ? 'event loop blocked'
         : `blocked by ${shorten(by.what, 120)}`;
   return [
     {
       kind: 'before',
-      label: `before the request was read, at most: ${why}`,
+      label: `before it was read, at most: ${why}`,
       startMs: -durationMs,
       durationMs,
       ...(by === undefined ? {} : { token: by.profile }),

@@ -122,7 +122,7 @@ export function timeFigure(profile: Profile, kind: SpanKind, label: string = SPA
     label,
     value: timeline === null ? null : (share?.ms ?? 0),
     unit: 'ms',
-    note: share === undefined ? undefined : (overlapText(share) ?? undefined),
+    note: share?.lostTo ? `${numberHelpers.durationText(share.allMs)} with overlaps` : undefined,
     compare: 'cost',
   };
 }

@@ -26,7 +26,7 @@ const NAVIGATIONS: Readonly<Record<string, string>> = {
   navigate: 'opened',
   reload: 'reloaded',
   back_forward: 'by back or forward',
-  prerender: 'made ahead of its being opened',
+  prerender: 'prerendered',
 };
 
 const PAINTED: Readonly<Record<string, string>> = { text: 'of text', image: 'of an image' };
@@ -107,10 +107,10 @@ function clockSentence(joined: Joined, { ttfb }: Measured, { headersMs }: Timeli
   if (joined === null) return 'The first byte was not measured on both sides, so the server’s time can’t be placed on this scale.'; // prettier-ignore
   const where = `The clocks of browser and server are aligned at the first byte: sent ${durationText(headersMs)} after the request began, received at ${durationText(ttfb)}.`;
   if (joined.tooLong)
-    return `${where} The server took longer than the browser waited, as after a wait in a service worker or an early response: its part is drawn from the beginning of the wait.`;
+    return `${where} The server took longer than the browser waited, for example because of a service worker or an early response, so its part starts with the wait.`;
   if (joined.slackMs === null)
-    return `${where} How long the way was is not known: the server’s part may lie earlier.`;
-  return `${where} Of the wait ${durationText(joined.slackMs)} passed on the way there and back; by as much at most the server’s part may lie earlier than it is drawn.`;
+    return `${where} The network time is unknown, so the server’s part may have been earlier.`;
+  return `${where} ${durationText(joined.slackMs)} of the wait was network time, so the server’s part may have been up to that much earlier.`;
 }
 
 /** Who owned the request's time, in the browser's time. */
@@ -184,9 +184,9 @@ function rowsOf(
     ...stretch('b-wait', 'waiting for the first byte', 'before', [requestStart ?? 0, ttfb]),
     ...server,
     ...stretch('b-receive', 'receiving the response', 'app', [ttfb, responseEnd]),
-    ...stretch('b-parse', 'reading it, until the DOM is interactive', 'app', [ttfb, domInteractive]),
+    ...stretch('b-parse', 'parsing, until the DOM is interactive', 'app', [ttfb, domInteractive]),
     ...stretch('b-ready', 'scripts, until the DOM is ready', 'app', [domInteractive, domContentLoaded]),
-    ...stretch('b-load', 'what it holds, until it is loaded', 'app', [domContentLoaded, load]),
+    ...stretch('b-load', 'subresources, until the page is loaded', 'app', [domContentLoaded, load]),
     ...moment('b-fcp', 'first contentful paint', measured.fcp, hairMs),
     ...moment('b-lcp', 'largest contentful paint', measured.lcp, hairMs),
     ...long,

@@ -72,7 +72,7 @@ export const viewsPanel: Panel<ViewsData> = {
     spans: (kept, { endMs }) => viewSpans(kept, endMs),
     nothing: {
       what: 'This request rendered no view.',
-      why: 'Every view engine of Express is watched. Partials: EJS, Handlebars and Pug, and Eta if it was passed to the profiler.',
+      why: 'Recorded: every Express view engine. Partials: EJS, Handlebars and Pug, and Eta if it was passed to the profiler.',
     },
   },
   data: dataOf,

@@ -9,7 +9,7 @@ import { findOrder, listOrders, placeOrder } from '../orders.ts';
 import { dailyReport } from '../report.ts';
 import type { ShopServices } from '../services.ts';
 
-/** What is wrong at each address. */
+/** Findings at each address. */
 const FAULTS: readonly (readonly [path: string, fault: string])[] = [
   ['/orders', 'a query in a loop (N+1)'],
   ['/reports/daily', '200 queries, and a log line for each'],

@@ -321,7 +321,7 @@ describe('the page of a request that no route answered', () => {
       what: 'the router that it came through',
       path: '/api/two',
       considered: [entered('/api'), route('/api/one', 1, 'src/api.ts:7'), route('/', 0, 'src/app.ts:3')],
-      say: 'In the router that is mounted at /api, after its last route, src/api.ts:7:',
+      say: 'In the router mounted at /api, after its last route, src/api.ts:7:',
       code: "router.get('/two'",
     },
     {

@@ -136,7 +136,7 @@ describe('the comparison of two profiles', () => {
   it('says in a sentence how much longer, and where the time went', async () => {
     const $ = await compared(reading(2, 50), reading(20, 225));
     expect($('#summary').text()).to.match(
-      /^B took 175\.0 ms longer \(4\.5 times as long\): 90\.0 ms in 18 more queries, 85\.0 ms in own code\.$/,
+      /^B took 175\.0 ms longer \(4\.5 times as long\): 90\.0 ms in 18 more queries, 85\.0 ms in your code\.$/,
     );
   });
 
@@ -147,7 +147,7 @@ describe('the comparison of two profiles', () => {
     };
     const $ = await compared(calling, reading(16, 160));
     expect($('#summary').text()).to.equal(
-      'B took 60.0 ms longer (60 %): 75.0 ms in 15 more queries, 45.0 ms in own code, but 60.0 ms less in outgoing calls.',
+      'B took 60.0 ms longer (60 %): 75.0 ms in 15 more queries, 45.0 ms in your code, but 60.0 ms less in outgoing calls.',
     );
   });
 

@@ -227,9 +227,7 @@ describe('the list', () => {
     expect(urls($)).to.deep.equal(['/last', '/other', '/poll', '/second']);
     expect($('.unfold').first().text()).to.equal('59 identical');
     expect($('#rows > tbody[id]').first().find('tr')).to.have.length(6);
-    expect($('#rows > tbody[id]').first().text()).to.match(
-      /54 more\. +Search for such requests, oldest first/,
-    );
+    expect($('#rows > tbody[id]').first().text()).to.match(/54 more\. +Search for them, oldest first/);
     expect($('#found .note').text()).to.contain('1 to 122 of 123 requests in 4 rows.');
     const older = $('a[rel=next]').attr('href') ?? '';
     expect(older).to.equal('/_profiler/search?limit=4&skip=122');

@@ -44,8 +44,8 @@ describe('a profile as Markdown', () => {
     const text = await markdownOf('word', '?length=short');
     expect(text).to.have.length.below(8200);
     const titles = Array.from(text.matchAll(/^## (.*)$/gm), ([, title]) => title);
-    expect(titles).to.include.members(['Error: failed word', 'What is wrong', 'What took the time']);
-    expect(titles.indexOf('Error: failed word')).to.be.below(titles.indexOf('What is wrong'));
+    expect(titles).to.include.members(['Error: failed word', 'Findings', 'Where the time went']);
+    expect(titles.indexOf('Error: failed word')).to.be.below(titles.indexOf('Findings'));
     expect(text)
       .to.match(/^> *\d+ \| .*new Error/m)
       .and.not.match(/^ {4}at /m);

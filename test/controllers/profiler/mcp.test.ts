@@ -163,7 +163,7 @@ describe('the MCP server', () => {
   it('leads with what answered a 4xx, and its body', async () => {
     const text = await ask('get_request', { token: await send('/orders/refused') });
     expect(text)
-      .to.match(/No finding in \d+ checks says why\./)
+      .to.match(/\d+ checks did not find the reason\./)
       .and.not.contain('Nothing stood out');
     expect(text)
       .to.match(/sent by GET `\/orders\/:id`.*mcp\.test\.ts:\d+/)
@@ -230,7 +230,7 @@ describe('the MCP server', () => {
     host = await startHost({ warn: (line) => void lines.push(line) });
     client = await connect();
     host.profiler.profiles.find = () => Promise.reject(new TypeError('of nobody’s business'));
-    expect(await ask('list_requests')).to.equal('This could not be read; the log of the process says why.');
+    expect(await ask('list_requests')).to.equal('This could not be read; see the log of the process.');
     expect(lines.join('\n')).to.contain('TypeError: of nobody’s business');
   });
 

@@ -157,7 +157,7 @@ describe('the pages of routes', () => {
     const $ = await page(tokens.at(-1) ?? '');
     expect($('.subject .facts').text()).to.match(/This route\s*median .* ms, p95 .* ms \(last 5\)/);
     const link = $('.subject a')
-      .filter((_i, one) => $(one).text() === 'all requests to this route')
+      .filter((_i, one) => $(one).text() === 'all requests')
       .attr('href');
     expect(link).to.equal('/_profiler/routes?route=%2Forders%2F%3Aid&method=GET&since=24h');
     expect((await page(first))('.subject .facts').text()).to.not.contain('This route');

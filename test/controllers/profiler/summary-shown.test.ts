@@ -47,7 +47,7 @@ describe('the page of a summary', () => {
     const { full, summary } = await exhaust();
     const $ = await page(`/_profiler/${summary}?panel=overview`);
     const text = $('main').text().replace(/\s+/g, ' ');
-    expect(text).to.match(/In that second this process got \d+ requests?: \d in full, 1 summary\./);
+    expect(text).to.match(/In that second this process received \d+ requests?: \d in full, 1 summary\./);
     const listed = await page($('main a[href*="from="]').attr('href') ?? '');
     expect(listed(`#r-${summary}`)).to.have.length(1);
     const list = await page('/_profiler/');

@@ -12,7 +12,7 @@ describe('a token that a process does not have', () => {
     const response = await fetch(`http://127.0.0.1:${port}/_profiler/abcdef`);
     expect(response.status).to.equal(404);
     expect(await response.text()).to.contain(
-      'another one may have it: set PROFILER_DIR to a folder that they share',
+      'another one may have it. Set PROFILER_DIR to a folder that they share',
     );
     await close(server, profiler);
   });

@@ -285,7 +285,7 @@ describe('a page that gets no toolbar', () => {
       /does not begin as a whole document/,
     );
     expect(await absenceOf((_req, res) => res.send('<html><!--'))).to.match(
-      /not certain where its content begins/,
+      /uncertain where its content begins/,
     );
     expect(
       await absenceOf((_req, res) => {
