@@ -116,7 +116,7 @@ describe('the command line in the folder of a project', () => {
     const [code] = await app.stop();
     expect(code).to.equal(128 + 15);
     const down = await cli(['status'], project);
-    expect(down.stdout, down.stderr).to.include('does not run').and.include(broken);
+    expect(down.stdout, down.stderr).to.include('is not running').and.include(broken);
     const list = await cli(['list'], project);
     expect(list.stdout).to.include('/broken').and.include('no stock');
     const verify = await cli(['verify', `${app.url}/_profiler/${broken}`], project);
