@@ -50,13 +50,13 @@ function mayCome(error: unknown): boolean {
 }
 
 async function waitFor(settings: ConnectionSettings, waitMs: number): Promise<void> {
-  const deadline = Date.now() + waitMs;
+  const deadline = performance.now() + waitMs;
   for (;;) {
     try {
       await tryDatabase(settings, TRY_MS);
       return;
     } catch (error) {
-      if (!mayCome(error) || Date.now() > deadline) throw error;
+      if (!mayCome(error) || performance.now() > deadline) throw error;
     }
     await sleep(500);
   }

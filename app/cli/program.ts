@@ -323,10 +323,7 @@ function createProgram(options: ProgramOptions, setCode: (code: number) => void)
       await withStore((store) =>
         prune({
           store,
-          limits: {
-            olderThan: olderThan === undefined ? null : Date.now() - olderThan,
-            keep: keep ?? null,
-          },
+          limits: { maxAgeMs: olderThan ?? null, keep: keep ?? null },
           print: screen.write,
           confirm: yes ? null : options.confirm,
         }),

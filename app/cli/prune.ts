@@ -2,10 +2,9 @@
 import { CommandError, FAILED } from './client.ts';
 import { countText } from './print.ts';
 
-/** Profiles that are deleted: older than a moment, or beyond the newest so many. */
+/** Profiles that are deleted: older than so many milliseconds, or beyond the newest so many. */
 export interface PruneLimits {
-  /** Milliseconds since 1970. */
-  olderThan: number | null;
+  maxAgeMs: number | null;
   keep: number | null;
 }
 

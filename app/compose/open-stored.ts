@@ -18,8 +18,8 @@ import { createProfiler } from './create-profiler.ts';
 
 /** At least one of the two. */
 export interface PruneLimits {
-  /** Older ones are deleted; milliseconds since 1970. */
-  olderThan: number | null;
+  /** Older ones are deleted; milliseconds. */
+  maxAgeMs: number | null;
   /** The newest so many requests stay. */
   keep: number | null;
 }
@@ -36,9 +36,9 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const TRIES = 3;
 const PAUSE_MS = 500;
 
-function limitsOf({ olderThan, keep }: PruneLimits): StoreLimits {
+function limitsOf({ maxAgeMs, keep }: PruneLimits): StoreLimits {
   return {
-    olderThan: olderThan ?? 0,
+    maxAgeMs: maxAgeMs ?? NO_LIMIT,
     count: keep ?? NO_LIMIT,
     bytes: NO_LIMIT,
     profilerCount: keep === null ? NO_LIMIT : 0,
@@ -46,8 +46,8 @@ function limitsOf({ olderThan, keep }: PruneLimits): StoreLimits {
     summaryBytes: NO_LIMIT,
     // Failed and slow requests are no exceptions here: whoever prunes wants them gone, too.
     exceptions: {
-      olderThan: keep === null ? (olderThan ?? 0) : NO_LIMIT,
-      count: NO_LIMIT,
+      maxAgeMs: maxAgeMs ?? NO_LIMIT,
+      count: keep === null ? NO_LIMIT : 0,
       bytes: NO_LIMIT,
     },
   };
@@ -60,8 +60,8 @@ function pruningOf(store: Store): StorePruning {
   }
 
   return {
-    async countPrunable({ olderThan, keep }) {
-      const old = olderThan === null ? 0 : await total({ until: olderThan, kinds: PROFILE_KINDS });
+    async countPrunable({ maxAgeMs, keep }) {
+      const old = maxAgeMs === null ? 0 : await total({ until: Date.now() - maxAgeMs, kinds: PROFILE_KINDS });
       const surplus = keep === null ? 0 : (await total({ kinds: ['request'] })) - keep;
       return Math.max(0, old, surplus);
     },

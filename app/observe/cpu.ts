@@ -202,7 +202,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
   }
 
   function armKey(key: string, asked: CpuReason): void {
-    armed.set(key, { until: Date.now() + ARMED_MS, asked });
+    armed.set(key, { until: performance.now() + ARMED_MS, asked });
     dropOldest(armed, MOST_ARMED);
   }
 
@@ -214,7 +214,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
         const found = armed.get(key);
         if (found !== undefined) {
           armed.delete(key);
-          if (found.until > Date.now()) return found.asked;
+          if (found.until > performance.now()) return found.asked;
         }
       }
       return req.headers[CPU_HEADER] === 'cpu' ? 'header' : null;
@@ -264,7 +264,7 @@ export function createCpuSampler(options: CpuSamplerOptions): CpuSampler {
     arm({ method, url }) {
       if (mode !== 'off') armKey(keyOf(method, url), 'form');
     },
-    isArmed: ({ method, url }) => (armed.get(keyOf(method, url))?.until ?? 0) > Date.now(),
+    isArmed: ({ method, url }) => (armed.get(keyOf(method, url))?.until ?? 0) > performance.now(),
     close() {
       armed.clear();
       if (running === null) return;

@@ -41,14 +41,14 @@ export function createHousekeeper(options: {
   async function run(): Promise<void> {
     try {
       await store.purge({
-        olderThan: Date.now() - retention.ageMs,
+        maxAgeMs: retention.ageMs,
         count: retention.count,
         bytes: retention.bytes,
         profilerCount: PROFILER_COUNT,
         summaryCount: SUMMARY_COUNT,
         summaryBytes: SUMMARY_BYTES,
         exceptions: {
-          olderThan: Date.now() - EXCEPTIONS_AGES * retention.ageMs,
+          maxAgeMs: EXCEPTIONS_AGES * retention.ageMs,
           count: EXCEPTIONS_COUNT,
           bytes: EXCEPTIONS_BYTES,
         },

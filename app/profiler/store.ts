@@ -44,8 +44,8 @@ export type FindText = (record: StoredText, wanted: string) => TextPlace | null;
 
 /** What a store keeps at most. Pinned records outlive everything else. */
 export interface StoreLimits {
-  /** Records that began before this moment are deleted. */
-  olderThan: number;
+  /** Milliseconds after which records are deleted. The store knows the time, because the clock of a process may jump. */
+  maxAgeMs: number;
   /** Full records of requests, of jobs and of commands, each. */
   count: number;
   /** Bytes of texts. */
@@ -57,8 +57,8 @@ export interface StoreLimits {
   summaryBytes: number;
   /** Pinned and failed requests and the slowest of each route: so many outlive the rest. */
   exceptions: {
-    /** Exceptions that began before this moment are deleted, too, unless pinned. */
-    olderThan: number;
+    /** Milliseconds after which exceptions are deleted, too, unless pinned. */
+    maxAgeMs: number;
     count: number;
     bytes: number;
   };

@@ -5,9 +5,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rootFolder } from '../../bench/harness/folders.ts';
 import { missingOf, untilStored } from '../service/books.ts';
+import { untilReady } from '../service/scene.ts';
 import { startLoad } from '../service/load.ts';
 import { balance, type Fault, tokensOf, underLoad, withScene } from './drive.ts';
 
+/** Milliseconds without a database after which records go to files, and some. */
+const AWAY_MS = 2000;
 /** Milliseconds after which a profile is seen by every process. */
 const SEEN_WITHIN = 1000;
 /** Milliseconds between two deletions of old profiles, at most; waited for in runs of so many seconds. */
@@ -71,7 +74,11 @@ export const several: readonly Fault[] = [
             // In a long run old profiles are deleted once meanwhile.
             if (name === '+20 years' && options.seconds >= LONG_RUN) await sleep(PURGED_WITHIN_MS);
           }
-          await sleep((options.seconds * 1000) / 5);
+          // Records wait in files meanwhile, whose names say when they were made.
+          scene.relay.set('refuse');
+          await sleep(Math.max(AWAY_MS, (options.seconds * 1000) / 5));
+          scene.relay.set('pass');
+          await untilReady(scene.port);
           const page = await fetch(`http://127.0.0.1:${scene.port}/_profiler/`);
           await page.text();
           report.expect(page.status === 200, `the list has the status ${page.status}`);

@@ -23,11 +23,13 @@ import { crc32 } from 'node:zlib';
 import { createFolderDisk, createMemoryDisk, type Disk } from '../../app/storage/files/disk.ts';
 import { createFileStore, type FileStoreOptions } from '../../app/storage/files/file-store.ts';
 import { chooseFolder, findProject, folderNameOf } from '../../app/storage/files/folder.ts';
+import { createSpill } from '../../app/storage/files/spill.ts';
 import type { Store } from '../../app/profiler/store.ts';
 import { eventually, until } from '../support/waiting.ts';
-import { describeStoreContract, itemOf, NO_LIMITS, stored } from './store-contract.ts';
+import { describeStoreContract, itemOf, NO_EXCEPTIONS, NO_LIMITS, stored } from './store-contract.ts';
 
 const run = promisify(execFile);
+const YEAR_MS = 365 * 24 * 3_600_000;
 const isRoot = process.getuid?.() === 0;
 
 describe('store in files', () => {
@@ -232,7 +234,7 @@ describe('store in files', () => {
       const [own, other] = [open(), open()];
       await stored(own, [itemOf(2)]);
       expect(await listed(own)).to.deep.equal(['000002', '000001']);
-      await other.purge({ ...NO_LIMITS, count: 0, exceptions: { olderThan: Infinity, count: 0, bytes: 0 } });
+      await other.purge({ ...NO_LIMITS, count: 0, exceptions: NO_EXCEPTIONS });
       await until(async () => (await listed(own)).length === 1, 'one is gone');
       expect(await listed(own)).to.deep.equal(['000002']);
     });
@@ -343,8 +345,8 @@ describe('store in files', () => {
       const store = open({ disk: small() });
       await fill(store, 20);
       const before = files('.rows').length;
-      const exceptions = { olderThan: Infinity, count: 0, bytes: 0 };
-      const deleted = await store.purge({ ...NO_LIMITS, count: 8, exceptions });
+      const limits = { ...NO_LIMITS, exceptions: NO_EXCEPTIONS };
+      const deleted = await store.purge({ ...limits, count: 8 });
       const left = await listed(store);
       expect(deleted).to.equal(20 - left.length);
       expect(left.length).to.be.within(8, 12);
@@ -352,7 +354,7 @@ describe('store in files', () => {
       expect(files('.rows').length).to.be.below(before);
       expect(files('.texts').length).to.equal(files('.rows').length);
       expect(await listed(open())).to.deep.equal(left);
-      await store.purge({ ...NO_LIMITS, bytes: 4000, exceptions });
+      await store.purge({ ...limits, bytes: 4000 });
       expect((await listed(store)).length).to.be.below(left.length);
     });
 
@@ -370,7 +372,7 @@ describe('store in files', () => {
       await store.label('000004', { findings: 1, mark: 'slow', marks: [] });
       for (let number = 6; number < 20; number++)
         await stored(store, [itemOf(number, { durationMs: 0.5, startedAt: Date.now() }, 'x'.repeat(1000))]);
-      await store.purge({ ...NO_LIMITS, olderThan: Date.now() - 3_600_000 });
+      await store.purge({ ...NO_LIMITS, maxAgeMs: 3_600_000 });
       for (const reader of [store, open()]) {
         const kept = (
           await reader.find({
@@ -402,7 +404,7 @@ describe('store in files', () => {
 
     it('leaves the segments of a process that runs', async () => {
       await stored(open(), [itemOf(1), itemOf(2)]);
-      expect(await open().purge({ ...NO_LIMITS, count: 0, olderThan: Date.now() })).to.equal(0);
+      expect(await open().purge({ ...NO_LIMITS, count: 0, maxAgeMs: 0 })).to.equal(0);
       expect(await listed(open())).to.have.length(2);
     });
 
@@ -412,10 +414,16 @@ describe('store in files', () => {
       const lock = join(folder, 'lock');
       writeFileSync(lock, '');
       expect(await store.purge({ ...NO_LIMITS, count: 1 })).to.equal(0);
-      const old = new Date(Date.now() - 60_000);
-      utimesSync(lock, old, old);
-      expect(await store.purge({ ...NO_LIMITS, count: 1 })).to.be.above(0);
-      expect(existsSync(lock)).to.equal(false);
+      // The second lock was made before the clock jumped back.
+      for (const [at, count] of [
+        [Date.now() - 60_000, 10],
+        [Date.now() + 60_000, 1],
+      ] as const) {
+        writeFileSync(lock, '');
+        utimesSync(lock, new Date(at), new Date(at));
+        expect(await store.purge({ ...NO_LIMITS, count })).to.be.above(0);
+        expect(existsSync(lock)).to.equal(false);
+      }
     });
 
     it('deletes parts, blocks of tokens and drafts that nothing needs any more', async () => {
@@ -449,7 +457,7 @@ describe('store in files', () => {
       }
       const reader = open();
       expect(await listed(reader)).to.deep.equal(['000001']);
-      await reader.purge({ ...NO_LIMITS, count: 1, exceptions: { olderThan: Infinity, count: 0, bytes: 0 } });
+      await reader.purge({ ...NO_LIMITS, count: 1, exceptions: NO_EXCEPTIONS });
       expect(files('.rows')).to.have.length(1);
       expect((await open().read('000001'))?.text).to.equal(itemOf(1).text);
     });
@@ -462,6 +470,54 @@ describe('store in files', () => {
     await until(async () => (await listed(store)).length === 0, 'all is cleared');
     await stored(store, [itemOf(2)]);
     expect(await listed(store)).to.deep.equal(['000002']);
+  });
+
+  describe('with a clock that jumps', () => {
+    const { now: clock } = Date;
+
+    afterEach(() => {
+      Date.now = clock;
+    });
+
+    it('shows other processes what was recorded before 1970', async () => {
+      Date.now = () => clock() - 60 * YEAR_MS;
+      await stored(open(), [itemOf(1)]);
+      expect(await listed(open())).to.deep.equal(['000001']);
+    });
+
+    it('moves what a database could not take before 1970', async () => {
+      Date.now = () => clock() - 60 * YEAR_MS;
+      const disk = createFolderDisk(folder);
+      const spill = createSpill({
+        disk,
+        project: '',
+        script: '',
+        guard: null,
+        thread: 0,
+        warn: () => undefined,
+      });
+      spill.add([itemOf(1)]);
+      const moved: string[] = [];
+      await spill.restore((records) => {
+        moved.push(...records.map(({ row }) => row.token));
+        return Promise.resolve();
+      });
+      expect(moved).to.deep.equal(['000001']);
+      expect(files('.rows')).to.deep.equal([]);
+    });
+
+    it('deletes what was recorded first, also when the clock jumped back', async () => {
+      const store = open({ disk: { ...createFolderDisk(folder), segmentBytes: 1000 } });
+      for (let number = 1; number <= 6; number++) {
+        if (number === 4) Date.now = () => clock() - 3_600_000;
+        await stored(store, [itemOf(number, {}, 'x'.repeat(1000))]);
+      }
+      // A full segment has begun to delete already, and only one deletes at a time.
+      await eventually(async () => {
+        await store.purge({ ...NO_LIMITS, count: 3, exceptions: NO_EXCEPTIONS });
+        expect(await listed(store)).to.deep.equal(['000006', '000005', '000004']);
+      }, 'the oldest are deleted');
+    });
   });
 
   it('appends to nothing that another process wrote', async () => {

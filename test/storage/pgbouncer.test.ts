@@ -13,7 +13,7 @@ import { runOwnerMigrations, runProfilerMigrations } from '../../app/database/ru
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { openKnex, type TestConnection, withPostgres } from '../support/postgres.ts';
-import { itemOf, NO_LIMITS, stored } from './store-contract.ts';
+import { itemOf, NO_EXCEPTIONS, NO_LIMITS, stored } from './store-contract.ts';
 import { createTestStore, emptyStore } from './test-storage.ts';
 
 const SCHEMA = 'bounced';
@@ -79,7 +79,7 @@ describe('storage behind pgbouncer in transaction mode', () => {
       for await (const rows of store.rows(0)) expect(rows).to.not.be.empty;
       await store.setting('part-a', 'x');
       await knex.withSchema(SCHEMA).from('hindsight_settings').update({ written_at: 1 });
-      await store.purge({ ...NO_LIMITS, count: 1, exceptions: { olderThan: 0, count: 0, bytes: 0 } });
+      await store.purge({ ...NO_LIMITS, count: 1, exceptions: NO_EXCEPTIONS });
       await store.clear();
       await store.close();
     } finally {

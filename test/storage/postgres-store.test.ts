@@ -179,12 +179,12 @@ describe('the store in PostgreSQL', () => {
         itemOf(6, { ...old, route: '/other', durationMs: 1 }),
       ]);
       await store.keep('000005', true);
-      const limits = { ...NO_LIMITS, olderThan: now - 4 * HOUR };
+      const limits = { ...NO_LIMITS, maxAgeMs: 4 * HOUR };
       expect(await store.purge(limits)).to.equal(1);
       expect(await tokens()).to.have.members(['000002', '000003', '000005', '000006']);
       expect(await store.read('000004')).to.not.equal(null);
       expect(await store.purge(limits)).to.equal(0);
-      const none = { ...limits, exceptions: { ...limits.exceptions, olderThan: now } };
+      const none = { ...limits, exceptions: { ...limits.exceptions, maxAgeMs: 0 } };
       expect(await store.purge(none)).to.equal(4);
       expect(await tokens()).to.deep.equal(['000005']);
     });
@@ -195,7 +195,19 @@ describe('the store in PostgreSQL', () => {
       const { now: clock } = Date;
       try {
         Date.now = () => clock() + 20 * 365 * day;
-        await store.purge({ ...NO_LIMITS, olderThan: Date.now() - day });
+        await store.purge({ ...NO_LIMITS, maxAgeMs: day });
+      } finally {
+        Date.now = clock;
+      }
+      expect(await store.read('000001')).to.not.equal(null);
+    });
+
+    it('deletes nothing that is young by a clock before 1970', async () => {
+      await stored(store, [itemOf(1, { startedAt: -HOUR })]);
+      const { now: clock } = Date;
+      try {
+        Date.now = () => 0;
+        await store.purge({ ...NO_LIMITS, maxAgeMs: 24 * HOUR });
       } finally {
         Date.now = clock;
       }

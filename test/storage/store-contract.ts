@@ -35,14 +35,16 @@ const SEARCHED = Object.fromEntries(
 
 /** Limits that nothing reaches. */
 export const NO_LIMITS: StoreLimits = {
-  olderThan: 0,
+  maxAgeMs: 1e15,
   count: 1e6,
   bytes: 1e12,
   profilerCount: 1e6,
   summaryCount: 1e6,
   summaryBytes: 1e12,
-  exceptions: { olderThan: 0, count: 1e6, bytes: 1e12 },
+  exceptions: { maxAgeMs: 1e15, count: 1e6, bytes: 1e12 },
 };
+
+export const NO_EXCEPTIONS: StoreLimits['exceptions'] = { maxAgeMs: 0, count: 0, bytes: 0 };
 
 export interface StoreSubject {
   /** Opens a store on a place; those that are opened before the next test begins share it. */

@@ -411,17 +411,17 @@ export function createMcpTools(services: PageServices): McpTool[] {
       },
       async run(call) {
         const { args, signal } = call;
-        const from = Date.now();
         const seconds = typeof args.seconds === 'number' ? args.seconds : DEFAULT_WAIT;
         const asked = queryOf({ ...args, limit: 1, order: 'asc', since: undefined });
-        const query = { ...asked, from, counted: false as const };
+        const query = { ...asked, from: Date.now(), counted: false as const };
+        const until = performance.now() + seconds * 1000;
         if (waiting >= MOST_WAITS)
           throw createError('BAD_REQUEST', [
             `${MOST_WAITS} agents wait already; try again when one of them is done.`,
           ]);
         waiting++;
         try {
-          while (Date.now() < from + seconds * 1000 && !signal.aborted) {
+          while (performance.now() < until && !signal.aborted) {
             const [row] = (await profiles.find(query)).rows;
             if (row?.state === 'final') return await short(row.token, call);
             await sleep(ASK_EVERY_MS, undefined, { ref: false });

@@ -112,8 +112,8 @@ export function createDatabase(options: DatabaseOptions): Database {
     const reason = redact.text(reasonOf(error));
     const place = server === null ? 'The database' : `The database at ${server}`;
     isReady = false;
-    if (Date.now() - loggedAt >= LOG_EVERY_MS) {
-      loggedAt = Date.now();
+    if (performance.now() - loggedAt >= LOG_EVERY_MS) {
+      loggedAt = performance.now();
       log(`${place} can't be used (${reason}); the service goes on and tries again.`);
     }
     return error instanceof EmbeddedPostgresError ? EMBEDDED_PAUSE_MS : 0;

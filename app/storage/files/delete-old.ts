@@ -4,7 +4,7 @@
  */
 import { failed } from '../../profiler/query-rows.ts';
 import type { Row, StoreLimits } from '../../profiler/store.ts';
-import type { Disk } from './disk.ts';
+import { ageOf, type Disk } from './disk.ts';
 import {
   countEntry,
   emptyTally,
@@ -79,7 +79,7 @@ export function createOldDeleter(options: {
     const sizes = { rowsSize: rows.size, bytes: rows.size + (texts?.size ?? 0) };
     const own = [...index.segments()].find((one) => one.name === name && one.own);
     if (own !== undefined) return { name, kind, ...sizes, ...own.tally, canGo: own.closed };
-    const isQuiet = Date.now() - rows.changedAt > ALIVE_MS;
+    const isQuiet = ageOf(rows.changedAt) > ALIVE_MS;
     const before = known.get(name);
     if (before?.rowsSize === rows.size) return { ...before, ...sizes, canGo: before.canGo || isQuiet };
     const entries = (await entriesOf(name)) ?? [];
@@ -108,7 +108,7 @@ export function createOldDeleter(options: {
   /** Runs while no other process deletes; null: one does. */
   async function alone<T>(work: () => Promise<T>): Promise<T | null> {
     const lock = await disk.state(LOCK);
-    if (lock !== null && Date.now() - lock.changedAt > LOCK_STALE_MS) await disk.remove(LOCK);
+    if (lock !== null && ageOf(lock.changedAt) > LOCK_STALE_MS) await disk.remove(LOCK);
     if (!(await disk.writeText(LOCK, '', true))) return null;
     try {
       return await work();
@@ -124,7 +124,8 @@ export function createOldDeleter(options: {
     const sum = (some: readonly Counted[], of: 'bytes' | 'records'): number =>
       some.reduce((total, one) => total + one[of], 0);
 
-    function shrink(kind: SegmentKind, { least = Infinity, bytes = Infinity, olderThan = 0 }): void {
+    function shrink(kind: SegmentKind, { least = Infinity, bytes = Infinity, maxAgeMs = Infinity }): void {
+      const olderThan = Date.now() - maxAgeMs;
       let [records, size] = [sum(left(kind), 'records'), sum(left(kind), 'bytes')];
       for (const one of left(kind)) {
         const isSpare = records - one.records >= least || size > bytes || one.newestStart < olderThan;
@@ -135,14 +136,14 @@ export function createOldDeleter(options: {
       }
     }
 
-    const { olderThan, exceptions } = limits;
-    shrink('summary', { least: limits.summaryCount, bytes: limits.summaryBytes, olderThan });
-    shrink('own', { least: limits.profilerCount, olderThan });
-    shrink('full', { least: limits.count, bytes: limits.bytes, olderThan });
+    const { maxAgeMs, exceptions } = limits;
+    shrink('summary', { least: limits.summaryCount, bytes: limits.summaryBytes, maxAgeMs });
+    shrink('own', { least: limits.profilerCount, maxAgeMs });
+    shrink('full', { least: limits.count, bytes: limits.bytes, maxAgeMs });
     shrink('exception', {
       least: exceptions.count,
       bytes: exceptions.bytes,
-      olderThan: exceptions.olderThan,
+      maxAgeMs: exceptions.maxAgeMs,
     });
     for (const kind of ['summary', 'own', 'full', 'exception'] as const) {
       const others = sum(
@@ -164,16 +165,19 @@ export function createOldDeleter(options: {
     pins: ReadonlySet<string>,
     limits: StoreLimits | null,
   ): Set<string> {
-    const kept = new Set<string>();
+    const { count, maxAgeMs } = limits?.exceptions ?? { count: 0, maxAgeMs: 0 };
+    const oldest = Date.now() - maxAgeMs;
+    const requests = rows.filter(({ kind, startedAt }) => kind === 'request' && startedAt >= oldest);
     const slowest = new Map<string, Row>();
-    for (const row of rows) {
-      if (pins.has(row.token) || (row.parent !== null && pins.has(row.parent))) kept.add(row.token);
-      if (limits === null || row.kind !== 'request' || row.startedAt < limits.exceptions.olderThan) continue;
-      if (failed(row) && kept.size < limits.exceptions.count) kept.add(row.token);
+    for (const row of requests) {
       const key = `${row.method} ${row.route ?? ''}`;
       if ((row.durationMs ?? 0) > (slowest.get(key)?.durationMs ?? -1)) slowest.set(key, row);
     }
-    for (const { token } of slowest.values()) kept.add(token);
+    const pinned = rows.filter(
+      ({ token, parent }) => pins.has(token) || (parent !== null && pins.has(parent)),
+    );
+    const exceptions = [...requests.filter(failed), ...slowest.values()].slice(0, count);
+    const kept = new Set([...pinned, ...exceptions].map(({ token }) => token));
     for (const { token, parent } of rows) if (parent !== null && kept.has(parent)) kept.add(token);
     return kept;
   }
@@ -225,7 +229,7 @@ export function createOldDeleter(options: {
 
   /** Deletes settings that nothing stored needs, and what a process left behind that ended while it wrote. */
   async function sweep(names: readonly string[], stored: readonly Counted[]): Promise<void> {
-    const oldest = stored.reduce((least, { oldestStart }) => Math.min(least, oldestStart), Date.now());
+    const oldest = Math.min(...stored.map(({ oldestStart }) => oldestStart));
     const blocks = new Set(stored.flatMap((one) => [...one.blocks]));
     const texts = new Set(stored.map(({ name }) => name + TEXTS));
     for (const name of names) {
@@ -234,8 +238,8 @@ export function createOldDeleter(options: {
       const isLost = name.startsWith(DRAFT) || (name.endsWith(TEXTS) && !texts.has(name));
       if (!isPart && !isBlock && !isLost) continue;
       const state = await disk.state(name);
-      const before = Math.min(Date.now(), isPart ? oldest : Infinity) - HOUR_MS;
-      if (state !== null && state.changedAt < before) await disk.remove(name);
+      if (state === null || ageOf(state.changedAt) < HOUR_MS) continue;
+      if (!isPart || state.changedAt < oldest - HOUR_MS) await disk.remove(name);
     }
   }
 

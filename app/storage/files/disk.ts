@@ -60,6 +60,11 @@ export interface Disk {
   mostBytes(used: number): Promise<number>;
 }
 
+/** Milliseconds since a file was touched; or until then, because the clock may have jumped back meanwhile. */
+export function ageOf(touchedAt: number): number {
+  return Math.abs(Date.now() - touchedAt);
+}
+
 const MEBIBYTE = 1024 * 1024;
 /** No links are followed; Windows has no such flag. */
 const NO_LINKS = constants.O_NOFOLLOW ?? 0;

@@ -36,13 +36,13 @@ export interface FileStoreOptions {
 
 /** Until the first round of deleting, only the disk limits. */
 const NO_LIMITS: StoreLimits = {
-  olderThan: 0,
+  maxAgeMs: Infinity,
   count: Infinity,
   bytes: Infinity,
   profilerCount: Infinity,
   summaryCount: Infinity,
   summaryBytes: Infinity,
-  exceptions: { olderThan: 0, count: Infinity, bytes: Infinity },
+  exceptions: { maxAgeMs: Infinity, count: Infinity, bytes: Infinity },
 };
 export const MOST_MEBIBYTES = 256;
 /** Milliseconds without a reader after which rows leave the memory. */

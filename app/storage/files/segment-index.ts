@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { compareNewest } from '../../profiler/query-rows.ts';
 import type { Row } from '../../profiler/store.ts';
-import type { Disk } from './disk.ts';
+import { ageOf, type Disk } from './disk.ts';
 import {
   emptyTally,
   type Entry,
@@ -92,7 +92,7 @@ export const CLEARED = 'cleared';
 export const PIN = 'pin-';
 
 export function isAlive({ changedAt, closed }: Segment): boolean {
-  return !closed && Date.now() - changedAt < ALIVE_MS;
+  return !closed && ageOf(changedAt) < ALIVE_MS;
 }
 
 export function createSegmentIndex(options: {
@@ -219,7 +219,7 @@ export function createSegmentIndex(options: {
     if (state === null) return;
     segment.changedAt = state.changedAt;
     if (state.size > segment.read) await readMore(segment, state.size);
-    if (!segment.own && Date.now() - state.changedAt > SURELY_CLOSED_MS) segment.closed = true;
+    if (!segment.own && ageOf(state.changedAt) > SURELY_CLOSED_MS) segment.closed = true;
   }
 
   function forget(names: ReadonlySet<string>): void {

@@ -105,6 +105,7 @@ export function createSegmentWriter(options: {
   let timer: NodeJS.Timeout | null = null;
   let heartbeat: NodeJS.Timeout | null = null;
   let lastAt = 0;
+  let namedAt = 0;
   /** Entries that were queued, and the oldest of them that wait no more. */
   let pushed = 0;
   let finished = 0;
@@ -129,7 +130,8 @@ export function createSegmentWriter(options: {
   }
 
   function newSegment(kind: SegmentKind): { segment: Segment; line: string } {
-    const segment: Segment = { ...unwritten(kind), name: newSegmentName(kind) };
+    namedAt = Math.max(now(), namedAt + 1);
+    const segment: Segment = { ...unwritten(kind), name: newSegmentName(kind, namedAt) };
     return { segment, line: headerLine({ ...header(), startedAt: Date.now() }) };
   }
 

@@ -87,8 +87,14 @@ export const TEXTS = '.texts';
 const NAMES = COLUMN_ENTRIES.map(([name]) => name);
 const SEGMENT_NAME = /^(full|summary|own|exception)-[0-9a-z]{9}-[0-9a-f]{12}$/;
 
-export function newSegmentName(kind: SegmentKind): string {
-  return `${kind}-${Date.now().toString(36).padStart(9, '0')}-${randomBytes(6).toString('hex')}`;
+/** A moment as a part of a name: of the same length for all, also while the clock is before 1970. */
+export function momentName(at: number): string {
+  return Math.max(0, at).toString(36).padStart(9, '0');
+}
+
+/** `at`: later than those that the process made before, because the segments of a kind are deleted in the order of their names. */
+export function newSegmentName(kind: SegmentKind, at: number): string {
+  return `${kind}-${momentName(at)}-${randomBytes(6).toString('hex')}`;
 }
 
 /** null: the file is no segment. */

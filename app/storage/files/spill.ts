@@ -3,12 +3,14 @@
  * them to the database once it is back, also after a crash: it claims a segment by renaming it.
  */
 import type { Row, Store } from '../../profiler/store.ts';
+import { ageOf } from './disk.ts';
 import { createFileStore, type FileStoreOptions } from './file-store.ts';
 import {
   checksum,
   type Entry,
   entryIn,
   headerIn,
+  momentName,
   ROWS,
   segmentKindOf,
   type TextPlace,
@@ -69,10 +71,10 @@ export function createSpill(options: FileStoreOptions): Spill {
     if (segmentKindOf(name) === null) return null;
     if (claimedAt === undefined) {
       const state = await disk.state(file);
-      const isQuiet = state !== null && Date.now() - state.changedAt > ALIVE_MS;
+      const isQuiet = state !== null && ageOf(state.changedAt) > ALIVE_MS;
       if (!isQuiet && (await entriesOf(file)).at(-1)?.type !== 'end') return null;
-    } else if (Date.now() - parseInt(claimedAt, 36) < CLAIM_STALE_MS) return null;
-    const rows = `claimed-${Date.now().toString(36).padStart(9, '0')}-${name}${ROWS}`;
+    } else if (ageOf(parseInt(claimedAt, 36)) < CLAIM_STALE_MS) return null;
+    const rows = `claimed-${momentName(Date.now())}-${name}${ROWS}`;
     return (await disk.rename(file, rows)) ? { name, rows } : null;
   }
 

@@ -15,8 +15,6 @@ const WITHIN_MS = 5000;
 const MOST_WAITS = 10;
 const WAIT_MS = 200;
 const HOUR_MS = 3_600_000;
-/** More than reading the database's clock takes; records live for hours. */
-const CLOCK_TOLERANCE_MS = 60_000;
 
 interface Where {
   sql: string;
@@ -60,20 +58,22 @@ async function deleteRows(connection: Connection, where: Where): Promise<number>
   }
 }
 
-/** By how much the clock of this process is ahead: one that jumped must not delete what is young by the database's. */
-async function clockAheadMs({ pool }: Connection): Promise<number> {
+/** The time by the clock that is behind, so that one that jumped deletes nothing that is young by the other. */
+async function now({ pool }: Connection): Promise<number> {
   const { rows } = await pool.query<{ at: string }>(
     'select (extract(epoch from clock_timestamp()) * 1000)::bigint as at',
   );
-  const aheadMs = Date.now() - Number(rows[0]?.at ?? Infinity);
-  return aheadMs > CLOCK_TOLERANCE_MS ? aheadMs : 0;
+  return Math.min(Date.now(), Number(rows[0]?.at));
 }
 
-/** The moment after the newest record that is too much; 0 if none is. */
+/** Before all records: a clock may have said that it is before 1970. PostgreSQL 13 knows no `-Infinity` of this type. */
+const NEVER = Number.MIN_SAFE_INTEGER;
+
+/** The moment after the newest record that is too much. */
 async function momentAfter({ pool }: Connection, { sql, values }: Where): Promise<number> {
   const { rows } = await pool.query<{ started_at: string }>(sql, [...values]);
   const [first] = rows;
-  return first === undefined ? 0 : Number(first.started_at) + 1;
+  return first === undefined ? NEVER : Number(first.started_at) + 1;
 }
 
 function beyondCount(connection: Connection, group: string, count: number): Promise<number> {
@@ -97,7 +97,7 @@ function beyondBytes(connection: Connection, group: string, bytes: number): Prom
 async function exceptionsBefore(
   connection: Connection,
   moment: number,
-  { olderThan, count, bytes }: StoreLimits['exceptions'],
+  { count, bytes, olderThan }: { count: number; bytes: number; olderThan: number },
 ): Promise<string[]> {
   const { rows } = await connection.pool.query<{ token: string }>(
     `select token from (
@@ -140,9 +140,8 @@ async function purgeSettings(connection: Connection): Promise<void> {
 
 /** Returns how many records were deleted. */
 export async function purgeRecords(connection: Connection, limits: StoreLimits): Promise<number> {
-  const aheadMs = await clockAheadMs(connection);
-  const olderThan = limits.olderThan - aheadMs;
-  const exceptions = { ...limits.exceptions, olderThan: limits.exceptions.olderThan - aheadMs };
+  const at = await now(connection);
+  const olderThan = at - limits.maxAgeMs;
   const full = Math.max(
     olderThan,
     await beyondCount(connection, FULL, limits.count),
@@ -153,7 +152,10 @@ export async function purgeRecords(connection: Connection, limits: StoreLimits):
     await beyondCount(connection, 'summary is not null', limits.summaryCount),
     await beyondBytes(connection, 'summary is not null', limits.summaryBytes),
   );
-  const kept = await exceptionsBefore(connection, full, exceptions);
+  const kept = await exceptionsBefore(connection, full, {
+    ...limits.exceptions,
+    olderThan: at - limits.exceptions.maxAgeMs,
+  });
   let gone = await deleteRows(connection, {
     sql: 'summary is not null and not pinned and started_at < $1::numeric',
     values: [summary],

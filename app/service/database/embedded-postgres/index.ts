@@ -104,8 +104,8 @@ async function startServer(places: Places, linger: number): Promise<Running | nu
     (value) => (code = value),
     () => (code = null),
   );
-  const deadline = Date.now() + START_MS;
-  while (code === undefined && Date.now() < deadline) {
+  const deadline = performance.now() + START_MS;
+  while (code === undefined && performance.now() < deadline) {
     const postmaster = await readPostmaster(places.data);
     if (postmaster?.ready === true && postmaster.connection.host === socketFolder)
       return { postmaster, hold, exited };
@@ -128,8 +128,8 @@ async function startServer(places: Places, linger: number): Promise<Running | nu
 }
 
 async function startOrJoin(places: Places, major: string, linger: number): Promise<Running> {
-  const deadline = Date.now() + START_MS;
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + START_MS;
+  while (performance.now() < deadline) {
     const joined = await joinRunning(places);
     if (joined !== null && joined !== 'wait') return joined;
     if (joined === null) {
