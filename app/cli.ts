@@ -1,17 +1,20 @@
 #!/usr/bin/env node
 /** The door of the command line, `npx express-hindsight`. It is started, never imported. */
 import { createInterface } from 'node:readline/promises';
+import { FAILED } from './cli/client.ts';
 import { runProgram } from './cli/program.ts';
 import { packageVersion, registerUrl } from './paths.ts';
+import { ignoreFailedWrites, printError } from './print.ts';
 
 const { stdin, stdout, env, argv } = process;
 const isTerminal = stdout.isTTY;
 
-// A reader such as `head` that has seen enough.
-stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+// A reader such as `head` that has seen enough, or a disk that is full.
+stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (code !== 'EPIPE') printError(`The result can’t be written: ${message}.\n`);
+  process.exit(code === 'EPIPE' ? 0 : FAILED);
 });
+ignoreFailedWrites(process.stderr);
 
 async function confirm(question: string): Promise<boolean | null> {
   if (!stdin.isTTY) return null;
@@ -31,7 +34,7 @@ void runProgram(argv.slice(2), {
   stdin,
   stdout,
   version: packageVersion(),
-  note: (sentence) => void process.stderr.write(`${sentence}\n`),
+  note: (sentence) => printError(`${sentence}\n`),
   confirm,
   register: registerUrl(),
   // The profiler is loaded only where its database is read.

@@ -5,14 +5,14 @@
  * It answers before the database is ready. SIGTERM and SIGINT: stop accepting, finish what runs, store what is buffered,
  * exit 0. Something uncaught: the same, exit 1. A signal that comes again while that takes long: exit at once.
  */
-import { printError } from './print.ts';
+import { ignoreFailedWrites, printError } from './print.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import type * as workers from './service/workers.ts';
 import { endsProcess } from './profiler/process-end.ts';
 import { urls } from './urls.ts';
 
-// Whoever read our lines may be gone; a failed write is an event, and without a listener the end.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+ignoreFailedWrites(process.stdout);
+ignoreFailedWrites(process.stderr);
 
 /** Milliseconds that the end may take after an uncaught error: another process is waited for. */
 const AFTER_CRASH = 4500;

@@ -22,6 +22,7 @@ import { escapeLogEntry } from './profiler/escape-controls.ts';
 import { createRedactor, type Redactor } from './profiler/redact.ts';
 import { stackText } from './profiler/thrown-value.ts';
 import { requirePackage } from './paths.ts';
+import { ignoreFailedWrites, printError } from './print.ts';
 import type { RouteEntry, Services } from './routes/services.ts';
 
 export { type Config, ConfigError, readConfig } from './config.ts';
@@ -76,12 +77,17 @@ function createRedactorFor({ secrets, database, domain, schema }: Config): Redac
   return createRedactor({ secrets, publicValues });
 }
 
+/** A slow reader of the access log loses nothing of it. Captured before the profiler wraps it: these lines are not logs of the application. */
+function openOutput(): (line: string) => void {
+  const write = process.stdout.write.bind(process.stdout);
+  ignoreFailedWrites(process.stdout);
+  return (line) => void write(line);
+}
+
 export function createService(options: ServiceOptions): Service {
   const { config, routes } = options;
-  // Captured before the profiler wraps them: the service's own lines are not logs of the application.
-  const writeOut = process.stdout.write.bind(process.stdout);
-  const writeError = process.stderr.write.bind(process.stderr);
-  const print = options.log ?? ((line) => void writeError(`${line}\n`));
+  const writeAccess = options.writeAccess ?? openOutput();
+  const print = options.log ?? ((line) => printError(`${line}\n`));
   const log = (line: string): void => {
     print(escapeLogEntry(line));
   };
@@ -112,7 +118,7 @@ export function createService(options: ServiceOptions): Service {
     services,
     routes,
     log,
-    writeAccess: options.writeAccess ?? ((line) => void writeOut(line)),
+    writeAccess,
     ...(options.viewFolders === undefined ? {} : { viewFolders: options.viewFolders }),
   });
   const server = createServer(

@@ -2,7 +2,7 @@
  * Chooses the code to run: `dist` if it is as new as the sources, else a new build, else the sources themselves. Plain JavaScript
  * without dependencies, because without install scripts there is no `dist`, and without development dependencies no TypeScript.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -40,10 +40,19 @@ export function hasTypeScript() {
   return existsSync(join(root, 'node_modules', 'typescript-7', 'bin', 'tsc'));
 }
 
+/** Whoever read standard error may be gone: a failed write of the stream would end the process. */
+export function say(sentence) {
+  try {
+    writeSync(2, `${sentence}\n`);
+  } catch {
+    // Closed, or full.
+  }
+}
+
 /** Returns null on success, else the error. */
 async function renew(state) {
   if (!hasTypeScript()) return 'TypeScript is not installed';
-  process.stderr.write(`Building (${state === 'missing' ? 'no build yet' : 'sources changed'}) …\n`);
+  say(`Building (${state === 'missing' ? 'no build yet' : 'sources changed'}) …`);
   const { build } = await import('./build.js');
   return build(['--noCheck', '--declaration', 'false']);
 }
@@ -64,9 +73,9 @@ export async function entryOf(name) {
         'Run `npm ci --include=dev` (or, where install scripts are disabled, `npm run build` after it), ' +
         'or use Node.js 22.18 or later, which runs the sources as they are.',
     );
-  process.stderr.write(
+  say(
     `The build is ${state} and can't be renewed (${problem}); ` +
-      `the service runs from ${runsSources ? 'its sources' : 'the old build'}.\n`,
+      `the service runs from ${runsSources ? 'its sources' : 'the old build'}.`,
   );
   return runsSources ? pathToFileURL(join(root, 'app', `${name}.ts`)).href : built;
 }

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { join, resolve } from 'node:path';
-import { entryOf, StartError } from './entry.js';
+import { entryOf, say, StartError } from './entry.js';
 
 // From Node.js 22.1 on; never throws. The service makes VAR_DIR itself, and writes to no other folder.
 const varDir = resolve(process.env.VAR_DIR || 'var');
@@ -16,6 +16,6 @@ try {
   await import(await entryOf('server'));
 } catch (error) {
   if (!(error instanceof StartError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  say(error.message);
   process.exitCode = 1;
 }

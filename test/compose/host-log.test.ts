@@ -5,29 +5,36 @@ import { once } from 'node:events';
 import { hostRedactor } from '../../app/compose/host-log.ts';
 
 const SAYS = `
+  import { closeSync } from 'node:fs';
   import { createHostLog } from './app/compose/host-log.ts';
   const log = createHostLog({ redactText: (text) => text });
-  process.stdin.once('data', async () => {
+  process.stdin.once('data', async (wish) => {
+    if (String(wish) === 'close') closeSync(2);
+    if (String(wish) === 'fill') process.stderr.write('x'.repeat(10_000_000));
     for (let at = 0; at < 3; at++) {
       log.say('nobody reads this');
       await new Promise((done) => setTimeout(done, 20));
     }
-    process.stdout.write('alive');
-    process.exit(0);
+    process.stdout.write('alive', () => process.exit(0));
   });
 `;
 
 describe('the lines of a profiler in its host', () => {
-  it('do not end a host whose standard error has no reader', async () => {
-    const args = ['--import', 'tsx', '--input-type=module', '-e', SAYS];
-    const child = spawn(process.execPath, args, { stdio: 'pipe' });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    child.stderr.destroy();
-    child.stdin.write('go');
-    const [code] = (await once(child, 'exit')) as [number | null];
-    expect([code, said]).to.deep.equal([0, 'alive']);
-  });
+  for (const [wish, what] of [
+    ['leave', 'has no reader'],
+    ['close', 'is closed'],
+    ['fill', 'is full'],
+  ] as const)
+    it(`do not end a host whose standard error ${what}`, async () => {
+      const args = ['--import', 'tsx', '--input-type=module', '-e', SAYS];
+      const child = spawn(process.execPath, args, { stdio: 'pipe' });
+      let said = '';
+      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+      if (wish === 'leave') child.stderr.destroy();
+      child.stdin.write(wish);
+      const [code] = (await once(child, 'exit')) as [number | null];
+      expect([code, said]).to.deep.equal([0, 'alive']);
+    });
 
   it('mask each configured secret wherever it occurs, whichever door set it', () => {
     const env = {
