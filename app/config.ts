@@ -33,7 +33,6 @@ export interface Config extends ValuesOf<typeof serviceSettings> {
   readonly secrets: Readonly<Record<string, string>>;
   /** All settings by the names of the environment, for the configuration panel; of a secret only that it is set. */
   readonly shown: Readonly<Record<string, unknown>>;
-  /** Sentences to log at start. */
   readonly warnings: readonly string[];
 }
 
@@ -74,7 +73,6 @@ export function environmentOfStore(env: Environment = process.env): {
   };
 }
 
-/** The editor that places on the pages open; null: none. */
 export function editorOf(
   given: string | null,
   root: string,
@@ -89,7 +87,6 @@ export function releaseOf(given: string | null, env: Environment = process.env):
   return given ?? platformRelease(env) ?? undefined;
 }
 
-/** Passwords in a connection string. */
 export function passwordsIn(url: string | null | undefined): string[] {
   if (url === null || url === undefined || !URL.canParse(url)) return [];
   const { password: given, searchParams } = new URL(url);

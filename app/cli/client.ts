@@ -3,9 +3,7 @@
 import { urls } from '../urls.ts';
 import type { ListedProfile } from './print.ts';
 
-/** Nothing matches. */
 export const NOTHING_FOUND = 1;
-/** Wrong arguments, or no profiler that responds. */
 export const FAILED = 2;
 
 export class CommandError extends Error {
@@ -14,13 +12,6 @@ export class CommandError extends Error {
   constructor(message: string, exitCode: number) {
     super(message);
     this.exitCode = exitCode;
-  }
-}
-
-/** Nobody listens at the address, or the connection broke: the application may be starting again. */
-export class UnreachableError extends CommandError {
-  constructor(message: string) {
-    super(message, FAILED);
   }
 }
 
@@ -35,7 +26,6 @@ export interface Client {
   /** `path` is an address of urls.ts. */
   text(path: string): Promise<string>;
   json(path: string, withinMs?: number): Promise<unknown>;
-  /** Sends `value` as JSON. */
   post(path: string, value: unknown, options: { accept: string; signal: AbortSignal }): Promise<string>;
   /** The parts of a response without an end, as they arrive. */
   stream(path: string): AsyncIterable<string>;
@@ -102,8 +92,9 @@ export function createClient({ url, password }: ClientOptions): Client {
   ): Promise<Response> {
     const sent = { ...init, headers: { ...headers, ...own } };
     const response = await fetch(`${base}${path}`, sent).catch((error: unknown) => {
-      throw new UnreachableError(
+      throw new CommandError(
         `${base} can’t be reached: ${reasonOf(error)}. Start the application, or name its address: --url, or PROFILER_URL.`,
+        FAILED,
       );
     });
     if (!response.ok) throw await refusal(response);
@@ -138,7 +129,6 @@ export function createClient({ url, password }: ClientOptions): Client {
   };
 }
 
-/** What is read of `search.json`. */
 export interface FoundList {
   profiles: readonly ListedProfile[];
   notice: string | null;

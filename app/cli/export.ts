@@ -17,12 +17,9 @@ export interface ExportOptions {
   /** A token, or filters as in the search box. */
   what: string;
   format: ExportFormat;
-  /** Default: all. */
   limit: number;
-  /** undefined: `stdout`. */
   file: string | undefined;
   stdout: Writable;
-  /** Of this package. */
   version: string;
   note: (sentence: string) => void;
 }
@@ -46,7 +43,6 @@ async function* findTokens({ client, what, limit, note }: ExportOptions): AsyncG
   }
 }
 
-/** How profiles become one text. */
 interface Form {
   address: (token: string) => string;
   head: string;
@@ -91,7 +87,6 @@ function formOf({ format, version }: ExportOptions): Form {
   return format === 'json' ? JSON_FORM : MARKDOWN_FORM;
 }
 
-/** undefined for a profile that was deleted meanwhile. */
 async function fetchOne(client: Client, path: string): Promise<string | undefined> {
   try {
     return await client.text(path);

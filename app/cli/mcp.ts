@@ -38,7 +38,6 @@ function parseReply(text: string): Reply {
   }
 }
 
-/** One message to the MCP address of a profiler. */
 async function askMcp(client: Client, method: string, params: object, signal?: AbortSignal): Promise<Reply> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const text = await client.post(
@@ -64,10 +63,8 @@ export async function callTool(
   return { text, isError: error !== undefined || isError === true };
 }
 
-/** Tools that send a recorded request again. */
 const SENDING = /^(?:verify|cpu_profile|values)$/;
 
-/** Serves until `stdin` ends. */
 export async function serveMcp({ source, stdin, stdout, version, note }: McpOptions): Promise<void> {
   const { McpServer, ProtocolError, serveStdio, StdioServerTransport } = requireMcpSdk();
   const ended = new AbortController();

@@ -1,10 +1,10 @@
 /** Profiles as table, JSON or Markdown. Recorded text can't send control characters to the terminal. */
+import { styleText } from 'node:util';
 import { escapeControls, UNSEEN } from '../profiler/escape-controls.ts';
 
 export const LIST_FORMATS = ['table', 'json', 'markdown'] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
 
-/** What is printed of a row of `search.json`. */
 export interface ListedProfile {
   token: string;
   startedAt: number;
@@ -33,10 +33,6 @@ const LONGEST_URL = 60;
 const LEAST_REST = 30;
 const DISPENSABLE: readonly Heading[] = ['QUERIES', 'AT', 'METHOD'];
 const GAP = 2;
-const RED = 31;
-const YELLOW = 33;
-const GREEN = 32;
-const BOLD = 1;
 
 const NARROW = /[\x20-\x7e]/;
 /** Combining marks, joiners and selectors of a form. */
@@ -67,7 +63,6 @@ export function printableJson(value: unknown): string {
   return `${printableLine(JSON.stringify(value, null, 2))}\n`;
 }
 
-/** Columns of a terminal that a character takes. */
 function columnsOf(character: string): number {
   if (NARROW.test(character)) return 1;
   if (NO_COLUMN.test(character)) return 0;
@@ -127,16 +122,17 @@ function cellsOf(row: ListedProfile): Record<Heading, string> {
   return cells;
 }
 
-function paint(text: string, code: number): string {
-  return `\u001b[${code}m${text}\u001b[0m`;
+type Style = Parameters<typeof styleText>[0];
+
+/** Whether the terminal takes colours was decided before. */
+function paint(text: string, style: Style): string {
+  return styleText(style, text, { validateStream: false });
 }
 
-function colourOf(status: string): number {
-  if (status.startsWith('5')) return RED;
-  return status.startsWith('4') ? YELLOW : GREEN;
+function colourOf(status: string): Style {
+  return status.startsWith('5') ? 'red' : status.startsWith('4') ? 'yellow' : 'green';
 }
 
-/** Which columns fit, and how wide they are. */
 function layoutOf(
   body: readonly Record<Heading, string>[],
   columns: number | undefined,
@@ -178,7 +174,7 @@ export function table(rows: readonly ListedProfile[], screen: Screen, isMore = f
   };
   const head = lineOf(Object.fromEntries(HEADINGS.map((heading) => [heading, heading])) as never, true);
   return [
-    ...(isMore ? [] : [screen.colours ? paint(head, BOLD) : head]),
+    ...(isMore ? [] : [screen.colours ? paint(head, 'bold') : head]),
     ...body.map((cells) => lineOf(cells)),
   ]
     .map((line) => `${line}\n`)

@@ -20,13 +20,10 @@ export interface ProgramOptions extends Openers {
   screen: Screen;
   stdin: Readable;
   stdout: Writable;
-  /** Of this package. */
   version: string;
-  /** Messages that are no result. */
   note: (sentence: string) => void;
   /** Asks whoever types; null: nobody can be asked. */
   confirm: (question: string) => Promise<boolean | null>;
-  /** URL of the module that records a process. */
   register: string;
 }
 

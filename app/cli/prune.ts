@@ -9,7 +9,6 @@ export interface PruneLimits {
 }
 
 export interface PrunableStore {
-  /** About how many `prune` would delete. */
   countPrunable(limits: PruneLimits): Promise<number>;
   /** Deletes them, except pinned ones; returns how many. */
   prune(limits: PruneLimits): Promise<number>;

@@ -9,11 +9,9 @@ const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export interface RunOptions {
   command: readonly string[];
   env: Readonly<Record<string, string | undefined>>;
-  /** URL of the module that records. */
   register: string;
 }
 
-/** Resolves with the exit code of the command. */
 export async function runRecorded({ command, env, register }: RunOptions): Promise<number> {
   const [name = '', ...args] = command;
   const child = spawn(name, args, {

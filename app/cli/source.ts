@@ -1,17 +1,9 @@
 /** What the command line reads: the running application, else its files; or a database. */
 import { realpathSync } from 'node:fs';
 import { urls } from '../urls.ts';
-import {
-  type Client,
-  CommandError,
-  createClient,
-  FAILED,
-  PasswordError,
-  UnreachableError,
-} from './client.ts';
+import { type Client, CommandError, createClient, FAILED, PasswordError } from './client.ts';
 import type { PrunableStore } from './prune.ts';
 
-/** The pages over a database or a folder, without the application. */
 export interface OpenedStore extends PrunableStore {
   url: string;
   password: string;
@@ -33,7 +25,6 @@ export interface Openers {
   storedProjects: (path: string) => Promise<readonly FoundProject[]>;
   /** Opens the profiles of a folder; null: of none. */
   openFiles: (options: { folder: string | null; warn: (sentence: string) => void }) => Promise<OpenedStore>;
-  /** Opens the profiles of a PostgreSQL. */
   openDatabase: (options: {
     database: string;
     schema: string;
@@ -59,7 +50,6 @@ export interface Source {
 
 /** Where an application listens that left no address: in a container, or with its profiles in memory. */
 const DEFAULT_URL = 'http://127.0.0.1:3000';
-/** Milliseconds. */
 const PING_MS = 2000;
 
 /** A folder as stores name it. */
@@ -138,8 +128,9 @@ export function createSource(
       );
     for (const client of found.values()) return client;
     if (hasProfiles || servers.length === 0) return open(folder);
-    throw new UnreachableError(
+    throw new CommandError(
       `The application of ${path} does not run, and no profiles are in its files. Start it; if it stores them elsewhere, name its database, --database, or its folder, PROFILER_DIR.`,
+      FAILED,
     );
   }
 
@@ -151,8 +142,9 @@ export function createSource(
       if (found !== null) return ofProject(found, sends);
       const usual = await running(DEFAULT_URL);
       if (usual !== null) return usual;
-      throw new UnreachableError(
+      throw new CommandError(
         `No application of this folder has run with Hindsight, and none responds at ${DEFAULT_URL}. Start it, or name its address: --url, or PROFILER_URL.`,
+        FAILED,
       );
     },
     offline: () => open(null),

@@ -11,8 +11,7 @@ import {
 } from '../middleware/errors.ts';
 import type { RespondWithError } from '../middleware/cut-off.ts';
 import type { Guard } from '../middleware/guard.ts';
-import type { RecordedRefusal } from '../middleware/refuse.ts';
-import type { RefusedRequest } from '../middleware/refused-request.ts';
+import type { RecordedRefusal, RefusedRequest } from '../middleware/refuse.ts';
 import { recordError } from '../observe/errors-seen.ts';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import type { ResponseFact } from '../profiler/facts.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { createErrorPage } from '../controllers/errors/error-page.ts';
 import { type Assets, createAssets } from '../controllers/profiler/assets.ts';
-import { unknownTokenModelOf } from '../controllers/profiler/unknown-token.ts';
+import { unknownTokenModelOf } from '../controllers/profiler/require-profile.ts';
 import type { RenderErrorPage } from './create-error-pages.ts';
 import { isHindsightError } from '../errors.ts';
 import { packageRoot, packageVersion } from '../paths.ts';

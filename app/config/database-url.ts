@@ -56,7 +56,6 @@ export function databaseUrl(given: unknown): DatabaseAddress {
   };
 }
 
-/** The address as it was given, checked. */
 export function postgresUrl(given: unknown): string {
   databaseUrl(given);
   return String(given);

@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { join, basename } from 'node:path';
 
-/** Editors that register an address of their own. */
 const KNOWN: Readonly<Record<string, string>> = {
   vscode: 'vscode://file/%f:%l:%c',
   cursor: 'cursor://file/%f:%l:%c',
@@ -25,7 +24,6 @@ const LONGEST = 500;
 /** `/app`, `C:/shop`, `C:\shop`. */
 const ABSOLUTE = /^(?:\/|[a-z]:[\\/])/i;
 
-/** What turns the links off. */
 const NONE = 'none';
 
 /** A name, or an address with `%f` file, `%l` line, `%c` column -> the address; `none`: no links. */
@@ -63,7 +61,6 @@ const TERMINALS: readonly (readonly [variable: string, value: RegExp, editor: Ed
   ['ZED_TERM', /^true$/, 'zed'],
   ['TERMINAL_EMULATOR', /^JetBrains/, 'webstorm'],
 ];
-/** Folders that an editor leaves in a project. */
 const FOLDERS: readonly (readonly [folder: string, editor: EditorName])[] = [
   ['.cursor', 'cursor'],
   ['.vscode', 'vscode'],

@@ -31,7 +31,6 @@ export function resourceAttributes(
   };
 }
 
-/** Where and how to send. */
 export interface OtlpTarget {
   endpoint: string;
   headers: Readonly<Record<string, string>>;

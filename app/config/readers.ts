@@ -16,7 +16,6 @@ export function wholeNumber(min: number, max: number): Reader<number> {
   };
 }
 
-/** A number of requests, or no limit. */
 export function countOrUnlimited(given: unknown): number | 'unlimited' {
   if (given === 'unlimited') return given;
   try {
@@ -26,7 +25,6 @@ export function countOrUnlimited(given: unknown): number | 'unlimited' {
   }
 }
 
-/** 0 to 1. */
 export function share(given: unknown): number {
   const value = typeof given === 'string' && /^\d*\.?\d+$/.test(given) ? Number(given) : given;
   if (typeof value !== 'number' || !(value >= 0 && value <= 1))
@@ -41,7 +39,6 @@ export function onOff(given: unknown): boolean {
   throw new Error(`is "${value}"; set it to on or off.`);
 }
 
-/** One of several words. */
 export function oneOf<Word extends string>(...words: readonly Word[]): Reader<Word> {
   return (given) => {
     const word = words.find((one) => one === given);
@@ -97,7 +94,6 @@ function itemsOf(given: unknown): string[] {
   return items.filter((item) => item !== '');
 }
 
-/** CIDR ranges. */
 export function proxyRanges(given: unknown): readonly string[] {
   return itemsOf(given).map((range) => {
     const [address = '', bits, ...rest] = range.split('/');
@@ -119,7 +115,6 @@ export function hostNames(given: unknown): readonly string[] {
   });
 }
 
-/** Host names, or `*` for all. */
 export function hostNamesOrAll(given: unknown): readonly string[] {
   return String(given).trim() === '*' ? ['*'] : hostNames(given);
 }

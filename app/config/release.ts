@@ -23,7 +23,6 @@ export function releaseName(text: string): string | null {
   return COMMIT.test(name) ? name.slice(0, COMMIT_DIGITS).toLowerCase() : name;
 }
 
-/** null if no variable names one. */
 export function platformRelease(env: Readonly<Record<string, string | undefined>>): string | null {
   for (const variable of VARIABLES) {
     const name = releaseName(env[variable] ?? '');

@@ -23,10 +23,8 @@ import {
 } from './readers.ts';
 
 export interface Setting<Value = unknown> {
-  /** Name in the environment. */
   name: string;
   read: Reader<Value>;
-  /** Value where it is not set. */
   fallback: Value;
   /** The default in the README, if the fallback does not show it. */
   defaultText?: string;

@@ -24,7 +24,6 @@ export interface ExporterOptions {
 }
 
 interface Batch {
-  /** Of each profile, in JSON: its part of a request to `/v1/traces` and to `/v1/logs`. */
   traces: string[];
   logs: string[];
   /** Profiles in it, and those that are not for export. */
@@ -34,7 +33,6 @@ interface Batch {
 
 interface Failure {
   reason: string;
-  /** Another attempt would fail, too. */
   isFinal: boolean;
   /** Milliseconds that the collector asks to wait; 0: it does not say. */
   againMs: number;
@@ -52,7 +50,6 @@ const QUEUE_COUNT = 10_000;
 const QUEUE_BYTES = 16 * 1024 * 1024;
 const BATCH_COUNT = 256;
 const BATCH_BYTES = 1024 * 1024;
-/** Milliseconds to wait for a full batch. */
 const LINGER_MS = 1000;
 /** Milliseconds for which profiles are converted before requests get their turn. */
 const TURN_MS = 2;

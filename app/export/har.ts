@@ -5,8 +5,120 @@
 import type { Profile } from '../profiler/profile.ts';
 import type { RequestPanelData, Response } from '../panels/request/data.ts';
 import { dataOf } from '../panels/shared/panel-data.ts';
-import { callEntry } from './har-call.ts';
-import { commentOf, headerOf, requestTimings, timeOf } from './har-fields.ts';
+import type { CallBodyEntry, CallEntry } from '../panels/http-client/data.ts';
+import type { NamedValue } from '../profiler/raw-headers.ts';
+
+function wholeText(body: CallBodyEntry | undefined): string | null {
+  return body === undefined || body.truncated ? null : body.text;
+}
+
+function callEntry(startedAt: number, call: CallEntry) {
+  const { method, url, status, error, requestHeaders, responseHeaders } = call;
+  const query = /\?([^#]*)/.exec(url)?.[1] ?? '';
+  const length = headerOf(responseHeaders, 'content-length');
+  const timings = callTimings(call);
+  const sent = wholeText(call.requestBody);
+  const received = wholeText(call.responseBody);
+  return {
+    startedDateTime: new Date(startedAt + call.startMs).toISOString(),
+    time: timeOf(timings),
+    request: {
+      method,
+      url,
+      httpVersion: 'unknown',
+      cookies: [],
+      headers: requestHeaders,
+      queryString: Array.from(new URLSearchParams(query), ([name, value]) => ({ name, value })),
+      headersSize: -1,
+      bodySize: call.requestBody?.bytes ?? -1,
+      ...(sent === null
+        ? {}
+        : { postData: { mimeType: headerOf(requestHeaders, 'content-type'), params: [], text: sent } }),
+    },
+    response: {
+      status: status ?? 0,
+      statusText: '',
+      httpVersion: 'unknown',
+      cookies: [],
+      headers: responseHeaders,
+      content: {
+        size: received === null ? -1 : Buffer.byteLength(received),
+        mimeType: headerOf(responseHeaders, 'content-type'),
+        ...(received === null ? {} : { text: received }),
+      },
+      redirectURL: headerOf(responseHeaders, 'location'),
+      headersSize: -1,
+      bodySize: /^\d{1,15}$/.test(length) ? Number(length) : -1,
+      ...commentOf(error),
+    },
+    cache: {},
+    timings,
+    ...commentOf(call.durationMs === null ? 'The call had not ended.' : null),
+  };
+}
+
+export function headerOf(headers: readonly NamedValue[], name: string): string {
+  return headers.find((header) => header.name.toLowerCase() === name)?.value ?? '';
+}
+
+function commentOf(text: string | null): { comment?: string } {
+  return text === null ? {} : { comment: text };
+}
+
+const SENDING = 'Sending is counted as waiting.';
+
+/** Without the noise of adding floating-point numbers. */
+function plain(ms: number): number {
+  return Math.round(Math.max(0, ms) * 1000) / 1000;
+}
+
+function requestTimings(headersAtMs: number | null, durationMs: number | null) {
+  const wait = headersAtMs ?? durationMs ?? 0;
+  return {
+    blocked: -1,
+    dns: -1,
+    connect: -1,
+    ssl: -1,
+    send: 0,
+    wait: plain(wait),
+    receive: plain((durationMs ?? wait) - wait),
+    comment: SENDING,
+  };
+}
+
+type Times = Pick<CallEntry, 'connection' | 'sentMs' | 'headersMs' | 'durationMs'>;
+
+export function callTimings({ connection, sentMs, headersMs, durationMs }: Times) {
+  const { lookupMs = null, connectMs = null, tlsMs = null, allMs } = connection ?? {};
+  const dns = lookupMs ?? 0;
+  const isKnown = connectMs !== null || tlsMs !== null;
+  const opening = isKnown ? (connectMs ?? 0) + (tlsMs ?? 0) : (allMs ?? 0);
+  const blocked = sentMs === undefined ? 0 : Math.max(0, sentMs - dns - opening);
+  const end = headersMs ?? durationMs ?? 0;
+  return {
+    blocked: sentMs === undefined ? -1 : plain(blocked),
+    dns: lookupMs === null ? -1 : plain(dns),
+    // HAR counts TLS as part of connecting.
+    connect: isKnown || allMs !== undefined ? plain(opening) : -1,
+    ssl: tlsMs === null ? -1 : plain(tlsMs),
+    send: 0,
+    wait: plain(end - blocked - dns - opening),
+    receive: plain((durationMs ?? end) - end),
+    comment: SENDING,
+  };
+}
+
+/** The sum of the known parts, as HAR demands; `ssl` is within `connect`. */
+export function timeOf({
+  blocked,
+  dns,
+  connect,
+  send,
+  wait,
+  receive,
+}: ReturnType<typeof callTimings>): number {
+  return plain([blocked, dns, connect, send, wait, receive].reduce((sum, ms) => sum + Math.max(0, ms), 0));
+}
 
 type Body = NonNullable<RequestPanelData['body']>;
 

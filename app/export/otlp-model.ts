@@ -19,67 +19,11 @@ export interface KeyValue {
   value: AnyValue;
 }
 
-export interface OtlpEvent {
-  timeUnixNano: string;
-  name: string;
-  attributes: KeyValue[];
-}
-
-export interface OtlpSpan {
-  traceId: string;
-  spanId: string;
-  traceState?: string | undefined;
-  parentSpanId?: string | undefined;
-  flags: number;
-  name: string;
-  kind: number;
-  startTimeUnixNano: string;
-  endTimeUnixNano: string;
-  attributes: KeyValue[];
-  events?: OtlpEvent[] | undefined;
-  status?: { code: number; message?: string } | undefined;
-}
-
-export interface OtlpLogRecord {
-  timeUnixNano: string;
-  observedTimeUnixNano: string;
-  severityNumber: number;
-  severityText: string;
-  body: AnyValue;
-  attributes: KeyValue[];
-  flags: number;
-  traceId: string;
-  spanId: string;
-}
-
-interface Scope {
-  name: string;
-  version: string;
-}
-
-interface Resource {
-  attributes: KeyValue[];
-}
-
-export interface TracesData {
-  resourceSpans: {
-    resource: Resource;
-    scopeSpans: { scope: Scope; spans: OtlpSpan[]; schemaUrl: string }[];
-  }[];
-}
-
-export interface LogsData {
-  resourceLogs: {
-    resource: Resource;
-    scopeLogs: { scope: Scope; logRecords: OtlpLogRecord[]; schemaUrl: string }[];
-  }[];
-}
-
 /** What is sent with each profile of a process. */
 export interface ExportedBy {
   /** Attributes of the resource: `service.name` and what the environment adds. */
   resource: Readonly<Record<string, string>>;
-  scope: Scope;
+  scope: { name: string; version: string };
 }
 
 export const SPAN_KIND = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 } as const;

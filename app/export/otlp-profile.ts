@@ -4,18 +4,7 @@
  */
 import { hash as digest } from 'node:crypto';
 import type { Level } from '../panels/logs/data.ts';
-import {
-  type Attributes,
-  attributesOf,
-  type ExportedBy,
-  type LogsData,
-  nanoseconds,
-  type OtlpEvent,
-  type OtlpLogRecord,
-  type OtlpSpan,
-  STATUS_ERROR,
-  type TracesData,
-} from './otlp-model.ts';
+import { type Attributes, attributesOf, type ExportedBy, nanoseconds, STATUS_ERROR } from './otlp-model.ts';
 import { exceptionsOf, rootOf } from './otlp-root.ts';
 import { codeOf, dataOf, errorType, type ExportedProfile, type Work, workOf } from './otlp-work.ts';
 
@@ -66,7 +55,7 @@ function outcomeOf({ error, errorType: type, durationMs }: Work): Attributes {
   };
 }
 
-function spanOf(work: Work, profile: ExportedProfile, { ids, endMs }: { ids: Ids; endMs: number }): OtlpSpan {
+function spanOf(work: Work, profile: ExportedProfile, { ids, endMs }: { ids: Ids; endMs: number }) {
   const { startedAt, trace } = profile;
   const { row, inside = ROOT, name, kind, startMs, durationMs, error, attributes } = work;
   const caller = trace?.parentId ?? undefined;
@@ -86,11 +75,11 @@ function spanOf(work: Work, profile: ExportedProfile, { ids, endMs }: { ids: Ids
   };
 }
 
-function spansOf(profile: ExportedProfile, ids: Ids): OtlpSpan[] {
+function spansOf(profile: ExportedProfile, ids: Ids) {
   const works = workOf(profile);
   const ends = works.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0));
   const of = { ids, endMs: profile.durationMs ?? Math.max(0, ...ends) };
-  const events = exceptionsOf(profile).map(({ atMs, attributes }): OtlpEvent => ({
+  const events = exceptionsOf(profile).map(({ atMs, attributes }) => ({
     timeUnixNano: nanoseconds(profile.startedAt, atMs),
     name: 'exception',
     attributes: attributesOf(attributes),
@@ -98,11 +87,11 @@ function spansOf(profile: ExportedProfile, ids: Ids): OtlpSpan[] {
   const root = spanOf({ row: ROOT, startMs: 0, ...rootOf(profile) }, profile, of);
   return [
     { ...root, events: events.length === 0 ? undefined : events },
-    ...works.map((work) => spanOf(work, profile, of)),
+    ...works.map((work) => ({ ...spanOf(work, profile, of), events: undefined })),
   ];
 }
 
-function logRecordsOf(profile: ExportedProfile, ids: Ids): OtlpLogRecord[] {
+function logRecordsOf(profile: ExportedProfile, ids: Ids) {
   const lines = dataOf(profile, 'logs')?.lines ?? [];
   return lines.map(({ level, channel, message, context, caller, atMs }) => {
     const at = nanoseconds(profile.startedAt, atMs);
@@ -125,22 +114,21 @@ function logRecordsOf(profile: ExportedProfile, ids: Ids): OtlpLogRecord[] {
   });
 }
 
-export interface Telemetry {
-  spans: OtlpSpan[];
-  logRecords: OtlpLogRecord[];
-}
-
-export function telemetryOf(profile: ExportedProfile): Telemetry {
+export function telemetryOf(profile: ExportedProfile) {
   const ids = idsOf(profile);
   return { spans: spansOf(profile, ids), logRecords: logRecordsOf(profile, ids) };
 }
+
+export type Telemetry = ReturnType<typeof telemetryOf>;
+export type OtlpSpan = Telemetry['spans'][number];
+export type OtlpLogRecord = Telemetry['logRecords'][number];
 
 /** One profile in OTLP/JSON. Each receiver ignores the part of the other, so the same file goes to `/v1/traces` and to `/v1/logs`. */
 export function profileOtlp(
   profile: ExportedProfile,
   { resource, scope }: ExportedBy,
   { spans, logRecords }: Telemetry = telemetryOf(profile),
-): TracesData & LogsData {
+) {
   // The version that the environment names wins.
   const described = {
     'service.version': profile.release,
@@ -153,3 +141,6 @@ export function profileOtlp(
     resourceLogs: [{ ...by, scopeLogs: [{ scope, logRecords, schemaUrl: SCHEMA_URL }] }],
   };
 }
+
+export type TracesData = Pick<ReturnType<typeof profileOtlp>, 'resourceSpans'>;
+export type LogsData = Pick<ReturnType<typeof profileOtlp>, 'resourceLogs'>;

@@ -51,7 +51,6 @@ function routeOf({ route }: ExportedProfile): string | undefined {
   return route?.split(' · ')[0];
 }
 
-/** `TypeError: message`. */
 function failureOf(error: ExportedProfile['error']): string | null {
   return error === null || error === undefined ? null : `${error.name}: ${error.message}`;
 }

@@ -20,7 +20,6 @@ import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 
 type Head = Omit<ProfileDocument, 'panels' | 'version' | 'statusMessage' | 'findings' | 'masked'>;
 
-/** What is read of a document or a profile. */
 export type ExportedProfile = Head & {
   panels: Readonly<Record<string, { data?: unknown }>>;
   findings?: readonly { label: string }[] | undefined;
@@ -45,7 +44,6 @@ export interface Work {
   attributes: Attributes;
 }
 
-/** What is read of the panels. */
 interface PanelData {
   cache: CacheData;
   database: KeptDatabase;
@@ -61,7 +59,6 @@ interface PanelData {
   views: ViewsData;
 }
 
-/** Stored data of a panel; null if it recorded nothing. */
 export function dataOf<Name extends keyof PanelData>(
   { panels }: ExportedProfile,
   panel: Name,
@@ -153,7 +150,6 @@ function queries(profile: ExportedProfile): Work[] {
 const SERVER =
   /^([a-z][a-z0-9+.-]*):\/\/(?:[^/?#@]*@)?\[?([^/?#@[\]:]+|[0-9a-f:.]+(?=\]))\]?(?::(\d{1,5}))?(?:[/?#]|$)/i;
 
-/** `host` and `port` of an address. */
 export function serverOf(url: string | null | undefined): Attributes {
   const [, scheme = '', host, port] = SERVER.exec(url ?? '') ?? [];
   if (host === undefined) return {};
@@ -289,7 +285,6 @@ function ownSpans(profile: ExportedProfile): Work[] {
 
 const PANELS = [queries, calls, commands, views, operations, mails, jobs, processes, ownSpans];
 
-/** In the order of the panels. */
 export function workOf(profile: ExportedProfile): Work[] {
   return PANELS.flatMap((work) => work(profile));
 }

@@ -13,12 +13,10 @@ interface WithOrigin extends IncomingMessage {
   [ORIGIN]?: ResolvedOrigin;
 }
 
-/** What `attachOrigin` resolved; undefined if it did not run. */
 export function originOf(req: IncomingMessage): ResolvedOrigin | undefined {
   return (req as WithOrigin)[ORIGIN];
 }
 
-/** Resolves the origin, unless that was done. */
 export function attachOrigin(req: IncomingMessage, resolver: OriginResolver): ResolvedOrigin {
   const before = originOf(req);
   if (before !== undefined) return before;

@@ -6,13 +6,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { createError } from '../errors.ts';
-import type { HindsightError } from '../errors.ts';
+import { createError, type HindsightError } from '../errors.ts';
 import { announcedBytes, interceptBody } from './body-tap.ts';
-import { cutOff } from './cut-off.ts';
-import type { RespondWithError } from './cut-off.ts';
-import { defaultLingerLimits } from './linger.ts';
-import type { LingerLimits } from './linger.ts';
+import { cutOff, defaultLingerLimits, type LingerLimits, type RespondWithError } from './cut-off.ts';
 
 const MEBIBYTE = 1024 * 1024;
 export const DEFAULT_BODY_LIMIT = 16 * MEBIBYTE;
@@ -40,7 +36,6 @@ function tooLarge(req: IncomingMessage, limitBytes: number, sentBytes: number | 
   return createError(isMultipart(req) ? 'UPLOAD_TOO_LARGE' : 'BODY_TOO_LARGE', [limit, sent]);
 }
 
-/** The bytes allowed on the wire: the limit, and the allowance for multipart. */
 export function allowedBytes(req: IncomingMessage, limitBytes: number): number {
   return isMultipart(req) ? limitBytes + MULTIPART_ALLOWANCE : limitBytes;
 }

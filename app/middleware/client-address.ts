@@ -47,7 +47,6 @@ export function createTrust(ranges: readonly string[]): (address: string) => boo
 interface ChainFacts {
   peer: string;
   trusted: boolean;
-  /** The lines of x-forwarded-for; null if there is none. */
   forwardedFor: readonly string[] | null;
   realIp: string | null;
   trusts: (address: string) => boolean;

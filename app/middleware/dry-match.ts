@@ -12,7 +12,6 @@ import type { Facts } from '../profiler/facts.ts';
 export interface MatchedRoute {
   /** In declared order; HEAD only where declared. `*`: all. */
   methods: readonly string[];
-  /** With its mounts. */
   pattern: string;
 }
 
@@ -22,11 +21,9 @@ export interface DryMatch {
   fault: unknown;
 }
 
-/** A layer that is tried for a request, and the result. */
 type ConsideredLayer = NonNullable<Facts['routing']['considered']>[number];
 
 export interface DryMatchOptions {
-  /** `file:line` where a layer was registered, if known. */
   sourceOf?: (layer: object) => string | null;
   /** Knows the applications behind layers. */
   applications: { watch(app: unknown): void; of(layer: object): unknown };
@@ -54,18 +51,15 @@ interface Mount {
 /** What a layer consumes of the path (null: no match), or what it threw. */
 type Match = { taken: string | null; pattern?: unknown } | { taken: null; fault: unknown };
 
-/** A layer that was tried. */
 interface Tried {
   layer: LayerLike;
   match: Match;
-  /** With its mounts. */
   pattern: string;
   /** Of a mounted router or application; null for a route and for plain middleware. */
   inner: Stack | null;
   depth: number;
 }
 
-/** Of an application or a router. */
 function stackOfTarget(target: unknown): Stack | null {
   return (stackOfRouter(target) ?? stackOfRouter(routerOf(target))) as Stack | null;
 }
@@ -111,7 +105,6 @@ export function createDryMatcher(
 
   const rootStack = (): Stack => stackOfTarget(application) ?? [];
 
-  /** The stack of a mounted router or application; null for plain middleware. */
   function stackOf(layer: LayerLike): Stack | null {
     return stackOfTarget(applications.of(layer) ?? layer.handle);
   }

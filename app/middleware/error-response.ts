@@ -1,6 +1,7 @@
 /** What any thrown value says about the response to it, read without trusting it; what can't be read counts as absent. */
 import { field, isObject } from '../profiler/safe-read.ts';
-import { validateHeaderName, validateHeaderValue } from '../node-http.ts';
+import { STATUS_CODES, validateHeaderName, validateHeaderValue } from '../node-http.ts';
+import { escapeHtml } from '../profiler/escape-html.ts';
 
 export interface ErrorResponse {
   /** Its `status` or `statusCode` if that is 4xx or 5xx, else 500. */
@@ -77,4 +78,14 @@ export function responseOfError(error: unknown): ErrorResponse {
     expose: propertyOf(error, 'expose') === true,
     headers: readHeaders(error),
   };
+}
+
+export function shortPage(
+  { status, message }: { status: number; message: string },
+  { showMessage, link = null }: { showMessage: boolean; /** Address of the profile. */ link?: string | null },
+): string {
+  const title = escapeHtml(`${status} ${STATUS_CODES[status] ?? 'Error'}`);
+  const text = showMessage && message !== '' ? `<p>${escapeHtml(message)}</p>` : '';
+  const more = link === null ? '' : `<p><a href="${escapeHtml(link)}">Profile of this request</a></p>`;
+  return `<!DOCTYPE html><html lang="en"><meta charset="UTF-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${title}</title><h1>${title}</h1>${text}${more}</html>\n`;
 }

@@ -6,11 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { announcedBytes } from './body-tap.ts';
-import type { RespondWithError } from './cut-off.ts';
-import { defaultLingerLimits, lingerOnClose } from './linger.ts';
+import { defaultLingerLimits, lingerOnClose, type RespondWithError } from './cut-off.ts';
 import { ISOLATING_HEADERS, ROBOTS_HEADER, setSecurityHeaders } from './security-headers.ts';
-import { shortPage } from './short-page.ts';
-import { type ErrorResponse, responseOfError } from './error-response.ts';
+import { type ErrorResponse, responseOfError, shortPage } from './error-response.ts';
 import { isProfilerTarget } from '../urls.ts';
 import { STATUS_CODES } from '../node-http.ts';
 

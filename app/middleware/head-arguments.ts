@@ -1,22 +1,33 @@
-/** The headers among the arguments of `writeHead`, whose form is an object, a flat list, or a list of pairs. */
-type GivenHeaders = Record<string, unknown> | unknown[];
+/**
+ * Headers as they are sent: those among the arguments of `writeHead`, whose form is an object, a flat list or a list of pairs, and those that
+ * were set before.
+ */
+import type { ServerResponse } from 'node:http';
+import { OutgoingMessage } from '../node-http.ts';
 
-/** Their index. */
-function headersIndex(args: readonly unknown[]): number {
+type Pair = [name: string, value: unknown];
+
+function indexIn(args: readonly unknown[]): number {
   return typeof args[1] === 'string' ? 2 : 1;
 }
 
-function isHeaders(value: unknown): value is GivenHeaders {
-  return typeof value === 'object' && value !== null;
-}
-
-function pairsOf(given: GivenHeaders): [string, unknown][] {
+function pairsIn(args: readonly unknown[]): Pair[] {
+  const given = args[indexIn(args)];
+  if (typeof given !== 'object' || given === null) return [];
   if (!Array.isArray(given)) return Object.entries(given);
-  if (Array.isArray(given[0])) return given as [string, unknown][];
+  if (Array.isArray(given[0])) return given as Pair[];
   return Array.from({ length: Math.floor(given.length / 2) }, (_, i) => [
     String(given[2 * i]),
     given[2 * i + 1],
   ]);
+}
+
+/** The arguments with these headers instead, in the form in which headers were passed. */
+function withPairs(args: readonly unknown[], pairs: readonly Pair[]): unknown[] {
+  const index = indexIn(args);
+  const given = args[index];
+  const isFlat = Array.isArray(given) && !Array.isArray(given[0]);
+  return args.with(index, isFlat ? pairs.flat() : Object.fromEntries(pairs));
 }
 
 /** A value as one text; several are joined to a list. */
@@ -24,19 +35,31 @@ export function valueText(value: unknown): string {
   return Array.isArray(value) ? value.join(', ') : String((value as string | undefined) ?? '');
 }
 
-/** Names and values as pairs; empty if none were passed. */
-export function headerPairs(args: readonly unknown[]): [string, unknown][] {
-  const given = args[headersIndex(args)];
-  return isHeaders(given) ? pairsOf(given) : [];
+/** A header as `writeHead` with these arguments sends it; empty without one. */
+export function sentText(res: ServerResponse, args: readonly unknown[], name: string): string {
+  const passed = pairsIn(args).filter((pair) => pair[0].toLowerCase() === name);
+  return valueText(passed.length > 0 ? passed.map(([, value]) => valueText(value)) : res.getHeader(name));
 }
 
-/** The arguments with these headers instead, in the form in which headers were passed. */
-export function withHeaders(
-  args: readonly unknown[],
-  pairs: readonly (readonly [string, unknown])[],
+/** The arguments of `writeHead` with `change` applied to a header; null leaves it. If anything fails, the response stays as the host left it. */
+export function changeHeader(
+  res: ServerResponse,
+  args: unknown[],
+  name: string,
+  change: (text: string) => string | null,
 ): unknown[] {
-  const index = headersIndex(args);
-  const given = args[index];
-  const headers = Array.isArray(given) && !Array.isArray(given[0]) ? pairs.flat() : Object.fromEntries(pairs);
-  return args.map((arg, at) => (at === index ? headers : arg));
+  try {
+    const text = change(sentText(res, args, name));
+    if (text === null) return args;
+    const pairs = pairsIn(args);
+    const isIt = (pair: Pair): boolean => pair[0].toLowerCase() === name;
+    const passed = pairs.find(isIt);
+    if (passed !== undefined)
+      return withPairs(args, [...pairs.filter((pair) => !isIt(pair)), [passed[0], text]]);
+    // Node's own method, which is not observed: no layer sets this header.
+    OutgoingMessage.prototype.setHeader.call(res, name, text);
+  } catch {
+    // A response that Node did not make.
+  }
+  return args;
 }

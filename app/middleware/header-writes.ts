@@ -12,7 +12,6 @@ import type { Method, ResponseObserver } from './response-methods.ts';
 const MOST_WRITES = 500;
 const MOST_REFUSED = 10;
 
-/** What is recorded of one response. */
 export class HeaderNotes {
   readonly context: Context;
   readonly writes: HeaderWrite[] = [];
@@ -78,7 +77,6 @@ function observeHeader(
   return result;
 }
 
-/** `notes`: null if the headers of this response are not recorded. */
 export function headerMethods(notes: HeaderNotes | null): Pick<ResponseObserver, HeaderMethod> {
   const of =
     (method: HeaderMethod) =>

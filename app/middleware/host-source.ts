@@ -8,7 +8,6 @@ import type { TLSSocket } from 'node:tls';
 import { parseAuthority, printOrigin, readRequestId } from './connection.ts';
 import type { RequestSource } from './request-fact.ts';
 
-/** What Express 4 and 5 add to a request. */
 interface ExpressParts {
   app?: { settings?: Record<string, unknown>; request?: object; lazyrouter?: unknown };
   ip?: string;
@@ -59,7 +58,6 @@ function hostGetterOf(req: HostRequest): string | undefined {
   return typeof req.app?.lazyrouter === 'function' ? req.hostname : req.host;
 }
 
-/** What the getters of the host's Express say. */
 function placeOfGetters(req: HostRequest, scheme: 'http' | 'https'): Place {
   const host = hostGetterOf(req);
   const { host: header = '' } = req.headers;

@@ -44,7 +44,6 @@ function compare(entry: RouteEntry, method: string, path: string): NearRoute | n
 
 const ORDER: readonly NearRoute['reason'][] = ['method', 'slash', 'case', 'mount', 'spelling'];
 
-/** Nearest first, at most `most`. */
 export function nearestRoutes(
   routes: readonly RouteEntry[],
   method: string,

@@ -9,13 +9,12 @@ import { readRest } from './body-tap.ts';
 import { answers } from './dry-match.ts';
 import type { DryMatcher } from './dry-match.ts';
 import { escapeHtml } from '../profiler/escape-html.ts';
-import { lostThrowOf } from './lost-throws.ts';
+import { lostThrowOf } from './request-target.ts';
 import { setSecurityHeaders } from './security-headers.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
 export interface NotFoundOptions {
   matcher: DryMatcher;
-  /** Masks secrets in a single text. */
   redactText: (text: string) => string;
   /** Milliseconds without a byte after which we stop waiting for the rest of a body. */
   idleMs?: number;

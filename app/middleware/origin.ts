@@ -34,7 +34,6 @@ export interface OriginResolver {
 }
 
 export interface OriginOptions {
-  /** CIDR ranges. */
   trustedProxies: readonly string[];
   /** Lower-case host names, a leading dot for a domain with its subdomains; null: any well-formed host. */
   trustedHosts: readonly string[] | null;

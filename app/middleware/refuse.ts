@@ -6,19 +6,70 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HindsightError, createError } from '../errors.ts';
+import { createError, HindsightError } from '../errors.ts';
 import { announcedBytes } from './body-tap.ts';
-import { DEFAULT_BODY_LIMIT, allowedBytes } from './body-limit.ts';
-import { cutOff } from './cut-off.ts';
-import type { RespondWithError } from './cut-off.ts';
-import { defaultLingerLimits, linger } from './linger.ts';
-import type { LingerLimits } from './linger.ts';
-import type { OriginResolver } from './origin.ts';
-import { describeRefused, readHead } from './refused-request.ts';
-import type { RefusedRequest, RequestHead } from './refused-request.ts';
+import { allowedBytes, DEFAULT_BODY_LIMIT } from './body-limit.ts';
+import { cutOff, defaultLingerLimits, linger, type LingerLimits, type RespondWithError } from './cut-off.ts';
+import type { OriginResolver, ResolvedOrigin } from './origin.ts';
 import { ROBOTS_HEADER, securityHeaders } from './security-headers.ts';
-import { shortPage } from './short-page.ts';
+import { shortPage } from './error-response.ts';
 import { STATUS_CODES } from '../node-http.ts';
+import type { RequestFact } from '../profiler/facts.ts';
+import { connectionOf } from './connection.ts';
+
+/** Plain facts for the recorder; method and URL are `-` if they did not arrive. */
+export interface RefusedRequest extends ResolvedOrigin, RequestHead {
+  error: unknown;
+  status: number;
+  remoteAddress: string;
+  remotePort: number;
+  /** The refused packet, truncated. */
+  received: Buffer;
+}
+
+export type RequestHead = Pick<RequestFact, 'method' | 'url' | 'httpVersion' | 'rawHeaders'>;
+
+const KEPT_BYTES = 16_384;
+const MOST_HEADERS = 200;
+const UNKNOWN: RequestHead = { method: '-', url: '-', httpVersion: '1.1', rawHeaders: [] };
+
+/** `METHOD target HTTP/1.1` and what looks like header lines; garbage gives an unknown request. */
+export function readHead(packet: Buffer): RequestHead {
+  const text = packet.subarray(0, KEPT_BYTES).toString('latin1');
+  const [first = '', ...lines] = (text.split(/\r?\n\r?\n/, 1)[0] ?? '').split(/\r?\n/);
+  const start = /^([A-Za-z-]{1,32}) (\S{1,8192})(?: HTTP\/(\d\.\d))?/.exec(first);
+  if (start === null) return UNKNOWN;
+  const rawHeaders: string[] = [];
+  for (const line of lines.slice(0, MOST_HEADERS)) {
+    const header = /^([!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}):[ \t]*(.*?)[ \t]*$/.exec(line);
+    if (header !== null) rawHeaders.push(header[1] ?? '', header[2] ?? '');
+  }
+  return { method: start[1] ?? '-', url: start[2] ?? '-', httpVersion: start[3] ?? '1.1', rawHeaders };
+}
+
+interface DescribeOptions {
+  error: unknown;
+  status: number;
+  socket: Socket;
+  head: RequestHead;
+  received: Buffer;
+}
+
+function describeRefused(
+  { error, status, socket, head, received }: DescribeOptions,
+  resolver: OriginResolver,
+): RefusedRequest {
+  const connection = connectionOf(socket);
+  return {
+    ...resolver.resolve({ ...connection, ...head }),
+    ...head,
+    error,
+    status,
+    remoteAddress: connection.remoteAddress,
+    remotePort: socket.remotePort ?? 0,
+    received: Buffer.from(received.subarray(0, KEPT_BYTES)),
+  };
+}
 
 export interface RecordedRefusal {
   token: string;
@@ -35,7 +86,6 @@ export interface RefusalOptions {
   respond: RespondWithError;
   /** Records; if it throws, a plain page without tokens is sent. Absent with debug off. */
   record?: ((request: RefusedRequest) => RecordedRefusal) | undefined;
-  /** Methods listed by the 405 of CONNECT. */
   methods?: (() => readonly string[]) | undefined;
   /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
@@ -74,9 +124,7 @@ interface RawResponse {
   requestId: string;
   /** Absent if nothing is recorded. */
   tokens: { token: string; link: string; childToken: string | null } | null;
-  /** Further headers, such as Allow. */
   headers?: readonly (readonly [string, string])[];
-  /** The page loads nothing. */
   bare: boolean;
 }
 
@@ -124,7 +172,6 @@ function safely<T>(work: () => T): T | null {
   }
 }
 
-/** Listens on a server; returns the function that stops it. */
 export function refuseRequests(server: Server, options: RefusalOptions): () => void {
   const {
     resolver,

@@ -7,7 +7,36 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Express, RequestHandler } from 'express';
 import { createError } from '../errors.ts';
 import type { RespondWithError } from './cut-off.ts';
-import { lostThrowOf, watchLostThrows } from './lost-throws.ts';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+
+const CHANNEL = 'tracing:express.router.request:end';
+const LOST = Symbol('hindsight.lost-throw');
+
+interface Marked extends IncomingMessage {
+  [LOST]?: { thrown: unknown };
+}
+
+function isFalsyThrow(message: unknown): message is { req: Marked; error: unknown } {
+  if (typeof message !== 'object' || message === null || !('error' in message) || !('req' in message))
+    return false;
+  return !message.error && typeof message.req === 'object';
+}
+
+/** Marks requests in which something falsy was thrown; returns the function that stops it. */
+function watchLostThrows(): () => void {
+  const listen = (message: unknown): void => {
+    if (isFalsyThrow(message)) message.req[LOST] = { thrown: message.error };
+  };
+  subscribe(CHANNEL, listen);
+  return () => {
+    unsubscribe(CHANNEL, listen);
+  };
+}
+
+/** The falsy value that a handler of this request threw; null if there is none. */
+export function lostThrowOf(req: IncomingMessage): { thrown: unknown } | null {
+  return (req as Marked)[LOST] ?? null;
+}
 
 const REFUSED = Symbol('hindsight.refused-target');
 
@@ -65,7 +94,6 @@ export function routeAllTargets(application: Express, respond: RespondWithError)
   return watchLostThrows();
 }
 
-/** 400 for targets that could not be parsed. */
 export function createTargetCheck(): RequestHandler {
   return function targetCheck(req, _res, next) {
     const refused = (req as Target)[REFUSED];

@@ -45,7 +45,6 @@ function replacementOf(name: (typeof NAMES)[number], before: Methods): Method {
   return hindsightResponse;
 }
 
-/** Replaces the methods of a prototype, once. */
 export function replaceMethods(target: object): void {
   if (replaced.has(target)) return;
   replaced.add(target);
@@ -60,7 +59,6 @@ export function replaceMethods(target: object): void {
   }
 }
 
-/** Calls `observer` for each method of `res`, until `forgetResponse`. */
 export function observeResponse(res: object, observer: ResponseObserver): void {
   replaceMethods(nodesPrototypeOf(res));
   observers.set(res, observer);

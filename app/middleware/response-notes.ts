@@ -1,8 +1,16 @@
 /** What is recorded of a response. Decoded only when it is read, because sampled-out requests are rarely read. */
 import type { ServerResponse } from 'node:http';
 import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/facts.ts';
-import { readHeaderBlock } from './header-block.ts';
 import type { HeaderNotes } from './header-writes.ts';
+
+function readHeaderBlock(block: string): string[] {
+  const headers: string[] = [];
+  for (const line of block.split('\r\n').slice(1)) {
+    const colon = line.indexOf(':');
+    if (colon > 0) headers.push(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  return headers;
+}
 
 /**
  * A stored piece of a body: text as given, anything else byte by byte as latin1. Bytes copied to strings cost half of Buffers, and
@@ -113,7 +121,6 @@ export class WatchedResponse implements ResponseFact {
     this.#stored += bytes;
   }
 
-  /** Counts bytes; returns how many of them may still be stored. */
   #count(bytes: number): number {
     this.bodyBytes += bytes;
     if (this.isErrorPage) return 0;

@@ -15,7 +15,6 @@ export interface LayerLike extends Layer {
   handle: { name?: string };
 }
 
-/** One method of one route. */
 export type RouteEntry = NonNullable<Facts['routing']['table']>[number];
 
 function printPath(path: unknown): string {
@@ -51,14 +50,12 @@ export function declaredMethods({ methods }: RouteLike): string[] {
   return Object.keys(methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
 }
 
-/** Name of the last handler of a method; null if it has none. */
 export function handlerName({ stack }: RouteLike, method: string): string | null {
   const layer = stack.findLast((item) => item.method === undefined || item.method === method.toLowerCase());
   const name = layer?.name ?? '';
   return name === '' || name === '<anonymous>' || name === 'anonymous' ? null : name;
 }
 
-/** An entry for each method and pattern of a route. */
 export function allMethods(
   route: RouteLike,
   patterns: readonly string[],

@@ -5,7 +5,6 @@
 import type { ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 
-/** Directive -> sources: what a page may load and do. */
 export const PAGE_POLICY = {
   'default-src': ["'none'"],
   'style-src': ["'self'"],

@@ -3,11 +3,9 @@
  * only kinds, counts and durations, because everyone who gets the response can read them.
  */
 import { type Context, createSlot } from '../profiler/context.ts';
-import { headerPairs, valueText, withHeaders } from './head-arguments.ts';
-import { OutgoingMessage, ServerResponse } from '../node-http.ts';
+import type { ServerResponse } from 'node:http';
+import { changeHeader } from './head-arguments.ts';
 
-const HEADER = 'server-timing';
-/** Of the whole header, with the application's entries. */
 const MOST_ENTRIES = 10;
 const MOST_BYTES = 2048;
 
@@ -74,10 +72,6 @@ function fitting(given: string, entries: readonly string[]): string {
   return taken.join(', ');
 }
 
-function isTiming([name]: readonly [string, unknown]): boolean {
-  return name.toLowerCase() === HEADER;
-}
-
 /** Called when headers are sent, with the arguments of `writeHead`; returns those to use. */
 export type AddServerTiming = (res: ServerResponse, args: unknown[], context: Context) => unknown[];
 
@@ -85,30 +79,17 @@ export function createServerTiming(): AddServerTiming {
   /** `writeHead` may be called again inside itself, or after it threw. */
   const added = createSlot<string>('server timing');
 
-  function add(res: ServerResponse, args: unknown[], context: Context): unknown[] {
-    const pairs = headerPairs(args);
-    const passed = pairs.filter(isTiming).map(([, value]) => valueText(value));
-    const given = passed.length > 0 ? passed.join(', ') : valueText(res.getHeader(HEADER));
+  function extended(given: string, context: Context): string | null {
     const before = added.get(context);
-    if (before !== undefined && given.endsWith(before)) return args;
+    if (before !== undefined && given.endsWith(before)) return null;
     const ours = fitting(given, entriesOf(context));
-    if (ours === '') return args;
+    if (ours === '') return null;
     added.set(context, ours);
-    const list = given === '' ? ours : `${given}, ${ours}`;
-    if (passed.length > 0)
-      return withHeaders(args, [...pairs.filter((pair) => !isTiming(pair)), [HEADER, list]]);
-    // Node's own method, which is not observed: no layer sets this header.
-    if (res instanceof ServerResponse) OutgoingMessage.prototype.setHeader.call(res, HEADER, list);
-    return args;
+    return given === '' ? ours : `${given}, ${ours}`;
   }
 
-  return (res, args, context) => {
-    if (context.kind !== 'request' || res.headersSent) return args;
-    try {
-      return add(res, args, context);
-    } catch {
-      // The response stays as the host left it.
-      return args;
-    }
-  };
+  return (res, args, context) =>
+    context.kind !== 'request' || res.headersSent
+      ? args
+      : changeHeader(res, args, 'server-timing', (given) => extended(given, context));
 }

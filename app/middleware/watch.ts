@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import type { Context } from '../profiler/context.ts';
 import type { CpuReason, CpuSampler } from '../profiler/cpu-samples.ts';
 import type { Recorder } from '../profiler/recorder.ts';
 import type { SummaryReason } from '../profiler/recording-limit.ts';
@@ -14,25 +14,14 @@ import type { ValueReader } from '../profiler/values.ts';
 import { isProfilerTarget, isToolbarRequest, TOOLBAR_HEADER, urls } from '../urls.ts';
 import { leaveBody, tapBody } from './body-tap.ts';
 import { attachToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
-import type { ExposeToken } from './expose-token.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
-import type { AddServerTiming } from './server-timing.ts';
-import { createResponseWatch } from './watched-response.ts';
+import { createResponseWatch, type ResponseOptions } from './watched-response.ts';
 
-export interface WatchOptions {
+export interface WatchOptions extends ResponseOptions {
   recorder: Recorder;
-  tracker: ContextTracker;
   sourceOf: (req: IncomingMessage) => RequestSource;
-  /** Bytes of a body stored as preview. */
-  previewBytes: number;
   /** Why only a summary of a request is recorded; default: all are recorded in full. */
   summaryReason?: (req: IncomingMessage, isAsked: boolean) => SummaryReason | null;
-  /** Called when headers are sent; absent: no response is changed. */
-  exposeToken?: ExposeToken | undefined;
-  /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
-  findSender?: (() => string | null) | undefined;
-  /** Adds `server-timing` when headers are sent; absent: nothing is added. */
-  serverTiming?: AddServerTiming | undefined;
   /** HTML documents get the toolbar's tag; default: none does. */
   toolbar?: ToolbarOptions | undefined;
   /** Called once with each server: when it is watched, else with its first request. */
@@ -98,7 +87,6 @@ function isOther(req: IncomingMessage & { upgrade?: boolean }): boolean {
   return req.httpVersionMajor > 1 || req.upgrade === true;
 }
 
-/** null for pages of the profiler. */
 function applicationTarget(req: IncomingMessage): string | null {
   const target = targetOf(req);
   return isProfilerTarget(target) ? null : target;
@@ -139,7 +127,6 @@ export function createWatch(options: WatchOptions): Watch {
     },
   });
 
-  /** Reports a server with its first request. */
   function observeServer(req: IncomingMessage): void {
     const server = onServer === undefined ? undefined : serverOf(req);
     if (server === undefined || servers.has(server)) return;

@@ -18,20 +18,22 @@ import { WatchedResponse } from './response-notes.ts';
 import type { AddServerTiming } from './server-timing.ts';
 import { ServerResponse } from '../node-http.ts';
 
-export interface ResponseWatchOptions {
+export interface ResponseOptions {
   tracker: ContextTracker;
-  /** Bytes of a body stored as preview. */
   previewBytes: number;
-  /** The headers were sent; called once. */
-  onHeaders: (context: Context, req: IncomingMessage) => void;
-  /** The response is finished, or its client has gone. */
-  onClose: (context: Context, req: IncomingMessage) => void;
   /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
   findSender?: (() => string | null) | undefined;
   /** Changes the arguments of `writeHead`; absent: they stay as they are. */
   exposeToken?: ExposeToken | undefined;
   /** The same, for the header `server-timing`. */
   serverTiming?: AddServerTiming | undefined;
+}
+
+interface ResponseWatchOptions extends ResponseOptions {
+  /** The headers were sent; called once. */
+  onHeaders: (context: Context, req: IncomingMessage) => void;
+  /** The response is finished, or its client has gone. */
+  onClose: (context: Context, req: IncomingMessage) => void;
 }
 
 interface Watched {
@@ -42,13 +44,6 @@ interface Watched {
 
 type Observed = ServerResponse & { _hasBody?: boolean };
 
-export interface ResponseWatch {
-  /** Starts to watch a response; its fact is on the context at once. */
-  watch(res: ServerResponse, context: Context): void;
-  /** Ends those that can never end by themselves: their client left before their turn on the connection. */
-  sweep(): void;
-}
-
 /** Nothing but the code that sends the response says why it fails. */
 function isUnexplained({ context }: Watched): boolean {
   return context.summary === null && context.first('error') === undefined;
@@ -58,7 +53,7 @@ function isChunk(given: unknown): boolean {
   return typeof given === 'string' || given instanceof Uint8Array;
 }
 
-export function createResponseWatch(options: ResponseWatchOptions): ResponseWatch {
+export function createResponseWatch(options: ResponseWatchOptions) {
   const { previewBytes, onHeaders, onClose, tracker, exposeToken, serverTiming, findSender } = options;
   const open = createOpenList<Watched>();
   // Before the application can take a method from there.
@@ -127,7 +122,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
   }
 
   return {
-    watch(res, context) {
+    /** Starts to watch a response; its fact is on the context at once. */
+    watch(res: ServerResponse, context: Context): void {
       const fact = new WatchedResponse({
         // Profiler pages only show what is stored already: masking and storing it again costs more than showing it.
         previewBytes: context.kind === 'profiler' ? 0 : previewBytes,
@@ -145,7 +141,8 @@ export function createResponseWatch(options: ResponseWatchOptions): ResponseWatc
       }
       open.add(known);
     },
-    sweep() {
+    /** Ends those that can never end by themselves: their client left before their turn on the connection. */
+    sweep(): void {
       for (const known of open)
         if (known.res.req.destroyed && known.res.socket === null && !known.res.headersSent) ended(known);
     },

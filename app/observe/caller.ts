@@ -36,7 +36,6 @@ export type FindRegistration = (sites: readonly Site[]) => string | null;
 /** `file:line` of own code that calls `next()`, asked while the router does; null: a library calls it; undefined: unknown. */
 export type FindNextCaller = () => string | null | undefined;
 
-/** What we read of V8's CallSite. */
 export interface Site {
   getFileName(): string | null | undefined;
   getLineNumber(): number | null;
@@ -77,7 +76,6 @@ export function takeSites(frames = FRAMES): readonly Site[] {
   }
 }
 
-/** The frames of a stack's text. */
 function sitesOf(stack: string): Site[] {
   return parseStack(stack, '', '').map(({ location, line, column }) => ({
     isText: true,
@@ -133,31 +131,28 @@ function isCompiledWithoutMap(file: string): boolean {
   return [...process.execArgv, ...Object.keys(loaded)].some((name) => name.includes('@swc-node'));
 }
 
+/** What a call site has besides. */
+const NOT_ASKED = Object.fromEntries([
+  ...['FunctionName', 'TypeName', 'MethodName', 'This', 'Function', 'EvalOrigin', 'PromiseIndex'].map(
+    (name) => [`get${name}`, () => null],
+  ),
+  ...['Native', 'Toplevel', 'Eval', 'Constructor', 'Async', 'PromiseAll'].map((name) => [
+    `is${name}`,
+    () => false,
+  ]),
+]);
+
 /** As a loader prints the position in a stack; null if none has taken that over. */
 function loaderPosition(file: string, line: number, column: number): { file: string; line: number } | null {
   const prepare: unknown = Error.prepareStackTrace ?? MainError.prepareStackTrace;
   if (typeof prepare !== 'function' || !isCompiledInMemory(file)) return null;
-  const no = (): boolean => false;
-  const nothing = (): null => null;
   // Of the prototype, from where loaders copy them.
   const site: unknown = Object.create({
+    ...NOT_ASKED,
     getFileName: () => file,
     getScriptNameOrSourceURL: () => file,
     getLineNumber: () => line,
     getColumnNumber: () => column,
-    getFunctionName: nothing,
-    getTypeName: nothing,
-    getMethodName: nothing,
-    getThis: nothing,
-    getFunction: nothing,
-    getEvalOrigin: nothing,
-    getPromiseIndex: nothing,
-    isNative: no,
-    isToplevel: no,
-    isEval: no,
-    isConstructor: no,
-    isAsync: no,
-    isPromiseAll: no,
     toString: () => `${file}:${line}:${column}`,
   });
   try {
@@ -171,7 +166,6 @@ function loaderPosition(file: string, line: number, column: number): { file: str
   }
 }
 
-/** Position in the original source, where a source map is known. */
 export function sourcePosition(
   file: string,
   line: number,
@@ -205,13 +199,7 @@ const MOUNTING = /^(?:compose|service)[\\/](?!app\.|middleware[\\/])/;
 const OURS_WRITTEN =
   /(?:^|[\\/])app[\\/](?:observe|profiler|middleware|service[\\/]middleware)[\\/][^\\/]+\.ts$/;
 
-let folderOfOurs: string | undefined;
 let foldersOfOurs: readonly string[] | undefined;
-
-/** The folder of the profiler's own modules, read from the stack, so that each copy of the package finds its own. */
-function ownFolder(): string {
-  return (folderOfOurs ??= findOwnFolder());
-}
 
 /** Whether a line of a stack, or a file, is ours; elsewhere in `app` there may be code of the owner. */
 export function isProfilerFile(text: string): boolean {
@@ -235,22 +223,16 @@ function profilerFolders(): readonly string[] {
   return (foldersOfOurs ??= findOwnFolders());
 }
 
+/** Read from the stack, so that each copy of the package finds its own. */
 function findOwnFolders(): readonly string[] {
-  const folder = ownFolder();
-  if (folder === '') return [];
+  const file = takeSites()[0]?.getFileName() ?? '';
+  const end = file.search(/(?:observe[\\/]caller|hindsight-[^\\/]+|index|service)\.[jt]s$/);
+  if (end < 1) return [];
+  const folder = file.slice(0, end);
   const path = folder.startsWith('file:') ? fileURLToPath(folder) : folder;
   return [...new Set([folder, path, path.replace(/dist([\\/])(?:app|cjs)[\\/]$/, 'app$1')])];
 }
 
-function findOwnFolder(): string {
-  const file = takeSites()[0]?.getFileName() ?? '';
-  return file.slice(
-    0,
-    Math.max(0, file.search(/(?:observe[\\/]caller|hindsight-[^\\/]+|index|service)\.[jt]s$/)),
-  );
-}
-
-/** A frame of own code or of a library. */
 interface Frame {
   kind: Exclude<FileKind, 'neither'>;
   file: string;
@@ -315,7 +297,6 @@ export function createCallerFinder(
     return place;
   }
 
-  /** The nearest first. */
   function* framesOf(sites: readonly Site[]): Generator<Frame> {
     for (const site of sites) {
       const file = nameOf(site);

@@ -9,24 +9,115 @@ import { callPath } from './call-path.ts';
 import type { FindCaller } from './caller.ts';
 import { replaceMethod } from './channels/wrap-method.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
-import { type Builder, watchBuilders } from './knex-builders.ts';
 import { createPoolWaits } from './pool-waits.ts';
 import type { Origin, QueryRecorder } from './queries.ts';
 import type { QuerySystem } from './query-fact.ts';
 import { errorOfKnex, rowsOf, statementOf, textOf } from './statement.ts';
 
-export interface ObserveKnexOptions {
+/** Changed in place: whether it ran is known later. */
+interface BuiltFact {
+  /** `update products` */
+  label: string;
+  /** The line that made it a write; null if unknown. */
+  caller: string | null;
+  /** It was compiled: run, made part of another query, or its SQL was asked for. */
+  ran: boolean;
+}
+
+declare module '../profiler/facts.ts' {
+  interface Facts {
+    built: BuiltFact;
+  }
+}
+
+interface Builder {
+  client?: unknown;
+  _single?: { table?: unknown };
+  [method: string]: unknown;
+}
+
+const WRITES: Readonly<Record<string, string>> = {
+  insert: 'insert into',
+  update: 'update',
+  delete: 'delete from',
+  del: 'delete from',
+};
+const LONGEST = 80;
+
+function tableOf({ _single: single }: Builder): string {
+  return typeof single?.table === 'string' ? single.table.slice(0, LONGEST) : '…';
+}
+
+/**
+ * Writes that were built -> facts `built`: a Knex query runs only when it is awaited, so one that is forgotten fails silently. Reads are
+ * not watched: they are built conditionally more often, and a missing result is noticed. `contextOf`: null if it is not recorded.
+ */
+function watchBuilders(
+  prototype: Builder,
+  contextOf: (client: unknown) => Context | null,
+  findCaller: FindCaller | undefined,
+) {
+  const built = new WeakMap<object, BuiltFact>();
+  const undo: (() => void)[] = [];
+
+  function note(builder: Builder, write: string): void {
+    if (built.has(builder)) return;
+    const context = contextOf(builder.client);
+    if (context === null || context.isFull('built')) return;
+    const caller = findCaller?.({ isOwn: true }) ?? null;
+    const fact: BuiltFact = { label: `${write} ${tableOf(builder)}`, caller, ran: false };
+    built.set(builder, fact);
+    context.add('built', fact, fact.label.length);
+  }
+
+  function factOf(builder: unknown): BuiltFact | undefined {
+    return typeof builder === 'object' && builder !== null ? built.get(builder) : undefined;
+  }
+
+  function compiled(builder: unknown): void {
+    const fact = factOf(builder);
+    if (fact !== undefined) fact.ran = true;
+  }
+
+  for (const [name, write] of Object.entries(WRITES)) {
+    const original = prototype[name];
+    if (typeof original !== 'function') continue;
+    const method = function (this: Builder, ...args: unknown[]): unknown {
+      const result: unknown = Reflect.apply(original, this, args);
+      try {
+        note(this, write);
+      } catch {
+        // It is not watched.
+      }
+      return result;
+    };
+    undo.push(replaceMethod(prototype, name, method));
+  }
+  const { clone } = prototype;
+  if (typeof clone === 'function')
+    undo.push(
+      replaceMethod(prototype, 'clone', function (this: unknown, ...args: unknown[]): unknown {
+        // Whoever copies a query runs the copies.
+        compiled(this);
+        return Reflect.apply(clone, this, args) as unknown;
+      }),
+    );
+  return {
+    compiled,
+    /** The line that made it a write; null for a read. */
+    callerOf: (builder: unknown): string | null => factOf(builder)?.caller ?? null,
+    undo,
+  };
+}
+
+interface ObserveKnexOptions {
   tracker: ContextTracker;
   queries: QueryRecorder;
-  /** Omit to record no callers. */
   findCaller?: FindCaller | undefined;
-  /** Default: the name of the database system. */
   instance?: string | undefined;
-  /** Plans slow statements after the response; omit to plan none. */
   explainer?: Explainer | undefined;
 }
 
-/** What we use of Knex's client that its types don't declare. */
 interface Client extends ExplainClient {
   config?: object;
   pool?: Pool;
@@ -180,11 +271,11 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     return queryCompiler.apply(this, args);
   }
 
-  const built = watchBuilders({
-    prototype: Object.getPrototypeOf(knex.queryBuilder()) as Builder,
-    contextOf: (of) => contextOf(of as Client),
+  const built = watchBuilders(
+    Object.getPrototypeOf(knex.queryBuilder()) as Builder,
+    (of) => contextOf(of as Client),
     findCaller,
-  });
+  );
   const restore = [
     ...built.undo,
     replaceMethod(prototype, 'queryCompiler', compiling),

@@ -15,7 +15,6 @@ export interface RoutedRequest extends IncomingMessage {
 
 export interface CallKind {
   isErrorHandler: boolean;
-  /** Name of the parameter, for callbacks of `router.param`. */
   param: string | null;
 }
 

@@ -25,11 +25,8 @@ function isTracedByOthers(): boolean {
 export interface DispatchTrace {
   /** null: the call is not traced. */
   started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null;
-  /** The function returned. */
   ended(call: LayerCall): void;
-  /** Its promise settled. */
   settled(call: LayerCall): void;
-  /** It threw or rejected. */
   failed(call: LayerCall, error: unknown): void;
   /** An error looks for its handler: the layer that ran last passed it to `next`, or it is known already. */
   errorPassedToNext(req: IncomingMessage, error: unknown): void;
@@ -37,16 +34,6 @@ export interface DispatchTrace {
   leftRouter(req: IncomingMessage, error: unknown): void;
   /** The router of a layer that is not in its stack: one made for a callback of `router.param`. */
   registerOwner(layer: Layer, router: object): void;
-}
-
-export interface LayerDispatch {
-  /** A router, whose layers may come from another copy of the library. */
-  observeRouter(router: unknown): void;
-  /** The router of an application, which reports when it is done. */
-  observeEnd(router: unknown): void;
-  /** `Router` of a library: its layers are observed from the first request on, wherever the profiler is mounted. */
-  observeLibrary(Router: unknown): void;
-  close(): void;
 }
 
 type Next = (error?: unknown) => void;
@@ -62,7 +49,6 @@ type ParamHandle = (
 const FOR_REQUESTS: CallKind = { isErrorHandler: false, param: null };
 const FOR_ERRORS: CallKind = { isErrorHandler: true, param: null };
 
-/** Router 2 and Express 4. */
 const REQUEST_METHODS = ['handleRequest', 'handle_request'];
 const ERROR_METHODS = ['handleError', 'handle_error'];
 
@@ -98,7 +84,7 @@ function raiseStackLimit(): () => void {
   };
 }
 
-export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
+export function createLayerDispatch(trace: DispatchTrace) {
   const observed = new WeakSet();
   const promiseHandling = new WeakMap<object, PromiseHandling>();
   const restore: (() => void)[] = [raiseStackLimit()];
@@ -227,7 +213,6 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     };
   }
 
-  /** `router.params` has a list of callbacks per name. */
   function observeParams(router: object, promises: PromiseHandling): void {
     for (const callbacks of Object.values((router as { params?: object }).params ?? {})) {
       if (!Array.isArray(callbacks) || observed.has(callbacks) || Object.isFrozen(callbacks)) continue;
@@ -245,7 +230,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     }
   }
 
-  /** An own property of this router: routers inside it are none of an application. */
+  /** The router of an application, which reports when it is done: as an own property, because routers inside it are none of an application. */
   function observeEnd(given: unknown): void {
     if (stackOf(given) === null || closed) return;
     const router = given as { handle?: unknown };
@@ -264,6 +249,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
     changed.add(router, replaceMethod(router, 'handle', hindsightRouter));
   }
 
+  /** A router, whose layers may come from another copy of the library. */
   function observeRouter(router: unknown): void {
     const stack = stackOf(router);
     if (stack === null || closed) return;
@@ -282,7 +268,8 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
   return {
     observeRouter,
     observeEnd,
-    observeLibrary(Router) {
+    /** `Router` of a library: its layers are observed from the first request on, wherever the profiler is mounted. */
+    observeLibrary(Router: unknown): void {
       try {
         const router = (Router as () => { use(handle: () => void): void })();
         router.use(() => undefined);
@@ -291,7 +278,7 @@ export function createLayerDispatch(trace: DispatchTrace): LayerDispatch {
         // Not Express's Router: applications are observed with their first request.
       }
     },
-    close() {
+    close(): void {
       closed = true;
       for (const undo of restore.splice(0).reverse()) undo();
       changed.undo();

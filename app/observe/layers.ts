@@ -16,7 +16,7 @@ import {
   type LayerCall,
   type RoutedRequest,
 } from './layer-call.ts';
-import { createLayerDispatch, type DispatchTrace, type LayerDispatch } from './layer-dispatch.ts';
+import { createLayerDispatch, type DispatchTrace } from './layer-dispatch.ts';
 import type { FindNextCaller } from './caller.ts';
 import { isFailure, notePassedOn, recordError, recordPassedOn } from './errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
@@ -28,13 +28,10 @@ export interface LayerObserverOptions {
   sourceOf?: (layer: object) => string | null;
   /** Who calls `next()`, asked while the next layer starts. */
   findNextCaller?: FindNextCaller;
-  /** Called for each router that is found. */
   onRouter?: (router: unknown) => void;
-  /** A request found an application behind the layer that mounts it. */
   onMounted?: (layer: object, app: unknown) => void;
 }
 
-/** What never changes about a layer. */
 interface LayerMeta {
   name: string;
   isRouter: boolean;
@@ -69,7 +66,6 @@ interface RequestTrace {
   /** The error on its way to its handler; it is attributed already. */
   error: unknown;
   failure: ErrorFact | null;
-  /** The error handler that it reached last. */
   handler: Layer | null;
   /** The router of an application is done, and no layer ran since. */
   isUnanswered: boolean;
@@ -492,15 +488,8 @@ function guarded<Args extends unknown[], T>(note: (...args: Args) => T, otherwis
   };
 }
 
-export interface LayerObserver extends Pick<LayerDispatch, 'observeRouter' | 'observeLibrary' | 'close'> {
-  /** The response is finished: a mounted middleware may have sent it. */
-  onFinish(context: Context): void;
-  /** The application of a request; observed once. */
-  observeApplication(app: unknown): void;
-}
-
 /** Traces the layers of the applications that it observes, until closed. */
-export function createLayerObserver(options: LayerObserverOptions): LayerObserver {
+export function createLayerObserver(options: LayerObserverOptions) {
   const known = new WeakSet();
   const observeRouter = (router: unknown): void => {
     options.onRouter?.(router);
@@ -517,11 +506,13 @@ export function createLayerObserver(options: LayerObserverOptions): LayerObserve
     registerOwner: guarded(trace.registerOwner, undefined),
   });
   return {
-    onFinish: guarded((context) => {
+    /** The response is finished: a mounted middleware may have sent it. */
+    onFinish: guarded((context: Context) => {
       trace.noteMount(context);
       recordPassedOn(context);
     }, undefined),
-    observeApplication: guarded((app) => {
+    /** The application of a request; observed once. */
+    observeApplication: guarded((app: unknown) => {
       if (typeof app !== 'function' || known.has(app)) return;
       known.add(app);
       observeRouter(routerOf(app));

@@ -5,8 +5,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import { isRecord } from '../profiler/json.ts';
-import { publishCalls } from './channels/publish-calls.ts';
-import { publishEnd, publishError, traceSync, type Traced } from './channels/trace.ts';
+import { publishCalls, publishEnd, publishError, type Traced, traceSync } from './channels/trace.ts';
 import { allOf, wrapCalls } from './channels/wrap-method.ts';
 import type { Driver } from './drivers.ts';
 import type { LibraryPatch } from './libraries.ts';

@@ -36,7 +36,6 @@ declare module '../profiler/facts.ts' {
   }
 }
 
-/** A template that runs, or has run. */
 export interface Frame {
   fact: ViewFact;
   /** Among the views of its request; null beyond the recording limit. */
@@ -73,19 +72,7 @@ function localsOf(data: unknown): Json {
   return toPlain(own, LOCALS);
 }
 
-export interface ViewTrace {
-  /** The innermost template that runs now; of an engine that waits for files, the page. */
-  running(context: Context): Frame | null;
-  /** Begins a template; null if it can't be recorded. */
-  open(context: Context, begun: BegunView): Frame | null;
-  /** It ended; further calls do nothing. */
-  end(context: Context, frame: Frame): void;
-  fail(context: Context, frame: Frame, error: unknown): void;
-  /** Runs `work` as the template that includes others. */
-  within<T>(context: Context, frame: Frame, work: () => T): T;
-}
-
-export interface BegunView {
+interface BegunView {
   name: string;
   file: string | null;
   data: unknown;
@@ -94,7 +81,7 @@ export interface BegunView {
   isPart?: true;
 }
 
-export function createViewTrace(): ViewTrace {
+export function createViewTrace() {
   const innermost = createSlot<Frame | null>('innermost view');
 
   /** Rendered by the application, and not ready: with several at once, the last one. */
@@ -105,6 +92,7 @@ export function createViewTrace(): ViewTrace {
     return fact === undefined ? null : { fact, index };
   }
 
+  /** The innermost template that runs now; of an engine that waits for files, the page. */
   function running(context: Context): Frame | null {
     return innermost.get(context) ?? unendedPage(context);
   }
@@ -128,13 +116,15 @@ export function createViewTrace(): ViewTrace {
     return { fact, index: isFirst ? index : null };
   }
 
+  /** It ended; further calls do nothing. */
   function end(context: Context, { fact }: Frame): void {
     fact.durationMs ??= context.elapsedMs() - fact.startMs;
   }
 
   return {
     running,
-    open(context, begun) {
+    /** Begins a template; null if it can't be recorded. */
+    open(context: Context, begun: BegunView): Frame | null {
       try {
         return add(context, begun);
       } catch {
@@ -143,11 +133,12 @@ export function createViewTrace(): ViewTrace {
       }
     },
     end,
-    fail(context, frame, error) {
+    fail(context: Context, frame: Frame, error: unknown): void {
       frame.fact.error = describeError(error).message.slice(0, 2000);
       end(context, frame);
     },
-    within(context, frame, work) {
+    /** Runs `work` as the template that includes others. */
+    within<T>(context: Context, frame: Frame, work: () => T): T {
       const before = innermost.get(context) ?? null;
       innermost.set(context, frame);
       try {

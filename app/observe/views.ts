@@ -9,7 +9,6 @@ import { replaceMethod } from './channels/wrap-method.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
 import type { ObserverParts } from './subscribe.ts';
 
-/** What we use of an Express application. */
 export interface RenderingApp {
   render: (name: string, options: object, callback: (error: Error, html: string) => void) => void;
   settings?: Readonly<Record<string, unknown>>;
@@ -27,7 +26,6 @@ type Template = (data?: object) => unknown;
 /** What we use of EJS, Pug, and an instance of Eta. */
 export interface CompilingEngine {
   compile: (template: string, options?: object) => Template;
-  /** Of Eta. */
   config?: { views?: unknown };
 }
 
@@ -103,7 +101,6 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     undo.push(replaceMethod(prototype, 'render', render));
   }
 
-  /** The frame of a compiled template: that of its render, or a new one. */
   function frameFor(
     context: Context,
     { name, file }: { name: string; file: string },
@@ -234,14 +231,12 @@ function includesOf(template: Template, root: string | null): readonly string[] 
   return [...new Set(files)].slice(0, MOST_INCLUDES).map((file) => shortName(file, root));
 }
 
-/** The views folder that contains a template. */
 function rootOf(file: string, views: unknown): string | null {
   const folders = Array.isArray(views) ? (views as unknown[]) : [views];
   const found = folders.find((folder) => typeof folder === 'string' && file.startsWith(folder));
   return typeof found === 'string' ? found : null;
 }
 
-/** Path below the views folder; without one, the last two segments of the path. */
 function shortName(file: string, root: string | null): string {
   const parts = (root === null ? file : file.slice(root.length)).split(/[\\/]/).filter((part) => part !== '');
   return (root === null ? parts.slice(-2) : parts).join('/');

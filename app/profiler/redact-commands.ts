@@ -56,7 +56,6 @@ export interface CommandSecret {
   from: number;
 }
 
-/** Those among the arguments of a program, which may have a path and `.exe`. */
 export function commandSecrets(program: string, args: readonly string[]): CommandSecret[] {
   const name = program.toLowerCase().replace(/^.*[\\/]/, '').replace(/\.exe$/, ''); // prettier-ignore
   const options: Options | undefined = PROGRAMS.get(name);
@@ -89,7 +88,6 @@ const MOST_ARGUMENTS = 60;
 const CHPASSWD = /([\w.-]{1,60}:)([^\s"'|]{1,200})(?=["']?\s{0,5}\|\s{0,5}(?:sudo\s{1,5})?chpasswd\b)/g;
 const NPM_AUTH = /(:_(?:authToken|password|auth)=)([^\s"'&]{1,500})/g;
 
-/** In a command line, within any text. */
 export function maskCommands(text: string, { hide }: Pick<TextMasking, 'hide'>): string {
   let result = '';
   let done = 0;

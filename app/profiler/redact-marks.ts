@@ -7,7 +7,6 @@
 
 /** A mark without a number: of a single text, or of what a panel leaves out by itself. */
 export const MASKED = '[masked]';
-/** A mark as stored. */
 export const MASK_PATTERN = /\[masked(?: \d+, [a-z]+)?\]/g;
 const PRINTED = new RegExp(MASK_PATTERN.source);
 
@@ -29,12 +28,10 @@ const WHOLE_MARK = /^\ufdd0[\ufdd1-\ufdda]+$/;
 const RESERVED = /[\ufdd0-\ufdda]/g;
 const ENCODED_MARK = /%EF%B7%90(?:%EF%B7%(?:9[1-9]|9A))+/g;
 
-/** Whether a text is nothing but a mark while rules run. */
 export function isMark(text: string): boolean {
   return WHOLE_MARK.test(text);
 }
 
-/** Whether a text has a mark while rules run. */
 export function holdsMark(text: string): boolean {
   return text.includes(START);
 }

@@ -1,7 +1,6 @@
 /** Which names say that their value is a secret. The filters of Django and Rails match parts of names; so does this, with a list of the innocent. */
 import { dropOldest } from './drop-oldest.ts';
 
-/** Whole words of a name. */
 const SECRET_WORDS = [
   'secret', 'secrets', 'token', 'tokens', 'apikey', 'cookie', 'cookies', 'credential', 'credentials', 'signature', 'sig', 'otp', 'totp',
   'ssn', 'cvv', 'cvv2', 'cvc', 'csc', 'csrf', 'xsrf', 'jwt', 'bearer', 'sid', 'sessid', 'pin', 'pwd', 'pw', 'iban', 'salt', 'mnemonic',
@@ -65,7 +64,6 @@ const PUBLIC_NAMES = new Set([
 const HOLDS_JOINED = new RegExp(SECRET_JOINED.join('|'));
 /** Of a long name both ends are checked, so that padding can't hide a word. */
 const NAME_END = 200;
-/** Longer names are not cached. */
 const LONGEST_REMEMBERED = 100;
 const MOST_REMEMBERED = 2500;
 

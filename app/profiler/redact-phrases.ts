@@ -10,7 +10,6 @@ import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
   /\(([^()]{1,4000})\)\s{0,20}(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?\s{0,20}(?=\()/gi;
-/** An element of a VALUES list, without the string literals in it. */
 const WHITE = /\s/;
 
 /** The values of one row, as positions of their beginnings and ends; null if no row begins at `start`. */
@@ -41,7 +40,6 @@ function skip(text: string, from: number, isSkipped: (character: string) => bool
   return at;
 }
 
-/** The values of secret columns, in all rows of an INSERT. */
 function maskRows(text: string, { isSecretName, hide }: TextMasking): string {
   return rewrite(text, COLUMNS, (match, replace) => {
     const names = (match[1] ?? '').split(',').map((name) => name.trim().replace(/^["`[]|["`\]]$/g, ''));

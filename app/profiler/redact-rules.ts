@@ -7,7 +7,6 @@ import type { NameRule } from './redact-names.ts';
 export const NO_VALUE =
   /^(?:Basic|Bearer|Digest|Token|null|undefined|true|false|none|required|optional|missing|invalid|expired|failed|enabled|disabled|\?|\$\d+)$/i;
 
-/** What the rules by name need. */
 export interface TextMasking extends NameRule {
   mark: Mark;
   /** Masks the value of a secret name, and learns it. */
@@ -52,7 +51,6 @@ export function maskByName(name: string, value: string, hide: (part: string) => 
   return scheme + hide(value.slice(scheme.length));
 }
 
-/** Limit on the values learned from one record. */
 const MOST_LEARNED = 100;
 
 /** Learns a secret value, to mask it everywhere in the same record: as it is, decoded, and the password of `user:password` in base64. */

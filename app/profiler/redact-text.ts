@@ -164,7 +164,6 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
   });
 }
 
-/** Applies all rules by name. `isCode`: the text is a source excerpt. */
 export function maskPairs(text: string, given: TextMasking, isCode: boolean): string {
   if (isCode) return maskLoosePairs(text, given, true);
   const masking = OAUTH.test(text)

@@ -15,13 +15,11 @@ export interface MaskedValue {
 export interface Pass {
   marks: Marks;
   masking: TextMasking;
-  /** Names and indexes of the current place. */
   path: (string | number)[];
   /** Whether the current place is in lines of source. */
   isCode: boolean;
   /** Secret values found in texts and fields, also decoded: each with the value as it was found. */
   learned: Map<string, string>;
-  /** Every text of the tree, after masking. */
   texts: string[];
   masked: MaskedValue[];
 }
@@ -52,7 +50,6 @@ type Fields = Record<string, unknown>;
 /** `code` is a secret beside these (RFC 6749, section 4.1). */
 const OAUTH_FIELDS = ['grant_type', 'client_id', 'redirect_uri', 'code_verifier', 'state'];
 
-/** `panels.request.data.headers[2]`. */
 function printPath(path: Pass['path']): string {
   return path
     .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`))
@@ -73,7 +70,6 @@ function isExcerpt(path: Pass['path']): boolean {
   return path[1] === 'exception' && path[at - 2] === 'frames';
 }
 
-/** Whether the pass is at the text of a statement. */
 export function isStatement({ path }: Pass): boolean {
   return path.at(-1) === 'sql';
 }
@@ -113,7 +109,6 @@ function mapMembers(
   return entries === null ? value : Object.fromEntries(entries);
 }
 
-/** Returns a function that masks a tree. */
 export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
   function text(value: string, under: string | null, pass: Pass): string {
     if (under === null && isClean(value)) {

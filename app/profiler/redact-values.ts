@@ -4,13 +4,11 @@ import type { Mark } from './redact-marks.ts';
 
 /** Marks truncated text, in `truncateText` and everywhere else. */
 const CUT = '…';
-/** Minimum length of a truncated value that is searched for. */
 const SHORTEST_HEAD = 3;
 /** Shorter values would be masked inside ordinary words. */
 const SHORTEST_VALUE = 8;
 /** Longer values are recognised by their beginning, because they may have been truncated themselves. */
 const LONG_VALUE = 200;
-/** What is searched for of a value. */
 const LONGEST_SEARCHED = 1000;
 /** Shorter texts were not truncated: except for previews, no length limit of a profile is lower. */
 const SHORTEST_CUT_TEXT = 48;
@@ -52,10 +50,8 @@ export function spellingsOfAll(values: Iterable<readonly [text: string, value: s
   return spellings;
 }
 
-/** A text -> the same with marks. */
 export type ValueMask = (text: string, mark: Mark) => string;
 
-/** Masks whole spellings; if several begin at one position, the longest. */
 export function createValueMask(spellings: Spellings): ValueMask {
   if (spellings.size === 0) return (text) => text;
   const longestFirst = [...spellings.keys()].sort((a, b) => b.length - a.length);

@@ -21,7 +21,6 @@ export type { MaskedValue } from './redact-tree.ts';
 
 export interface MaskedTree<T> {
   value: T;
-  /** Where something was masked. */
   masked: MaskedValue[];
   /** Masks a tree that came later with what was learned from this one; equal values get the same mark. */
   maskLate<Late>(late: Late): Late;
@@ -35,7 +34,6 @@ export interface Redactor {
 }
 
 export interface RedactorOptions {
-  /** Secret values by the name of their setting. */
   secrets?: Readonly<Record<string, string>> | undefined;
   /** Words that make a name secret, in addition to the built-in ones. */
   names?: readonly string[] | undefined;

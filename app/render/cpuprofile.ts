@@ -5,62 +5,37 @@
 import type { CpuSamples } from '../profiler/cpu-samples.ts';
 import type { Profile } from '../profiler/profile.ts';
 
-interface FileNode {
-  id: number;
-  callFrame: {
-    functionName: string;
-    scriptId: string;
-    url: string;
-    lineNumber: number;
-    columnNumber: number;
-  };
-  hitCount: number;
-  children: number[];
-}
-
-export interface CpuProfileFile {
-  nodes: FileNode[];
-  /** Microseconds. */
-  startTime: number;
-  endTime: number;
-  samples: number[];
-  timeDeltas: number[];
-}
-
 const NODE_NUMBERS = 4;
 const ROOT = 1;
 const IDLE = 2;
 /** Ids of the nodes that are stored begin here. */
 const FIRST = 3;
 
-function madeNode(id: number, functionName: string, children: number[] = []): FileNode {
+function nodeOf(
+  id: number,
+  functionName: string,
+  position = { scriptId: '0', url: '', line: -1, column: -1 },
+) {
+  const { scriptId, url, line, column } = position;
   return {
     id,
-    callFrame: { functionName, scriptId: '0', url: '', lineNumber: -1, columnNumber: -1 },
+    callFrame: { functionName, scriptId, url, lineNumber: line, columnNumber: column },
     hitCount: 0,
-    children,
+    children: [] as number[],
   };
 }
 
 /** null if this request was not sampled. */
-export function cpuProfileFile({
-  panels,
-  startedAt,
-}: Pick<Profile, 'panels' | 'startedAt'>): CpuProfileFile | null {
+export function cpuProfileFile({ panels, startedAt }: Pick<Profile, 'panels' | 'startedAt'>) {
   const kept = panels.cpu?.data as Partial<CpuSamples> | null | undefined;
   if (kept?.nodes === undefined || kept.functions === undefined || kept.runs === undefined) return null;
   const { nodes, functions, runs, runsStartMs = 0 } = kept;
-  const file = [madeNode(ROOT, '(root)', [IDLE]), madeNode(IDLE, '(idle)')];
+  const file = [{ ...nodeOf(ROOT, '(root)'), children: [IDLE] }, nodeOf(IDLE, '(idle)')];
   for (let at = 0; at < nodes.length; at += NODE_NUMBERS) {
     const [parent = -1, index = 0] = nodes.slice(at, at + 2);
     const { name = '', url = '', line = -1, column = -1 } = functions[index] ?? {};
     const id = FIRST + at / NODE_NUMBERS;
-    file.push({
-      id,
-      callFrame: { functionName: name, scriptId: String(index), url, lineNumber: line, columnNumber: column },
-      hitCount: 0,
-      children: [],
-    });
+    file.push(nodeOf(id, name, { scriptId: String(index), url, line, column }));
     (file[parent === -1 ? 0 : parent + FIRST - 1] ?? file[0])?.children.push(id);
   }
   const startTime = Math.round((startedAt + Math.max(0, runsStartMs)) * 1000);
@@ -86,5 +61,6 @@ export function cpuProfileFile({
   samples.push(IDLE);
   timeDeltas.push(before);
   const endTime = startTime + timeDeltas.reduce((sum, us) => sum + us, 0);
+  /** Times in microseconds. */
   return { nodes: file, startTime, endTime, samples, timeDeltas };
 }

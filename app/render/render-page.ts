@@ -36,20 +36,7 @@
  *   drawing   at(part, whole) `36.80%` for SVG attributes; barsOf(slices, totalMs): who owned the time, touching bars joined; ticks(from, to)
  *   tags      markup`…` escapes what stands in ${}; join(items, separator)
  *
- * Partials (views/partials; parameters, those in [ ] are optional; each says the same on its first line):
- *   document-start { title }, top { current, [search] }, document-end { [foot] }: round every page; <main id="main"> is the page's
- *   subject { profile, children, [kind] }, findings { findings: FindingsModel, token, titles }, strip { timeline, [kind] }, panels-menu { menu, current, token }
- *   panel-body PanelShown: a panel's view or its rows, or what stands for it; panel-error { title, error }
- *   rows RowsPage: the rows of a panel without a view; figures { figures }: its totals
- *   section-head { title, [note], [level = 3], [find: id of the table or list to filter], [copy: id] }
- *   kv { label, rows: { name, value, [say], [id] }[], [id] }: names and values, copied by button; value may be SafeHtml
- *   tabs { label, items: { href, title, [count], [current] }[] }, markdown-link { token, [panel], [text], [key] }
- *   metrics { items: { label, value }[] }: totals, five to seven
- *   empty { what, [why], [todo], [code: { label, lines }] }: what is missing, why, what to do
- *   browser-timing { browser }: what the browser measured of a page, on the page of the timeline
- *   waterfall-grid { id, axis, … }, waterfall-ticks { axis }: of every waterfall
- *   request-list { rows, … }, search-form { filters, … }: of the list page
- *   periods { periods }, trend { trend }, looked-at { summaries }, route-row, route-chart: of the pages of routes; compare-…: of the comparison
+ * Each partial in views/partials says on its first line what it is given.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +45,6 @@ import { escapeHtml } from '../view-helpers/safe-html.ts';
 import type { EditorOptions } from '../view-helpers/editor.ts';
 import { createViewHelpers } from '../view-helpers/index.ts';
 
-/** A tag of EJS; none of ours contains `%>` in a string. */
 const EJS_TAG = /(<%[\s\S]*?%>)/;
 const BREAK = /\s*\n\s*/g;
 
@@ -84,28 +70,19 @@ function joinLines(template: string): string {
 export type RenderPage = (view: string, model: object) => string;
 
 export interface PageRendererOptions {
-  /** Folders searched in order; a user's own views come after ours. */
-  viewsFolder: string | readonly string[];
-  /** Addresses of the files in public/profiler, with their content's hash. */
+  viewsFolder: string;
   assets: { url(file: string): string };
   /** How to open the developer's editor at a line; absent: no such links. */
   editor?: EditorOptions | undefined;
-  /** False: templates are read anew for each page, for work on the views. */
-  debugCache?: boolean;
 }
+
+type Template = (model: object) => string;
 
 interface View {
   text: string;
   filename: string;
-  /** One per set of names that a model had; usually there is one. */
-  variants: Variant[];
-  /** For models with any names, if there are too many sets. */
-  anyNames?: Variant['template'];
-}
-
-interface Variant {
-  names: readonly string[];
-  template: (model: object) => string;
+  /** By the names that a model has; usually there is one. */
+  templates: Map<string, Template>;
 }
 
 const VIEW_NAME = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/;
@@ -118,78 +95,55 @@ const TAKEN = new Set(
   ).split(' '),
 );
 const IDENTIFIER = /^(?!__)[A-Za-z_$][\w$]*$/;
-/** Maximum sets of names that one view is compiled for; more would come from recorded data, without limit. */
-const MOST_VARIANTS = 12;
 
-function hasNames({ names }: Variant, given: readonly string[]): boolean {
-  return names.length === given.length && names.every((name, index) => name === given[index]);
-}
-
-export function createPageRenderer({
-  viewsFolder,
-  assets,
-  editor,
-  debugCache = true,
-}: PageRendererOptions): RenderPage {
-  const folders = typeof viewsFolder === 'string' ? [viewsFolder] : viewsFolder;
+export function createPageRenderer({ viewsFolder, assets, editor }: PageRendererOptions): RenderPage {
   let shown: string | null = null;
   const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file), editor, tokenOf: () => shown });
   const views = new Map<string, View>();
 
-  function readView(name: string): View {
+  function fileOf(name: string): string {
     if (!VIEW_NAME.test(name)) throw new Error(`"${name}" is no name of a view.`);
-    for (const folder of folders) {
-      const filename = join(folder, `${name}.ejs`);
-      try {
-        return { text: joinLines(readFileSync(filename, 'utf8')), filename, variants: [] };
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      }
-    }
-    throw new Error(`There is no view "${name}".`);
+    return join(viewsFolder, `${name}.ejs`);
   }
 
   function viewOf(name: string): View {
     const known = views.get(name);
     if (known !== undefined) return known;
-    const view = readView(name);
-    if (debugCache) views.set(name, view);
+    const filename = fileOf(name);
+    if (!existsSync(filename)) throw new Error(`There is no view "${name}".`);
+    const view = { text: joinLines(readFileSync(filename, 'utf8')), filename, templates: new Map() };
+    views.set(name, view);
     return view;
   }
 
   /**
    * EJS binds the names of a model by `with`, in which V8 looks up each name at each use: half the cost of a page. So they are declared, and
-   * the template is in a block of its own, where it may declare them again. `names` null: any model, by `with`.
+   * the template is in a block of its own, where it may declare them again.
    */
-  function compile({ text, filename }: View, names: readonly string[] | null): Variant['template'] {
-    const bare = (names ?? []).filter(
-      (name) => IDENTIFIER.test(name) && !TAKEN.has(name) && text.includes(name),
-    );
+  function compile({ text, filename }: View, names: readonly string[]): Template {
+    const bare = names.filter((name) => IDENTIFIER.test(name) && !TAKEN.has(name) && text.includes(name));
     const declared = `const { h, include, hasView } = this; let { ${bare.join(', ')} } = locals;`;
     return ejs.compile(`<% { ${declared} { %>${text}<% } } %>`, {
       filename,
       escape: escapeHtml,
-      compileDebug: !debugCache,
+      compileDebug: false,
       rmWhitespace: false,
-      _with: names === null,
+      _with: false,
       // Our own `include`: EJS's would compile for each page, or use its global cache.
       context: { h: helpers, include: render, hasView },
     });
   }
 
-  function templateOf(view: View, model: object): Variant['template'] {
+  function templateOf(view: View, model: object): Template {
     const names = Object.keys(model);
-    const known = view.variants.find((variant) => hasNames(variant, names));
-    if (known !== undefined) return known.template;
-    if (view.variants.length >= MOST_VARIANTS) return (view.anyNames ??= compile(view, null));
-    const template = compile(view, names);
-    view.variants.push({ names, template });
+    const key = names.join('\n');
+    const template = view.templates.get(key) ?? compile(view, names);
+    view.templates.set(key, template);
     return template;
   }
 
   function hasView(name: string): boolean {
-    if (views.has(name)) return true;
-    return VIEW_NAME.test(name) && folders.some((folder) => existsSync(join(folder, `${name}.ejs`)));
+    return VIEW_NAME.test(name) && existsSync(fileOf(name));
   }
 
   function render(name: string, model: object = {}): string {

@@ -7,7 +7,6 @@ export interface CardRow {
   /** Shown after it, quieter: how long, how often, where. */
   note: string;
   tone: Tone;
-  /** Id of the row on the panel's page. */
   row: string | undefined;
 }
 
@@ -16,7 +15,6 @@ export interface Card {
   tone?: Tone;
   facts: [label: string, value: string][];
   rows: CardRow[];
-  /** Number of other rows. */
   more: number;
   parts: readonly { kind: string; label: string; ms: number }[];
 }

@@ -27,7 +27,6 @@ function firstAndOpen<T>(rows: readonly T[], { all }: Query, isOpen: (row: T) =>
   return all === '1' ? rows : rows.filter((row, index) => index < FIRST_ROWS || isOpen(row));
 }
 
-/** The text of a page's field "find". */
 export function findOf({ find = '' }: Query): string {
   return find.slice(0, LONGEST_FIND);
 }
@@ -49,7 +48,6 @@ function words(value: unknown): string {
   return value === undefined || value === null ? '' : valueText(value);
 }
 
-/** Everything of a row that its page shows, in lower case. */
 function wordsOf({ label, text, badges = [], note, place, fields = [], block, detail }: Row): string {
   const details = (detail?.() ?? []).flatMap((part) => [
     part.block?.text,
@@ -66,7 +64,6 @@ function wordsOf({ label, text, badges = [], note, place, fields = [], block, de
 export interface PageItem {
   row: Row;
   members: readonly Row[];
-  /** Members that are not shown. */
   more: number;
   /** The address opens it, or one of its members. */
   isOpen: boolean;
@@ -74,22 +71,16 @@ export interface PageItem {
 
 /** Values of a column that the page can be filtered by. */
 export interface Facet {
-  /** Title of the column. */
   title: string;
-  /** Parameter of the address. */
   name: string;
   values: { value: string; count: number; isChosen: boolean }[];
 }
 
 export interface PageSection extends Omit<Section, 'rows' | 'facets'> {
   items: readonly PageItem[];
-  /** Items that match the filter. */
   found: number;
-  /** Rows of all items. */
   total: number;
-  /** Rows that match the filter. */
   matching: number;
-  /** Long enough for a filter. */
   isLong: boolean;
   /** Its rows can be ordered by their number: they are no tree, and not in the order of time anyway. */
   isOrdered: boolean;
@@ -108,15 +99,12 @@ export interface PageSection extends Omit<Section, 'rows' | 'facets'> {
 }
 
 export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
-  /** Parameters that name the page. */
   page: Query;
   sections: PageSection[];
   find: string;
-  /** Id of the row that the address opens. */
   open: string;
   /** By number, the largest first, instead of in the order in which they were recorded. */
   isLargestFirst: boolean;
-  /** Nothing is folded. */
   isSingle: boolean;
   /** The same page in the other order, folded or not, without the filter, with all rows. */
   orderHref: string;
@@ -149,7 +137,6 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   return table;
 }
 
-/** What a row has in the column with this title. */
 function cellOf({ columns }: Section, title: string, { label, badges = [], fields = [] }: Row): string {
   if (title === columns?.badges) return badges[0]?.replace(/ .*/, '') ?? '';
   return title === columns?.label

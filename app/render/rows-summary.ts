@@ -5,7 +5,6 @@ import { valueText } from '../view-helpers/amount.ts';
 
 const WORST: readonly Tone[] = ['bad', 'warn', 'plain'];
 
-/** null if it has no figures. */
 export function rowsSummary({ figures = [], sections }: Presentation): PanelSummary | null {
   const [first] = figures;
   if (first === undefined || first.value === null) return null;

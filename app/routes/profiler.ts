@@ -4,7 +4,7 @@
  *
  * `/_profiler/-/<action>` is for what changes state (POST only, signed).
  */
-import { byAccept, type Forms } from '../controllers/profiler/by-accept.ts';
+import { byAccept, type Forms } from '../controllers/profiler/respond.ts';
 import {
   createDispatch,
   type Dispatch,

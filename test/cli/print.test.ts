@@ -62,7 +62,7 @@ describe('a table of the command line', () => {
   it('has colours only where they are asked for, and they take no width', () => {
     const coloured = table([ROW], { write, colours: true, columns: 60 });
     expect(coloured)
-      .to.include('\u001b[31m500\u001b[0m')
+      .to.include('\u001b[31m500\u001b[39m')
       .and.match(/^\u001b\[1mTOKEN/);
     const plain = coloured.replace(/\u001b\[\d+m/g, '');
     expect(plain).to.equal(table([ROW], { write, colours: false, columns: 60 }));

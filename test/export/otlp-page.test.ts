@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Server } from 'node:http';
 import express from 'express';
 import { createProfiler, type Profiler } from '../../app/index.ts';
-import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts';
+import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-profile.ts';
 import { close, listen } from '../support/listen.ts';
 import { attributeOf, plainValue } from '../support/otlp-collector.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';

@@ -3,8 +3,7 @@ import { expect } from 'chai';
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/index.ts';
-import { createGuard } from '../../app/middleware/guard.ts';
-import { createPasswordGuesses } from '../../app/middleware/password-guesses.ts';
+import { createGuard, createPasswordGuesses } from '../../app/middleware/guard.ts';
 import { createService, readConfig } from '../../app/service.ts';
 import { close, listen } from '../support/listen.ts';
 import { exchange } from '../support/raw-http.ts';
@@ -226,7 +225,10 @@ describe('guesses at the password', () => {
 
   it('are forgotten after a minute', () => {
     let clock = 0;
-    const guesses = createPasswordGuesses({ warn: () => undefined, now: () => clock });
+    const guesses = createPasswordGuesses(
+      () => undefined,
+      () => clock,
+    );
     for (let at = 0; at < 20; at++) guesses.countWrong('192.0.2.7', `guess ${at}`);
     expect(guesses.delayMs('192.0.2.7')).to.equal(2000);
     clock = 60_001;

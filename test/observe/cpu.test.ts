@@ -10,7 +10,7 @@ import { createProfiler, type Profiler, type ProfilerOptions } from '../../app/i
 import type { CpuSamples, KeptCpu } from '../../app/profiler/cpu-samples.ts';
 import { callTree, type CallNode } from '../../app/profiler/cpu-tree.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
-import type { CpuProfileFile } from '../../app/render/cpuprofile.ts';
+import type { cpuProfileFile } from '../../app/render/cpuprofile.ts';
 import { close, listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
 import { finalProfile } from '../support/final-profile.ts';
@@ -197,7 +197,9 @@ describe('CPU profiles of requests', () => {
     const { token } = profile;
     const response = await fetch(`${url}/_profiler/${token}.cpuprofile`);
     expect(response.headers.get('content-disposition')).to.contain(`${token}.cpuprofile`);
-    const { nodes, samples, timeDeltas, startTime, endTime } = (await response.json()) as CpuProfileFile;
+    const { nodes, samples, timeDeltas, startTime, endTime } = (await response.json()) as NonNullable<
+      ReturnType<typeof cpuProfileFile>
+    >;
     expect(samples).to.have.length(timeDeltas.length);
     // What starting the sampler took is not in it.
     expect(startTime).to.equal(profile.startedAt * 1000);

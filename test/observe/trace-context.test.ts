@@ -4,7 +4,7 @@ import { load } from 'cheerio';
 import { get, type IncomingHttpHeaders } from 'node:http';
 import express from 'express';
 import { createProfiler, type ProfilerOptions } from '../../app/index.ts';
-import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts';
+import type { LogsData, OtlpSpan, TracesData } from '../../app/export/otlp-profile.ts';
 import { parseTraceparent, type TraceContext } from '../../app/profiler/trace-context.ts';
 import { close, listen } from '../support/listen.ts';
 import { withUpstream } from '../support/upstream.ts';

@@ -3,8 +3,7 @@
  * that the HTTP contract is tested without storage, panels and pages.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,18 +16,15 @@ import {
   originOf,
 } from '../../app/middleware/attach-origin.ts';
 import { createBodyLimit } from '../../app/middleware/body-limit.ts';
-import { createDryMatcher } from '../../app/middleware/dry-match.ts';
-import type { DryMatcher } from '../../app/middleware/dry-match.ts';
-import { createErrorResponder, statusTextOf } from '../../app/middleware/errors.ts';
-import type { ErrorPage } from '../../app/middleware/errors.ts';
+import { createDryMatcher, type DryMatcher } from '../../app/middleware/dry-match.ts';
+import { createErrorResponder, type ErrorPage, statusTextOf } from '../../app/middleware/errors.ts';
 import { escapeHtml } from '../../app/profiler/escape-html.ts';
 import { createExpectationCheck, createFramingCheck } from '../../app/service/middleware/framing-check.ts';
 import { createNotFound, createOptionsRule } from '../../app/middleware/not-found.ts';
 import { createOriginResolver } from '../../app/middleware/origin.ts';
 import { createParsers } from '../../app/service/middleware/parsers.ts';
 import { tapBody } from '../../app/middleware/body-tap.ts';
-import { refuseRequests } from '../../app/middleware/refuse.ts';
-import type { RefusedRequest } from '../../app/middleware/refused-request.ts';
+import { type RefusedRequest, refuseRequests } from '../../app/middleware/refuse.ts';
 import { createTargetCheck, routeAllTargets } from '../../app/middleware/request-target.ts';
 import { createRobots } from '../../app/middleware/security-headers.ts';
 import { responseOfError } from '../../app/middleware/error-response.ts';

@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import type { AnyValue, KeyValue, LogsData, OtlpLogRecord, OtlpSpan, TracesData } from '../../app/export/otlp-model.ts'; // prettier-ignore
+import type { AnyValue, KeyValue } from '../../app/export/otlp-model.ts';
+import type { LogsData, OtlpLogRecord, OtlpSpan, TracesData } from '../../app/export/otlp-profile.ts';
 
 export interface Received {
   path: string;

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { HindsightError } from '../../app/errors.ts';
-import { unknownTokenModelOf } from '../../app/controllers/profiler/unknown-token.ts';
+import { unknownTokenModelOf } from '../../app/controllers/profiler/require-profile.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import { KEEP_ALIVE_MS } from './listen.ts';
 import type { PageFixture } from './page-fixture.ts';

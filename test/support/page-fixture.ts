@@ -112,7 +112,7 @@ export function createPageFixture(
   panels: readonly Panel[],
   options: {
     originOf?: (req: IncomingMessage) => string | null;
-    viewsFolder?: string | readonly string[];
+    viewsFolder?: string;
     editor?: EditorOptions;
     sourceAt?: PageServices['sourceAt'];
     frontEnds?: readonly string[];

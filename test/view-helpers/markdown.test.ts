@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import { marked } from 'marked';
 import { rowsMarkdown } from '../../app/render/rows-markdown.ts';
-import { rowsOfData } from '../../app/render/rows-of-data.ts';
+import { rowsOfData } from '../../app/render/present-panel.ts';
 import { code, fence, heading, pairs, prose, table } from '../../app/view-helpers/markdown.ts';
 
 /** As a renderer shows it, with all that it makes of Markdown by itself. */

@@ -16,33 +16,26 @@ import { pathOf } from '../../profiler/request-target.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 
 export interface ErrorPageInput {
-  /** Snapshot of the failed request. */
   profile: Profile;
   /** The error; only the profiler's own errors carry something for their page. */
   error?: unknown;
   /** Token of the child profile that records the rendering of this page. */
   child: string | null;
-  /** Code of an error of the catalogue. */
   code: ErrorCode | null;
-  /** Status of the response. */
   status: number;
 }
 
-export interface ErrorPageOptions {
+interface ErrorPageOptions {
   renderPage: (view: string, model: object) => string;
   /** In menu order. */
   panels: readonly Panel[];
-  /** Lines of the foot. */
   foot: readonly string[];
   /** Model of the page for an unknown token; null if the error carries none. */
   unknownTokenModel: (error: unknown) => object | null;
 }
 
-export type RenderError = (input: ErrorPageInput) => string;
-
 const LONGEST_TITLE = 400;
 const LONGEST_ADDRESS = 600;
-/** Rows of a section of the routing panel. */
 const MOST_ROWS = 100;
 
 function truncate(text: string, limit: number): string {
@@ -82,7 +75,6 @@ function requestRows({ profile }: ErrorPageInput): { name: string; value: string
   return clientAddress === '' ? rows : [...rows, { name: 'Client', value: clientAddress }];
 }
 
-/** Headers and body of the request; null if they were not recorded. */
 function receivedOf({
   panels,
 }: Profile): { headers: { name: string; value: string }[]; body: string | null } | null {
@@ -99,7 +91,7 @@ export function createErrorPage({
   panels,
   foot,
   unknownTokenModel,
-}: ErrorPageOptions): RenderError {
+}: ErrorPageOptions): (input: ErrorPageInput) => string {
   /** The head of every error page; `panel`: what the link to the profile opens. */
   function frameOf(input: ErrorPageInput, message: string, panel: string) {
     const { profile, status } = input;

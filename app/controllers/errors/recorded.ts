@@ -4,7 +4,6 @@ import { EMPTY_LINK, type Thrown } from '../../profiler/thrown.ts';
 import { PROFILER_PREFIX, TOKEN_PATTERN } from '../../urls.ts';
 import { isRecord } from '../../profiler/json.ts';
 
-/** The part that is read here; the view shows the rest. */
 export interface ExceptionView {
   errors: { origin: string; thrown: Thrown; [name: string]: unknown }[];
   errorsDropped: number;
@@ -77,7 +76,6 @@ export function readRouting(profile: Profile): RoutingView {
   return { ...nothing, routes: null, allow: [] };
 }
 
-/** The token in a URL of the profiler; null if there is none. */
 export function requestedToken(url: string): string | null {
   const [prefix, token = ''] = url.slice(1).split(/[/?#]/, 2);
   return `/${prefix ?? ''}` === PROFILER_PREFIX && TOKEN_PATTERN.test(token) ? token : null;

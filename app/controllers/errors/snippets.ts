@@ -7,7 +7,6 @@ import type { RoutingView } from './recorded.ts';
 const PLAIN_PATH = /^\/[\w\-./~]{0,80}$/;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A route for this request, as coloured lines; null if the path can't be written into code safely. */
 function routeLines(owner: string, method: string, path: string): readonly CodeLine[] | null {
   if (!PLAIN_PATH.test(path) || !METHODS.has(method)) return null;
   const name = method === 'HEAD' ? 'get' : method.toLowerCase();
@@ -57,7 +56,6 @@ function enteredRouters(trace: readonly TraceRow[]): { mount: string; routes: Tr
     .sort((a, b) => a.mount.length - b.mount.length);
 }
 
-/** The route of this path that has another method. */
 function besideRoute(trace: readonly TraceRow[]): Home | null {
   const near = trace.find((row) => isRoute(row) && row.tone === 'near' && row.source !== null);
   if (near === undefined) return null;

@@ -1,17 +1,19 @@
-/** State changes: pin, unpin, clear, cpu, full, pause, resume. */
+/** State changes: pin, unpin, clear, cpu, full, pause, resume, explain. */
 import { createError } from '../../errors.ts';
 import { pathsOf } from '../../profiler/route-in-full.ts';
-import type { PageAction, PageServices } from './page-services.ts';
-import { formToken, requireFormProfile } from './require-profile.ts';
+import { armCpu } from './cpu-form.ts';
+import type { PageAction, PageRequest, PageServices } from './page-services.ts';
+import { createUnknownTokenError, formToken, requireFormProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
-import { createUnknownTokenError } from './unknown-token.ts';
+import type { KeptPlans } from '../../profiler/query-plan.ts';
+import { urls } from '../../urls.ts';
 
 export function createActionsController(
   services: PageServices,
-): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'inFull' | 'pause' | 'resume', PageAction> {
-  const { profiles, forms, recording, routeInFull, cpu } = services;
-  const { html } = createAnswers(services);
+): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'inFull' | 'pause' | 'resume' | 'explain', PageAction> {
+  const { profiles, forms, recording, routeInFull, cpu, explain } = services;
+  const { html, redirect } = createAnswers(services);
   const action = createSignedAction(services);
 
   async function setPin(form: URLSearchParams, yes: boolean): Promise<undefined> {
@@ -19,15 +21,6 @@ export function createActionsController(
     if (!(await profiles.keep(token, yes))) throw await createUnknownTokenError(services, token);
   }
 
-  /** The next request to the address of a recorded one is sampled. */
-  async function armCpu(form: URLSearchParams): Promise<undefined> {
-    const { profile } = await requireFormProfile(services, form);
-    if (profile.kind !== 'request' || cpu === undefined || cpu.isOff)
-      throw createError('BAD_REQUEST', ['CPU profiles are off (PROFILER_CPU), or this is not a request.']);
-    cpu.arm(profile);
-  }
-
-  /** The next requests of the route of a recorded one. */
   async function recordRoute(form: URLSearchParams): Promise<undefined> {
     const { profile } = await requireFormProfile(services, form);
     const { method, route } = profile;
@@ -36,9 +29,34 @@ export function createActionsController(
     await routeInFull.start({ method, route });
   }
 
+  /**
+   * The plan of one recorded statement, made now on a connection of the application's pool. Without values that are masked it is the generic
+   * plan. To measure runs the statement, so it is for a single SELECT, and after a page that asks.
+   */
+  async function planStatement(form: URLSearchParams, page: PageRequest): Promise<'responded'> {
+    if (explain === undefined) throw createError('BAD_REQUEST', ['This process can’t explain statements.']);
+    const { profile, amendments } = await requireFormProfile(services, form);
+    const { token } = profile;
+    const index = Number(form.get('query'));
+    const analyze = form.get('analyze') === 'yes';
+    const made = await explain.plan(profile, index, { analyze, isSure: form.get('sure') === 'yes' });
+    if ('sql' in made) {
+      const status = made.problem === null ? 200 : 400;
+      const model = { title: 'Explain a statement', token, index, csrf: await forms.sign(), ...made };
+      html(page, 'profiler/explain', model, status);
+      return 'responded';
+    }
+    const before = (amendments.plan as KeptPlans | undefined)?.plans ?? [];
+    const plans = [...before.filter((plan) => plan.query !== index), { query: index, ...made }];
+    await profiles.amend(token, 'plan', { plans });
+    redirect(page, urls.profileRow(token, 'database', `p${index + 1}`), 303);
+    return 'responded';
+  }
+
   return {
     pin: action((form) => setPin(form, true)),
     unpin: action((form) => setPin(form, false)),
+    explain: action(planStatement),
     clear: action(async (form, page) => {
       if (form.get('sure') !== 'yes') {
         const model = { title: 'Delete profiles', csrf: await forms.sign() };
@@ -48,7 +66,10 @@ export function createActionsController(
       await profiles.clear();
       return undefined;
     }),
-    cpu: action(armCpu),
+    cpu: action(async (form) => {
+      armCpu((await requireFormProfile(services, form)).profile, cpu);
+      return undefined;
+    }),
     inFull: action(recordRoute),
     pause: action(async () => {
       await recording.pause();

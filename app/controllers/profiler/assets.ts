@@ -15,13 +15,9 @@ export interface Asset {
 }
 
 export interface Assets {
-  /** Address of a file by its plain name. */
   url(file: string): string;
-  /** An entry by its hashed name. */
   get(hashedName: string): Asset | undefined;
-  /** An entry by its plain name. */
   plain(file: string): Asset;
-  /** Hash of a file's content. */
   hash(file: string): string;
 }
 
@@ -30,7 +26,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=UTF-8',
   '.svg': 'image/svg+xml',
 };
-/** Paths below public, by name. */
 const FILES: Readonly<Record<string, string>> = {
   'hindsight.css': 'profiler/hindsight.css',
   'hindsight.js': 'profiler/hindsight.js',

@@ -10,19 +10,16 @@ import { presentPanel } from '../../render/present-panel.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
 import { readStarted } from './started.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 
-/** Name of the panel that this is for. */
 export const OVERVIEW = 'overview';
 /** With fewer requests, percentiles mean nothing. */
 const FEWEST_TIMES = 5;
-/** Requests that are compared with this one. */
 const RECENT = 100;
-/** Findings whose evidence is looked up. */
 const MOST_EXPLAINED = 4;
 const MOST_EVIDENCE = 2;
 const LONGEST_EVIDENCE = 1500;
 
-/** Percentiles, unless there are too few requests. */
 export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercentiles | null {
   return percentiles === null || percentiles.count < FEWEST_TIMES ? null : percentiles;
 }
@@ -130,4 +127,13 @@ export async function readBeside(
     usual,
     overlapping,
   };
+}
+
+/** Most profiles name no child and added no job, which saves the query. */
+export async function childrenOf(
+  { profiles }: Pick<PageServices, 'profiles'>,
+  { token, child, panels }: Profile,
+): Promise<readonly ProfileIndex[]> {
+  const hasJobs = (panels.jobs?.data ?? null) !== null;
+  return child === null && !hasJobs ? [] : profiles.children(token);
 }

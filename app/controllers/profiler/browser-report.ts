@@ -5,7 +5,6 @@ import { BROWSER_KINDS, type BrowserKind } from '../../profiler/browser-report.t
 import { TOKEN_PATTERN } from '../../urls.ts';
 import { isRecord } from '../../profiler/json.ts';
 
-/** An hour. */
 const LONGEST_MS = 3_600_000;
 const MOST_TASKS = 50;
 
@@ -35,7 +34,6 @@ function oneOf(...words: readonly string[]): Reader {
 
 const ms = numberUpTo(LONGEST_MS, ' ms');
 
-/** Of `PageReport`. */
 const MOST_ITEMS = 20;
 const MOST_CALLS = 3;
 
@@ -96,7 +94,6 @@ function readFields(
   );
 }
 
-/** A call of the page, as its browser knows it. */
 export interface ReportedCall {
   method?: string;
   url: string;

@@ -61,7 +61,6 @@ export function bodyValues({ panels }: Profile): ComparedValue[] {
   ];
 }
 
-/** How much of the response's body is known. */
 export function knownResponse({ panels }: Profile): 'all' | 'part' | 'nothing' {
   const { response } = (panels.request?.data ?? { response: null }) as Pick<Recorded, 'response'>;
   if (response === null || response.isErrorPage || (response.text === null && response.bytes > 0))

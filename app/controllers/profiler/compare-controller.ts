@@ -4,25 +4,21 @@ import { urls } from '../../urls.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import { compareMarkdown } from './compare-markdown.ts';
+import { compareMarkdown } from './compare-rows.ts';
 import { createCompareModel, repetitionOf } from './compare-model.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { type CompareQuery, readCompareQuery } from './compare-query.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { isFilterError } from './filters.ts';
 import { summarizeComparison } from './compare-summary.ts';
-import { jsonForm } from './json-form.ts';
-import type { Forms } from './by-accept.ts';
+import { createAnswers, type Forms, jsonForm } from './respond.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
-import { createAnswers } from './respond.ts';
 
-/** Requests offered as a choice. */
 const OFFERED = 12;
 
 interface Read {
   a: FoundProfile | null;
   b: FoundProfile | null;
-  /** Why there is nothing to compare; null if there is. */
   problem: string | null;
 }
 

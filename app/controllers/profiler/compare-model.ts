@@ -14,7 +14,6 @@ import { summarizeComparison } from './compare-summary.ts';
 /** The drawing's coordinates; the page stretches it. */
 const WIDTH = 1000;
 const TIMELINE_BOX = `0 0 ${WIDTH} 10`;
-/** Drawn as the ground. */
 const OWN_CODE = new Set(['app', 'middleware']);
 /** Even the shortest span stays visible. */
 const LEAST = 0.8;
@@ -56,7 +55,6 @@ function timelineDrawing(profile: Profile, scaleMs: number) {
   };
 }
 
-/** The longest of them. */
 function scaleOf(profiles: readonly Profile[]): number {
   return Math.max(0, ...profiles.map((profile) => profile.durationMs ?? timelineOf(profile)?.totalMs ?? 0));
 }
@@ -76,10 +74,8 @@ export function createCompareModel(options: {
   a: FoundProfile;
   b: FoundProfile;
   comparison: Comparison;
-  /** Parameters of the page. */
   query: Readonly<Record<string, string>>;
   all: boolean;
-  /** Requests that were selected in a list. */
   selected: number;
   canSample: boolean;
   csrf: string | null;
@@ -99,21 +95,18 @@ export function createCompareModel(options: {
   const changes = findingChanges(comparison.findings, repeated?.by ?? null);
   return {
     headline: repeated === null ? 'Compare two profiles' : verdictOf(changes),
-    /** What became of each finding. */
     changes,
     title: `${a.token} and ${b.token} compared`,
     sides,
     summary: summarizeComparison(a, b, comparison.figures),
     scaleMs,
     timelineBox: TIMELINE_BOX,
-    /** Kinds of work in the drawing. */
     kinds: [...kinds],
     names: Object.fromEntries(Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label])),
     rows: rowsPage(
       { sections: comparisonSections(comparison, all) },
       { page: { ...pair, ...(all ? { all: '1' } : {}) }, query: options.query },
     ),
-    /** Titles of panels that could not be compared. */
     failed: comparison.failed,
     hasUnchanged: comparison.work.some(({ rows }) => rows.some(({ unchanged }) => unchanged)),
     /** Set if one of them is the other, sent again. */
@@ -122,7 +115,6 @@ export function createCompareModel(options: {
     canSample: options.canSample,
     /** Signature of the form that sends the first request once more; null: nothing is sent again. */
     csrf,
-    /** Unchanged rows are shown too. */
     all,
     /** Requests that were selected; above two, the newest two are compared. */
     selected,

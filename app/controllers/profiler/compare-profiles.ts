@@ -42,7 +42,6 @@ export interface WorkSection {
 export interface ValueRow {
   section: string;
   name: string;
-  /** null: absent. */
   a: string | null;
   b: string | null;
 }
@@ -50,13 +49,10 @@ export interface ValueRow {
 export interface Comparison {
   figures: FigureRow[];
   work: WorkSection[];
-  /** Those that differ. */
   values: ValueRow[];
-  /** Those that do not. */
   valuesAlike: number;
   /** `stayed`: as B has them, `both`: their number. */
   findings: { gained: Finding[]; lost: Finding[]; stayed: Finding[]; both: number };
-  /** Titles of panels that could not be compared. */
   failed: string[];
 }
 
@@ -68,7 +64,6 @@ const NOTABLE_MS = 0.5;
 const LONGEST_VALUE = 200;
 const LONGEST_SAME = 60;
 
-/** A profile with its amendments. */
 type Compared = Pick<FoundProfile, 'profile' | 'amendments'>;
 
 interface Side {
@@ -219,11 +214,9 @@ function keyOfFinding({ label, panel, place, sentence }: Finding): string {
   return JSON.stringify([label, panel, place ?? sentence.replace(/\d+(?:\.\d+)?/g, '#')]);
 }
 
-/** A group of findings, and what became of them: of two requests, or of one that was sent again. */
 export interface FindingChange {
   word: 'Gone' | 'Still there' | 'New' | 'only in A' | 'only in B' | 'in both';
   findings: readonly Finding[];
-  /** Which of the two has them. */
   side: 'a' | 'b';
 }
 
@@ -249,7 +242,6 @@ export function findingChanges(
   ];
 }
 
-/** Labels of a group that the headline names. */
 const MOST_LABELS = 3;
 
 /** `Gone: N+1. Still there: slow query.` */

@@ -7,7 +7,6 @@ export interface CompareQuery {
   b: string | null;
   /** B is the newest other request to A's route. */
   newest: boolean;
-  /** Show unchanged rows too. */
   all: boolean;
   /** Checked boxes; only the first two are compared. */
   boxes: number;
@@ -16,7 +15,6 @@ export interface CompareQuery {
 /** Longer values are truncated in the error message. */
 const LONGEST_BOX = 2000;
 
-/** Stands for a token. */
 export const NEWEST = 'newest';
 
 function checked(name: string, value: string): string | null {

@@ -7,7 +7,6 @@ import { type FigureRow, NOTABLE } from './compare-profiles.ts';
 const MOST_REASONS = 3;
 /** A reason is named from this share of the difference on. */
 const LEAST_SHARE = 0.1;
-/** And from this many milliseconds on. */
 const LEAST_MS = 0.5;
 
 interface Share {
@@ -15,7 +14,6 @@ interface Share {
   ms: number;
 }
 
-/** The figure that counts the work of a kind. */
 const FIGURES: Partial<Record<SpanKind, string>> = { db: 'Queries', out: 'Outgoing calls' };
 /** Kinds of work: what they took is spent in them. */
 const SPENT_IN: readonly SpanKind[] = ['app', 'middleware', 'db', 'out', 'view', 'work'];

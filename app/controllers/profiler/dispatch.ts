@@ -4,12 +4,46 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isHindsightError } from '../../errors.ts';
-import { isProfilerTarget, isToolbarRequest, urls } from '../../urls.ts';
-import { answerPreflight, grantFrontEnd, isPreflight } from './front-ends.ts';
+import { isProfilerTarget, isToolbarRequest, TOOLBAR_HEADER, urls } from '../../urls.ts';
 import type { PageAction, PageServices } from './page-services.ts';
-import { createRespond, JSON_TYPE, redirect } from './respond.ts';
+import { addVary, createRespond, JSON_TYPE, redirect } from './respond.ts';
 import { createMethodNotAllowed, createPageNotFound, splitTarget } from './route-errors.ts';
 import { MASKED } from '../../profiler/redact.ts';
+
+/**
+ * CORS (Fetch, 3.2) for the few addresses that the toolbar needs, granted to the configured front ends only. It allows credentials, because the
+ * service may have a password, and a configured origin is trusted like the service's own pages.
+ */
+const EXPOSED = 'x-debug-token, x-debug-token-link';
+const PREFLIGHT_FOR = '600';
+
+/** Lets a front end read the response, errors included; false for any other origin. */
+function grantFrontEnd(
+  frontEnds: ReadonlySet<string>,
+  { headers }: IncomingMessage,
+  res: ServerResponse,
+): boolean {
+  if (frontEnds.size === 0) return false;
+  addVary(res, 'origin');
+  const { origin } = headers;
+  if (origin === undefined || !frontEnds.has(origin)) return false;
+  res.setHeader('access-control-allow-origin', origin);
+  res.setHeader('access-control-allow-credentials', 'true');
+  res.setHeader('access-control-expose-headers', EXPOSED);
+  return true;
+}
+
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+}
+
+function answerPreflight(res: ServerResponse, methods: string): void {
+  res.statusCode = 204;
+  res.setHeader('access-control-allow-methods', methods);
+  res.setHeader('access-control-allow-headers', `${TOOLBAR_HEADER}, content-type`);
+  res.setHeader('access-control-max-age', PREFLIGHT_FOR);
+  res.end();
+}
 
 export interface PageRoute {
   name: string;

@@ -3,9 +3,8 @@ import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import { OVERVIEW, readBeside } from './beside-profile.ts';
-import { childrenOf } from './children-of.ts';
-import { attachment } from './file-name.ts';
+import { childrenOf, OVERVIEW, readBeside } from './beside-profile.ts';
+import { attachment, createRespond, HTML } from './respond.ts';
 import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -13,14 +12,78 @@ import { panelShown } from './panel-shown.ts';
 import { hasContent, menuOf, panelsOf } from './profile-model.ts';
 import { replayMarkOf } from './replay-profile.ts';
 import { requireProfile } from './require-profile.ts';
-import { createRespond, HTML } from './respond.ts';
-import { singleFile } from './single-file.ts';
+import { createHash } from 'node:crypto';
+import { escapeHtml } from '../../view-helpers/safe-html.ts';
+
+/** Marks of views/profiler/file.ejs; recorded text has no `<`. */
+const PANEL = /<!--panel:([a-z_]+)-->([\s\S]*?)<!--\/panel-->/g;
+/** Recorded text has no quote, so what stands in quotes is an attribute of ours. */
+const HREF = / href="([^"]*)"/g;
+/** The editor of the machine that the file was made on, with the folder of the application there. */
+const EDITOR = / data-editor="[^"]*"/g;
+const IDS = / (id|for|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"/g;
+const OURS = /^(?:\/_profiler\/([0-9a-f]{6}))?(?:\?([^#]*))?(?:#(.*))?$/;
+const PANEL_PARAMETER = /(?:^|;)panel=([a-z_]+)(?:&amp;|$)/;
+/** Nothing to send to, and nothing to copy with. */
+const WITHOUT_SERVER =
+  'form, .actions, .ibtn, .tools, .find {display: none !important} a:not([href]) {color: inherit; text-decoration: none}\n';
+
+interface SingleFile {
+  token: string;
+  title: string;
+  body: string;
+  css: string;
+}
+
+function idIn(panel: string | null, id: string): string {
+  return panel === null ? id : `${panel}-${id}`;
+}
+
+/** Where a link leads inside the file; null: outside of it, which is text for a reader who has no server. It stays as escaped as it was. */
+function targetOf(href: string, panel: string | null, token: string): string | null {
+  const [all, of, query, fragment] = OURS.exec(href) ?? [];
+  if (all === undefined || (of !== undefined && of !== token)) return null;
+  const shown = PANEL_PARAMETER.exec(query ?? '')?.[1] ?? panel;
+  if (fragment !== undefined && fragment !== '') return `#${idIn(shown, fragment)}`;
+  return shown === panel ? null : `#${shown ?? ''}`;
+}
+
+/** Makes ids of several panels unique, and links lead into the file. */
+function inFile(html: string, panel: string | null, token: string): string {
+  return html
+    .replace(EDITOR, '')
+    .replace(IDS, (_all, name: string, ids: string) => {
+      const given = ids.split(' ').map((id) => idIn(panel, id));
+      return ` ${name}="${given.join(' ')}"`;
+    })
+    .replace(HREF, (_all, href: string) => {
+      const target = targetOf(href, panel, token);
+      return target === null ? '' : ` href="${target}"`;
+    });
+}
+
+function singleFile(file: SingleFile): { html: string; policy: string } {
+  const css = `${file.css}${WITHOUT_SERVER}`;
+  const hash = createHash('sha256').update(css).digest('base64');
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
+  const panels: string[] = [];
+  const around = file.body.replace(PANEL, (_all, name: string, html: string) => {
+    panels.push(inFile(html, name, file.token));
+    return '<!--panel-->';
+  });
+  let next = 0;
+  const body = inFile(around, null, file.token).replace(/<!--panel-->/g, () => panels[next++] ?? '');
+  const html =
+    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">\n` +
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n' +
+    `<title>${escapeHtml(file.title)}</title>\n<style>${css}</style>\n</head>\n<body>\n${body}\n</body>\n</html>\n`;
+  return { html, policy };
+}
 
 export function createFileController(services: PageServices): Record<'file', PageAction> {
   const { renderPage, foot, rules = {}, assets } = services;
   const respond = createRespond(services);
 
-  /** All panels that recorded something. */
   function renderBody(
     profile: Profile,
     amendments: FoundProfile['amendments'],

@@ -9,11 +9,10 @@ import { SORTS } from '../../profiler/profile-index.ts';
 import type { ProfileQuery, StatusRange } from '../../profiler/storage.ts';
 import { FILTER_NAMES, type FilterName, type FilterValues, readTypedFilters } from './typed-filters.ts';
 
-/** Parameters that filter nothing. */
-const PRESENTATION = new Set<string>(['sort', 'order', 'limit', 'page', 'skip']);
+const PRESENTATION = ['sort', 'order', 'limit', 'page', 'skip'];
 
 export function isPresentation(name: string): boolean {
-  return PRESENTATION.has(name);
+  return PRESENTATION.includes(name);
 }
 
 export interface Filters {
@@ -44,9 +43,8 @@ const KINDS: Readonly<Record<string, Partial<ProfileQuery>>> = {
 const ASKED_FOR: readonly FilterName[] = ['q', 'text', 'url', 'token', 'route', 'trace', 'kind'];
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** Milliseconds of a unit of `since`. */
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
-const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
+export const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
   error: { hasError: true },
   'no-error': { hasError: false },
   finding: { hasFinding: true },
@@ -59,7 +57,6 @@ const HAS: Readonly<Record<string, Partial<ProfileQuery>>> = {
   pin: { pinned: true },
 };
 
-/** An error of a filter, with what is wrong with which. */
 interface FilterError extends Error {
   filter: { name: string; problem: string };
 }
@@ -226,7 +223,6 @@ function readSpan(text: string): number | null {
   return Number(count) * ms;
 }
 
-/** The later of `since` and `from`. */
 function readStart(values: FilterValues, now: number): number | undefined {
   const span = values.since === undefined ? null : readSpan(values.since);
   const from = values.from === undefined ? undefined : readMoment('from', values.from).at;
@@ -263,7 +259,6 @@ const READERS: Partial<Record<FilterName, (value: string, now: number) => Partia
   not: (text, now) => ({ not: readNegated(text, now) }),
 };
 
-/** Filters without order and paging. */
 function readNarrowing(values: FilterValues, now: number): Partial<ProfileQuery> {
   const narrowing: Partial<ProfileQuery> = {};
   for (const name of FILTER_NAMES) {
@@ -295,11 +290,8 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
   };
 }
 
-export interface WrongFilter {
-  /** As it was typed. */
-  given: string;
-  problem: string;
-}
+/** `given`: as it was typed. */
+export type WrongFilters = Readonly<Partial<Record<FilterName, { given: string; problem: string }>>>;
 
 /** Takes a filter out of parameters and of what was typed into the search box; what it was given, null if it is not there. */
 function takeOut(query: URLSearchParams, name: string): string | null {
@@ -320,13 +312,12 @@ function takeOut(query: URLSearchParams, name: string): string | null {
   return given.length === 0 ? null : given.join(' ');
 }
 
-/** The filters that are valid, and what is wrong with the others. */
 export function readValidFilters(query: URLSearchParams): {
   filters: Filters;
-  wrong: Readonly<Partial<Record<FilterName, WrongFilter>>>;
+  wrong: WrongFilters;
 } {
   const valid = new URLSearchParams(query);
-  const wrong: Partial<Record<FilterName, WrongFilter>> = {};
+  const wrong: { -readonly [Name in FilterName]?: WrongFilters[Name] } = {};
   for (;;) {
     try {
       return { filters: readFilters(valid), wrong };
@@ -345,7 +336,6 @@ export function isNewestFirst({ query }: Filters): boolean {
   return query.sort === 'startedAt' && query.descending === true && query.text === undefined;
 }
 
-/** True if the only filter is a token. */
 export function isTokenAlone({ values }: Filters): boolean {
   return (
     values.token !== undefined && Object.keys(values).every((name) => name === 'token' || name === 'limit')

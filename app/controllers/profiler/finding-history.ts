@@ -4,7 +4,6 @@ import type { Profile } from '../../profiler/profile.ts';
 import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
-/** Requests that are looked at, the newest. */
 const LOOKED_AT = 50;
 /** A history of the request itself says nothing. */
 const FEWEST = 2;

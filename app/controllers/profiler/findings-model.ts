@@ -6,7 +6,6 @@ import type { Profile } from '../../profiler/profile.ts';
 export interface FindingsModel {
   shown: readonly ReadFinding[];
   folded: readonly ReadFinding[];
-  /** Number of findings that were not stored. */
   left: number;
   /** Each rule once, in the order of its worst finding. */
   rules: readonly { labels: string[]; why: string; fix: string }[];

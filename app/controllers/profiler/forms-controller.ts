@@ -6,26 +6,58 @@ import { profileOtlp } from '../../export/otlp-profile.ts';
 import { createError } from '../../errors.ts';
 import { packageVersion } from '../../paths.ts';
 import type { BesideProfile, Panel } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
+import type { PanelRecord, Profile } from '../../profiler/profile.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { cpuProfileFile } from '../../render/cpuprofile.ts';
 import { profileHar } from '../../export/har.ts';
 import { presentPanel } from '../../render/present-panel.ts';
-import { OVERVIEW, readBeside } from './beside-profile.ts';
-import { childrenOf } from './children-of.ts';
+import { childrenOf, OVERVIEW, readBeside } from './beside-profile.ts';
 import { cutMarkdown } from './cut-markdown.ts';
-import { attachment } from './file-name.ts';
+import { attachment, createAnswers, JSON_TYPE, jsonForm } from './respond.ts';
 import { readOne, readPanelName } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
-import { jsonForm } from './json-form.ts';
-import { jsonPanels } from './json-panels.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { panelsOf } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { requireProfile } from './require-profile.ts';
-import { createAnswers, JSON_TYPE } from './respond.ts';
 import { readShortMarkdown } from './short-markdown.ts';
+
+/** Bytes of all panels together. What a request records is limited to 1 MiB; derived values come on top. */
+const LARGEST = 4 * 1024 * 1024;
+
+/** `omittedBytes`: its data was left out because all panels together would be too large. */
+type JsonPanel = PanelRecord & { omittedBytes?: number };
+
+interface Measured {
+  name: string;
+  record: JsonPanel;
+  bytes: number;
+}
+
+/** A panel whose data can't be written as JSON, such as one of the host's own, becomes its error. */
+function measure([name, record]: [string, PanelRecord]): Measured {
+  try {
+    return { name, record, bytes: Buffer.byteLength(JSON.stringify(record)) };
+  } catch (error) {
+    return { name, record: { data: null, summary: null, error: String(error) }, bytes: 0 };
+  }
+}
+
+/** The same panels; the largest lose their data until the rest fits. */
+export function jsonPanels(
+  panels: Readonly<Record<string, PanelRecord>>,
+  largest = LARGEST,
+): Record<string, JsonPanel> {
+  const measured = Object.entries(panels).map(measure);
+  let excess = measured.reduce((sum, { bytes }) => sum + bytes, 0) - largest;
+  for (const panel of measured.toSorted((a, b) => b.bytes - a.bytes)) {
+    if (excess <= 0) break;
+    excess -= panel.bytes;
+    panel.record = { ...panel.record, data: null, omittedBytes: panel.bytes };
+  }
+  return Object.fromEntries(measured.map(({ name, record }) => [name, record]));
+}
 
 /** Characters of Markdown: more than an issue or a model takes. */
 const LONGEST = 1024 * 1024;
@@ -69,7 +101,6 @@ export function createFormsController(
     return jsonForm('profile', { source, profile: whole, amendments, children });
   }
 
-  /** `ending` of the file's name. */
   function download(ending: string, contentOf: (profile: Profile) => object): PageAction {
     return async (page) => {
       const { profile } = await requireProfile(services, page);

@@ -3,10 +3,8 @@ import type { Health } from '../../profiler/health.ts';
 import type { LedgerCounts } from '../../profiler/ledger.ts';
 import { urls } from '../../urls.ts';
 import { blocks, code, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
-import { jsonForm } from './json-form.ts';
-import type { Forms } from './by-accept.ts';
+import { createAnswers, type Forms, jsonForm } from './respond.ts';
 import type { PageServices } from './page-services.ts';
-import { createAnswers } from './respond.ts';
 
 const COLUMNS = ['Application', 'Profiler’s own pages'] as const;
 

@@ -8,10 +8,8 @@ import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createFormsController } from './forms-controller.ts';
 import { createMcpController } from './mcp-controller.ts';
-import { createNeighbourController } from './neighbour-controller.ts';
-import type { PageServices } from './page-services.ts';
 import { createProfileController } from './profile-controller.ts';
-import { createExplainController } from './explain-controller.ts';
+import type { PageServices } from './page-services.ts';
 import { createReplayController } from './replay-controller.ts';
 import { createReportAction } from './report-action.ts';
 import { createRoutesController } from './routes-controller.ts';
@@ -25,7 +23,6 @@ export function createProfilerControllers(services: PageServices) {
     ...createFormsController(services),
     ...createFileController(services),
     ...createMcpController(services),
-    ...createNeighbourController(services),
     ...createSourceController(services),
     ...createRoutesController(services),
     ...createHealthController(services),
@@ -34,7 +31,6 @@ export function createProfilerControllers(services: PageServices) {
     ...createLiveController(services),
     ...createActionsController(services),
     ...createReplayController(services),
-    ...createExplainController(services),
     ...createToolbarController(services),
     ...createReportAction(services),
   } as const;

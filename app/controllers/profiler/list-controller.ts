@@ -13,13 +13,12 @@ import {
   readValidFilters,
   withFilters,
 } from './filters.ts';
-import { jsonForm } from './json-form.ts';
+import { createAnswers, jsonForm } from './respond.ts';
 import { listMarkdown } from './list-markdown.ts';
 import { createListModel } from './list-model.ts';
 import { viewQueries } from './list-views.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { createHistogram, histogramQuery } from './request-histogram.ts';
-import { createAnswers } from './respond.ts';
 import { explainWords } from './typed-filters.ts';
 import { foldVisits, unfolded, type Visit } from './visits.ts';
 
@@ -124,7 +123,6 @@ export function createListController(
     html(page, 'profiler/list', model, status);
   }
 
-  /** The token that the search asks for, if it names one profile; otherwise null. */
   async function requestedToken(filters: Filters): Promise<string | null> {
     const { token, q } = filters.values;
     if (isTokenAlone(filters) && TOKEN_PATTERN.test(token?.toLowerCase() ?? ''))

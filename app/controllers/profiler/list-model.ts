@@ -5,8 +5,8 @@ import type { FoundProfiles } from '../../profiler/profiles.ts';
 import type { CountsAndHistogram } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type Filters, isNewestFirst, isPresentation, type WrongFilter, withFilters } from './filters.ts';
-import { explainWords, type FilterName, type FilterValues, writeTypedFilters } from './typed-filters.ts';
+import { type Filters, isNewestFirst, isPresentation, type WrongFilters, withFilters } from './filters.ts';
+import { explainWords, type FilterValues, writeTypedFilters } from './typed-filters.ts';
 import { createViews } from './list-views.ts';
 import type { createHistogram } from './request-histogram.ts';
 import { MOST_ALIKE, MOST_CALLS, type Visit } from './visits.ts';
@@ -35,12 +35,9 @@ function counted(number: number, one: string, many: string): string[] {
   return number === 0 ? [] : [number === 1 ? one : `${numberHelpers.count(number)} ${many}`];
 }
 
-type Wrong = Readonly<Partial<Record<FilterName, WrongFilter>>>;
-
 export interface ListModelOptions {
   filters: Filters;
-  /** Filters that are invalid; default: none. */
-  wrong?: Wrong;
+  wrong: WrongFilters;
   found: FoundProfiles;
   visits: readonly Visit[];
   /** Error pages by the token of their request. */
@@ -50,11 +47,9 @@ export interface ListModelOptions {
   counts: CountsAndHistogram['counts'];
   /** null: nothing to draw; `too many`: counting took too long. */
   histogram: ReturnType<typeof createHistogram> | 'too many';
-  /** Panel titles by name. */
   titles: Readonly<Record<string, string>>;
   /** Milliseconds since 1970; null: recording is on. */
   pausedAt: number | null;
-  /** Signature for forms that change state. */
   csrf: string;
 }
 
@@ -67,7 +62,6 @@ function entriesOf({ filters, found, visits, children, failedWork }: ListModelOp
     pinned: pinned.has(profile.token),
     /** The first job, event or command that it started and that failed. */
     failed: failedWork.get(profile.token)?.[0] ?? null,
-    /** Where the searched text was found. */
     place: found.looked?.found[profile.token] ?? null,
   });
   const pagesOf = (profile: ProfileIndex): readonly ProfileIndex[] => children.get(profile.token) ?? [];
@@ -164,7 +158,7 @@ function visitPages({ values, query }: Filters, last: number, { total, totalIsEx
 }
 
 export function createListModel(options: ListModelOptions) {
-  const { filters, wrong = {}, found, counts, histogram, titles, pausedAt, csrf } = options;
+  const { filters, wrong, found, counts, histogram, titles, pausedAt, csrf } = options;
   const { values, query } = filters;
   const given = Object.entries(wrong).map(([name, filter]) => [name, filter.given]);
   const shown: FilterValues = { ...values, ...(Object.fromEntries(given) as FilterValues) };
@@ -185,16 +179,12 @@ export function createListModel(options: ListModelOptions) {
     entries: entriesOf(options, slowestMs),
     columns: columnsOf(filters),
     total: found.rows.length === 0 ? found.total : Math.max(found.total, last),
-    /** False if the total is an estimate. */
     totalIsExact: found.totalIsExact,
-    /** Numbers of the first and last row shown. */
     first: found.rows.length === 0 ? 0 : query.offset + 1,
     last,
     slowestMs,
     pages: searchOlder === null ? pages : { ...pages, older: null },
-    /** Beyond the first page. */
     isLater: query.offset > 0,
-    /** Permanent link to this list. */
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
     /** Address of the event stream of new requests; null unless the newest come first. */
@@ -205,7 +195,6 @@ export function createListModel(options: ListModelOptions) {
     looked: found.looked ?? null,
     /** The same search among the requests that were not searched; null if all were, or if there is a next page of matches. */
     searchOlder,
-    /** Names of processes on this page. */
     processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),
     titles,
     pausedAt,

@@ -27,7 +27,6 @@ const VIEWS: readonly SavedView[] = [
 const queryOf = ({ values }: SavedView): ProfileQuery =>
   readFilters(new URLSearchParams(values as Record<string, string>)).query;
 
-/** Queries of the counted views, in their order. */
 export function viewQueries(): ProfileQuery[] {
   return VIEWS.filter(({ counted }) => counted).map(queryOf);
 }

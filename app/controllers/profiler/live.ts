@@ -15,16 +15,13 @@ export interface LiveListener {
   tell(tokens: readonly string[]): void;
   /** Called if nothing was new for a while. */
   keepAlive(): void;
-  /** The server has stopped accepting connections. */
   isLeaving(): boolean;
-  /** Called at the end. */
   end(): void;
 }
 
 export interface Live {
   /** Returns a function that stops listening; null if there are too many listeners. */
   listen(listener: LiveListener): (() => void) | null;
-  /** Ends all listeners and accepts no more. */
   close(): void;
 }
 
@@ -36,9 +33,7 @@ export interface LiveOptions {
 
 /** Milliseconds; a request that started earlier is not reported when it appears. */
 const WINDOW_MS = 60_000;
-/** Newest requests read per poll. */
 const MOST_NEW = 200;
-/** Polls between two keep-alive comments. */
 const KEEP_ALIVE_POLLS = 15;
 
 /** The newest requests within the window (null: the storage failed), those of them that are new, and tokens of pinned ones. */

@@ -3,7 +3,7 @@
  * reads the values where it failed.
  */
 import { createError, isHindsightError } from '../../errors.ts';
-import type { CpuSampler, KeptCpu } from '../../profiler/cpu-samples.ts';
+import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../../profiler/cpu-tree.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -13,10 +13,10 @@ import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { urls } from '../../urls.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { compareMarkdown } from './compare-markdown.ts';
+import { compareMarkdown } from './compare-rows.ts';
 import { knownResponse } from './compare-bodies.ts';
 import { type Comparison, compareProfiles, findingChanges, verdictOf } from './compare-profiles.ts';
-import { cpuFormOf } from './cpu-form.ts';
+import { armCpu } from './cpu-form.ts';
 import { type Call, type McpTool, TOKEN } from './mcp-tools.ts';
 import type { PageServices } from './page-services.ts';
 import { statusOf } from './profile-markdown.ts';
@@ -25,11 +25,8 @@ import { isSafe, type Replay } from './replay-request.ts';
 import { requireNamedProfile } from './require-profile.ts';
 import { hasValues, NO_VALUES, readValuesForm, waitForValues } from './values-form.ts';
 
-/** Of the response's body, in characters. */
 const LONGEST_BODY = 1500;
-/** Of each section of the CPU panel. */
 const CPU_ROWS = 8;
-/** Places in a response that are named first. */
 const MOST_DIFFERENCES = 10;
 const NO_SERVER =
   'Nothing can be sent: the application is not running, or listens on no TCP port. Start it and try again.';
@@ -127,16 +124,6 @@ async function valuesText(services: PageServices, found: FoundProfile): Promise<
   ]);
 }
 
-/** The next request to its address is sampled. */
-function armCpu({ profile }: FoundProfile, cpu: CpuSampler | undefined): string {
-  const form = cpuFormOf(profile, cpu);
-  if (form === null)
-    throw createError('BAD_REQUEST', ['CPU profiles are off (PROFILER_CPU), or this is not a request.']);
-  cpu?.arm(profile);
-  return form.address;
-}
-
-/** Empty where nothing may be sent. */
 export function createReplayTools(services: PageServices): McpTool[] {
   const { panels, cpu, values, replay: allowed = 'safe' } = services;
   if (allowed === 'off') return [];
@@ -177,7 +164,7 @@ export function createReplayTools(services: PageServices): McpTool[] {
 
   async function sample(call: Call): Promise<string> {
     const before = await requireNamedProfile(services, call.args.token);
-    const address = armCpu(before, cpu);
+    const address = armCpu(before.profile, cpu);
     try {
       return await send(call, 'cpu');
     } catch (error) {

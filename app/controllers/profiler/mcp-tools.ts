@@ -9,12 +9,12 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { OVERVIEW, readBeside } from './beside-profile.ts';
-import { compareMarkdown } from './compare-markdown.ts';
+import { compareMarkdown } from './compare-rows.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { blocks, code, prose } from '../../view-helpers/markdown.ts';
 import { cutMarkdown, cutSections } from './cut-markdown.ts';
-import { readFilters } from './filters.ts';
+import { HAS, readFilters } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import { requestsTable } from './list-markdown.ts';
@@ -60,7 +60,6 @@ const DEFAULT_TOKENS = 2000;
 const MOST_TOKENS = 20_000;
 const DEFAULT_ROWS = 15;
 const MOST_ROWS = 50;
-/** Seconds. */
 const DEFAULT_WAIT = 20;
 const LONGEST_WAIT = 55;
 const ASK_EVERY_MS = 300;
@@ -95,18 +94,7 @@ const FILTERS = {
   queries: { type: 'integer', minimum: 0, description: 'Ran at least this many queries.' },
   has: {
     type: 'string',
-    enum: [
-      'error',
-      'no-error',
-      'finding',
-      'no-finding',
-      'n+1',
-      'slow-query',
-      'slow-call',
-      'full',
-      'summary',
-      'pin',
-    ],
+    enum: Object.keys(HAS),
   },
   since: { type: 'string', description: 'Such as 15m, 6h or 7d. Default: all.' },
   limit: { type: 'integer', minimum: 1, maximum: MOST_ROWS, description: `Default: ${DEFAULT_ROWS}.` },
@@ -170,6 +158,9 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return { ...found, profile: await withHistory(services, found.profile) };
   }
 
+  const shorten = (markdown: string, { args }: Call): string =>
+    cutMarkdown(markdown, longestOf(args), HOW_TO_GET_MORE);
+
   async function short(token: string | null, { args, origin }: Call): Promise<string> {
     const found = await read(token);
     const text = await readShortMarkdown(services, found, { origin, longest: longestOf(args) });
@@ -201,7 +192,6 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return profileMarkdown({ profile, amendments, findings, panels: wanted, allPanels: all, beside });
   }
 
-  /** Newest first by default. */
   async function findRows(args: Arguments): Promise<ProfileIndex[]> {
     const { rows, notice, isAway } = await profiles.find(queryOf({ limit: DEFAULT_ROWS, ...args }));
     if (rows.length === 0 && isAway) throw createError('STORAGE_UNAVAILABLE', [notice ?? '']);
@@ -368,11 +358,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
             : given;
         if (missed === undefined)
           return `No matching request got a 404 or 405 for lack of a route. ${await lookedAt(call.args)}`;
-        return cutMarkdown(
-          await panelsMarkdown(await read(missed), ['routing']),
-          longestOf(call.args),
-          HOW_TO_GET_MORE,
-        );
+        return shorten(await panelsMarkdown(await read(missed), ['routing']), call);
       },
     },
     {
@@ -382,7 +368,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
         'The differences between two requests: times, queries, calls, values and findings. For a change, before and after.',
       properties: { a: TOKEN, b: TOKEN, max_tokens: BUDGET },
       required: ['a', 'b'],
-      async run({ args }) {
+      async run(call) {
+        const { args } = call;
         const [a, b] = await Promise.all([read(textOf(args, 'a')), read(textOf(args, 'b'))]);
         if (a.profile.token === b.profile.token)
           throw createError('BAD_FILTER', ['b', 'is the same request as a; give two tokens']);
@@ -390,7 +377,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
           comparison: compareProfiles(a, b, panels),
           repeated: null,
         });
-        return cutMarkdown(markdown, longestOf(args), HOW_TO_GET_MORE);
+        return shorten(markdown, call);
       },
     },
     {

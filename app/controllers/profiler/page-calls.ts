@@ -12,12 +12,10 @@ export interface PageCall {
   token: string;
   method: string;
   url: string;
-  /** null until the headers are sent. */
   status: number | null;
   type: 'fetch' | 'xhr' | 'eventsource' | 'beacon' | 'document' | 'other';
   /** Milliseconds since 1970, by the server's clock. */
   startedAt: number;
-  /** null while it runs. */
   durationMs: number | null;
   tone: Tone;
   /** Findings with it; null if nothing is. */
@@ -27,16 +25,8 @@ export interface PageCall {
 }
 
 export interface PageCalls {
-  /** Oldest first. */
   calls: PageCall[];
-  /** Number of older calls left out. */
   moreCalls: number;
-}
-
-/** For the toolbar, which knows the tokens of the calls that its page made. */
-export interface AskedCalls extends PageCalls {
-  /** Calls that another page of the same client may have made; oldest first. */
-  others: PageCall[];
 }
 
 /** Newest requests of the client that are read; a polling page makes any number. */
@@ -115,7 +105,6 @@ function listed(rows: readonly ProfileIndex[], since: number): PageCalls {
   };
 }
 
-/** The index row of a page whose profile has been read. */
 export function pageRowOf(profile: Profile): ProfileIndex {
   const navigationHints = { location: null, referrer: null, dest: 'document' };
   return indexOf({ document: { ...profile, panels: {} }, findings: [], queries: 0, navigationHints });
@@ -127,12 +116,12 @@ function mayBelongTo(page: ProfileIndex, { startedAt, dest, referrer }: ProfileI
   return isFetched && startedAt >= page.startedAt && (referrer === null || referrer === page.url);
 }
 
-/** `since`: only calls that were running at that moment or later, in milliseconds since 1970. */
+/** `since`: only calls that were running at that moment or later, in milliseconds since 1970. `others`: another page of the client may have made them. */
 export async function findPageCalls(
   profiles: Pick<Profiles, 'find'>,
   page: ProfileIndex,
   since: number | null,
-): Promise<AskedCalls> {
+): Promise<PageCalls & { others: PageCall[] }> {
   const { kind, clientAddress, startedAt } = page;
   if (kind !== 'request') return { calls: [], moreCalls: 0, others: [] };
   const { rows } = await profiles.find({
@@ -149,7 +138,6 @@ export async function findPageCalls(
   return { ...listed(calls, from), others: listed(others, from).calls };
 }
 
-/** Calls that pages of another origin made, for one client. */
 export async function findCallsFrom(
   profiles: Pick<Profiles, 'find'>,
   { origin, clientAddress, since }: { origin: string; clientAddress: string; since: number },

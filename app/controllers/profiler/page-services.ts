@@ -27,7 +27,6 @@ export interface PageServices {
   profiles: Profiles;
   recording: Recording;
   routeInFull: RouteInFull;
-  /** Signs forms that change state. */
   forms: FormSigner;
   live: Live;
   /** In menu order. */
@@ -54,7 +53,6 @@ export interface PageServices {
   sourceAt?: (place: string) => ShownSource | null;
   /** Where a script of a page is on disk; default: nowhere. */
   locateFrontEnd?: LocateFrontEnd;
-  /** Masks secrets in a single text. */
   redactText: (text: string) => string;
   /** Prints an error that whoever asked gets no word of; default: nothing does. */
   log?: (error: unknown) => void;

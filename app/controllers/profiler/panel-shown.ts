@@ -13,11 +13,9 @@ export interface PanelShown {
   profile: Profile;
   query: PanelPage['query'];
   data: unknown;
-  /** Why it could not be recorded. */
   error: string | null;
   /** Why it can't be shown although it was recorded. */
   failure: string | null;
-  /** Set if nothing was recorded. */
   empty: EmptyState | null;
   /** What the panel presents; null if it presents nothing. */
   presented: Presentation | null;

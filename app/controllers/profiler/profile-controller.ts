@@ -1,8 +1,7 @@
 /** One profile: its page, the body of its exception panel, the toolbar fragment. */
 import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { OVERVIEW, readBeside } from './beside-profile.ts';
-import { childrenOf } from './children-of.ts';
+import { childrenOf, OVERVIEW, readBeside } from './beside-profile.ts';
 import { readPanelName } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import type { PageAction, PageServices } from './page-services.ts';
@@ -10,21 +9,53 @@ import { panelShown } from './panel-shown.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
 import { findRedirects } from './redirects.ts';
-import { requireProfile } from './require-profile.ts';
+import { createUnknownTokenError, requireProfile } from './require-profile.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 import { readSummary } from './summary-shown.ts';
 import { readValuesForm } from './values-form.ts';
-import { createUnknownTokenError } from './unknown-token.ts';
 import { createAnswers } from './respond.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
+
+/** Requests that may have started in the same millisecond. */
+const WINDOW = 50;
 
 export function createProfileController(
   services: PageServices,
-): Record<'profile' | 'noToken' | 'exception' | 'toolbar', PageAction> {
+): Record<'profile' | 'noToken' | 'exception' | 'toolbar' | 'newer' | 'older', PageAction> {
   const { profiles, recording, forms, cpu, rules = {} } = services;
   const { html, redirect } = createAnswers(services);
 
+  async function rowsFrom(startedAt: number, isOlder: boolean): Promise<readonly ProfileIndex[]> {
+    const side = isOlder ? { until: startedAt + 1 } : { from: startedAt };
+    const { rows } = await profiles.find({
+      ...side,
+      sort: 'startedAt',
+      descending: isOlder,
+      limit: WINDOW,
+      offset: 0,
+    });
+    // Storages order requests of the same millisecond differently.
+    const sign = isOlder ? -1 : 1;
+    return rows.toSorted((a, b) => sign * (a.startedAt - b.startedAt || (a.token < b.token ? -1 : 1)));
+  }
+
+  /** At either end it stays on the same profile. */
+  function leadTo(isOlder: boolean): PageAction {
+    return async (page) => {
+      const panel = readPanelName(page.query) ?? undefined;
+      const { profile } = await requireProfile(services, page);
+      const rows = await rowsFrom(profile.startedAt, isOlder);
+      const here = rows.findIndex(({ token }) => token === profile.token);
+      const next =
+        here === -1 ? rows.find(({ startedAt }) => startedAt !== profile.startedAt) : rows[here + 1];
+      redirect(page, urls.profile(next?.token ?? profile.token, panel));
+    };
+  }
+
   return {
+    newer: leadTo(false),
+    older: leadTo(true),
     async profile(page) {
       const wanted = readPanelName(page.query);
       const token = page.params.token ?? '';

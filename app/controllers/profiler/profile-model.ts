@@ -87,7 +87,6 @@ function titleOf(profile: Profile, panel: Panel): string {
 export function createProfileModel(options: {
   profile: Profile;
   amendments: Readonly<Record<string, unknown>>;
-  /** Signature for forms that change state. */
   csrf: string;
   children: readonly ProfileIndex[];
   redirects: Redirects;
@@ -95,9 +94,7 @@ export function createProfileModel(options: {
   panels: readonly Panel[];
   panel: Panel;
   query: URLSearchParams;
-  /** Requests may be sent again. */
   mayReplay: boolean;
-  /** Texts of the finding rules. */
   rules: RuleTexts;
   beside: BesideProfile | undefined;
   /** The recorded request that made it; null if there is none. */
@@ -108,9 +105,7 @@ export function createProfileModel(options: {
   cpuForm: CpuForm | null;
   /** Shown below the panel `database`; null: there is no statement that has a plan. */
   explainForm: ReturnType<RecordedPlans['formOf']>;
-  /** Shown below the overview of a summary. */
   summary: SummaryShown | null;
-  /** Shown above the panel `exception`. */
   valuesForm: ValuesForm | null;
 }) {
   const { beside, called, mayReplay, panels, query, routePercentiles, rules, ...shown } = options;
@@ -119,13 +114,9 @@ export function createProfileModel(options: {
   return {
     ...shown,
     title: titleOf(profile, panel),
-    /** A form that sends the request again makes sense. */
     canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
-    /** The CPU can be sampled meanwhile. */
     canSample: options.cpuForm !== null,
-    /** Token of the request that it repeats. */
     repeats: replayMarkOf(amendments)?.of ?? null,
-    /** Null if there are too few. */
     routeTimes: enoughTimes(routePercentiles),
     cpuForm: panel.name === 'cpu' ? options.cpuForm : null,
     explainForm: panel.name === 'database' ? options.explainForm : null,
@@ -134,7 +125,6 @@ export function createProfileModel(options: {
     dropped: droppedTexts(profile.dropped, panels, panel),
     menu: menuOf(profile, panels),
     findings: createFindingsModel(profile, rules, amendments),
-    /** GET parameters. */
     query: given,
     /** Kind of work that stays coloured in the strip; null: all. */
     kind: panel.view?.kind ?? null,

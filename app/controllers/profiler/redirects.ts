@@ -5,9 +5,7 @@ import type { Profiles } from '../../profiler/profiles.ts';
 import { FOLLOWED_WITHIN } from './visits.ts';
 
 export interface Redirects {
-  /** The request whose redirect led here. */
   from: ProfileIndex | null;
-  /** The request that followed its redirect. */
   to: ProfileIndex | null;
 }
 
@@ -27,7 +25,6 @@ function isNavigation({ panels }: Profile): boolean {
   });
 }
 
-/** Redirects that are followed back. */
 const MOST_STEPS = 10;
 
 /** The redirects that led to a page, oldest first, in a single search. */

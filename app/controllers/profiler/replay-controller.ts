@@ -16,20 +16,12 @@ import {
   prepareReplay,
   type Replay,
   serverUrl,
+  signalOf,
 } from './replay-request.ts';
 import { requireFormProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 import { createSignedAction } from './signed-action.ts';
 import { hasValues, NO_VALUES, waitForValues } from './values-form.ts';
-
-/** Aborted if the client leaves. */
-function signalOf({ res }: PageRequest): AbortSignal {
-  const gone = new AbortController();
-  res.once('close', () => {
-    gone.abort();
-  });
-  return gone.signal;
-}
 
 /** `value-1` …: masked values of address and body in their order; `header-cookie` …: headers. An empty header is not sent. */
 function givenValues(form: URLSearchParams, profile: Profile): GivenValues {
@@ -89,7 +81,7 @@ export function createReplayController(services: PageServices): Record<'replay' 
         caught,
         given,
         server: serverUrl(page.req),
-        signal: signalOf(page),
+        signal: signalOf(page.res),
       });
       if (after === null)
         return await show(page, before, { problem: `The response was ${status}. It was not recorded.` });

@@ -9,7 +9,6 @@ import { attachForValues } from './values-form.ts';
 /** Milliseconds that the profile of the new request is waited for. */
 const RECORDED_WITHIN_MS = 5000;
 const ASK_EVERY_MS = 50;
-/** Amendment of the new profile. */
 const NAME = 'replay';
 
 /** What a request is sent again for: besides comparing, a CPU profile, or the values where it fails. */
@@ -20,13 +19,6 @@ export interface ReplayMark {
   of: string;
   /** Names of headers that were not sent, because their values were masked. */
   without: string[];
-}
-
-export interface ReplayedProfile {
-  replay: Replay;
-  status: number;
-  /** null if it was not recorded. */
-  after: FoundProfile | null;
 }
 
 /** null if the profile is no repetition. */
@@ -46,7 +38,7 @@ async function readEnded(profiles: PageServices['profiles'], token: string): Pro
 
 /**
  * `server`: its address; null if it listens on no TCP port. `caught`: also values of errors that the code catches. Rejects with BAD_REQUEST if
- * the request can't be sent or gets no response.
+ * the request can't be sent or gets no response. `after`: null if it was not recorded.
  */
 export async function replayProfile(
   services: PageServices,
@@ -58,7 +50,7 @@ export async function replayProfile(
     server: string | null;
     signal: AbortSignal;
   },
-): Promise<ReplayedProfile> {
+): Promise<{ replay: Replay; status: number; after: FoundProfile | null }> {
   const { profiles, cpu } = services;
   const { purpose, caught, given, server, signal } = options;
   if (server === null)

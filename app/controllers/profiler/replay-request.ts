@@ -4,7 +4,7 @@
  * not trusted a second time.
  */
 import { request as tlsRequest } from 'node:https';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { createError, messageOf } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -13,7 +13,6 @@ import { isMasked, MASK_PATTERN } from '../../profiler/redact.ts';
 import { isProfilerTarget } from '../../urls.ts';
 import { request as plainRequest } from '../../node-http.ts';
 
-/** What is read of the request's panel. */
 interface RecordedRequest {
   headers: readonly NamedValue[];
   body: { text: string | null; truncated: boolean; files: readonly unknown[] } | null;
@@ -22,7 +21,6 @@ interface RecordedRequest {
 export interface Replay {
   method: string;
   path: string;
-  /** By lower-case name. */
   headers: Record<string, string[]>;
   body: string | null;
   /** Names of headers whose values were masked. */
@@ -39,21 +37,12 @@ export interface MaskedValue {
   place: 'address' | 'body';
 }
 
-/** What a reader filled in. */
 export interface GivenValues {
   /** Values for headers, such as those that were masked. */
   headers?: Readonly<Record<string, unknown>>;
-  /** Values of address and body by their mark. */
   values?: ReadonlyMap<string, string>;
 }
 
-export interface Replayed {
-  status: number;
-  /** null if it was not recorded. */
-  token: string | null;
-}
-
-const SAFE = new Set(['GET', 'HEAD']);
 /** Written anew, said by proxies, or about the exchange that is over. */
 const LEFT_OUT =
   /^(?::.*|host|connection|keep-alive|proxy-.*|te|trailer|upgrade|expect|transfer-encoding|content-length|content-encoding|forwarded|x-forwarded-.*|x-real-ip|x-scheme|x-request-id|traceparent|tracestate)$/;
@@ -62,6 +51,15 @@ const TIMEOUT_MS = 30_000;
 
 function refuse(sentence: string): never {
   throw createError('BAD_REQUEST', [sentence]);
+}
+
+/** Aborted if the client leaves. */
+export function signalOf(res: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  res.once('close', () => {
+    gone.abort();
+  });
+  return gone.signal;
 }
 
 /** Address of the server that received a request; null if it listens on no TCP port. */
@@ -101,9 +99,7 @@ function maskedIn(text: string, place: MaskedValue['place']): MaskedValue[] {
   return [...found.values()];
 }
 
-type Encode = (value: string) => string;
-
-function fill(text: string, values: ReadonlyMap<string, string>, encode: Encode): string {
+function fill(text: string, values: ReadonlyMap<string, string>, encode: (value: string) => string): string {
   return text.replace(MASK_PATTERN, (mark) => {
     const value = values.get(mark);
     return value === undefined ? mark : encode(value);
@@ -126,7 +122,6 @@ function filledBody(text: string, type: string, values: ReadonlyMap<string, stri
   return fill(text, values, type.includes('x-www-form-urlencoded') ? encodeURIComponent : String);
 }
 
-/** All values of address and body that were masked. */
 export function maskedValues(profile: Profile): MaskedValue[] {
   return [...maskedIn(profile.url, 'address'), ...maskedIn(bodyOf(recordedOf(profile)) ?? '', 'body')];
 }
@@ -165,18 +160,18 @@ export function prepareReplay(
 }
 
 export function isSafe({ method }: Pick<Profile, 'method'>): boolean {
-  return SAFE.has(method);
+  return method === 'GET' || method === 'HEAD';
 }
 
 function onlyOf(values: readonly string[]): string | undefined {
   return values.length === 1 ? values[0] : undefined;
 }
 
-/** Rejects with BAD_REQUEST if it gets no response. Redirects are not followed. */
+/** Rejects with BAD_REQUEST if it gets no response. Redirects are not followed. `token`: null if it was not recorded. */
 export function sendReplay(
   { method, path, headers, body }: Replay,
   options: { server: string; origin: string | null; signal: AbortSignal; profile: string },
-): Promise<Replayed> {
+): Promise<{ status: number; token: string | null }> {
   const { server, origin, signal, profile } = options;
   const { protocol, hostname, port } = new URL(server);
   const isTls = protocol === 'https:';

@@ -22,7 +22,6 @@ import { createRespond } from './respond.ts';
 
 const LARGEST = 8 * 1024;
 const NO_CONTENT = 204;
-/** Requests of the client that a report may be about. */
 const MOST_ROWS = 200;
 const LOOK_BACK_MS = 120_000;
 /** A call is recorded at most this long before or after the browser says that it failed: clocks differ, and it may have waited. */
@@ -30,7 +29,6 @@ const CALL_WITHIN_MS = 60_000;
 /** Requests to one address that are searched for the one that a browser has cached. */
 const MOST_CACHED = 50;
 const MOST_FRAMES = 10;
-/** Frames whose code is stored. */
 const MOST_CODE = 3;
 /** `at load (http://…/a.js:3:4)`, `at http://…/a.js:3:4`, `load@http://…/a.js:3:4`. */
 const FRAME = /^\s*(?:at )?(?:async )?(?:(.*?)[ @]\(?)?(https?:\/\/[^\s)]+):(\d+):(\d+)\)?$/;

@@ -15,7 +15,6 @@ const HEIGHT = 40;
 const LOWEST = 3;
 const MOMENTS = 4;
 
-/** undefined if there is nothing to draw. */
 export function histogramQuery(
   query: ProfileQuery,
   rows: readonly ProfileIndex[],
@@ -56,7 +55,6 @@ export function createHistogram(
   const sum = (of: 'count' | 'errors' | 'full'): number =>
     counted.parts.reduce((total, part) => total + part[of], 0);
   return {
-    /** Size in the drawing's own units. */
     width: parts * BAR_WIDTH,
     height: HEIGHT,
     /** SVG paths of all requests, of those recorded in full if not all were, and of the failed ones. */

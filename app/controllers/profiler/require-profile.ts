@@ -1,9 +1,37 @@
 /** Profiles that a request names; throws if there is none. */
-import { createError } from '../../errors.ts';
+import { createError, type HindsightError, isHindsightError } from '../../errors.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { TOKEN_PATTERN, tokenIn } from '../../urls.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
-import { createUnknownTokenError } from './unknown-token.ts';
+
+const NEWEST = 5;
+const MODEL = Symbol('model of the unknown token page');
+
+/** The error carries the model of its page (views/errors/unknown-token.ejs) to the error handler. */
+export async function createUnknownTokenError(
+  services: PageServices,
+  token: string,
+): Promise<HindsightError> {
+  const error = createError('UNKNOWN_TOKEN', [token]);
+  const ended = await services.lastEnd().catch(() => null);
+  const newest = await services.profiles
+    .find({ isAsset: false, limit: NEWEST, offset: 0 })
+    .catch(() => ({ rows: [] }));
+  const model = {
+    title: `No profile with token ${token}`,
+    token,
+    retention: services.retention(),
+    ended,
+    newest: newest.rows,
+    foot: services.foot,
+  };
+  // Not enumerable: the exception panel shows an error's own properties.
+  return Object.defineProperty(error, MODEL, { value: model, enumerable: false });
+}
+
+export function unknownTokenModelOf(error: unknown): object | null {
+  return isHindsightError(error) && MODEL in error ? (error[MODEL] as object) : null;
+}
 
 async function readProfile(services: PageServices, token: string): Promise<FoundProfile> {
   const found = await services.profiles.read(token);
@@ -11,7 +39,6 @@ async function readProfile(services: PageServices, token: string): Promise<Found
   return found;
 }
 
-/** The profile named in the path. */
 export function requireProfile(services: PageServices, page: PageRequest): Promise<FoundProfile> {
   return readProfile(services, page.params.token ?? '');
 }
@@ -22,7 +49,6 @@ export function formToken(form: URLSearchParams): string {
   return token;
 }
 
-/** The profile named in a form. */
 export async function requireFormProfile(
   services: PageServices,
   form: URLSearchParams,

@@ -3,10 +3,8 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { DURATION_EDGES, type RouteSummaries, type SummaryStep } from '../../profiler/route-summary.ts';
 import { urls } from '../../urls.ts';
 import { groupQuery, type RoutesFilters, tableQuery } from './routes-filters.ts';
-import { periodLinks, requestsOf, titleOf } from './routes-model.ts';
-import { boxOf, columnPath } from './trend.ts';
+import { boxOf, columnPath, periodLinks, requestsOf, titleOf } from './routes-model.ts';
 
-/** Of one route. */
 export interface RouteRequests {
   slowest: readonly ProfileIndex[];
   newest: readonly ProfileIndex[];
@@ -30,15 +28,12 @@ function chartOf(steps: readonly SummaryStep[]) {
   };
 }
 
-/** From the first bin with a request to the last. */
 function binsOf(counts: readonly number[]) {
   const fullest = Math.max(1, ...counts);
   const bins = counts.map((count, index) => ({
-    /** Milliseconds; null: unbounded. */
     from: index === 0 ? null : (DURATION_EDGES[index - 1] ?? null),
     until: DURATION_EDGES[index] ?? null,
     count,
-    /** Share of the largest bin, 0 to 1. */
     share: count / fullest,
   }));
   const filled = ({ count }: (typeof bins)[number]): boolean => count > 0;

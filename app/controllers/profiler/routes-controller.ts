@@ -2,19 +2,15 @@
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { RouteGroup, RouteSummaries } from '../../profiler/route-summary.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
-import { jsonForm } from './json-form.ts';
-import type { Forms } from './by-accept.ts';
+import { createAnswers, type Forms, jsonForm } from './respond.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
-import { createAnswers } from './respond.ts';
 import { createRouteModel, type RouteRequests } from './route-model.ts';
 import { readRoutesFilters, type RoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesMarkdown } from './routes-markdown.ts';
 import { createRoutesModel, EMPTY } from './routes-model.ts';
 import { messageOf } from '../../errors.ts';
 
-/** Slowest and newest requests shown for a route. */
 const SHOWN = 8;
-/** Requests read to find those without a route. */
 const CANDIDATES = 50;
 
 interface Read {

@@ -1,5 +1,5 @@
 /** GET parameters of the route pages <-> checked values; an invalid one is a BAD_FILTER. */
-import type { RouteGroup, SummaryQuery } from '../../profiler/route-summary.ts';
+import type { RouteGroup, RouteSummary, SummaryQuery } from '../../profiler/route-summary.ts';
 import { badFilter, readChoice, readCount, readOne } from './filters.ts';
 
 const MINUTE = 60_000;
@@ -14,20 +14,26 @@ export const PERIODS = [
 ] as const;
 export type Period = (typeof PERIODS)[number];
 
-/** Column names in addresses. */
-export const ROUTE_SORTS = [
-  'share', 'route', 'method', 'count', 'p50', 'p95', 'errors', 'queries', 'last',
-] as const; // prettier-ignore
-export type RouteSort = (typeof ROUTE_SORTS)[number];
+/** What routes are ordered by, by the names in addresses. */
+export const SORT_VALUES = {
+  share: ({ totalMs }) => totalMs,
+  route: ({ route }) => route ?? '',
+  method: ({ method }) => method,
+  count: ({ count }) => count,
+  p50: ({ p50Ms }) => p50Ms ?? -1,
+  p95: ({ p95Ms }) => p95Ms ?? -1,
+  errors: ({ errors }) => errors,
+  queries: ({ queries }) => queries,
+  last: ({ lastAt }) => lastAt,
+} satisfies Record<string, (summary: RouteSummary) => number | string>;
+export type RouteSort = keyof typeof SORT_VALUES;
 
 export interface RoutesFilters {
   period: Period;
   sort: RouteSort;
   descending: boolean;
-  /** Part of the route pattern; empty: all. */
   find: string;
   page: number;
-  /** A single route; null: the table. */
   group: RouteGroup | null;
 }
 
@@ -44,9 +50,7 @@ function readText(query: URLSearchParams, name: string): string {
 const PERIOD_BY_NAME: Readonly<Record<string, Period>> = Object.fromEntries(
   PERIODS.map((period) => [period.name, period]),
 );
-const SORT_BY_NAME: Readonly<Record<string, RouteSort>> = Object.fromEntries(
-  ROUTE_SORTS.map((sort) => [sort, sort]),
-);
+const SORT_BY_NAME = Object.fromEntries(Object.keys(SORT_VALUES).map((sort) => [sort, sort as RouteSort]));
 
 function readStatus(query: URLSearchParams): number | null {
   const text = readText(query, 'status');
@@ -86,7 +90,6 @@ export function readRoutesFilters(query: URLSearchParams): RoutesFilters {
   };
 }
 
-/** Parameters of the page of one route. */
 export function groupQuery(group: RouteGroup, period: Period): Record<string, string | number | undefined> {
   const since = period === DEFAULT_PERIOD ? undefined : period.name;
   const { route, method, status } = group;
@@ -108,7 +111,6 @@ export function tableQuery(
   };
 }
 
-/** The order after a click on a column. */
 export function orderAfterClick({ sort, descending }: RoutesFilters, column: RouteSort): boolean {
   return sort === column ? !descending : !ASCENDING.has(column);
 }

@@ -26,7 +26,6 @@ const COLUMNS: readonly Column<RouteSummary>[] = [
   { title: 'Slowest', value: ({ slowest }) => slowest },
 ];
 
-/** `most`: number of routes. */
 export function routesTable({ routes, more, looked }: RouteSummaries, most = routes.length): string {
   if (routes.length === 0) return 'No request was recorded in that time.';
   const left = more + Math.max(0, routes.length - most);
@@ -40,7 +39,6 @@ export interface RoutesMarkdownOptions {
   filters: RoutesFilters;
   summaries: RouteSummaries;
   notice: string | null;
-  /** Of a single route. */
   requests?: RouteRequests | undefined;
 }
 

@@ -1,5 +1,5 @@
 /** Summaries -> the table of routes: rows, columns with sort links, pages. */
-import type { RouteSummaries, RouteSummary } from '../../profiler/route-summary.ts';
+import type { RouteSummaries, RouteSummary, SummaryStep } from '../../profiler/route-summary.ts';
 import { urls } from '../../urls.ts';
 import {
   groupQuery,
@@ -7,9 +7,44 @@ import {
   PERIODS,
   type RoutesFilters,
   type RouteSort,
+  SORT_VALUES,
   tableQuery,
 } from './routes-filters.ts';
-import { trendOf } from './trend.ts';
+
+/** The drawing's coordinates: one column per step, HEIGHT high. */
+const HEIGHT = 20;
+const WIDTH = 0.8;
+/** Even the smallest value stays visible. */
+const LEAST = 1;
+
+/** `shares`: 0 to 1, by step; null: no column. */
+export function columnPath(shares: readonly (number | null)[]): string {
+  return shares
+    .map((share, index) => {
+      if (share === null) return '';
+      const height = Math.round(Math.max(LEAST, Math.min(1, share) * HEIGHT) * 10) / 10;
+      return `M${index} ${HEIGHT}v-${height}h${WIDTH}v${height}z`;
+    })
+    .join('');
+}
+
+export function boxOf(steps: readonly SummaryStep[]): string {
+  return `0 0 ${Math.max(1, steps.length)} ${HEIGHT}`;
+}
+
+/** The 95th percentile of each step, against the highest of them. */
+export function trendOf(steps: readonly SummaryStep[]) {
+  const highest = Math.max(0, ...steps.map(({ p95Ms }) => p95Ms ?? 0));
+  const share = ({ p95Ms }: SummaryStep): number => (highest === 0 ? 0 : (p95Ms ?? 0) / highest);
+  const draw = (isDrawn: (step: SummaryStep) => boolean): string =>
+    columnPath(steps.map((step) => (step.count > 0 && isDrawn(step) ? share(step) : null)));
+  return {
+    /** `viewBox`; the page stretches it. */
+    box: boxOf(steps),
+    plain: draw(({ errors }) => errors === 0),
+    failed: draw(({ errors }) => errors > 0),
+  };
+}
 
 const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean][] = [
   ['Route', 'route', false],
@@ -26,18 +61,6 @@ const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean
 
 const ROWS_PER_PAGE = 40;
 
-const VALUES: Readonly<Record<RouteSort, (summary: RouteSummary) => number | string>> = {
-  share: ({ totalMs }) => totalMs,
-  route: ({ route }) => route ?? '',
-  method: ({ method }) => method,
-  count: ({ count }) => count,
-  p50: ({ p50Ms }) => p50Ms ?? -1,
-  p95: ({ p95Ms }) => p95Ms ?? -1,
-  errors: ({ errors }) => errors,
-  queries: ({ queries }) => queries,
-  last: ({ lastAt }) => lastAt,
-};
-
 export const EMPTY: RouteSummaries = {
   routes: [],
   more: 0,
@@ -50,7 +73,7 @@ export const EMPTY: RouteSummaries = {
 
 /** Equal rows keep the storage's order: costliest first. */
 function sorted(routes: readonly RouteSummary[], { sort, descending }: RoutesFilters): RouteSummary[] {
-  const value = VALUES[sort];
+  const value: (summary: RouteSummary) => number | string = SORT_VALUES[sort];
   const sign = descending ? -1 : 1;
   return [...routes].sort((a, b) => {
     const [left, right] = [value(a), value(b)];
@@ -118,19 +141,14 @@ export function createRoutesModel(options: {
     rows: found.slice(first, first + ROWS_PER_PAGE).map((summary, index) => ({
       id: `rt${first + index + 1}`,
       summary,
-      /** Route pattern, or a placeholder. */
       title: titleOf(summary),
-      /** Page of this route. */
       href: urls.routes(groupQuery(summary, filters.period)),
-      /** List of its requests. */
       requests: requestsOf(summary),
       trend: trendOf(summary.steps),
     })),
-    /** Number of rows on all pages. */
     routes: found.length,
     summaries,
     pages: { back: pageAddress(current - 1), on: pageAddress(current + 1), current, count },
-    /** Hidden fields of the filter form. */
     hiddenFields: hiddenFields.flatMap(([name, value]): [string, string][] =>
       value === undefined || value === '' ? [] : [[name, String(value)]],
     ),

@@ -23,11 +23,8 @@ import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
 const { count, durationText, timestampText } = numberHelpers;
 
-/** Characters, about 2,000 tokens. */
 const LONGEST = 8000;
-/** Of a statement or an excerpt. */
 const LONGEST_BLOCK = 1500;
-/** Less of a part is left out as a whole. */
 const SHORTEST_PART = 600;
 /** Rows of the same kind that show which values went in. */
 const SAMPLES = 3;
@@ -46,7 +43,6 @@ interface ShortMarkdownOptions {
   beside: BesideProfile;
   /** Of earlier requests to its route; null if there are too few. */
   routeTimes: RoutePercentiles | null;
-  /** Address of its page; null if the host is unknown. */
   link: string | null;
   /** In characters; default: 8,000. */
   longest?: number;
@@ -110,7 +106,6 @@ function evidenceOf({ anchor, place }: Finding, presented: Presentation | null):
   ]);
 }
 
-/** Findings, each as a part, with what proves them. */
 export function findingParts({
   findings,
   profile,
@@ -169,7 +164,6 @@ const lastRows = (most: number) => (section: Section) => ({
   left: (section.left ?? 0) + Math.max(0, section.rows.length - most),
 });
 
-/** As the overview says it. */
 function nothingFound({ profile, panels, amendments, beside }: ShortMarkdownOptions): string {
   const overview = panels.find(({ name }) => name === OVERVIEW);
   const presented = overview === undefined ? null : presentPanel(overview, { profile, amendments, beside });

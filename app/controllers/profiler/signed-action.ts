@@ -16,7 +16,6 @@ export function isSameOrigin({ headers }: IncomingMessage, origin: string | null
   return origin !== null && headers.origin === origin;
 }
 
-/** Longer than any address of these pages. */
 const LONGEST_BACK = 4000;
 
 /** The page of the profiler that the form names, otherwise the list. */

@@ -16,7 +16,6 @@ import { createPageNotFound } from './route-errors.ts';
 import { requireProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 
-/** Rows of each table beside the source. */
 const MOST_ROWS = 10;
 /** Its rows are the errors themselves, whose frames are on the page that led here. */
 const NOT_BESIDE = new Set(['exception', 'overview']);

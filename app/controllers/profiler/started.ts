@@ -25,7 +25,6 @@ interface KeptErrors {
   }[];
 }
 
-/** The line of own code that threw. */
 function thrownAt(profile: Profile | undefined): string | null {
   const { errors = [] } = (profile?.panels.exception?.data ?? {}) as KeptErrors;
   const frames = errors.flatMap(({ thrown }) => thrown.chain.toReversed().flatMap((link) => link.frames));

@@ -2,20 +2,62 @@
 import { createError } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
+import type { FoundProfile, Profiles } from '../../profiler/profiles.ts';
 import { readOne } from './filters.ts';
 import { findCallsFrom, findPageCalls, pageRowOf } from './page-calls.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { findCameFrom } from './redirects.ts';
 import { requireProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
-import { findRevalidated } from './revalidated.ts';
 import { createToolbarModel, type RedirectStep } from './toolbar-model.ts';
+import { isMasked } from '../../profiler/redact.ts';
+import { pathOf } from '../../profiler/request-target.ts';
+
+/** Milliseconds between the browser's time of the request and the server's: clock difference, a busy server, a slow lookup. */
+const WITHIN = 5000;
+const MOST_ROWS = 200;
+
+interface Revalidated {
+  /** Path with query. */
+  url: string;
+  clientAddress: string;
+  /** Milliseconds since 1970, by the server's clock as estimated by the browser. */
+  at: number;
+}
+
+/** The token of the closest one; null if there is none. The query may be masked in only one of the two. */
+async function findRevalidated(
+  profiles: Pick<Profiles, 'find'>,
+  { url, clientAddress, at }: Revalidated,
+): Promise<string | null> {
+  const path = pathOf(url);
+  const { rows } = await profiles.find({
+    clientAddress,
+    method: 'GET',
+    status: [{ from: 304, to: 304 }],
+    url: path,
+    from: at - WITHIN,
+    until: at + WITHIN,
+    limit: MOST_ROWS,
+    offset: 0,
+    counted: false,
+  });
+  const pages = rows.filter(
+    (row) => pathOf(row.url) === path && (row.dest === null || row.dest === 'document'),
+  );
+  // A masked address has the number of its mark only in the row.
+  const same = pages.filter((row) =>
+    isMasked(row.url) ? url !== path && row.url.startsWith(url) : row.url === url,
+  );
+  const [nearest] = (same.length > 0 ? same : pages).sort(
+    (one, other) => Math.abs(one.startedAt - at) - Math.abs(other.startedAt - at),
+  );
+  return nearest?.token ?? null;
+}
 
 /** Milliseconds to look back if a front end sends no `since`. */
 const LOOK_BACK_MS = 60_000;
 
-/** null if it is absent. */
 function readMs({ query }: PageRequest, name: string, problem: string): number | null {
   const text = readOne(query, name);
   if (text === null || text === '') return null;
@@ -23,7 +65,6 @@ function readMs({ query }: PageRequest, name: string, problem: string): number |
   return Number(text);
 }
 
-/** Milliseconds since 1970. */
 function readSince(page: PageRequest): number | null {
   return readMs(page, 'since', 'must be a time in milliseconds since 1970');
 }
@@ -83,7 +124,6 @@ export function createToolbarController(
       const since = readSince(page);
       json(page, { ...(await findPageCalls(profiles, await pageOf(page), since)), now });
     },
-    /** Calls of a front end, without a page that the service sent. */
     async originCalls(page) {
       const now = Date.now();
       const { origin } = page.req.headers;

@@ -8,45 +8,7 @@ import { type Card, rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';
 import { OVERVIEW } from './beside-profile.ts';
 import { createFindingsModel } from './findings-model.ts';
-import type { PageCalls, Tone } from './page-calls.ts';
-
-interface ItemRow {
-  text: string;
-  note: string;
-  tone: Tone;
-  href: string;
-}
-
-interface ToolbarItem {
-  panel: string;
-  /** Position from left to right; the calls of the page are at 60. */
-  rank: number;
-  label: string;
-  /** Of the panel. */
-  title: string;
-  text: string;
-  tone: Tone;
-  href: string;
-  preview: { facts: [label: string, value: string][]; rows: ItemRow[]; more: number };
-}
-
-interface Step {
-  token: string;
-  method: string;
-  url: string;
-  status: number | null;
-  durationMs: number | null;
-  href: string;
-  /** Its worst findings. */
-  findings: ToolbarFinding[];
-}
-
-interface ToolbarFinding {
-  severity: string;
-  label: string;
-  text: string;
-  href: string;
-}
+import type { PageCalls } from './page-calls.ts';
 
 /** A redirect that led to the page: its row, and its profile if it is still stored. */
 export interface RedirectStep {
@@ -54,43 +16,12 @@ export interface RedirectStep {
   found: FoundProfile | null;
 }
 
-/** `toolbar.json`. Every href starts at the root of the service. */
-export interface ToolbarModel extends PageCalls {
-  token: string;
-  kind: Profile['kind'];
-  method: string;
-  url: string;
-  status: number | null;
-  statusText: string;
-  route: string | null;
-  /** `file:line` of the route's handler, or its name. */
-  handler: string | null;
-  state: Profile['state'];
-  /** Milliseconds since 1970, by the server's clock. */
-  startedAt: number;
-  /** The server's clock now, for `since` of the next request for calls. */
-  now: number;
-  durationMs: number | null;
-  /** When the headers were sent, in milliseconds after the start; null if unknown. */
-  headersAtMs: number | null;
-  href: string;
-  parts: { kind: string; label: string; ms: number }[];
-  /** Worst first. */
-  findings: ToolbarFinding[];
-  moreFindings: number;
-  items: ToolbarItem[];
-  /** Redirects that led here, oldest first. */
-  cameFrom: Step[];
-}
-
 const MOST_FINDINGS = 5;
-/** Of a redirect. */
 const MOST_STEP_FINDINGS = 3;
 const MOST_FACTS = 8;
 const LONGEST_URL = 500;
 const LONGEST_TEXT = 200;
 const LONGEST_LABEL = 60;
-/** Rank of a panel that declares none. */
 const DEFAULT_RANK = 50;
 
 function truncate(text: string, length = LONGEST_TEXT): string {
@@ -111,17 +42,11 @@ function cardOf(panel: Panel, from: PresentFrom): Card | null {
   }
 }
 
-interface Making {
-  profile: Profile;
-  cards: ReadonlyMap<string, Card>;
-}
-
-function itemOf({ name, title, menu = {} }: Panel, { profile, cards }: Making): ToolbarItem | null {
+function itemOf({ name, title, menu = {} }: Panel, profile: Profile, card: Card | undefined) {
   const record = profile.panels[name];
   const { rank = DEFAULT_RANK, label = title.toLowerCase(), onlyWhenWrong = false } = menu;
   if (record === undefined || rank === false) return null;
   const { token } = profile;
-  const card = cards.get(name);
   const failed: PanelSummary = { text: 'failed', tone: 'bad' };
   const summary = record.error === null ? record.summary : failed;
   const text = record.error === null ? (card?.text ?? summary?.text) : failed.text;
@@ -130,8 +55,10 @@ function itemOf({ name, title, menu = {} }: Panel, { profile, cards }: Making): 
   const { facts = [], rows = [], more = 0 } = card ?? {};
   return {
     panel: name,
+    /** Position from left to right; the calls of the page are at 60. */
     rank,
     label: truncate(label, LONGEST_LABEL),
+    /** Of the panel. */
     title: truncate(title, LONGEST_LABEL),
     text: truncate(text, LONGEST_LABEL),
     tone,
@@ -151,10 +78,7 @@ function itemOf({ name, title, menu = {} }: Panel, { profile, cards }: Making): 
   };
 }
 
-function findingsOf(
-  { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
-  rules: RuleTexts,
-): { all: ToolbarFinding[]; left: number } {
+function findingsOf({ profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>, rules: RuleTexts) {
   const { shown, folded, left } = createFindingsModel(profile, rules, amendments);
   const all = [...shown, ...folded].map(({ severity, label, sentence, panel, anchor }) => ({
     severity,
@@ -165,7 +89,7 @@ function findingsOf(
   return { all, left };
 }
 
-function stepOf({ row, found }: RedirectStep, rules: RuleTexts): Step {
+function stepOf({ row, found }: RedirectStep, rules: RuleTexts) {
   const { token, method, url, status, durationMs } = row;
   return {
     token,
@@ -174,10 +98,12 @@ function stepOf({ row, found }: RedirectStep, rules: RuleTexts): Step {
     status,
     durationMs,
     href: urls.profile(token),
+    /** Its worst findings. */
     findings: found === null ? [] : findingsOf(found, rules).all.slice(0, MOST_STEP_FINDINGS),
   };
 }
 
+/** `file:line` of the route's handler, or its name. */
 function handlerOf({ panels }: Profile): string | null {
   const { route } = (panels.routing?.data ?? {}) as {
     route?: { source?: string | null; handler?: string | null } | null;
@@ -185,22 +111,23 @@ function handlerOf({ panels }: Profile): string | null {
   return route?.source ?? route?.handler ?? null;
 }
 
+/** When the headers were sent, in milliseconds after the start; null if unknown. */
 function headersAtOf({ panels }: Profile): number | null {
   const { response } = (panels.request?.data ?? {}) as { response?: { headersAtMs?: number | null } | null };
   return response?.headersAtMs ?? null;
 }
 
-export interface ToolbarModelOptions {
+/** `toolbar.json`. Every href starts at the root of the service. */
+export function createToolbarModel(options: {
   profile: Profile;
   amendments: PresentFrom['amendments'];
   panels: readonly Panel[];
   rules: RuleTexts;
   cameFrom: readonly RedirectStep[];
   calls: PageCalls;
+  /** The server's clock, for `since` of the next request for calls. */
   now: number;
-}
-
-export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
+}) {
   const { profile, amendments, panels, rules, cameFrom, calls, now } = options;
   const { token, kind, method, url, status, statusMessage, route, state, startedAt, durationMs } = profile;
   const { all: findings, left } = findingsOf({ profile, amendments }, rules);
@@ -210,7 +137,6 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
       return card === null ? [] : [[panel.name, card]];
     }),
   );
-  const making = { profile, cards };
   return {
     token,
     kind,
@@ -227,10 +153,16 @@ export function createToolbarModel(options: ToolbarModelOptions): ToolbarModel {
     headersAtMs: headersAtOf(profile),
     href: urls.profile(token, OVERVIEW),
     parts: [...cards.values()].flatMap(({ parts }) => [...parts]),
+    /** Worst first. */
     findings: findings.slice(0, MOST_FINDINGS),
     moreFindings: Math.max(0, findings.length - MOST_FINDINGS) + left,
-    items: panels.flatMap((panel) => itemOf(panel, making) ?? []).sort((a, b) => a.rank - b.rank),
+    items: panels
+      .flatMap((panel) => itemOf(panel, profile, cards.get(panel.name)) ?? [])
+      .sort((a, b) => a.rank - b.rank),
+    /** Redirects that led here, oldest first. */
     cameFrom: cameFrom.map((step) => stepOf(step, rules)),
     ...calls,
   };
 }
+
+export type ToolbarModel = ReturnType<typeof createToolbarModel>;

@@ -5,7 +5,7 @@ import { pathOf } from '../../profiler/request-target.ts';
 import { tokenInSpan } from '../../profiler/trace-context.ts';
 import type { PageServices } from './page-services.ts';
 
-export interface TraceAround {
+interface TraceAround {
   /** null: it is not stored here, or the trace begins with this request. */
   caller: ProfileIndex | null;
   /** By the id of their row in the panel of outgoing calls. */

@@ -66,9 +66,7 @@ function oneMore(value: string): string {
 }
 
 export interface TypedFilters {
-  /** In the order in which they were typed; a name may occur twice. */
   filters: readonly (readonly [name: FilterName, value: string])[];
-  /** The other words. */
   rest: string;
 }
 

@@ -10,7 +10,6 @@ import { isSafe } from './replay-request.ts';
 
 type Services = Pick<PageServices, 'profiles' | 'values' | 'replay'>;
 
-/** What is read of the exception panel. */
 interface RecordedErrors {
   errors: readonly { thrown: Thrown; place: { frame: ThrownFrame } | null }[];
   values?: ValuesRecord;
@@ -19,9 +18,7 @@ interface RecordedErrors {
 export interface ValuesForm {
   /** Why no values can be read; null: they can. */
   refusal: string | null;
-  /** It may be sent again. */
   maySend: boolean;
-  /** It is sent only after a question. */
   asks: boolean;
   /** `POST /checkout`; null if its next request can't be waited for. */
   route: string | null;
@@ -55,7 +52,6 @@ function placeOf(profile: Profile): string | null {
   return frame === undefined ? null : `${frame.file}:${frame.line}`;
 }
 
-/** What came of the second one. */
 function comparedText(before: Profile, after: Profile): string {
   if (!hasFailed(after)) return 'It did not fail this time.';
   const [first, second] = [before, after].map((profile) => exceptionOf(profile)?.errors[0]?.thrown.chain[0]);
@@ -102,7 +98,6 @@ export async function readValuesForm(
   };
 }
 
-/** Names on the lines of own code that failed. */
 function namesIn(profile: Profile): Set<string> {
   const chains = exceptionOf(profile)?.errors.flatMap(({ thrown }) => thrown.chain) ?? [];
   const lines = chains

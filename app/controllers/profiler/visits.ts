@@ -8,9 +8,7 @@ import { tokenInSpan } from '../../profiler/trace-context.ts';
 
 export interface Visit {
   head: ProfileIndex;
-  /** Its redirects, in order. */
   redirects: ProfileIndex[];
-  /** Requests that its page made, in order. */
   fetches: ProfileIndex[];
   /** Requests that these made of this application, or of another one with the same storage, in order. */
   calls: ProfileIndex[];
@@ -54,12 +52,9 @@ interface Reach {
 function createJoiner(reach: Reach): (row: ProfileIndex) => Visit | null {
   const expected = new Map<string, { visit: Visit; until: number }>();
   const pages = new Map<string, { visit: Visit; at: number }>();
-  /** The latest document of each client. */
   const documents = new Map<string, { visit: Visit; at: number }>();
-  /** Visits of requests that are part of a trace. */
   const traced = new Map<string, Visit>();
 
-  /** The visit whose page requested a subresource. */
   function pageOf({ clientAddress, dest, referrer, startedAt }: ProfileIndex): Visit | null {
     if (dest === null || dest === 'document') return null;
     const page =
@@ -109,45 +104,29 @@ function isBad({ marks }: ProfileIndex): boolean {
   return marks.some(({ severity }) => severity === 'bad');
 }
 
-function isAlike(a: Visit, b: Visit): boolean {
-  const [one, other] = [a.head, b.head];
-  return (
-    isAlone(a) &&
-    isAlone(b) &&
-    one.kind === other.kind &&
-    one.method === other.method &&
-    one.url === other.url &&
-    one.status === other.status &&
-    one.error === other.error &&
-    (one.mark === other.mark || !(isBad(one) || isBad(other))) &&
-    one.state === other.state
-  );
-}
-
-function foldRuns(visits: readonly Visit[]): Visit[] {
-  const folded: Visit[] = [];
-  for (let at = 0; at < visits.length;) {
-    const first = visits[at];
-    if (first === undefined) break;
-    const run: Visit[] = [];
-    for (
-      let next = visits[at + 1];
-      next !== undefined && isAlike(first, next);
-      next = visits[at + 1 + run.length]
-    )
-      run.push(next);
-    const isRun = run.length + 1 >= SHORTEST_RUN;
-    folded.push(isRun ? { ...first, alike: run.map(({ head }) => head) } : first);
-    at += isRun ? run.length + 1 : 1;
-  }
-  return folded;
-}
-
 /** What identical requests have in common; null for one that has others folded under it. */
 function identityOf(visit: Visit): string | null {
   const { kind, method, url, status, error, state, mark } = visit.head;
   const bad = isBad(visit.head) ? mark : null;
   return isAlone(visit) ? `${kind}\n${method}\n${url}\n${status}\n${error}\n${state}\n${bad}` : null;
+}
+
+/** Identical requests in a row are folded under the newest one. */
+function foldRuns(visits: readonly Visit[]): Visit[] {
+  const runs: Visit[][] = [];
+  let before: string | null = null;
+  for (const visit of visits) {
+    const identity = identityOf(visit);
+    if (identity !== null && identity === before) runs.at(-1)?.push(visit);
+    else runs.push([visit]);
+    before = identity;
+  }
+  return runs.flatMap((run) => {
+    const [first, ...others] = run;
+    return first === undefined || run.length < SHORTEST_RUN
+      ? run
+      : [{ ...first, alike: others.map(({ head }) => head) }];
+  });
 }
 
 function polledIn(visits: readonly Visit[]): ReadonlySet<string> {

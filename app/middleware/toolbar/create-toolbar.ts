@@ -45,7 +45,6 @@ function readArguments(args: readonly unknown[]): {
   return { piece: { chunk, encoding }, rest: args.slice(2) };
 }
 
-/** What stands for a method of a response. */
 interface Outermost {
   current: unknown;
   replace(given: unknown): void;
@@ -120,7 +119,6 @@ function outermostOf(res: object, method: Method, attached: Attached): Outermost
   return outermost;
 }
 
-/** Whether both methods can be replaced: a host may have frozen the response. */
 function takesMethods(res: object): boolean {
   return (
     Object.isExtensible(res) &&
@@ -128,7 +126,6 @@ function takesMethods(res: object): boolean {
   );
 }
 
-/** Starts to watch a response. */
 export function attachToolbar(
   req: IncomingMessage,
   res: ServerResponse,

@@ -18,18 +18,9 @@ export interface InsertionOptions {
   onOutcome: (outcome: { tag: string; absent: Absence | null }) => void;
 }
 
-/** A chunk as passed to `write` and `end`. */
-export interface Piece {
+interface Piece {
   chunk: unknown;
   encoding: unknown;
-}
-
-export interface Insertion {
-  /** The chunk to send; the same object if nothing changes. */
-  pass(piece: Piece, isLast: boolean): Piece;
-  /** Whether the body has begun, and whether nothing is left to do. */
-  hasBegun(): boolean;
-  isOver(): boolean;
 }
 
 const AS_TEXT = /^(?:utf-?8|latin1|binary|ascii)$/i;
@@ -79,7 +70,7 @@ function addLength(res: ServerResponse, bytes: number): void {
   res.setHeader(name ?? 'content-length', typeof value === 'number' ? length : String(length));
 }
 
-export function createInsertion({ res, make, onOutcome }: InsertionOptions): Insertion {
+export function createInsertion({ res, make, onOutcome }: InsertionOptions) {
   const findPlace = createPlaceFinder();
   let hasBegun = false;
   let isOver = false;
@@ -89,7 +80,6 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions): Ins
     onOutcome({ tag, absent });
   }
 
-  /** Checks the headers, with the first chunk. */
   function begin(): void {
     hasBegun = true;
     // The profiler's own error page has no toolbar.
@@ -136,7 +126,8 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions): Ins
   }
 
   return {
-    pass(piece, isLast) {
+    /** The chunk to send; the same object if nothing changes. */
+    pass(piece: Piece, isLast: boolean): Piece {
       if (isOver) return piece;
       try {
         return look(piece, isLast);
@@ -145,7 +136,10 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions): Ins
         return piece;
       }
     },
-    hasBegun: () => hasBegun,
-    isOver: () => isOver,
+    /** Whether the body has begun, and whether nothing is left to do. */
+    hasBegun: (): boolean => hasBegun,
+    isOver: (): boolean => isOver,
   };
 }
+
+export type Insertion = ReturnType<typeof createInsertion>;

@@ -3,19 +3,107 @@
  * keep the errors of scripts that run first (public/toolbar/reports.js); they remove their own element.
  */
 import { escapeHtml } from '../../profiler/escape-html.ts';
-import { judge } from './policy.ts';
 
-export interface TagOptions {
+/** Values by directive, in lower case except for nonces. */
+type Policy = ReadonlyMap<string, readonly string[]>;
+
+export type Verdict =
+  /** `inline`: a script in the page itself, too, with the nonce if there is one. */
+  | { allowed: true; nonce: string | null; inline: boolean; connects: boolean }
+  | { allowed: false; directive: string };
+
+/** Needs no escaping in a tag. */
+const NONCE = /^'nonce-([a-z0-9+/_-]+={0,2})'$/i;
+
+/** A header may contain several policies, separated by commas. */
+function parsePolicies(text: string): Policy[] {
+  return text.split(',').flatMap((serialized) => {
+    const policy = new Map<string, readonly string[]>();
+    for (const directive of serialized.split(';')) {
+      const [name = '', ...values] = directive.trim().split(/[\t\n\f\r ]+/);
+      const key = name.toLowerCase();
+      const sources = values.map((value) => (NONCE.test(value) ? value : value.toLowerCase()));
+      if (key !== '' && !policy.has(key)) policy.set(key, sources);
+    }
+    return policy.size === 0 ? [] : [policy];
+  });
+}
+
+/** The first of these directives that the policy contains, with its sources. */
+function governing(
+  policy: Policy,
+  names: readonly string[],
+): { name: string; sources: readonly string[] } | null {
+  const name = names.find((known) => policy.has(known));
+  return name === undefined ? null : { name, sources: policy.get(name) ?? [] };
+}
+
+function nonceIn(source: string): string | null {
+  return NONCE.exec(source)?.[1] ?? null;
+}
+
+/** Whether the sources allow an address of the page's own origin. */
+function reachesOrigin(sources: readonly string[], origin: string | null): boolean {
+  return sources.some((source) => source === "'self'" || source === '*' || source === origin);
+}
+
+function allowsScript(sources: readonly string[], origin: string | null, nonce: string | null): boolean {
+  if (nonce !== null && sources.some((source) => nonceIn(source) === nonce)) return true;
+  return !sources.includes("'strict-dynamic'") && reachesOrigin(sources, origin);
+}
+
+/** A nonce or hash switches `'unsafe-inline'` off. */
+function allowsInline(sources: readonly string[], nonce: string | null): boolean {
+  if (nonce !== null && sources.some((source) => nonceIn(source) === nonce)) return true;
+  return (
+    sources.includes("'unsafe-inline'") &&
+    !sources.some((source) => /^'(?:nonce|sha\d+)-|^'strict-dynamic'/i.test(source))
+  );
+}
+
+function isSandboxed(policy: Policy, without: string): boolean {
+  return policy.get('sandbox')?.includes(without) === false;
+}
+
+function connects(policy: Policy, origin: string | null): boolean {
+  if (isSandboxed(policy, 'allow-same-origin')) return false;
+  const directive = governing(policy, ['connect-src', 'default-src']);
+  return directive === null || reachesOrigin(directive.sources, origin);
+}
+
+/** `origin`: that of the page, if known: `https://shop.example`. */
+export function judge(headers: readonly string[], origin: string | null): Verdict {
+  const policies = headers.flatMap(parsePolicies);
+  if (policies.some((policy) => isSandboxed(policy, 'allow-scripts')))
+    return { allowed: false, directive: 'sandbox' };
+  const directives = policies
+    .map((policy) => governing(policy, ['script-src-elem', 'script-src', 'default-src']))
+    .filter((directive) => directive !== null);
+  const nonces = directives.flatMap(({ sources }) => sources.map(nonceIn)).filter((nonce) => nonce !== null);
+  let against = 'script-src';
+  for (const nonce of [...new Set(nonces), null]) {
+    const blocking = directives.find(({ sources }) => !allowsScript(sources, origin, nonce));
+    if (blocking === undefined)
+      return {
+        allowed: true,
+        nonce,
+        inline: directives.every(({ sources }) => allowsInline(sources, nonce)),
+        connects: policies.every((policy) => connects(policy, origin)),
+      };
+    against = blocking.name;
+  }
+  return { allowed: false, directive: against };
+}
+
+interface TagOptions {
   token: string;
   /** Address of the script, from the root; contains its content hash once that is known. */
   url: string;
-  /** Policies in the response's headers. */
   policies: readonly string[];
   /** Origin of the request, as the client sees it. */
   origin: string | null;
 }
 
-/** Returns the element, or the directive of a policy that forbids it. */
 export type MadeTag = { tag: string } | { against: string };
 
 function attribute(name: string, value: string | null): string {

@@ -1,11 +1,9 @@
 /** bullmq 5 and later -> `express-hindsight:bullmq:add` (Queue) and `express-hindsight:bullmq:process` (Worker). */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishCalls } from './publish-calls.ts';
-import type { Traced } from './trace.ts';
+import { publishCalls, type Traced } from './trace.ts';
 import { allOf, wrapCalls } from './wrap-method.ts';
 
-/** What is read of a job. */
 export interface BullJob {
   id?: unknown;
   name?: unknown;

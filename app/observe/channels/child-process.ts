@@ -2,8 +2,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { syncBuiltinESMExports } from 'node:module';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishCalls } from './publish-calls.ts';
-import type { Traced } from './trace.ts';
+import { publishCalls, type Traced } from './trace.ts';
 import { allOf } from './wrap-method.ts';
 
 /** The result of `spawnSync` contains how it ended; the other two throw if it failed. */

@@ -6,8 +6,7 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { createUndoList } from '../undo-list.ts';
-import { publishCalls } from './publish-calls.ts';
-import { isNativePromise, type Traced } from './trace.ts';
+import { isNativePromise, publishCalls, type Traced } from './trace.ts';
 import { wrapCalls } from './wrap-method.ts';
 
 /** The arguments of `execute`, under the names that graphql 17 gives them. */
@@ -18,11 +17,8 @@ export interface GraphqlExecuted extends Traced {
   rawVariableValues?: unknown;
 }
 
-/** A resolver of the schema's own. */
 export interface GraphqlResolved extends Traced {
-  /** `Order.items`. */
   field: string;
-  /** The last argument of a resolver. */
   info?: ResolveInfo | undefined;
 }
 
@@ -45,7 +41,6 @@ export interface GraphqlRefused {
   errors: readonly unknown[];
 }
 
-/** A schema is about to be used. */
 export interface GraphqlSchemaUsed {
   schema: unknown;
 }

@@ -11,7 +11,6 @@ import { allOf, wrapCalls } from './wrap-method.ts';
 interface Command {
   name: string;
   args: readonly unknown[];
-  /** Its place in a pipeline. */
   pipelineIndex?: number;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;

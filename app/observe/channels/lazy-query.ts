@@ -11,7 +11,6 @@ import { wrapMethod } from './wrap-method.ts';
 /** Message: the call that the query will make; a subscriber adds its line. */
 export const awaitedQueries = channel('express-hindsight:query:awaited');
 
-/** By query, from reading `then` until its call. */
 const awaited = new WeakMap<object, OrmCall>();
 
 /** `prototype`: of the queries; `hasLine`: those whose line is known without this. Returns what undoes it; null if there is no `then`. */

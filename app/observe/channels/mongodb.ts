@@ -1,8 +1,7 @@
 /** `mongodb` (drivers 6 and 7) -> channel `express-hindsight:mongodb:command`: each command as a connection sends it. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishing } from './publish-calls.ts';
-import type { Traced } from './trace.ts';
+import { publishing, type Traced } from './trace.ts';
 import { ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface MongodbCommand extends Traced {

@@ -4,8 +4,15 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishCalls } from './publish-calls.ts';
-import { type Connect, publishEnd, publishError, traceSync, type Traced, tracedCallback } from './trace.ts';
+import {
+  type Connect,
+  publishCalls,
+  publishEnd,
+  publishError,
+  type Traced,
+  tracedCallback,
+  traceSync,
+} from './trace.ts';
 import { allOf, createCallMarker, ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface MysqlQuery extends Traced {
@@ -18,11 +25,9 @@ export interface MysqlQuery extends Traced {
 
 type Callback = (...args: unknown[]) => unknown;
 
-/** What a query returns, or is handed over as. */
 interface Command {
   sql?: unknown;
   values?: unknown;
-  /** mysql2's, mysql's. */
   onResult?: unknown;
   _callback?: unknown;
   emit?: (name: string, ...args: unknown[]) => boolean;

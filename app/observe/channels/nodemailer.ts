@@ -1,11 +1,9 @@
 /** nodemailer 6 and later, CommonJS and ES module: the class of its transports is found from one that sends nothing. */
 import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishCalls } from './publish-calls.ts';
-import type { Traced } from './trace.ts';
+import { publishCalls, type Traced } from './trace.ts';
 
 export interface MailMessage extends Traced {
-  /** As passed to `sendMail`. */
   data: unknown;
   defaults: unknown;
   /** `SMTP`, `SMTP (pool)`, `Sendmail`, `JSONTransport`, or what a plugin calls itself. */

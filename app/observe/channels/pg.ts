@@ -1,15 +1,15 @@
 /** `pg` -> channels `express-hindsight:pg:query` and `express-hindsight:pg:connect` (pg-pool's). */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishCalls } from './publish-calls.ts';
 import {
   type Connect,
+  publishCalls,
   publishEnd,
   publishError,
   traceCall,
-  traceSync,
   type Traced,
   tracedCallback,
+  traceSync,
 } from './trace.ts';
 import { allOf, createCallMarker, wrapCalls } from './wrap-method.ts';
 

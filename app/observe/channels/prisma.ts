@@ -39,7 +39,6 @@ function called(label: string, work: () => unknown): unknown {
   return Promise.resolve().then(() => ormCalls.runStores(call, work));
 }
 
-/** What Prisma does without tracing (its statements get no `traceparent`), but for the label. */
 const helper: Helper = {
   isEnabled: () => false,
   getTraceParent: () => '00-10-10-00',

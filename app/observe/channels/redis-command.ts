@@ -9,11 +9,9 @@ import type { Traced } from './trace.ts';
 export interface RedisCommand extends Traced {
   client: 'ioredis' | 'redis';
   name: string;
-  /** As given, without the name. */
   args: readonly unknown[];
   /** `host:port/database`; null before it was sent. */
   connection: string | null;
-  /** Sent together with others. */
   batch: 'pipeline' | 'transaction' | null;
   /** When it was handed to the connection, by `performance.now()`; null: when it was made. */
   sentMark: number | null;

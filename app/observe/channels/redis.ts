@@ -1,8 +1,7 @@
 /** node-redis 4 and later: the class of `@redis/client`, whatever package loaded it. */
 import type { LibraryPatch } from '../libraries.ts';
-import { addressOf, type RedisCommand, redisChannels } from './redis-command.ts';
-import { publishCalls } from './publish-calls.ts';
-import { publishEnd, publishError } from './trace.ts';
+import { addressOf, redisChannels, type RedisCommand } from './redis-command.ts';
+import { publishCalls, publishEnd, publishError } from './trace.ts';
 import { allOf, wrapCalls } from './wrap-method.ts';
 
 interface Client {

@@ -3,7 +3,6 @@ import { channel } from 'node:diagnostics_channel';
 import { type Method, wrapMethod } from './wrap-method.ts';
 
 export interface Interval {
-  /** Of its function; may be empty. */
   name: string;
   timer: NodeJS.Timeout;
   /** `file:line` that set it up, filled in by who subscribes; null: its function is not timed. */
@@ -12,7 +11,6 @@ export interface Interval {
 
 export interface IntervalRun {
   interval: Interval;
-  /** Readings of `performance.now()`. */
   from: number;
   to: number;
 }

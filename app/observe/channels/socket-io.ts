@@ -10,7 +10,6 @@ import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 export interface SocketEvent extends Traced {
   namespace: string;
   event: string;
-  /** Without the acknowledgement. */
   values: readonly unknown[];
   /** Set by a subscriber that wants to know its end; others run as without the channel. */
   isFollowed?: true;
@@ -35,7 +34,6 @@ interface Running {
   isOver(): boolean;
 }
 
-/** What we use of a server's socket. */
 interface ServerSocket extends EventEmitter {
   nsp: { name: string };
   listenersAny(): Listener[];
@@ -131,7 +129,6 @@ function isServerSocket(value: unknown): value is ServerSocket {
 
 type Around = Parameters<typeof wrapCalls>[2];
 
-/** Calls the listeners of the event's name. */
 const emitted: Around = (plain, socket, args) => {
   if (!isServerSocket(socket)) return plain();
   const [event, ...given] = args;

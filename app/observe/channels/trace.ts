@@ -4,6 +4,7 @@
  */
 import type { TracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
+import { type Method, ownerOf, wrapMethod } from './wrap-method.ts';
 
 /** What every message carries, by the conventions of TracingChannel. */
 export interface Traced {
@@ -31,7 +32,6 @@ export function isNativePromise(value: unknown): value is Promise<unknown> {
   return types.isPromise(value) && value.constructor === Promise && value.then === Promise.prototype.then;
 }
 
-/** The call is over, whether it was asynchronous or not; nothing of the application runs in between. */
 export function publishEnd(channel: TracingChannel, message: Traced): void {
   channel.asyncStart.publish(message);
   channel.asyncEnd.publish(message);
@@ -107,4 +107,44 @@ export function tracedCallback<F extends (...args: never[]) => unknown>(
     });
   };
   return traced as F;
+}
+
+type MessageOf = (self: object, args: readonly unknown[]) => Traced | null;
+
+interface CallShape {
+  /** Position of the callback that ends a call if it is given. Some libraries then return objects whose `then` only throws. */
+  callbackAt?: number;
+  /** Which results are promises, whose end is that of the call. */
+  isFollowed?: typeof isThenable;
+}
+
+export function publishing(
+  original: Method,
+  channel: TracingChannel,
+  messageOf: MessageOf,
+  { callbackAt, isFollowed = isThenable }: CallShape = {},
+): Method {
+  return function (this: unknown, ...args) {
+    const message = channel.start.hasSubscribers ? messageOf(this as object, args) : null;
+    const call = (): unknown => Reflect.apply(original, this, args);
+    if (message === null) return call();
+    const callback = callbackAt === undefined ? undefined : args[callbackAt];
+    if (callbackAt === undefined || typeof callback !== 'function')
+      return traceCall(channel, message, call, isFollowed);
+    args[callbackAt] = tracedCallback(channel, message, callback as Method);
+    return traceSync(channel, message, call);
+  };
+}
+
+/** Undone as `wrapMethod` is; `target` may inherit the method. */
+export function publishCalls(
+  target: unknown,
+  name: string,
+  channel: TracingChannel,
+  messageOf: MessageOf,
+  shape?: CallShape,
+): (() => void) | null {
+  return wrapMethod(ownerOf(target, name), name, (original) =>
+    publishing(original, channel, messageOf, shape),
+  );
 }

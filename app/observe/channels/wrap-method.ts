@@ -139,7 +139,6 @@ export function allOf(...undo: readonly ((() => void) | null)[]): (() => void) |
   return null;
 }
 
-/** The object of a prototype chain that has the method itself. */
 export function ownerOf(start: unknown, name: PropertyKey): object | null {
   let holder = start ?? null;
   while (holder !== null && !Object.hasOwn(holder, name))

@@ -7,8 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request, RequestHandler, Response } from 'express';
 import { createError } from '../../errors.ts';
 import { announcedBytes } from '../../middleware/body-tap.ts';
-import { cutOff, type RespondWithError } from '../../middleware/cut-off.ts';
-import { defaultLingerLimits } from '../../middleware/linger.ts';
+import { cutOff, defaultLingerLimits, type RespondWithError } from '../../middleware/cut-off.ts';
 
 export interface FramingCheckOptions {
   respond: RespondWithError;

@@ -1,6 +1,6 @@
 /** One address, three forms: what `Accept` asks for, and that caches are told. */
 import { expect } from 'chai';
-import { preferredForm } from '../../../app/controllers/profiler/by-accept.ts';
+import { preferredForm } from '../../../app/controllers/profiler/respond.ts';
 import { openWorld, type PageWorld } from '../../support/every-page.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
@@ -80,7 +80,7 @@ describe('a page by Accept', () => {
     });
 
     it('keeps what the host has put into Vary', async () => {
-      const { addVary } = await import('../../../app/controllers/profiler/vary.ts');
+      const { addVary } = await import('../../../app/controllers/profiler/respond.ts');
       const headers = new Map<string, unknown>([['vary', ['Origin', 'Accept-Encoding']]]);
       const res = {
         getHeader: (name: string) => headers.get(name),

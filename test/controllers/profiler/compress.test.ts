@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { request, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { isCompressedFor } from '../../../app/controllers/profiler/compress.ts';
+import { isCompressedFor } from '../../../app/controllers/profiler/respond.ts';
 import { openWorld, type PageWorld } from '../../support/every-page.ts';
 
 interface Answer {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { attachment } from '../../../app/controllers/profiler/file-name.ts';
+import { attachment } from '../../../app/controllers/profiler/respond.ts';
 import type { Profile } from '../../../app/profiler/profile.ts';
 
 function nameOf(method: string, url: string): string | undefined {

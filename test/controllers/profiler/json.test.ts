@@ -1,7 +1,7 @@
 /** The JSON forms: the members that docs/guides/agents.md promises are sent, at each address and for each panel. */
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
-import { jsonPanels } from '../../../app/controllers/profiler/json-panels.ts';
+import { jsonPanels } from '../../../app/controllers/profiler/forms-controller.ts';
 import { urls } from '../../../app/urls.ts';
 import { everyPanel, openWorld, type PageWorld } from '../../support/every-page.ts';
 import { hostileRequest } from '../../support/page-samples.ts';

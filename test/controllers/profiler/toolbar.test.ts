@@ -10,7 +10,7 @@ import { migrationsPanel } from '../../../app/service/migrations-panel.ts';
 import { requestPanel } from '../../../app/panels/request/index.ts';
 import { createRoutingPanel } from '../../../app/panels/routing/index.ts';
 import { timelinePanel } from '../../../app/panels/timeline/index.ts';
-import type { AskedCalls } from '../../../app/controllers/profiler/page-calls.ts';
+import type { findPageCalls } from '../../../app/controllers/profiler/page-calls.ts';
 import type { ToolbarModel } from '../../../app/controllers/profiler/toolbar-model.ts';
 import { addBusyPage, lasting, query } from '../../support/observed-samples.ts';
 import { servePages, type PageServer } from '../../support/page-client.ts';
@@ -40,6 +40,8 @@ function asked(url: string, page: string | null, more: readonly string[] = []): 
   return { url, headers: [...SAME, 'Sec-Fetch-Dest', 'empty', ...referer, ...more] };
 }
 
+type PageCalls = Awaited<ReturnType<typeof findPageCalls>>;
+
 describe('what the toolbar asks for', () => {
   let fixture: PageFixture;
   let server: PageServer;
@@ -57,8 +59,8 @@ describe('what the toolbar asks for', () => {
   async function toolbar(token: string): Promise<ToolbarModel> {
     return (await (await get(`${token}/toolbar.json`)).json()) as ToolbarModel;
   }
-  async function calls(path: string): Promise<AskedCalls & Pick<ToolbarModel, 'now'>> {
-    return (await (await get(path)).json()) as AskedCalls & Pick<ToolbarModel, 'now'>;
+  async function calls(path: string): Promise<PageCalls & Pick<ToolbarModel, 'now'>> {
+    return (await (await get(path)).json()) as PageCalls & Pick<ToolbarModel, 'now'>;
   }
   /** Each in a millisecond of its own: their order is known by no more. */
   async function record(given: Recorded): Promise<Context> {

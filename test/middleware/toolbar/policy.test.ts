@@ -1,6 +1,6 @@
 /** What policies say about the toolbar's script; that Chromium says the same is shown by in-chromium.test.ts. */
 import { expect } from 'chai';
-import { judge } from '../../../app/middleware/toolbar/policy.ts';
+import { judge } from '../../../app/middleware/toolbar/tag.ts';
 
 const ORIGIN = 'https://shop.example:8443';
 
