@@ -68,6 +68,10 @@ export interface Detail {
   /** A stack, and the number of frames after it. */
   frames?: readonly ThrownFrame[];
   left?: number;
+  /** Message of its error, which may name a variable of a frame. */
+  message?: string;
+  /** Frames of the error that is listed before: the end that both have is named, not repeated. */
+  sharedWith?: readonly ThrownFrame[];
   block?: Block;
   /** How its time divides: the name of a part (a class of the style sheet), its label, and milliseconds. */
   parts?: readonly { name: string; label: string; ms: number }[];

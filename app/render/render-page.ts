@@ -28,8 +28,8 @@
  *             tree(value, { label, id, open, most }): a plain value whose lists and objects fold; its text is JSON
  *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
  *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
- *   frames    thrownRecords(errors, isPage): what the view of the exception panel shows of each; groupFrames(link, before)
- *             rows of a stack, framePlace(frame), editorUrl(frame), headline(message)
+ *   frames    groupFrames(frames, before): rows of a stack; valueRows(frame, message, isThrower): its variables; framePlace(frame),
+ *             editorUrl(frame), headline(message)
  *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
  *   findings  history(label, history): in how many requests to its route it was seen; historyText: as plain text
  *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)

@@ -5,9 +5,8 @@ import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 export type FrameRow =
   /** `times`: how often it is repeated, as in a recursion. */
   | { kind: 'own'; frame: ThrownFrame; times: number }
-  | { kind: 'awaited' }
   | { kind: 'foreign'; title: string; frames: ThrownFrame[] }
-  /** Frames that are not listed: left out, or the end of the stack listed before. */
+  /** That it was awaited, or frames that are not listed: left out, or the end of the stack listed before. */
   | { kind: 'note'; title: string };
 
 function frameCount(count: number): string {
@@ -58,16 +57,18 @@ function frameLine(frame: ThrownFrame): string {
   return `    at ${frame.async ? 'async ' : ''}${name}`;
 }
 
-function groupFrames(link: ThrownLink, before: ThrownLink | null): FrameRow[] {
-  const shared = before === null ? 0 : sharedEnd(link.frames, before.frames);
-  const listed = link.frames.slice(0, link.frames.length - shared);
+/** `before`: frames of the error that is listed before it. */
+function groupFrames(frames: readonly ThrownFrame[], before: readonly ThrownFrame[] = []): FrameRow[] {
+  const shared = sharedEnd(frames, before);
+  const listed = frames.slice(0, frames.length - shared);
   const rows: FrameRow[] = [];
   for (const frame of listed) {
     if (frame.skipped !== undefined)
       rows.push({ kind: 'note', title: `${frameCount(frame.skipped)} left out` });
     const last = rows.at(-1);
     if (frame.kind === 'own') {
-      if (frame.async && last !== undefined && last.kind !== 'awaited') rows.push({ kind: 'awaited' });
+      if (frame.async && last !== undefined && last.kind !== 'note')
+        rows.push({ kind: 'note', title: 'awaited' });
       if (last?.kind === 'own' && isSame(last.frame, frame)) last.times++;
       else rows.push({ kind: 'own', frame, times: 1 });
     } else if (last?.kind === 'foreign') last.frames.push(frame);
@@ -75,7 +76,7 @@ function groupFrames(link: ThrownLink, before: ThrownLink | null): FrameRow[] {
   }
   for (const row of rows)
     if (row.kind === 'foreign') row.title = `${frameCount(row.frames.length)} in ${namesOf(row.frames)}`;
-  const first = link.frames[listed.length];
+  const first = frames[listed.length];
   if (shared > 0 && first !== undefined) {
     const from = first.function ?? first.file ?? 'there';
     rows.push({ kind: 'note', title: `the same ${frameCount(shared)} as above, from ${from} on` });
@@ -83,24 +84,21 @@ function groupFrames(link: ThrownLink, before: ThrownLink | null): FrameRow[] {
   return rows;
 }
 
-/** Lines of the trace as Node prints it: shared ends left out, at most `most` frames of each error, both counted. */
-function traceLines(thrown: Thrown, most = Infinity, indent = ''): string[] {
+/** Lines of the trace as Node prints it: shared ends are left out, and counted. */
+function traceLines(thrown: Thrown, indent = ''): string[] {
   return thrown.chain.flatMap((link, index) => {
-    const before = thrown.chain[index - 1] ?? null;
-    const shared = before === null ? 0 : sharedEnd(link.frames, before.frames);
-    const own = link.frames.length - shared;
-    const shown = link.frames.slice(0, Math.min(own, most));
-    const frames = shown.flatMap((frame) => [
-      ...(frame.skipped === undefined ? [] : [`${indent}    … ${frameCount(frame.skipped)} more`]),
-      indent + frameLine(frame),
-    ]);
+    const shared = sharedEnd(link.frames, thrown.chain[index - 1]?.frames ?? []);
+    const frames = link.frames
+      .slice(0, link.frames.length - shared)
+      .flatMap((frame) => [
+        ...(frame.skipped === undefined ? [] : [`${indent}    … ${frameCount(frame.skipped)} more`]),
+        indent + frameLine(frame),
+      ]);
     const message = link.message.length > 1000 ? `${link.message.slice(0, 1000)}…` : link.message;
     const skipped = link.skipped === undefined ? '' : `… ${link.skipped} causes left out\n`;
     const head = `${skipped}${index === 0 ? '' : '[cause]: '}${link.class}: ${message}`.split('\n');
-    const left = own - shown.length;
-    if (left > 0) frames.push(`${indent}    … ${frameCount(left)} more`);
     if (shared > 0) frames.push(`${indent}    … the same ${frameCount(shared)} as above`);
-    const members = link.errors.flatMap((member) => traceLines(member, most, `${indent}    `));
+    const members = link.errors.flatMap((member) => traceLines(member, `${indent}    `));
     return [...head.map((line) => indent + line), ...frames, ...members];
   });
 }
@@ -122,7 +120,7 @@ function propertyRows(chain: readonly ThrownLink[]): {
   const all = chain.flatMap((link) =>
     [['code', link.code] as const, ['status', link.status] as const, ...Object.entries(link.properties)]
       .filter(([name, value]) => value !== null || (name !== 'code' && name !== 'status'))
-      .map(([name, value]) => ({ name: chain.length === 1 ? name : `${link.class}.\u200b${name}`, value })),
+      .map(([name, value]) => ({ name: chain.length === 1 ? name : `${link.class}.${name}`, value })),
   );
   const rows = all.slice(0, MOST_PROPERTIES).map(({ name, value }) => ({ name, value: shortValue(value) }));
   return { rows, left: all.length - rows.length };
@@ -139,22 +137,11 @@ function headline(message: string): string {
   return line.length > LONGEST_HEADLINE ? `${line.slice(0, LONGEST_HEADLINE)}…` : line;
 }
 
-/** What the place of an error is. */
-function whereTitle(
-  { link, member }: { link: number; member?: number },
-  { chain, chainEnd }: Thrown,
-): string {
-  if (member !== undefined) return `Where error ${member + 1} in it began`;
-  const isRoot = chain.length > 1 && link === chain.length - 1 && chainEnd === 'root';
-  return isRoot ? 'Origin' : 'Where it was thrown';
-}
-
 export const frameHelpers = {
   groupFrames,
-  traceLines: (thrown: Thrown, most?: number): string[] => traceLines(thrown, most),
+  traceLines: (thrown: Thrown): string[] => traceLines(thrown),
   propertyRows,
   headline,
-  whereTitle,
   framePlace: (frame: ThrownFrame): string =>
     frame.file === null ? 'native code' : [frame.file, frame.line].filter((part) => part !== null).join(':'),
 } as const;

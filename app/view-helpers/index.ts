@@ -12,7 +12,6 @@ import { numberHelpers } from './numbers.ts';
 import { sourceHelpers } from './source.ts';
 import { barsOf } from './time-bars.ts';
 import { textHelpers } from './text.ts';
-import { createThrownHelpers } from './thrown.ts';
 import { ticksOf } from './ticks.ts';
 import { tree } from './tree.ts';
 import { valueHelpers } from './values.ts';
@@ -46,7 +45,6 @@ export function createViewHelpers({ assetUrl, editor, tokenOf }: ViewHelperOptio
     ...historyHelpers,
     ...valueHelpers,
     ...editors,
-    ...createThrownHelpers(editors.editorUrl),
     ...createMarkHelpers(assetUrl),
     barsOf,
     ticks: ticksOf,

@@ -88,8 +88,10 @@ describe('the exception panel', () => {
     const [record] = collect(contextWith({ error })).errors;
     expect(record?.place).to.include({ link: 0, member: 1 });
     expect(record?.place?.frame.file).to.equal('test/panels/exception.test.ts');
-    const $ = load(rendererOf()('panels/exception', { data: collect(contextWith({ error })), profile: snapshotOf({ error }), panel, query: {} })); // prettier-ignore
-    expect($('.where b').text()).to.equal('Where error 2 in it began');
+    const profile = snapshotOf({ error });
+    const $ = load(panelHtml(rendererOf(), panel, { profile }));
+    expect($('#error-1-where th').text()).to.equal('Where error 2 in it began');
+    expect($('#error-1-source .hot').text()).to.include("new RangeError('one of two')");
   });
 
   it('bounds the errors of one request', () => {
@@ -129,18 +131,18 @@ describe('the view of the exception panel', () => {
     const profile = snapshotOf({ error: new TypeError('outer', { cause: new Error('inner') }) });
     const $ = view(profile.panels.exception?.data as ExceptionData, profile);
     expect($('h2.msg').text()).to.equal('outer');
-    expect($('.where a').first().text()).to.match(/^test\/panels\/exception\.test\.ts:\d+$/);
-    expect($('figure pre .hot').text()).to.include("new Error('inner')");
-    expect($('figure pre .hot u').text()).to.equal('new Error');
+    expect($('#error-1-where a').first().text()).to.match(/^test\/panels\/exception\.test\.ts:\d+$/);
+    expect($('#error-1-link-2 .hot').text()).to.include("new Error('inner')");
+    expect($('#error-1-link-2 .hot u').text()).to.equal('new Error');
     expect($('.chain li').length).to.equal(2);
-    expect($('.chain .root b').text()).to.equal('Error');
+    expect($('.chain .root p').text()).to.equal('Error: inner');
     expect($('.frames').length).to.equal(2);
-    expect($('#trace pre').text()).to.include('[cause]: Error: inner');
+    expect($('#error-1-trace pre').text()).to.include('[cause]: Error: inner');
     expect(
-      $('#frames .head .n')
+      $('.first .err h3')
         .toArray()
-        .map((note) => $(note).text()),
-    ).to.deep.equal(['origin', 'wraps Error']);
+        .map((title) => $(title).text()),
+    ).to.deep.equal(['Origin Error: inner', 'Thrown TypeError: outer']);
   });
 
   it('links each error of the chain to its frames', () => {
@@ -156,7 +158,7 @@ describe('the view of the exception panel', () => {
   it('opens the editor at the line, below the folder set up for it', () => {
     const profile = snapshotOf({ error: new Error('here') });
     const $ = view(profile.panels.exception?.data as ExceptionData, profile);
-    expect($('.where a.btn').attr('href')).to.match(
+    expect($('.frames a.open').attr('href')).to.match(
       /^vscode:\/\/file\/home\/dev\/shop\/test\/panels\/exception\.test\.ts:\d+:\d+$/,
     );
   });

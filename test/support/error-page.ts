@@ -10,6 +10,7 @@ import { createErrorDescriber } from '../../app/observe/errors.ts';
 import { createSourceFiles } from '../../app/observe/source-files.ts';
 import { createSourceMaps } from '../../app/observe/source-maps.ts';
 import { createExceptionPanel } from '../../app/panels/exception/index.ts';
+import { presentException } from '../../app/panels/exception/present.ts';
 import { createRoutingPanel } from '../../app/panels/routing/index.ts';
 import { packageRoot } from '../../app/paths.ts';
 import type { Context } from '../../app/profiler/context.ts';
@@ -106,14 +107,17 @@ export function pageInput(request: FailedRequest, root?: string): ErrorPageInput
   };
 }
 
+/** As it is read: nothing is collected. */
+export const exceptionPanel = {
+  name: 'exception',
+  title: 'Exception',
+  rows: presentException,
+} as Panel;
+
 export function renderErrorPage(request: FailedRequest, root?: string): string {
   const renderError = createErrorPage({
     renderPage: rendererOf(),
-    panels: [
-      { name: 'request', title: 'Request' },
-      { name: 'exception', title: 'Exception' },
-      createRoutingPanel(),
-    ],
+    panels: [{ name: 'request', title: 'Request' }, exceptionPanel, createRoutingPanel()],
     foot: ['express-hindsight 1.0.0', 'Node 22.11.0'],
     unknownTokenModel: () => null,
   });

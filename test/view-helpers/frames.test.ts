@@ -28,11 +28,11 @@ function link(frames: ThrownFrame[], more: Partial<ThrownLink> = {}): ThrownLink
   };
 }
 
-function titles(frames: ThrownFrame[], before: ThrownFrame[] | null = null): string[] {
-  return groupFrames(link(frames), before === null ? null : link(before)).map((row) => {
+function titles(frames: ThrownFrame[], before: ThrownFrame[] = []): string[] {
+  return groupFrames(frames, before).map((row) => {
     if (row.kind === 'own')
       return row.times === 1 ? (row.frame.function ?? '') : `${row.frame.function ?? ''} ×${row.times}`;
-    return row.kind === 'awaited' ? 'awaited' : row.title;
+    return row.title;
   });
 }
 
@@ -86,7 +86,6 @@ describe('frames of an error', () => {
       '        at m (src/m.ts:1:2)',
       '[cause]: TypeError: m',
     ]);
-    expect(traceLines({ chain, chainEnd: 'root' }, 1)[2]).to.equal('    … 1 frame more');
   });
 });
 
@@ -97,7 +96,7 @@ describe('properties of an error', () => {
     const all = link([], { code: 'E', status: 404, properties });
     expect(names([all])).to.deep.equal(['code', 'status', 'next', 'last']);
     expect(names([link([], { properties })])).to.deep.equal(['next', 'last']);
-    expect(names([link([], { properties }), all])[0]).to.equal('Error.\u200bnext');
+    expect(names([link([], { properties }), all])[0]).to.equal('Error.next');
   });
 
   it('are the first 50, each at most 2,000 characters long', () => {

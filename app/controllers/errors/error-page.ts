@@ -110,9 +110,9 @@ export function createErrorPage({
     };
   }
 
-  /** The sections of the routing panel, the first rows of each, without filters. */
-  function routingRows(profile: Profile): RowsPage {
-    const panel = panels.find(({ name }) => name === 'routing');
+  /** The sections of a panel, the first rows of each, without filters. */
+  function rowsOf(name: string, profile: Profile): RowsPage {
+    const panel = panels.find((one) => one.name === name);
     const presented = panel && presentPanel(panel, { profile, amendments: {} });
     const sections = (presented?.sections ?? []).map((section) => ({
       ...section,
@@ -129,7 +129,7 @@ export function createErrorPage({
     const page = frameOf(input, message, 'routing');
     const path = pathOf(profile.url);
     const isHome = path === '/' && (profile.method === 'GET' || profile.method === 'HEAD');
-    const rows = routingRows(profile);
+    const rows = rowsOf('routing', profile);
     if (isHome && code === 'ROUTE_NOT_FOUND' && hasNoRouter(routing))
       return renderPage('errors/welcome', {
         page,
@@ -175,9 +175,12 @@ export function createErrorPage({
     }
     if (code === 'ROUTE_NOT_FOUND' || code === 'METHOD_NOT_ALLOWED')
       return routePage(input, message, readRouting(profile));
+    const data = readException(profile, input.status);
+    const exception = { data, summary: null, error: null };
     const model = {
       page: frameOf(input, message, 'exception'),
-      data: readException(profile, input.status),
+      data,
+      rows: rowsOf('exception', { ...profile, panels: { ...profile.panels, exception } }),
       profile,
       requested: requestRows(input),
       received: receivedOf(profile),

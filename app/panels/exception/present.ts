@@ -1,16 +1,17 @@
-/** What was thrown, as rows: place and source, the cause chain, properties, the stack trace, the request's last log lines. */
+/** What was thrown, as rows: where, the cause chain with its stacks, properties, the stack trace, the request's last log lines. */
 import type { Json } from '../../profiler/json.ts';
-import type { Presentation, Row, Section } from '../../profiler/rows.ts';
+import type { Detail, Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
 import { frameHelpers } from '../../view-helpers/frames.ts';
-import { skippedText } from '../../view-helpers/thrown-chain.ts';
-import { excerptText } from '../../view-helpers/source.ts';
+import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
 import { valueHelpers, valueText } from '../../view-helpers/values.ts';
 import type { Swallowed, ValuesRecord } from '../../profiler/values.ts';
 import type { ExceptionData, ThrownRecord } from './data.ts';
-import { nameOfPlace } from './place.ts';
+import { nameOfPlace, type SourcePlace } from './place.ts';
 
-const MOST_FRAMES = 40;
+/** No route matched: the application itself threw nothing. */
+const MISSES: ReadonlySet<unknown> = new Set(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED']);
 const ORIGINS: Readonly<Record<string, string>> = {
   uncaughtException: 'uncaught exception',
   unhandledRejection: 'unhandled rejection',
@@ -27,49 +28,158 @@ function titleOf({ class: name, message }: ThrownLink): string {
   return line === '' ? name : `${name}: ${line}`;
 }
 
-/** The message if it has several lines, and where it was thrown. */
-function whereRows({ thrown, place, from, handler, dropped }: ThrownRecord): Row[] {
+/** The message if the title lacks a part of it, where it was thrown, who failed, and who responded. */
+function aboutRows(record: ThrownRecord, id: string): Row[] {
+  const { thrown, status, from, handler, dropped } = record;
   const [top] = thrown.chain;
   const rows: Row[] = [];
-  if (top !== undefined && top.message !== frameHelpers.headline(top.message))
-    rows.push({ label: 'Message', block: { text: top.message } });
-  const name = place === null ? null : nameOfPlace(place);
-  const layers = [
-    ...(from === undefined ? [] : [{ label: 'Middleware', text: from.name, place: from.place }]),
-    ...(handler === undefined
+  if (top !== undefined && (top.message !== frameHelpers.headline(top.message) || top.messageTruncated > 0))
+    rows.push({
+      id: `${id}-message`,
+      label: 'Message',
+      ...(top.messageTruncated > 0
+        ? { note: `${numberHelpers.count(top.messageTruncated, 'more character')} not kept` }
+        : {}),
+      block: { text: top.message },
+    });
+  rows.push(whereRow(record, id));
+  if (from !== undefined) rows.push({ label: 'Failed in', text: from.name, place: from.place });
+  if (handler !== undefined)
+    rows.push({
+      label: 'Handled by',
+      text: handler.name,
+      place: handler.place,
+      note:
+        dropped === true
+          ? 'called next() without the error'
+          : status === null
+            ? null
+            : `responded with ${status}`,
+    });
+  return rows;
+}
+
+function whereRow({ thrown, place }: ThrownRecord, id: string): Row {
+  const [top] = thrown.chain;
+  const first = top?.frames[0];
+  const row = { id: `${id}-where`, label: 'Where it was thrown' };
+  if (MISSES.has(top?.code))
+    return { ...row, note: 'No route responded, so your code threw nothing. See Routing.' };
+  if (place === null)
+    return {
+      ...row,
+      place: first === undefined ? null : frameHelpers.framePlace(first),
+      note:
+        first !== undefined
+          ? 'No frame is in your code.'
+          : top?.isError === true
+            ? 'The error has no stack.'
+            : 'The thrown value is not an Error, so it has no stack trace. Throw new Error(…) to see the line.',
+    };
+  const { function: inside, ranFrom, excerpt } = place.frame;
+  const notes = [
+    ranFrom === null ? '' : `ran from ${ranFrom}`,
+    excerpt === null ? 'its source could not be read' : '',
+  ];
+  return {
+    ...row,
+    label: whereTitle(place, thrown),
+    ...(inside === null ? {} : { text: `${inside}()` }),
+    place: nameOfPlace(place),
+    note: notes.filter((note) => note !== '').join(', ') || null,
+  };
+}
+
+/** The page has the source of the error and its causes in their stacks. */
+function sourceSection({ place }: ThrownRecord, id: string): Section {
+  const { frame, member } = place ?? {};
+  const excerpt = frame?.excerpt ?? null;
+  const rows: Row[] =
+    frame === undefined || excerpt === null
       ? []
       : [
           {
-            label: 'Error handler',
-            text: handler.name,
-            place: handler.place,
-            ...(dropped === true ? { note: 'called next() without the error' } : {}),
+            id: `${id}-source-text`,
+            block: {
+              text: excerptText(excerpt, frame.line),
+              language: 'ts',
+              lines: sourceHelpers.excerptLines(excerpt, frame),
+            },
           },
-        ]),
-  ];
-  if (place === null || name === null) return [...rows, ...layers];
-  const { function: inside, ranFrom, excerpt, line } = place.frame;
-  rows.push({
-    label: frameHelpers.whereTitle(place, thrown),
-    ...(inside === null ? {} : { text: `${inside}()` }),
-    place: name,
-    note: ranFrom === null ? null : `ran from ${ranFrom}`,
-    ...(excerpt === null ? {} : { block: { text: excerptText(excerpt, line), language: 'ts' } }),
-  });
-  return [...rows, ...layers];
+        ];
+  return {
+    id: `${id}-source`,
+    title: 'Source',
+    rows,
+    ...(member === undefined ? { inPage: false as const } : {}),
+  };
 }
 
-function linkRow(link: ThrownLink, index: number, { status, late, thrown, origin }: ThrownRecord): Row {
-  const isRoot = index === thrown.chain.length - 1 && thrown.chainEnd === 'root';
-  const frame = link.frames.find(({ kind }) => kind === 'own');
-  const how = index > 0 ? null : status === null ? null : `responded with ${status}`;
+/** What the place of an error is. */
+function whereTitle({ link, member }: SourcePlace, { chain, chainEnd }: Thrown): string {
+  if (member !== undefined) return `Where error ${member + 1} in it began`;
+  const isRoot = chain.length > 1 && link === chain.length - 1 && chainEnd === 'root';
+  return isRoot ? 'Origin' : 'Where it was thrown';
+}
+
+/** `below`: the error that is listed before it, whose end of the stack it shares. */
+function stackOf({ frames, message }: ThrownLink, below: ThrownLink | undefined): Detail {
   return {
-    label: `${index === 0 ? 'Thrown' : isRoot ? 'Origin' : 'Caused by'}${skippedText(link)}`,
+    title: 'Stack',
+    frames,
+    message,
+    ...(below === undefined ? {} : { sharedWith: below.frames }),
+  };
+}
+
+function ownPlaceOf({ frames }: ThrownLink): string | null {
+  const frame = frames.find(({ kind }) => kind === 'own');
+  return frame === undefined ? null : frameHelpers.framePlace(frame);
+}
+
+function linkRow(
+  link: ThrownLink,
+  index: number,
+  { late, thrown, origin, status }: ThrownRecord,
+  id: string,
+): Row {
+  const isRoot = index > 0 && index === thrown.chain.length - 1 && thrown.chainEnd === 'root';
+  const { skipped } = link;
+  const left = skipped === undefined ? '' : ` (${numberHelpers.count(skipped)} between them left out)`;
+  return {
+    id: `${id}-link-${index + 1}`,
+    label: `${index === 0 ? 'Thrown' : isRoot ? 'Origin' : 'Caused by'}${left}`,
     text: titleOf(link),
     tone: index === 0 && origin !== 'logged' && (status === null || status >= 500) ? 'bad' : 'warn',
-    note: [how, late ? 'after the response' : null].filter((part) => part !== null).join(', ') || null,
-    place: frame === undefined ? null : frameHelpers.framePlace(frame),
+    ...(isRoot ? { mark: 'on' as const } : {}),
+    note: late ? 'after the response' : null,
+    place: ownPlaceOf(link),
+    ...(link.frames.length === 0 ? {} : { detail: () => [stackOf(link, thrown.chain[index + 1])] }),
   };
+}
+
+/** Members of an AggregateError, each with its causes; members of members below them. */
+function memberRows({ chain }: Thrown, depth = 0): Row[] {
+  return chain.flatMap(({ errors, errorsDropped }) =>
+    errors.flatMap((member, index): Row[] => [
+      {
+        label: `${index + 1} of ${errors.length + errorsDropped}`,
+        text: member.chain.map(titleOf).join(', caused by '),
+        depth,
+        place:
+          member.chain
+            .toReversed()
+            .map(ownPlaceOf)
+            .find((place) => place !== null) ?? null,
+        detail: () =>
+          member.chain.map((link) => ({
+            ...stackOf(link, undefined),
+            ...(member.chain.length > 1 ? { title: titleOf(link) } : {}),
+          })),
+      },
+      ...memberRows(member, depth + 1),
+    ]),
+  );
 }
 
 /** Variables of the own frames of a chain, the root first. */
@@ -112,7 +222,7 @@ function swallowedRow({
     number: atMs,
     ...(times > 1 ? { times } : {}),
     place: thrown,
-    fields: [{ label: 'Caught at', value: caught ?? '' }],
+    fields: [{ label: 'Caught at', value: caught }],
     ...(isEmptyCatch ? { note: 'empty catch block' } : {}),
     ...(values === undefined
       ? {}
@@ -140,60 +250,60 @@ const CHAIN_ENDS: Readonly<Record<Thrown['chainEnd'], string | undefined>> = {
 };
 
 function recordSections(record: ThrownRecord, index: number, hasValues: boolean): Section[] {
-  const { thrown, origin, status } = record;
-  const { chain, chainEnd } = thrown;
-  const [top] = chain;
+  const { thrown, origin } = record;
+  const { chainEnd } = thrown;
+  const [top] = thrown.chain;
   if (top === undefined) return [];
+  // The cause of a miss is the second try, with or without a slash: the panel of routing tells it.
+  const chain = MISSES.has(top.code) ? [top] : thrown.chain;
   const id = `error-${index + 1}`;
-  const how = [status === null ? '' : `responded with ${status}`, ORIGINS[origin] ?? ''].filter(
-    (text) => text !== '',
-  );
+  const how = ORIGINS[origin];
   const end = CHAIN_ENDS[chainEnd];
-  const { rows: properties } = frameHelpers.propertyRows(chain);
+  const { rows: properties, left } = frameHelpers.propertyRows(chain);
   const hasTrace = chain.some(({ frames }) => frames.length > 0);
   return [
     {
       id,
       title: titleOf(top),
-      ...(how.length === 0 ? {} : { note: how.join(', ') }),
+      ...(how === undefined ? {} : { note: how }),
       columns: { label: 'Step', text: 'Function' },
-      rows: whereRows(record),
-      none: 'The place in the code is unknown.',
+      rows: aboutRows(record, id),
     },
+    sourceSection(record, id),
     {
       id: `${id}-values`,
       title: 'Values where it failed',
       columns: { label: 'Variable', text: 'Value', note: 'Reason', place: 'Frame' },
       rows: hasValues ? valueRows(record) : [],
+      inPage: false,
     },
     {
       id: `${id}-chain`,
       title: 'Cause chain',
       ...(end === undefined ? {} : { note: end }),
       columns: { label: 'Step', text: 'Error' },
-      rows: chain.map((link, at) => linkRow(link, at, record)),
+      rows: chain.map((link, at) => linkRow(link, at, record, id)),
       card: 'in order',
       ...(chain.length > 1 ? {} : { inMarkdown: false as const }),
     },
     {
       id: `${id}-errors`,
       title: 'Errors in it',
-      rows: chain
-        .flatMap(({ errors }) => errors)
-        .map((member) => ({ text: member.chain.map(titleOf).join(', caused by ') })),
+      columns: { label: 'Member', text: 'Error' },
+      rows: memberRows(thrown),
     },
     {
       id: `${id}-properties`,
       title: 'Properties',
-      rows: properties.map(({ name, value }) => ({
-        label: name.replaceAll('\u200b', ''),
-        text: value as Json,
-      })),
+      rows: properties.map(({ name, value }) => ({ label: name, text: value as Json })),
+      left,
     },
     {
       id: `${id}-trace`,
       title: 'Stack trace',
-      rows: hasTrace ? [{ block: { text: frameHelpers.traceLines(thrown, MOST_FRAMES).join('\n') } }] : [],
+      rows: hasTrace
+        ? [{ id: `${id}-trace-text`, block: { text: frameHelpers.traceLines(thrown).join('\n') } }]
+        : [],
     },
   ];
 }

@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { createErrorPage } from '../../../app/controllers/errors/error-page.ts';
 import { createError, HindsightError } from '../../../app/errors.ts';
 import type { Context } from '../../../app/profiler/context.ts';
-import { pageInput, renderErrorPage, rendererOf, type FailedRequest } from '../../support/error-page.ts';
+import { panelHtml } from '../../support/panel-data.ts';
+import {
+  exceptionPanel,
+  pageInput,
+  renderErrorPage,
+  rendererOf,
+  type FailedRequest,
+} from '../../support/error-page.ts';
 
 const table = [
   { method: 'GET', pattern: '/humans.txt', handler: 'humans', source: 'src/app.ts:37' },
@@ -90,8 +97,8 @@ describe('the page of an error', () => {
 
   it('shows the line in own code with its excerpt, and links both profiles', () => {
     const $ = page({ error: new Error('here'), url: '/x', child: '5d1f0a' });
-    expect($('.where').text()).to.match(/test\/controllers\/errors\/error-page\.test\.ts:\d+/);
-    expect($('figure pre .hot').text()).to.include("new Error('here')");
+    expect($('#error-1-where').text()).to.match(/test\/controllers\/errors\/error-page\.test\.ts:\d+/);
+    expect($('#error-1-link-1 .hot').text()).to.include("new Error('here')");
     const links = $('.facts a')
       .toArray()
       .map((element) => $(element).attr('href'));
@@ -101,18 +108,10 @@ describe('the page of an error', () => {
   it('shows the same panel as the profile', () => {
     const request = { error: new TypeError('outer', { cause: new Error('inner') }), url: '/x' };
     const input = pageInput(request);
-    const profilePanel = load(
-      rendererOf()('panels/exception', {
-        data: input.profile.panels.exception?.data,
-        profile: input.profile,
-        panel: { name: 'exception', title: 'Exception' },
-        query: {},
-        model: null,
-      }),
-    );
+    const profilePanel = load(panelHtml(rendererOf(), exceptionPanel, { profile: input.profile }));
     const $ = page(request);
-    expect($('#frames').length).to.equal(1);
-    expect($('#trace pre').text().split('\n')[0]).to.equal(profilePanel('#trace pre').text().split('\n')[0]);
+    expect($('#error-1-link-2 .frames').length).to.equal(1);
+    expect($('#error-1-trace pre').text()).to.equal(profilePanel('#error-1-trace pre').text());
     expect($('.chain li').length).to.equal(profilePanel('.chain li').length);
   });
 
@@ -253,7 +252,7 @@ describe('the page of an error', () => {
     };
     const html = renderErrorPage({ error: failure('answered'), url: '/x', prepare });
     expect(load(html)('main > article.err').length).to.equal(10);
-    expect(load(html)('#errlogs tbody tr').length).to.equal(20);
+    expect(load(html)('#error-logs tbody tr').length).to.equal(20);
     expect(load(html)('h1').text()).to.include('answered');
   });
 
@@ -279,7 +278,7 @@ describe('the page of an error', () => {
   it('says what the chain began with below what was thrown, as large as a heading', () => {
     const middle = new Error('The rate could not be read.', { cause: new TypeError('reading value') });
     const $ = page({ error: new Error('The quote could not be made.', { cause: middle }), url: '/x' });
-    expect($('h1 + .began').text()).to.equal('caused by TypeError reading value');
+    expect($('h1 + .began').text()).to.equal('caused by TypeError: reading value');
     expect($($('.began a').attr('href')).text()).to.include('TypeError');
     expect(page({ error: new Error('alone'), url: '/x' })('.began').length).to.equal(0);
     expect(page(routeMiss('/x'))('.began').length).to.equal(0);
@@ -290,7 +289,7 @@ describe('the page of an error', () => {
     input.profile.panels.exception = { data: null, summary: null, error: 'TypeError: no' };
     const renderError = createErrorPage({
       renderPage: rendererOf(),
-      panels: [],
+      panels: [exceptionPanel],
       foot: [],
       unknownTokenModel: () => null,
     });
