@@ -91,8 +91,7 @@ const MOST_REMEMBERED = 200;
 const MOST_CONCLUDED = 4;
 /** Longer ones are concluded anew. */
 const LONGEST_CACHED = 262_144;
-const NOT_LABELLED =
-  'Findings of some older requests are not known yet. Load the page again to look at more.';
+const NOT_LABELLED = 'Some older requests have not been checked yet. Reload the page to check more.';
 /** Milliseconds until a request that has ended is in the store, unless it still expects facts. */
 const SOON_STORED = 20;
 /** Milliseconds between attempts to add a report to a request that still runs. */
