@@ -9,6 +9,7 @@ import { addTo } from '../profiler/group-by.ts';
 import { callName, isReading, isRetryable, outcomeOf, triesOf, typeOf } from './shared/calls.ts';
 import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
+import { certainMs } from './shared/time.ts';
 import { brokeBy, count, duration, excerpt, failureOf, shareOf, pathText } from './shared/wording.ts';
 
 /** Fewer calls are a handful, not a loop. */
@@ -370,7 +371,7 @@ export const sequentialCalls: FindingRule<Given> = {
   labels: ['sequential calls'],
   why: 'Calls that read, and reads between them, each started at most 10 ms, or a quarter of the longer one, after the one before had ended. Their addresses contain no value that an earlier one may have returned.',
   fix: 'Start them together and await them together: `const [a, b] = await Promise.all([callA(), callB()])`.',
-  find(kept, { durationMs: wholeMs, url }) {
+  find(kept, { durationMs: wholeMs, url }, from) {
     if (wholeMs === null || kept.http_client.calls.length === 0) return [];
     const { calls } = kept.http_client;
     return chainsIn(kept, url).flatMap((chain) => {
@@ -379,7 +380,8 @@ export const sequentialCalls: FindingRule<Given> = {
       const costMs = sum - Math.max(...times);
       const first = chain.find(({ call }) => call !== null);
       const call = calls[first?.call ?? -1];
-      if (call === undefined || costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
+      if (call === undefined || costMs < wholeMs * SAVED_SHARE) return [];
+      if (certainMs(costMs, from.time) < SAVED_MS) return [];
       const sentence = `${countsText(chain)}, from ${callName(call)} on, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(sum - costMs)}`;
       return [
         { severity: 'info', sentence, anchor: `c${(first?.call ?? 0) + 1}`, costMs, place: call.caller },

@@ -2,13 +2,13 @@
 import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { EarlierRequest, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { labelOf } from './shared/queries.ts';
-import { shareOfKind } from './shared/time.ts';
+import { certainMs, shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 type Given = Needs<'runtime', 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
@@ -45,6 +45,8 @@ function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
 interface Cause {
   text: string;
   place: string | null;
+  /** Nothing says which code it was. */
+  isUnknown?: true;
 }
 
 interface Awaited {
@@ -134,8 +136,21 @@ function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
       typeof caller === 'string' && atMs > block.startMs && atMs < block.startMs + block.durationMs,
   );
   return line === undefined
-    ? { text: `by this request or ${others}`, place: null }
+    ? { text: `by this request or ${others}`, place: null, isUnknown: true }
     : { text: 'possibly by this request: it logged during that time', place: line.caller ?? null };
+}
+
+function blockedMs({ blocks }: Kept['runtime']): number {
+  return blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
+}
+
+/** At least half of the route's other requests were blocked, too: code that runs once, such as what a first visit loads, is no fault. */
+function isUsual(earlier: readonly EarlierRequest[]): boolean {
+  const blocked = earlier.filter(({ kept }) => {
+    const runtime = kept.runtime as Kept['runtime'] | undefined;
+    return runtime !== undefined && blockedMs(runtime) >= BLOCKED_MS;
+  });
+  return blocked.length > 0 && blocked.length >= earlier.length / 2;
 }
 
 export const eventLoopBlocked: FindingRule<Given> = {
@@ -144,12 +159,15 @@ export const eventLoopBlocked: FindingRule<Given> = {
   labels: ['loop blocked'],
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
+  compares: ({ runtime }) => blockedMs(runtime) >= BLOCKED_MS,
   find(kept, head, from) {
-    const { blocks } = kept.runtime;
-    const allMs = blocks.reduce((sum, { durationMs }) => sum + durationMs, 0);
+    const { blocks, cpuUserMs, cpuSystemMs } = kept.runtime;
+    const allMs = blockedMs(kept.runtime);
     if (allMs < BLOCKED_MS) return [];
     // A garbage collection has a finding of its own.
     const costMs = blocks.reduce((sum, block) => sum - from.time.ownedMs(block, ['collection']), allMs);
+    // On a busy machine, it is not known when the thread waited for a CPU: only what it computed is certain.
+    if (from.time.queuedMs > 0 && cpuUserMs + cpuSystemMs < BLOCKED_MS) return [];
     if (costMs < BLOCKED_MS || costMs < (head.durationMs ?? 0) * LEAST_SHARE) return [];
     const at = blocks.reduce(
       (worst, { durationMs }, index) => (durationMs > (blocks[worst]?.durationMs ?? 0) ? index : worst),
@@ -158,7 +176,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
     const longest = blocks[at];
     if (longest === undefined) return [];
     const cause = causeOf(kept, longest, head);
-    if (cause === null) return [];
+    if (cause === null || (cause.isUnknown === true && !isUsual(from.earlier))) return [];
     const whole = head.durationMs === null ? '' : ` of ${duration(head.durationMs)}`;
     const cpu = isWaiting(longest)
       ? `, which used only ${duration(longest.cpuMs ?? 0)} of CPU: a synchronous wait (file, child process), or a busy machine`
@@ -173,27 +191,24 @@ export const eventLoopBlocked: FindingRule<Given> = {
   },
 };
 
-/** Milliseconds from which a block is reported whose cause is unknown. */
-const UNKNOWN_BLOCKED_MS = 200;
-
 export const readLate: FindingRule<Needs<'runtime'>> = {
   name: 'read-late',
   needs: ['runtime'],
   labels: ['read late'],
-  why: 'The event loop was blocked for at least 50 ms (200 ms if the cause is unknown) until the moment when Node.js read this request. Its client may have waited that long, which no other time on this page includes.',
-  fix: 'Do less at once in the blocking code: the request that is named, or a timer, a listener or a job if none is. Its CPU profile names the function: `node --cpu-prof`.',
+  why: 'An interval or another request blocked the event loop for at least 50 ms until the moment when Node.js read this request. Its client may have waited that long, which no other time on this page includes.',
+  fix: 'Do less at once in the blocking code. Its CPU profile names the function: `node --cpu-prof`.',
   find({ runtime: { before } }, { token }) {
     if (before === undefined || before.durationMs < BLOCKED_MS) return [];
     const { by, durationMs, interval } = before;
-    const isUnknown = interval === undefined && (by === undefined || by.profile === token);
-    // Compiling, or a busy machine, takes less.
-    if (isUnknown && durationMs < UNKNOWN_BLOCKED_MS) return [];
+    const other = by?.profile === token ? undefined : by;
     const who =
       interval !== undefined
         ? `by ${timerName(interval)} (setInterval), outside of requests`
-        : isUnknown || by === undefined
-          ? 'by code outside of requests, for example a timer, a listener or a job'
-          : `by ${excerpt(by.what, 80)} (${by.profile}), in ${by.where}`;
+        : other === undefined
+          ? null
+          : `by ${excerpt(other.what, 80)} (${other.profile}), in ${other.where}`;
+    // It may have been Hindsight, which stored what came before, or code that was loaded.
+    if (who === null) return [];
     const sentence = `This request may have waited up to ${duration(durationMs)} before it was read: the event loop was blocked ${who}`;
     const severity = durationMs >= BAD_MS ? 'bad' : 'warn';
     return [{ severity, sentence, anchor: 'before', place: interval?.place ?? by?.place }];
@@ -212,7 +227,8 @@ export const garbageCollection: FindingRule<Needs<'runtime'>> = {
   find({ runtime: { collections, concurrent, cpuUserMs, cpuSystemMs } }, { durationMs: wholeMs }, from) {
     if (collections.length === 0) return [];
     const { ms: costMs } = shareOfKind(from.time, 'collection');
-    if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
+    if (certainMs(costMs, from.time) < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE))
+      return [];
     // The threads that collect waited for the processor: the machine was late, not the collector.
     if (costMs > cpuUserMs + cpuSystemMs) return [];
     const others = count(concurrent - 1, 'other request');

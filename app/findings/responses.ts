@@ -16,6 +16,7 @@ import {
 } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { labelOf, sqlOf } from './shared/queries.ts';
+import { certainMs } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 /** After the end of the response nothing of it is observed any more, but the error that Node.js throws. */
@@ -195,9 +196,12 @@ const slowTransform: FindingRule<Transforming> = {
   labels: ['slow transform'],
   why: 'A middleware set Content-Encoding when the headers were sent, and compressing took at least 100 ms and 30 % of the request; or an interceptor took so long beside the controller that it is around, without a statement or call of its own.',
   fix: 'Compress with a lower quality (Brotli 4 or 5, gzip 6), or once: a cache, a file that is compressed in advance. Serialize fewer rows, or plain objects.',
-  find(kept, { durationMs }) {
+  find(kept, { durationMs }, from) {
     if (durationMs === null || durationMs < TRANSFORM_MS) return [];
-    return [compressing(kept, durationMs), intercepting(kept, durationMs)].filter((one) => one !== null);
+    const found = [compressing(kept, durationMs), intercepting(kept, durationMs)];
+    return found
+      .filter((one) => one !== null)
+      .filter(({ costMs = 0 }) => certainMs(costMs, from.time) >= TRANSFORM_MS);
   },
 };
 

@@ -16,7 +16,16 @@ import { mediaType, nameOfLayer } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { isLarge, kindOf, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
 import { isDeep, reasonOf } from './shared/statement-reasons.ts';
-import { isMostlyHeld, lengthOf, shareOfKind, usualText, type Wait, waitsOf } from './shared/time.ts';
+import {
+  certainMs,
+  isMostlyHeld,
+  lengthOf,
+  LONG_MS,
+  shareOfKind,
+  usualText,
+  type Wait,
+  waitsOf,
+} from './shared/time.ts';
 import { count, duration, shareOf } from './shared/wording.ts';
 
 /** Scanning a smaller table completely is usually right. */
@@ -78,12 +87,10 @@ function indexCode(amendment: unknown, isQuery: (index: number) => boolean): Fix
   };
 }
 
-const SLOW_MS = 100;
-
 /** A finding about the loop says it, unless each of its statements is slow by itself. */
 function isTold({ groups }: Kept['database'], { group }: { group: number | null }): boolean {
   const loop = group === null ? undefined : groups[group];
-  return loop !== undefined && isLoop(loop) && loop.durationMs / timesOf(loop) < SLOW_MS;
+  return loop !== undefined && isLoop(loop) && loop.durationMs / timesOf(loop) < LONG_MS;
 }
 
 /** The same statement from the same line is one finding, however often it is slow. */
@@ -112,10 +119,12 @@ export const slowStatement: FindingRule<Needs<'database', 'cache'>> = {
   why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
   fix: 'If the finding names a reason, remove that first. Otherwise read its plan (EXPLAIN), and look for a step that reads many rows to return few.',
   find({ database, cache }, { durationMs: wholeMs }, from) {
-    const { usualMs } = from;
     const slow = database.queries
-      .map((query, index) => ({ ...query, index, ms: query.durationMs ?? 0 }))
-      .filter(({ ms }) => lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null)
+      .map((query, index) => {
+        const ms = query.durationMs ?? 0;
+        return { ...query, index, ms, length: lengthOf(ms, wholeMs, from) };
+      })
+      .filter(({ length }) => length !== null)
       // A large result, a failure and a wait for a lock have rules of their own.
       // A wait for a connection is a statement without SQL.
       .filter(
@@ -129,11 +138,11 @@ export const slowStatement: FindingRule<Needs<'database', 'cache'>> = {
       .filter((query) => query.lockedBy === undefined && !isAfterMiss(query, cache))
       .filter((query) => !isMostlyHeld(query, from.time));
     return firstOfGroups(waitsOf(slow)).map(({ longest: query, beside }) => {
-      const { index, ms } = query;
+      const { index, ms, length } = query;
       const rows = query.rows === null ? '' : ` and returned ${count(query.rows, 'row')}`;
       const others = beside.length === 0 ? '' : `, while ${count(beside.length, 'other slow statement')} ran`;
-      const isUnusual = ms < SLOW_MS;
-      const than = isUnusual ? usualText(usualMs) : '';
+      const isUnusual = length === 'unusual';
+      const than = isUnusual ? usualText(from.usualMs) : '';
       const reason = reasonOf(readOf(database, query), query);
       const why = reason === null ? '' : `; ${reason}`;
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)}${rows}${others}${than}${why}`;
@@ -202,21 +211,20 @@ export const slowCall: FindingRule<Needs<'http_client'>> = {
   why: 'The call took at least 100 ms and 30 % of the request, or half of one that took three times as long as its route usually does. Calls that ran side by side are one wait. The parts are as reported by the HTTP client.',
   fix: 'Set a timeout. Cache the result, start the call before other work, or make it after the response. If connecting is slow, keep connections open.',
   find({ http_client: { calls } }, { durationMs: wholeMs }, from) {
-    const { usualMs } = from;
     if (wholeMs === null) return [];
     const slow = calls
-      .map((call, index) => ({ ...call, index, ms: call.durationMs ?? 0 }))
-      .filter(
-        ({ ms }) =>
-          ms >= wholeMs * SLOW_SHARE && lengthOf(ms, wholeMs, { longMs: SLOW_MS, usualMs }) !== null,
-      )
+      .map((call, index) => {
+        const ms = call.durationMs ?? 0;
+        return { ...call, index, ms, length: lengthOf(ms, wholeMs, from) };
+      })
+      .filter(({ ms, length }) => length !== null && ms >= wholeMs * SLOW_SHARE)
       .filter((call) => !hasFailed(call))
       .filter((call) => !isMostlyHeld(call, from.time));
     return waitsOf(slow).map(({ longest: call, beside }) => {
-      const { index, ms } = call;
+      const { index, ms, length } = call;
       const part = slowPart(call);
-      const isUnusual = ms < SLOW_MS;
-      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}${isUnusual ? usualText(usualMs) : ''}`;
+      const isUnusual = length === 'unusual';
+      const sentence = `${callName(call)} took ${shareOf(ms, wholeMs)}${part === null ? '' : `, ${part}`}${besideText(beside.length)}${isUnusual ? usualText(from.usualMs) : ''}`;
       const severity = isUnusual ? 'info' : 'warn';
       return { severity, sentence, anchor: `c${index + 1}`, costMs: ms, place: call.caller };
     });
@@ -248,19 +256,19 @@ const slowView: FindingRule<Needs<'views'>> = {
   why: 'Rendering took at least 100 ms from `render` to its callback, or half of a request that took three times as long as its route usually does. With EJS, Handlebars and Eta each partial is timed too.',
   fix: 'Render less: paginate long lists, compute values beforehand, reuse compiled templates (`view cache`), and cache parts that rarely change.',
   find({ views: { views } }, { durationMs: wholeMs }, from) {
-    const { usualMs } = from;
     return views.flatMap(({ name, depth, startMs, durationMs, caller }, index) => {
       if (depth !== 0 || durationMs === null) return [];
-      if (lengthOf(durationMs, wholeMs, { longMs: SLOW_MS, usualMs }) === null) return [];
+      const length = lengthOf(durationMs, wholeMs, from);
+      if (length === null) return [];
       // What else owned its time has findings of its own.
       if (from.time.ownedMs({ startMs, durationMs }, ['view']) < durationMs / 2) return [];
-      const isUnusual = durationMs < SLOW_MS;
+      const isUnusual = length === 'unusual';
       const part = heaviest(views, index, durationMs);
       const most =
         part === null
           ? ''
           : `, ${duration(part.ms)} of it in ${part.count === 1 ? '' : `${count(part.count)} × `}${part.name.slice(0, 120)}`;
-      const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}${isUnusual ? usualText(usualMs) : ''}`;
+      const sentence = `${name.slice(0, 120)} took ${shareOf(durationMs, wholeMs)} to render${most}${isUnusual ? usualText(from.usualMs) : ''}`;
       const severity = isUnusual ? 'info' : 'warn';
       return [{ severity, sentence, anchor: `v${index + 1}`, costMs: durationMs, place: caller }];
     });
@@ -412,7 +420,7 @@ const sequentialAwaits: FindingRule<Given> = {
   labels: ['sequential awaits'],
   why: 'Reads on nearby lines each started when the previous one had ended, outside any transaction, and all their values were known before the first.',
   fix: 'Start them together and await them together: `const [a, b] = await Promise.all([readA(), readB()])`.',
-  find(kept, head) {
+  find(kept, head, beside) {
     const { database } = kept;
     if (database.queries.length < 2) return [];
     const wholeMs = head.durationMs ?? Infinity;
@@ -426,7 +434,7 @@ const sequentialAwaits: FindingRule<Given> = {
       const sum = times.reduce((total, ms) => total + ms, 0);
       const longest = Math.max(...times);
       const costMs = sum - longest;
-      if (costMs < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
+      if (certainMs(costMs, beside.time) < SAVED_MS || costMs < wholeMs * SAVED_SHARE) return [];
       const from = labelOf(database, first);
       const to = labelOf(database, reads.at(-1) ?? first);
       const sentence = `${count(reads.length, 'read')}, from ${from} to ${to}, ran one after the other but may be independent: ${duration(sum)} in total, longest ${duration(longest)}`;
@@ -435,17 +443,26 @@ const sequentialAwaits: FindingRule<Given> = {
   },
 };
 
-type WaitGiven = Needs<'routing' | 'request'>;
+type WaitGiven = Needs<'routing' | 'request', 'database'>;
 
 /** A wait is reported above both. */
 const IDLE_MS = 200;
 const IDLE_SHARE = 0.5;
 /** The upload of a larger body is a wait for the client. */
 const SMALL_BODY = 65_536;
+/** Between the end of a wait and the statement that it was for. */
+const SOON_MS = 5;
 
 /** The innermost function that had not ended in the middle of it. */
 function waitingAt(layers: readonly RanLayer[], { startMs, durationMs }: Slice): RanLayer | undefined {
   return layers.findLast((layer) => layer.kind !== 'router' && layer.startMs <= startMs + durationMs / 2);
+}
+
+/** Its first statement follows at once: some pools open a connection unobserved, each once. */
+function isOpening(database: Kept['database'] | undefined, wait: Slice): boolean {
+  return (database?.queries ?? []).some(
+    ({ first, startMs }) => first === true && Math.abs(startMs - endOf(wait)) < SOON_MS,
+  );
 }
 
 export const unrecordedWait: FindingRule<WaitGiven> = {
@@ -454,18 +471,19 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
   labels: ['unrecorded wait'],
   why: 'For at least 200 ms, and half of the request, no query, call, view or other recorded work ran, and the event loop was free.',
   fix: 'Look at the work that this function awaits there: a timer, a lock or queue of your own, a file, or a library that is not observed. `profiler.span(name, work)` records it.',
-  find({ request, routing }, { durationMs, outcome }, from) {
+  find({ request, routing, database }, { durationMs, outcome }, from) {
     const endMs = request.response?.headersAtMs ?? null;
     if (durationMs === null || endMs === null || endMs < IDLE_MS || outcome !== 'finished') return [];
     if ((request.body?.bytes ?? 0) > SMALL_BODY) return [];
     if (mediaType(request.response?.contentType ?? null) === 'text/event-stream') return [];
     const { ms: costMs } = shareOfKind(from.time, 'idle');
-    if (costMs < IDLE_MS || costMs < durationMs * IDLE_SHARE) return [];
+    const waitedMs = certainMs(costMs, from.time);
+    if (waitedMs < IDLE_MS || waitedMs < durationMs * IDLE_SHARE) return [];
     const [longest] = from.time.slices
       .filter(({ kind }) => kind === 'idle')
       .sort((a, b) => b.durationMs - a.durationMs);
     // Something ran, or was ready to run and got no CPU.
-    if (longest === undefined || longest.owner?.label === BUSY) return [];
+    if (longest === undefined || longest.owner?.label === BUSY || isOpening(database, longest)) return [];
     const layer = waitingAt(routing.layers, longest);
     if (layer === undefined || layer.kind === 'error') return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;

@@ -51,6 +51,8 @@ export interface RuntimeReading {
   memory: { rss: number; heapUsed: number; heapTotal: number; external: number };
   /** Requests that overlapped with this one, including itself. */
   concurrent: number;
+  /** How long the thread was ready to run and got no CPU: the machine was busy. Absent: it is not known, or the request was short. */
+  queuedMs?: number;
 }
 
 export interface RuntimeFact {
@@ -80,6 +82,8 @@ const MEMORY_AGE = 100;
 const GO_ON = 60_000;
 /** Intervals stored for requests that still run. */
 const KEPT = 200;
+/** Of a shorter request nobody asks why it took so long. */
+const LONG = 50;
 
 const kinds = new Map<number, string>([
   [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
@@ -181,6 +185,8 @@ function createLoopWatch(
   blocks(): readonly Mark[];
   /** The block during which a request that is read now may have arrived. */
   before(now: number): RuntimeReading['before'];
+  /** Milliseconds that the thread has waited for a CPU: now, and at the last sample. */
+  queuedMs(when: 'now' | 'sampled'): number;
   close(): void;
 } {
   const marks: Mark[] = [];
@@ -264,6 +270,7 @@ function createLoopWatch(
         ...(by === undefined && interval === undefined ? blockedBy(mark.start, now) : { by, interval }),
       };
     },
+    queuedMs: (when) => (when === 'now' ? queue.waitedMs() : queued),
     close() {
       stop();
       queue.close();
@@ -310,6 +317,8 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
     readonly #startedBefore = ++started;
     /** Requests that overlapped with it; set when it ends. */
     #concurrent: number | null = null;
+    readonly #queuedBefore = loopWatch.queuedMs('sampled');
+    #queuedMs = 0;
     #final: RuntimeReading | null = null;
 
     constructor(context: Context, before: RuntimeReading['before']) {
@@ -325,6 +334,8 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
       this.#concurrent = this.#overlapping();
       open--;
       this.#last = sampleProcess();
+      if ((this.#context.durationMs ?? 0) >= LONG)
+        this.#queuedMs = loopWatch.queuedMs('now') - this.#queuedBefore;
     }
 
     read(): RuntimeReading {
@@ -343,6 +354,7 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
         collections: within(collections.marks, context, end),
         memory: memoryNow(),
         concurrent,
+        ...(this.#queuedMs < 1 ? {} : { queuedMs: Math.min(this.#queuedMs, end) }),
         ...(grown.length === 0 ? {} : { grown }),
         ...(this.#before === undefined ? {} : { before: this.#before }),
       };

@@ -58,6 +58,7 @@ interface KeptProcess {
   durationMs?: number;
   loopUtilization?: number;
   concurrent?: number;
+  queuedMs?: number;
 }
 
 const LOST = 'The part that this panel shares with other profiles is no longer stored.';
@@ -175,6 +176,7 @@ class Reading {
       totalMs,
       loopIdleMs: process.loopUtilization === undefined ? null : (1 - process.loopUtilization) * totalMs,
       isAlone: process.concurrent === 1,
+      queuedMs: process.queuedMs,
       ...(isSampled(samples)
         ? { sampledMs: (from: number, to: number) => callTree(samples, [from, to]).totalUs / 1000 }
         : {}),

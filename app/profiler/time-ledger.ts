@@ -36,12 +36,19 @@ export interface TimeLedgerOptions {
   loopIdleMs: number | null;
   /** No other request ran at the same time. */
   isAlone: boolean;
+  /** How long the thread was ready to run and got no CPU; default: it always got one. */
+  queuedMs?: number;
   /** How long code of this request ran between two moments, where its CPU was sampled. */
   sampledMs?: (fromMs: number, toMs: number) => number;
 }
 
 export interface TimeLedger {
   totalMs: number;
+  /**
+   * How long the thread was ready to run and got no CPU, because the machine was busy. It is not known when, so it is part of other
+   * shares, and whatever ran may have taken so much longer.
+   */
+  queuedMs: number;
   /** When the headers were sent; null before. */
   headersMs: number | null;
   /** What panels recorded, and a span for each gap that is worth a row. */
@@ -255,7 +262,7 @@ function splitAt(gap: Interval, at: number | null): Interval[] {
 }
 
 export function createTimeLedger(recorded: readonly SpanDraft[], options: TimeLedgerOptions): TimeLedger {
-  const { totalMs, loopIdleMs, isAlone, sampledMs } = options;
+  const { totalMs, loopIdleMs, isAlone, queuedMs = 0, sampledMs } = options;
   const headersMs = recorded.find(({ kind }) => kind === 'sending')?.startMs ?? null;
   const layers = recorded.filter(({ isLayer }) => isLayer === true);
   const shortest = Math.max(SHORTEST_GAP, totalMs * SMALLEST_GAP);
@@ -312,6 +319,7 @@ export function createTimeLedger(recorded: readonly SpanDraft[], options: TimeLe
   let shares: TimeShare[] | null = null;
   return {
     totalMs,
+    queuedMs,
     headersMs,
     spans: [...recorded.filter(({ kind }) => kind !== 'sending'), ...gaps],
     slices,

@@ -36,15 +36,13 @@ describe('finding read-late', () => {
         NOTHING_BESIDE,
       )[0]?.sentence;
     const by = { profile: 'b12345', what: 'GET /reports', where: 'buildReport' };
-    expect(sentenceOf({ durationMs: 250 })).to.match(
-      /blocked by code outside of requests, for example a timer/,
-    );
     expect(sentenceOf({ durationMs: 80, by })).to.match(
       /blocked by GET \/reports \(b12345\), in buildReport$/,
     );
     expect(sentenceOf({ durationMs: 40, by })).to.equal(undefined);
-    expect(sentenceOf({ durationMs: 150 })).to.equal(undefined);
-    expect(sentenceOf({ durationMs: 250 })).to.match(/by code outside of requests/);
+    // Hindsight stores the first request of a process for a while.
+    expect(sentenceOf({ durationMs: 250 })).to.equal(undefined);
+    expect(sentenceOf({ durationMs: 250, by: { ...by, profile: 'a' } })).to.equal(undefined);
     expect(sentenceOf(undefined)).to.equal(undefined);
   });
 });

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import { createRequire } from 'node:module';
 import { constants } from 'node:zlib';
 import { responseRules } from '../../app/findings/responses.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 const compression = createRequire(import.meta.url)('compression') as (
@@ -62,7 +63,7 @@ describe('finding slow-transform', () => {
           ...(startMs === null ? {} : { database: { queries: [{ startMs }] } }),
         },
         { durationMs: 410 } as never,
-        {} as never,
+        NOTHING_BESIDE,
       );
     expect(found(null)?.[0]?.sentence).to.equal(
       'The interceptor ClassSerializerInterceptor took 350.0 ms (85 % of the request), without Controller ReportsController.sales, which it is around',

@@ -69,6 +69,17 @@ describe('finding unrecorded-wait', () => {
       expect(found([], { loopIdleMs: 459 })).to.have.length(1);
     });
 
+    it('counts no wait for a CPU, and none for the first connection of a pool', () => {
+      expect(found([], { queuedMs: 320 })).to.deep.equal([]);
+      expect(found([], { queuedMs: 20 })).to.have.length(1);
+      const query = { kind: 'db', startMs: 400, durationMs: 20 } as const;
+      const database = (first: boolean) => ({
+        database: { queries: [{ startMs: 400, ...(first ? { first } : {}) }] },
+      });
+      expect(found([query], {}, database(true))).to.deep.equal([]);
+      expect(found([query], {}, database(false))).to.have.length(1);
+    });
+
     it('adds up several waits', () => {
       expect(found([{ kind: 'db', startMs: 200, durationMs: 50 }])[0]?.sentence).to.contain('459.0 ms');
     });

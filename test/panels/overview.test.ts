@@ -32,10 +32,9 @@ function addBadPage(context: Context): void {
     context.add('query', query({ sql: 'select * from lines where order_id = $1', bindings: [i], startMs: 200 + i * 10, durationMs: 9, waitMs: 0, caller: 'src/orders.ts:52' })); // prettier-ignore
   context.add('query', query({ sql: 'select pg_sleep($1)', bindings: [0.6], startMs: 450, durationMs: 600, waitMs: 0, caller: 'src/orders.ts:60' })); // prettier-ignore
   context.add('view', view({ name: 'orders/show', startMs: 1100, durationMs: 20 }));
-  context.add('runtime', {
-    read: () =>
-      reading({ blocks: [{ startMs: 10, durationMs: 70, cpuMs: 70 }], collections: [], concurrent: 1 }),
-  });
+  const interval = { name: 'prune', place: 'src/prune.ts:4' };
+  const blocks = [{ startMs: 10, durationMs: 70, cpuMs: 70, interval }];
+  context.add('runtime', { read: () => reading({ blocks, collections: [], concurrent: 1 }) });
 }
 
 describe('the overview panel', () => {
@@ -58,7 +57,7 @@ describe('the overview panel', () => {
     expect(worst?.map(([label]) => label)).to.include.members([
       'POST mail.internal/send',
       '20 × select … from lines',
-      'event loop blocked',
+      'event loop blocked by the timer prune',
     ]);
     expect(Object.fromEntries(worst ?? [])).to.include({ '20 × select … from lines': 'N+1' });
     // As the findings stand.

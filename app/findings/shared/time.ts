@@ -1,4 +1,5 @@
 /** Helpers of rules about time: when work is long, and which work is one wait. */
+import type { RuleBeside } from '../../profiler/finding-rule.ts';
 import type { SpanKind } from '../../profiler/span.ts';
 import { HELD, type TimeLedger, type TimeShare } from '../../profiler/time-ledger.ts';
 import { endOf, type Interval } from './kept.ts';
@@ -6,20 +7,30 @@ import { duration } from './wording.ts';
 
 /** Shorter work is not worth a finding, whatever its share. */
 const NOTICED_MS = 50;
+/** Longer work is, whatever the request took. */
+export const LONG_MS = 100;
 /** Share of the request from which on the work explains why it took longer. */
 const LARGE_SHARE = 0.5;
 /** The request took at least so many times as long as usual. */
 const TIMES_USUAL = 3;
 
-/** `always` from `longMs` on; `unusual` if the route usually takes a third of what this request took, or less, and the work is half of it. */
+/** What the work took for certain: on a busy machine, the thread that asked for it was ready to go on and got no CPU for the rest. */
+export function certainMs(ms: number, { queuedMs }: Pick<TimeLedger, 'queuedMs'>): number {
+  return Math.max(0, ms - queuedMs);
+}
+
+/** `always` from 100 ms on; `unusual` if the route usually takes a third of what this request took, or less, and the work is half of it. */
 export function lengthOf(
-  ms: number,
+  takenMs: number,
   wholeMs: number | null,
-  { longMs, usualMs }: { longMs: number; usualMs: number | null },
+  from: Pick<RuleBeside, 'usualMs' | 'time'>,
 ): 'always' | 'unusual' | null {
-  if (ms >= longMs) return 'always';
+  if (takenMs < NOTICED_MS) return null;
+  const { usualMs, time } = from;
+  const ms = certainMs(takenMs, time);
+  if (ms >= LONG_MS) return 'always';
   if (ms < NOTICED_MS || wholeMs === null || ms < wholeMs * LARGE_SHARE) return null;
-  return usualMs !== null && wholeMs >= usualMs * TIMES_USUAL ? 'unusual' : null;
+  return usualMs !== null && certainMs(wholeMs, time) >= usualMs * TIMES_USUAL ? 'unusual' : null;
 }
 
 /**

@@ -46,6 +46,7 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
     collections,
     memory,
     concurrent,
+    queuedMs = 0,
     totals,
   } = data;
   const cpuMs = cpuUserMs + cpuSystemMs;
@@ -129,6 +130,9 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
             text: collections.length,
             note: 'reported before the request ended',
           },
+          ...(queuedMs < 1
+            ? []
+            : [{ label: 'Waiting for a CPU', text: durationText(queuedMs), note: 'the machine was busy' }]),
           { label: 'Resident memory', text: bytesText(memory.rss) },
           { label: 'Heap', text: `${bytesText(memory.heapUsed)} of ${bytesText(memory.heapTotal)}` },
           { label: 'External', text: bytesText(memory.external), note: 'buffers and bound objects' },
