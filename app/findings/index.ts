@@ -9,6 +9,7 @@ import { callRules } from './calls.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
+import { pageRules } from './pages.ts';
 import { processRules } from './process.ts';
 import { queryRules } from './queries.ts';
 import { requestRules } from './requests.ts';
@@ -23,6 +24,7 @@ export function createFindingRules(): FindingRule[] {
     ...processRules,
     ...queryRules,
     ...statementRules,
+    ...pageRules,
     ...valueRules,
     ...transactionRules,
     ...cacheRules,

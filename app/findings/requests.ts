@@ -308,18 +308,27 @@ const queryNotNested: FindingRule<Needs<'request' | 'routing', 'database'>> = {
   },
 };
 
+/** Of a proxy that the application does not trust; null if there is none. */
+function untrustedClient(request: KeptRequest | undefined): string | null {
+  return request === undefined || request.client.trusted ? null : receivedHeader(request, 'x-forwarded-for');
+}
+
 const oneClient: FindingRule<Needs<'request', 'routing'>> = {
   name: 'one-client',
   needs: ['request'],
   labels: ['one client for all'],
-  why: 'A 429 was sent, and the request had X-Forwarded-For from a proxy that the application does not trust: every client has the address of the proxy.',
-  fix: "Trust the proxy (`app.set('trust proxy', 1)`), so that `req.ip`, which limits count by, is the address of the client.",
-  find({ request, routing }, { status }) {
-    if (status !== 429 || request.client.trusted) return [];
-    if (receivedHeader(request, 'x-forwarded-for') === null) return [];
+  why: 'A 429 was sent, and the request had X-Forwarded-For from a proxy that the application does not trust: `req.ip` is the address of the proxy for every client. Earlier requests of the route, if it had any, were not all of this client.',
+  fix: "If the limit counts by `req.ip`, trust the proxy (`app.set('trust proxy', 1)`), so that it is the address of the client. Otherwise look at the key that it counts by.",
+  compares: ({ request }, { status }) => status === 429 && untrustedClient(request) !== null,
+  find({ request, routing }, { status }, { earlier }) {
+    const client = untrustedClient(request);
+    if (status !== 429 || client === null) return [];
+    const known = earlier.map(({ kept }) => untrustedClient(kept.request as KeptRequest | undefined));
+    // This client may have asked too often.
+    if (known.length > 0 && known.every((one) => one === null || one === client)) return [];
     const place = lastRunning(routing?.layers ?? [])?.source;
     const sentence =
-      'The proxy in front is not trusted, so all clients behind it have its address: a limit by address counts them as one';
+      'The proxy in front is not trusted, so req.ip is its address for all clients behind it: if the limit counts by req.ip, it counts them as one';
     return [{ broke: 'response', severity: 'warn', sentence, place }];
   },
 };

@@ -2,6 +2,7 @@
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { callName } from './shared/calls.ts';
 import { isInLibrary } from './shared/errors.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
@@ -201,13 +202,18 @@ function openedBy(line: string, database: Database | undefined): boolean | null 
   return database === undefined || index === undefined ? null : isOnNew(database, index);
 }
 
+/** Pools close a connection that nobody has used for so long, and open another one for the next request. */
+const POOL_IDLE_MS = 10_000;
+
 /** Requests in a row, with this one, in which the line ran on a new connection. */
-function requestsInARow(line: string, earlier: readonly EarlierRequest[]): number {
+function requestsInARow(line: string, head: ProfileHead, earlier: readonly EarlierRequest[]): number {
   let requests = 1;
-  for (const { kept } of earlier) {
+  let next = head;
+  for (const { head: before, kept } of earlier) {
     const opened = openedBy(line, kept.database as Database | undefined);
-    if (opened === false) break;
+    if (opened === false || next.startedAt - before.startedAt >= POOL_IDLE_MS) break;
     if (opened) requests++;
+    next = before;
   }
   return requests;
 }
@@ -216,14 +222,14 @@ export const connectionPerRequest: FindingRule<Needs<'database'>> = {
   name: 'connection-per-request',
   needs: ['database'],
   labels: ['connection per request'],
-  why: 'In at least three requests in a row of this route, the first statement of this line ran on a connection that no earlier request had used and that no known pool gave out.',
+  why: 'In at least three requests in a row of this route, less than 10 s apart, the first statement of this line ran on a connection that no earlier request had used and that no known pool gave out.',
   fix: 'Create the pool or client once, when the module is loaded, and use it in all requests. If it is a Knex instance, `profiler.watchKnex(knex)` shows its pool.',
   compares: ({ database: { queries } }) => queries.some(({ first }) => first === true),
-  find({ database }, _profile, { earlier }) {
+  find({ database }, head, { earlier }) {
     return [...firstOfLines(database)].flatMap(([line, index]) => {
       const query = database.queries[index];
       if (query === undefined || !isOnNew(database, index)) return [];
-      const requests = requestsInARow(line, earlier);
+      const requests = requestsInARow(line, head, earlier);
       if (requests < REQUESTS) return [];
       const sentence = `${labelOf(database, query)} ran on a connection opened for it, as in the last ${count(requests, 'request')} from this line`;
       return [{ severity: 'warn', sentence, anchor: rowOf(index), place: line }];

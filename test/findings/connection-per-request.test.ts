@@ -47,7 +47,7 @@ describe('finding connection-per-request', () => {
 
   const query = (given: object) => ({ statement: 0, error: null, group: null, connection: 'c1', ...given });
   const ran = (...queries: object[]) => ({
-    head: {} as ProfileHead,
+    head: { startedAt: 0 } as ProfileHead,
     kept: { database: { statements: [{ sql: 'select 1', label: 'select' }], queries } },
   });
   const find = (now: ReturnType<typeof ran>, earlier: ReturnType<typeof ran>[]) =>
@@ -64,6 +64,13 @@ describe('finding connection-per-request', () => {
     expect(find(one, [one, one]).map(({ place, anchor }) => [place, anchor])).to.deep.equal([
       ['a.ts:1', 'q2'],
     ]);
+  });
+
+  it('counts no connection that a pool may have closed, because nobody used it for 10 s', () => {
+    const { kept } = ran(query({ caller: 'a.ts:1', first: true }));
+    const at = (startedAt: number) => ({ head: { startedAt } as ProfileHead, kept });
+    expect(find(at(40_000), [at(28_000), at(15_000)])).to.have.length(0);
+    expect(find(at(40_000), [at(32_000), at(25_000)])).to.have.length(1);
   });
 
   it('counts back to the last request whose line used a connection again', () => {

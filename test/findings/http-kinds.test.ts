@@ -64,9 +64,12 @@ describe('findings from the kind of a resource', () => {
       'The query has filter[status], which this application’s query parser (simple) leaves flat: req.query.filter is undefined',
     ]);
     expect(await said('/list?ids[]=1&ids[]=2')).to.deep.equal([]);
-    expect(await said('/limited', { 'x-forwarded-for': '203.0.113.9' })).to.deep.equal([
-      'The proxy in front is not trusted, so all clients behind it have its address: a limit by address counts them as one',
-    ]);
+    const blamed =
+      'The proxy in front is not trusted, so req.ip is its address for all clients behind it: if the limit counts by req.ip, it counts them as one';
+    const from = (address: string) => said('/limited', { 'x-forwarded-for': address });
+    expect(await from('203.0.113.9')).to.deep.equal([blamed]);
+    expect(await from('203.0.113.9'), 'the same client again').to.deep.equal([]);
+    expect(await from('203.0.113.10')).to.deep.equal([blamed]);
     expect(await said('/limited')).to.deep.equal([]);
   });
 });

@@ -29,6 +29,20 @@ export function readOf(
   return found;
 }
 
+export interface Read {
+  query: Query;
+  index: number;
+  read: ReadStatement;
+}
+
+/** Statements that are plain enough to conclude from and did not fail, in the order they ran. */
+export function readsOf(database: Database): Read[] {
+  return database.queries.flatMap((query, index) => {
+    const found = query.error === null ? readOf(database, query) : null;
+    return found === null ? [] : [{ query, index, read: found }];
+  });
+}
+
 export function sqlOf({ statements }: Database, { statement }: Query): string {
   return statements[statement]?.sql ?? '';
 }
