@@ -40,12 +40,6 @@ const LONGEST_TURN = 4;
  * its request in memory.
  */
 const MOST_UNBUILT = 100;
-/**
- * Profiles are built several at a time, at the latest after so many milliseconds: with warm processor caches each takes half the
- * time. With more at a time, more contexts would survive a minor garbage collection.
- */
-const BUILT_TOGETHER = 12;
-const BUILT_WITHIN = 5;
 
 export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedParts' | 'usualMs'> {
   /** Rules for findings, run when a profile is read. */
@@ -122,7 +116,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const pages = new Map<string, Context>();
   let ended: Context[] = [];
   let look: NodeJS.Timeout | null = null;
-  let turn: NodeJS.Timeout | null = null;
   let closed = false;
 
   /** Nothing is stored of requests while recording is paused, and of the toolbar's requests unless they fail. */
@@ -221,14 +214,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   /** After pending I/O, so that building a profile never delays the last bytes of a response. */
-  function awaitTurn(): void {
-    if (ended.length === BUILT_TOGETHER) setImmediate(settleEnded);
-    else if (ended.length === 1) turn ??= setTimeout(settleEnded, BUILT_WITHIN);
+  function settleSoon(context: Context): void {
+    if (ended.length === 0) setImmediate(settleEnded);
+    ended.push(context);
   }
 
   function settleEnded(): void {
-    if (turn !== null) clearTimeout(turn);
-    turn = null;
     const until = performance.now() + LONGEST_TURN;
     let done = 0;
     for (const context of ended) {
@@ -316,8 +307,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           forget(context);
           if (context.summary === 'toolbar') rememberInternal(context);
         } else {
-          ended.push(context);
-          awaitTurn();
+          settleSoon(context);
         }
         return;
       }
@@ -326,17 +316,14 @@ export function createRecorder(options: RecorderOptions): Recorder {
       });
       void expected.then(() => {
         clearTimer(context);
-        if (!contexts.has(context)) return;
-        ended.push(context);
-        awaitTurn();
+        if (contexts.has(context)) settleSoon(context);
       });
     },
     storeOpen,
     close() {
       closed = true;
       if (look !== null) clearInterval(look);
-      if (turn !== null) clearTimeout(turn);
-      look = turn = null;
+      look = null;
       storeOpen({ isOver: true });
       for (const context of [...timers.keys()]) clearTimer(context);
       contexts.clear();
