@@ -21,6 +21,9 @@ const IN_CONTAINER = /\\{0,16}"|-?\d[\d.eE+-]*|[{}[\]]/g;
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
 /** The beginning of a value of either kind. */
 const VALUE_START = /\\{0,16}["'`]?([^\s,;&"'`<>()[\]{}\\]{1,200})/y;
+/** Functions of SQL that make a stored password: `password = sha2(?, 256)` has no value in it. */
+const FUNCTION =
+  /^(?:aes_encrypt|concat|crypt|digest|encode|encrypt|hashbytes|hex|hmac|lower|md5|old_password|password|sha\d?|to_base64|trim|upper)$/i;
 /** Headers whose value extends to the end of the line. */
 const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
@@ -37,13 +40,14 @@ const PART =
 
 function maskQuery(text: string, masking: TextMasking): string {
   const { isSecret, hide } = masking;
-  return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, value: string) => {
+  return text.replace(PAIR_IN_QUERY, (all, gap: string, name: string, given: string) => {
     const plainName = decodePercent(name);
-    // `sid=…; theme=…`: the separator of cookies is no part of a masked value.
-    if (value === '' || NO_VALUE.test(value) || isMark(value.replace(/;$/, ''))) return all;
+    // `sid=…; theme=…`: the separator of cookies is no part of a value.
+    const value = given.replace(/;$/, '');
+    if (value === '' || NO_VALUE.test(value) || isMark(value)) return all;
     const plain = decodePercent(value);
     if (!isSecret(plainName, plain)) return all;
-    return `${gap}${name}=${hide(plainName, plain)}`;
+    return `${gap}${name}=${hide(plainName, plain)}${given.slice(value.length)}`;
   });
 }
 
@@ -154,6 +158,7 @@ function maskLoosePairs(text: string, masking: TextMasking, isCode: boolean): st
     const isLine = LINE_NAME.test(name);
     const number = isJson ? matchAt(NUMBER, text, start) : '';
     const value = number === '' ? matchAt(isLine ? LINE_VALUE : VALUE_IN_TEXT, text, start) : number;
+    if (text.charAt(start + value.length) === '(' && FUNCTION.test(value)) return;
     if (number !== '') replace(start, start + number.length, quote + mark(number, 'number') + quote);
     else if (!NO_VALUE.test(value) && value.length >= (isLine ? 1 : 3))
       replace(

@@ -237,6 +237,16 @@ describe('masking', () => {
     const given = { token: '', secret: 'null', password: 'undefined', otp: 'false' };
     const headers = [{ name: 'access-control-allow-credentials', value: 'true' }];
     expect(redactor.tree({ ...given, headers }).value).to.deep.equal({ ...given, headers });
+    for (const text of [
+      'token=; Path=/logout',
+      'update a set password = SHA2(?, 256)',
+      'set password = crypt($1, x)',
+    ])
+      expect(redactor.text(text)).to.equal(text);
+  });
+
+  it('leaves the separator of cookies where it is', () => {
+    expect(redactor.text('token=planted-secret-1; Path=/')).to.equal('token=[masked]; Path=/');
   });
 
   it('keeps what is public: own headers, schemes, names of cookies, words that only look alike', () => {

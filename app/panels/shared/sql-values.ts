@@ -141,8 +141,12 @@ interface Place {
   isRead: boolean;
 }
 
+/** A masked value of another type than text. */
+const MASKED_PLAIN = /^\[masked \d+, (?!string\])[a-z]+\]$/;
+
 function literal(binding: Binding, { placeholder, system, isRead }: Place): string {
   const { value, type } = binding;
+  if (typeof value === 'string' && MASKED_PLAIN.test(value)) return value;
   const leftOut = type === 'cut' && typeof value === 'string' ? BYTES_LEFT_OUT.exec(value)?.[1] : undefined;
   if (leftOut !== undefined)
     return `${system === undefined || system === 'postgresql' ? "'\\x'" : "x''"} /* ${leftOut}: not recorded */`;
