@@ -5,6 +5,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import request from 'supertest';
@@ -13,6 +14,16 @@ import type { Context } from '../../app/profiler/context.ts';
 import { EXPRESS_VERSIONS } from '../support/express-versions.ts';
 
 const TOKEN = /^[0-9a-f]{6}$/;
+
+/** One whose routers nobody has observed. */
+function freshCopyOf(name: string): typeof express {
+  const require = createRequire(import.meta.url);
+  for (const file of Object.keys(require.cache))
+    if (/node_modules\/(?:express|express-4|router)\//.test(file))
+      Reflect.deleteProperty(require.cache, file);
+  return require(name === 'Express 4' ? 'express-4' : 'express') as typeof express;
+}
+
 describe('hindsight(app)', () => {
   const open: Profiler[] = [];
   const said: string[] = [];
@@ -59,6 +70,22 @@ describe('hindsight(app)', () => {
         expect(found?.profile).to.include({ route: path });
         await request(app).get(`/_profiler/${headers['x-debug-token']}`).expect(200, /<html/);
       }
+    });
+
+    it(`knows where the first middleware of a copy of ${name} was added`, async () => {
+      const app = freshCopyOf(name)();
+      const profiler = attached(app);
+      app.use(function first(_request, _response, next) {
+        next();
+      });
+      const { headers } = await request(app).get('/').expect(404);
+      const found = await profiler.profiles.read(headers['x-debug-token']!);
+      const { trace } = found?.profile?.panels.routing?.data as {
+        trace: { label: string; source: string }[];
+      };
+      expect(trace.find(({ label }) => label === 'first')?.source).to.match(
+        /^test\/doors\/hindsight\.test\.ts:\d+$/,
+      );
     });
 
     it(`lets settings of ${name} be made after it`, async () => {

@@ -54,13 +54,15 @@ export function publishRegistrations(holder: object): (() => void) | null {
   return allOf(...undo);
 }
 
-/** Makes an application publish what is added to it. */
+/** Makes an application publish what is added to it, and with no values that Express 4 has made its router: with what is added first. */
 export function publishUses(app: object): (() => void) | null {
-  return wrapCalls(app, 'use', (call, self, values) => {
+  const publishing = (call: () => unknown, self: unknown, values: readonly unknown[]): unknown => {
     const result = call();
     if (self === app && use.hasSubscribers) use.publish({ app, values } satisfies Used);
     return result;
-  });
+  };
+  const names = 'lazyrouter' in app ? ['use', 'lazyrouter'] : ['use'];
+  return allOf(...names.map((name) => wrapCalls(app, name, publishing)));
 }
 
 /** The exports of a copy of Express, whose applications copy their methods from `application`. */
