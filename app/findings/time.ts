@@ -116,7 +116,7 @@ export const slowStatement: FindingRule<Needs<'database', 'cache'>> = {
   name: 'slow-statement',
   needs: ['database'],
   labels: ['slow query'],
-  why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. Rows read are PostgreSQL’s estimate (EXPLAIN, run after the response).',
+  why: 'The statement took at least 100 ms until its result was read, or half of a request that took three times as long as its route usually does. A number of rows read is the database’s estimate (EXPLAIN, run after the response).',
   fix: 'If the finding names a reason, remove that first. Otherwise read its plan (EXPLAIN), and look for a step that reads many rows to return few.',
   find({ database, cache }, { durationMs: wholeMs }, from) {
     const slow = database.queries

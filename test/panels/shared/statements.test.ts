@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { sqlLines } from '../../../app/panels/shared/sql-lines.ts';
+import { oneLine } from '../../../app/panels/database/statement-line.ts';
 import { joinTokens, sqlTokens } from '../../../app/panels/shared/sql-tokens.ts';
 import {
   bindingColumns,
@@ -15,6 +16,22 @@ function kinds(sql: string): string[] {
 }
 
 describe('statements of MySQL', () => {
+  it('leaves out columns of a long line, not the conditions after them', () => {
+    const line = (sql: string): string =>
+      oneLine(sql, undefined)
+        .map(([, text]) => text)
+        .join('');
+    const columns = Array.from({ length: 20 }, (_, at) => `"v"."column_${at}" as "v_column_${at}"`).join(
+      ', ',
+    );
+    const where = 'from visits v where v.at between $1 and $2';
+    expect(line(`select ${columns} ${where}`)).to.match(
+      /^select v\.column_0 .*… from visits v where v\.at between \$1 and \$2$/,
+    );
+    expect(line(`select ?, ${columns} ${where}`)).to.not.contain('between');
+    expect(line(`select a ${where}`)).to.equal(`select a ${where}`);
+  });
+
   it('have values in single and double quotes, with backslashes', () => {
     const shapes = [
       `name = "Ann"`,
