@@ -68,7 +68,9 @@ describe('a statement with its values in place', () => {
 
   it('says where it can not run as it ran', () => {
     expect(
-      valuesInPlace('select $1', [{ value: '[masked 1, number]' }], { longest: 40 }).tokens.at(-1)?.[1],
+      valuesInPlace('select $1', [{ name: '1', value: '[masked 1, number]' }], { longest: 40 }).tokens.at(
+        -1,
+      )?.[1],
     ).to.equal('[masked 1, number]');
     for (const value of ['[masked 3, string]', { a: 'b[masked 3, string]' }])
       expect(valuesInPlace('select $1', of(value)).isWhole, JSON.stringify(value)).to.equal(false);
