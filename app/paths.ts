@@ -81,14 +81,15 @@ export const requirePackage: NodeJS.Require = module.createRequire(codeUrl());
 export type McpSdk = typeof Sdk & typeof Stdio;
 
 /** The SDK of coding agents' protocol: a file of this package, which is made at its build. */
-export function requireMcpSdk(): McpSdk {
+export function mcpSdkFiles(): string[] {
   const bundled = join(packageRoot(), 'dist', 'mcp-sdk.cjs');
-  if (existsSync(bundled)) return requirePackage(bundled) as McpSdk;
+  if (existsSync(bundled)) return [bundled];
   const name = '@modelcontextprotocol/server';
-  return {
-    ...(requirePackage(name) as typeof Sdk),
-    ...(requirePackage(`${name}/stdio`) as typeof Stdio),
-  };
+  return [name, `${name}/stdio`].map((one) => requirePackage.resolve(one));
+}
+
+export function requireMcpSdk(): McpSdk {
+  return Object.assign({}, ...mcpSdkFiles().map((file) => requirePackage(file) as McpSdk)) as McpSdk;
 }
 
 /** `version` of this package. */

@@ -4,19 +4,17 @@
  * do is a setting. The profiler's guard applies as to its pages, and pages of other origins are refused, as the transport's section on security requires.
  */
 import { createError, isHindsightError } from '../../errors.ts';
-import { urls } from '../../urls.ts';
 import { readText } from './form-body.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { serverUrl, signalOf } from './replay-request.ts';
 import { createRespond } from './respond.ts';
-import type * as Sdk from '@modelcontextprotocol/server';
-import { type McpSdk, packageVersion, requireMcpSdk } from '../../paths.ts';
-import type { RuleTexts } from '../../profiler/finding-rule.ts';
+import { packageVersion } from '../../paths.ts';
 import { createReplayTools } from './mcp-replay.ts';
-import { type Arguments, type Call, createMcpTools, type McpTool } from './mcp-tools.ts';
+import { offerMcp, type McpMessage, type McpReply } from './mcp-thread.ts';
+import { type Call, createMcpTools } from './mcp-tools.ts';
 
 /** One JSON-RPC message of the Streamable HTTP transport -> its response. */
-type McpHandler = (request: Request, options: { parsedBody: unknown }) => Promise<Response>;
+type McpHandler = (asked: Omit<McpMessage, 'run'> & Omit<Call, 'args'>) => Promise<McpReply>;
 
 const INSTRUCTIONS =
   'What an Express application did, request by request, as its profiler recorded it. Begin with latest_failure, explain_slow or ' +
@@ -30,70 +28,40 @@ function failureOf(error: unknown, redactText: (text: string) => string): string
   return 'This could not be read; see the log of the process.';
 }
 
-const NO_ORIGIN = 'http://unknown.invalid';
-
-function originOf({ url }: Request): string | null {
-  const { origin } = new URL(url);
-  return origin === NO_ORIGIN ? null : origin;
-}
-
-/** On the request that the SDK gets, where only this process sets it. */
-const SERVER_HEADER = 'x-hindsight-server';
-
-type Tool = McpTool & { inputSchema: Sdk.StandardSchemaWithJSON<Arguments> };
-
-function toolsOf(services: PageServices, { fromJsonSchema }: McpSdk): Tool[] {
-  return [...createMcpTools(services), ...createReplayTools(services)].map((tool) => ({
-    ...tool,
-    inputSchema: fromJsonSchema<Arguments>({
-      type: 'object',
-      properties: tool.properties,
-      required: [...(tool.required ?? [])],
-      additionalProperties: false,
-    }),
-  }));
-}
-
 function createMcp(services: PageServices): McpHandler {
-  const sdk = requireMcpSdk();
   const { rules = {}, redactText, log = () => undefined } = services;
-  const tools = toolsOf(services, sdk);
+  const tools = [...createMcpTools(services), ...createReplayTools(services)];
+  const ask = offerMcp({
+    info: { name: 'hindsight', version: packageVersion() },
+    instructions: INSTRUCTIONS,
+    tools: tools.map(({ name, title, description, properties, required = [], annotations }) => ({
+      name,
+      title,
+      description,
+      annotations: { readOnlyHint: true, openWorldHint: false, ...annotations },
+      inputSchema: { type: 'object', properties, required, additionalProperties: false },
+    })),
+    resources: Object.entries(rules).map(([name, { why, fix }]) => ({
+      name,
+      uri: `hindsight://findings/${name}`,
+      title: `Finding ${name}`,
+      mimeType: 'text/markdown',
+      text: `# ${name}\n\n${why}\n\n${fix}\n`,
+    })),
+  });
 
-  function addTool(server: Sdk.McpServer, tool: Tool, from: Omit<Call, 'args'>): void {
-    const { name, title, description, inputSchema, run } = tool;
-    const annotations = { readOnlyHint: true, openWorldHint: false, ...tool.annotations };
-    server.registerTool(name, { title, description, inputSchema, annotations }, async (args) => {
-      try {
-        const text = await run({ ...from, args });
-        return { content: [{ type: 'text', text: `${QUOTED}\n\n${text}` }] };
-      } catch (error) {
-        if (!isHindsightError(error)) log(error);
-        return { content: [{ type: 'text', text: failureOf(error, redactText) }], isError: true };
-      }
-    });
+  async function run(name: string, call: Call): Promise<object> {
+    try {
+      const text = (await tools.find((tool) => tool.name === name)?.run(call)) ?? '';
+      return { content: [{ type: 'text', text: `${QUOTED}\n\n${text}` }] };
+    } catch (error) {
+      if (!isHindsightError(error)) log(error);
+      return { content: [{ type: 'text', text: failureOf(error, redactText) }], isError: true };
+    }
   }
 
-  function addFinding(server: Sdk.McpServer, name: string, { why, fix }: RuleTexts[string]): void {
-    const text = `# ${name}\n\n${why}\n\n${fix}\n`;
-    const about = { title: `Finding ${name}`, mimeType: 'text/markdown' };
-    server.registerResource(name, `hindsight://findings/${name}`, about, ({ href }) => ({
-      contents: [{ uri: href, mimeType: 'text/markdown', text }],
-    }));
-  }
-
-  /** The transport keeps no session: each message gets a server of its own. */
-  function createServer({ requestInfo }: Sdk.McpRequestContext): Sdk.McpServer {
-    const info = { name: 'hindsight', version: packageVersion() };
-    const server = new sdk.McpServer(info, { instructions: INSTRUCTIONS });
-    const origin = requestInfo === undefined ? null : originOf(requestInfo);
-    const signal = requestInfo?.signal ?? new AbortController().signal;
-    const address = requestInfo?.headers.get(SERVER_HEADER) ?? null;
-    for (const tool of tools) addTool(server, tool, { origin, server: address, signal });
-    for (const [name, texts] of Object.entries(rules)) addFinding(server, name, texts);
-    return server;
-  }
-
-  return sdk.createMcpHandler(createServer).fetch;
+  return ({ text, headers, ...from }) =>
+    ask({ text, headers, run: (name, args) => run(name, { ...from, args }) });
 }
 
 /** JSON-RPC: of the server, no other is meant for it. */
@@ -114,23 +82,13 @@ function parse(text: string): unknown {
   }
 }
 
-/** As the SDK expects it; its address gives the tools the origin of links. */
-function webRequest({ req, res, origin }: PageRequest, isStored: boolean): Request {
-  const headers = new Headers();
-  for (const name of ['accept', 'content-type'] as const) {
-    const value = req.headers[name];
-    if (value !== undefined) headers.set(name, value);
-  }
-  for (const [name, value] of Object.entries(req.headers))
-    if (name.startsWith('mcp-') && typeof value === 'string') headers.set(name, value);
-  const server = isStored ? null : serverUrl(req);
-  if (server !== null) headers.set(SERVER_HEADER, server);
-  return new Request(`${origin() ?? NO_ORIGIN}${urls.mcp()}`, {
-    method: 'POST',
-    headers,
-    signal: signalOf(res),
-    body: '{}',
-  });
+function protocolHeaders({ req: { headers } }: PageRequest): Record<string, string> {
+  const isOfProtocol = (name: string): boolean => /^(?:accept|content-type|mcp-.*)$/.test(name);
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      isOfProtocol(name) && typeof value === 'string' ? [[name, value]] : [],
+    ),
+  );
 }
 
 export function createMcpController(services: PageServices): { mcp: PageAction } {
@@ -156,15 +114,19 @@ export function createMcpController(services: PageServices): { mcp: PageAction }
 
   async function answer(page: PageRequest): Promise<void> {
     if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
-    const parsedBody = parse(await readText(page.req, LARGEST));
-    if (Array.isArray(parsedBody))
-      throw createError('BAD_REQUEST', ['Send one message at a time: a batch would block the application.']);
+    const text = await readText(page.req, LARGEST);
+    if (Array.isArray(parse(text)))
+      throw createError('BAD_REQUEST', [
+        'One message at a time: a batch would keep the application from its other work.',
+      ]);
     handle ??= createMcp(services);
-    const response = await handle(webRequest(page, services.isStored === true), { parsedBody });
-    respond(page, {
-      status: response.status,
-      type: response.headers.get('content-type') ?? 'text/plain; charset=utf-8',
-      body: await response.text(),
+    const { status, type, body } = await handle({
+      text,
+      headers: protocolHeaders(page),
+      origin: page.origin(),
+      server: services.isStored === true ? null : serverUrl(page.req),
+      signal: signalOf(page.res),
     });
+    respond(page, { status, type: type ?? 'text/plain; charset=utf-8', body });
   }
 }
