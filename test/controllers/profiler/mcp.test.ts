@@ -206,6 +206,15 @@ describe('the MCP server', () => {
     expect(await ask('wait_for_next', { url: '/nowhere', seconds: 1 })).to.contain('No matching request');
   });
 
+  it('lets twenty wait at a time, and tells the others at once', async () => {
+    const waits = Array.from({ length: 60 }, () => ask('wait_for_next', { url: '/never', seconds: 2 }));
+    const answers = await Promise.all(waits);
+    const refused = answers.filter((text) => text.includes('20 agents wait already'));
+    const waited = answers.filter((text) => text.includes('No matching request ended within 2 seconds.'));
+    expect([refused.length + waited.length, waited.length >= 20]).to.deep.equal([60, true]);
+    expect(refused).to.have.length.above(0);
+  });
+
   it('answers what can’t be with a sentence', async () => {
     for (const [name, args, sentence] of [
       ['get_request', { token: 'ffffff' }, 'Token "ffffff" not found.'],
