@@ -1,13 +1,15 @@
 /** Compares two profiles, as page, JSON or Markdown. Without two tokens the page is a form for them. */
 import { createError } from '../../errors.ts';
 import { urls } from '../../urls.ts';
+import { rowsPage } from '../../render/rows-page.ts';
+import { SPAN_KINDS } from '../../profiler/span.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import { compareMarkdown } from './compare-rows.ts';
-import { createCompareModel, repetitionOf } from './compare-model.ts';
-import { compareProfiles } from './compare-profiles.ts';
-import { type CompareQuery, readCompareQuery } from './compare-query.ts';
+import { compareMarkdown, comparisonSections } from './compare-rows.ts';
+import { repetitionOf, scaleOf, TIMELINE_BOX, timelineDrawing } from './compare-model.ts';
+import { compareProfiles, findingChanges, verdictOf } from './compare-profiles.ts';
+import { type CompareQuery, NEWEST, readCompareQuery } from './compare-query.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { isFilterError } from './filters.ts';
 import { summarizeComparison } from './compare-summary.ts';
@@ -75,6 +77,55 @@ export function createCompareController(services: PageServices): { compare: Form
     return rows.filter(({ token }) => !without.includes(token)).slice(0, OFFERED);
   }
 
+  async function modelOf(page: PageRequest, query: CompareQuery, pair: { a: FoundProfile; b: FoundProfile }) {
+    const { all } = query;
+    const [a, b] = [pair.a.profile, pair.b.profile];
+    const comparison = compareProfiles(pair.a, pair.b, panels);
+    const tokens = { a: a.token, b: b.token };
+    const scaleMs = scaleOf([a, b]);
+    const side = (name: 'A' | 'B', profile: Profile) => ({
+      name,
+      profile,
+      timeline: timelineDrawing(profile, scaleMs),
+    });
+    const sides = [side('A', a), side('B', b)];
+    const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
+    const repeated = repetitionOf(pair.a, pair.b);
+    const changes = findingChanges(comparison.findings, repeated?.by ?? null);
+    return {
+      headline: repeated === null ? 'Compare two profiles' : verdictOf(changes),
+      changes,
+      title: `${a.token} and ${b.token} compared`,
+      sides,
+      summary: summarizeComparison(a, b, comparison.figures),
+      scaleMs,
+      timelineBox: TIMELINE_BOX,
+      kinds: [...kinds],
+      names: Object.fromEntries(Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label])),
+      rows: rowsPage(
+        { sections: comparisonSections(comparison, all) },
+        { page: { ...tokens, ...(all ? { all: '1' } : {}) }, query: Object.fromEntries(page.query) },
+      ),
+      failed: comparison.failed,
+      hasUnchanged: comparison.work.some(({ rows }) => rows.some(({ unchanged }) => unchanged)),
+      /** Set if one of them is the other, sent again. */
+      repeated,
+      canSample: cpuFormOf(a, cpu) !== null,
+      /** Signature of the form that sends the first request once more; null: nothing is sent again. */
+      csrf: replay === 'off' ? null : await forms.sign(),
+      all,
+      /** Requests that were selected in a list; above two, the newest two are compared. */
+      selected: query.boxes,
+      links: {
+        swap: urls.compare({ a: b.token, b: a.token }),
+        all: urls.compare({ ...tokens, all: all ? undefined : 1 }),
+        json: urls.compareJson(tokens),
+        markdown: urls.compareMarkdown(tokens),
+        newest: b.route === null ? null : urls.compare({ a: b.token, b: NEWEST }),
+      },
+    };
+  }
+
   const compare: Forms = {
     async page(page) {
       let query: CompareQuery;
@@ -102,19 +153,7 @@ export function createCompareController(services: PageServices): { compare: Form
         html(page, 'profiler/compare-form', model, unknown ? 404 : 200);
         return;
       }
-      const comparison = compareProfiles(a, b, panels);
-      const csrf = replay === 'off' ? null : await forms.sign();
-      const model = createCompareModel({
-        a,
-        b,
-        comparison,
-        query: Object.fromEntries(page.query),
-        all: query.all,
-        selected: query.boxes,
-        canSample: cpuFormOf(a.profile, cpu) !== null,
-        csrf,
-      });
-      html(page, 'profiler/compare', model);
+      html(page, 'profiler/compare', await modelOf(page, query, { a, b }));
     },
     async json(page) {
       const { a, b } = await readPair(page);

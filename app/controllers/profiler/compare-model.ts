@@ -1,19 +1,12 @@
-/** A comparison -> the view model of its page. */
+/** Two requests drawn on one scale, and whether one of them is the other, sent again. */
 import type { Profile } from '../../profiler/profile.ts';
 import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
-import { SPAN_KINDS } from '../../profiler/span.ts';
-import { urls } from '../../urls.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
-import { rowsPage } from '../../render/rows-page.ts';
-import { type Comparison, findingChanges, verdictOf } from './compare-profiles.ts';
-import { NEWEST } from './compare-query.ts';
-import { comparisonSections } from './compare-rows.ts';
 import { type ReplayMark, replayMarkOf } from './replay-profile.ts';
-import { summarizeComparison } from './compare-summary.ts';
 
 /** The drawing's coordinates; the page stretches it. */
 const WIDTH = 1000;
-const TIMELINE_BOX = `0 0 ${WIDTH} 10`;
+export const TIMELINE_BOX = `0 0 ${WIDTH} 10`;
 const OWN_CODE = new Set(['app', 'middleware']);
 /** Even the shortest span stays visible. */
 const LEAST = 0.8;
@@ -35,7 +28,7 @@ function round(value: number): number {
 }
 
 /** A request's timeline as SVG paths, one per kind of work, so that two requests can be drawn on one scale; null if its duration is unknown. */
-function timelineDrawing(profile: Profile, scaleMs: number) {
+export function timelineDrawing(profile: Profile, scaleMs: number) {
   const timeline = timelineOf(profile);
   const totalMs = profile.durationMs ?? timeline?.totalMs ?? null;
   if (totalMs === null || scaleMs <= 0) return null;
@@ -55,7 +48,7 @@ function timelineDrawing(profile: Profile, scaleMs: number) {
   };
 }
 
-function scaleOf(profiles: readonly Profile[]): number {
+export function scaleOf(profiles: readonly Profile[]): number {
   return Math.max(0, ...profiles.map((profile) => profile.durationMs ?? timelineOf(profile)?.totalMs ?? 0));
 }
 
@@ -68,62 +61,4 @@ export function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { 
     if (mark?.of === other.profile.token) return { ...mark, by };
   }
   return null;
-}
-
-export function createCompareModel(options: {
-  a: FoundProfile;
-  b: FoundProfile;
-  comparison: Comparison;
-  query: Readonly<Record<string, string>>;
-  all: boolean;
-  selected: number;
-  canSample: boolean;
-  csrf: string | null;
-}) {
-  const { comparison, all, selected, csrf } = options;
-  const [a, b] = [options.a.profile, options.b.profile];
-  const pair = { a: a.token, b: b.token };
-  const scaleMs = scaleOf([a, b]);
-  const side = (name: 'A' | 'B', profile: Profile) => ({
-    name,
-    profile,
-    timeline: timelineDrawing(profile, scaleMs),
-  });
-  const sides = [side('A', a), side('B', b)];
-  const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
-  const repeated = repetitionOf(options.a, options.b);
-  const changes = findingChanges(comparison.findings, repeated?.by ?? null);
-  return {
-    headline: repeated === null ? 'Compare two profiles' : verdictOf(changes),
-    changes,
-    title: `${a.token} and ${b.token} compared`,
-    sides,
-    summary: summarizeComparison(a, b, comparison.figures),
-    scaleMs,
-    timelineBox: TIMELINE_BOX,
-    kinds: [...kinds],
-    names: Object.fromEntries(Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label])),
-    rows: rowsPage(
-      { sections: comparisonSections(comparison, all) },
-      { page: { ...pair, ...(all ? { all: '1' } : {}) }, query: options.query },
-    ),
-    failed: comparison.failed,
-    hasUnchanged: comparison.work.some(({ rows }) => rows.some(({ unchanged }) => unchanged)),
-    /** Set if one of them is the other, sent again. */
-    repeated,
-    /** The one that was sent again can be sampled. */
-    canSample: options.canSample,
-    /** Signature of the form that sends the first request once more; null: nothing is sent again. */
-    csrf,
-    all,
-    /** Requests that were selected; above two, the newest two are compared. */
-    selected,
-    links: {
-      swap: urls.compare({ a: b.token, b: a.token }),
-      all: urls.compare({ ...pair, all: all ? undefined : 1 }),
-      json: urls.compareJson(pair),
-      markdown: urls.compareMarkdown(pair),
-      newest: b.route === null ? null : urls.compare({ a: b.token, b: NEWEST }),
-    },
-  };
 }

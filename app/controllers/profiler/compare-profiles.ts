@@ -7,55 +7,6 @@ import { rowsComparable } from '../../render/rows-comparable.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { bodyValues } from './compare-bodies.ts';
 
-export interface FigureRow {
-  label: string;
-  unit: ComparedFigure['unit'];
-  a: number | null;
-  b: number | null;
-  /** null if one of them has no value. */
-  change: number | null;
-  /** Change as a share of A's value; null if that is 0 or missing. */
-  ratio: number | null;
-  /** `plain`: less than NOTABLE, or neither better nor worse. */
-  tone: 'good' | 'bad' | 'plain';
-}
-
-export interface WorkRow {
-  label: string;
-  tokens: ComparedWork['tokens'] | null;
-  mark: string | null;
-  in: 'a' | 'b' | 'both';
-  a: { times: number; ms: number | null } | null;
-  b: { times: number; ms: number | null } | null;
-  /** Same count in both, and their times differ by less than NOTABLE. */
-  unchanged: boolean;
-}
-
-export interface WorkSection {
-  title: string;
-  onlyA: number;
-  onlyB: number;
-  both: number;
-  rows: WorkRow[];
-}
-
-export interface ValueRow {
-  section: string;
-  name: string;
-  a: string | null;
-  b: string | null;
-}
-
-export interface Comparison {
-  figures: FigureRow[];
-  work: WorkSection[];
-  values: ValueRow[];
-  valuesAlike: number;
-  /** `stayed`: as B has them, `both`: their number. */
-  findings: { gained: Finding[]; lost: Finding[]; stayed: Finding[]; both: number };
-  failed: string[];
-}
-
 /** A smaller change, as a share of A's value, counts as none. */
 export const NOTABLE = 0.1;
 /** The same in milliseconds, whatever the share. */
@@ -123,7 +74,7 @@ function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string)
 }
 
 /** Two texts that differ, from shortly before the place where they do. */
-function aroundDifference({ a, b, ...row }: ValueRow): ValueRow {
+function aroundDifference<Row extends { a: string | null; b: string | null }>({ a, b, ...row }: Row) {
   let same = 0;
   while (a?.[same] !== undefined && a[same] === b?.[same]) same++;
   const from = same > LONGEST_SAME ? same - LONGEST_SAME / 2 : 0;
@@ -146,7 +97,8 @@ function valueOf(
   return whole && unit !== 'bytes' && measured !== true ? 0 : null;
 }
 
-function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boolean]): FigureRow {
+/** `change`: null if one of them has no value; `ratio`: its share of A's value, null if that is 0 or missing. */
+function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boolean]) {
   const { label, unit, cost } = pair.either;
   const [a, b] = [valueOf(pair.a, pair.either, wholeA), valueOf(pair.b, pair.either, wholeB)];
   const change = a === null || b === null ? null : b - a;
@@ -154,7 +106,7 @@ function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boole
   const isSmall = unit === 'ms' && Math.abs(change ?? 0) < NOTABLE_MS;
   const isNotable =
     change !== null && change !== 0 && !isSmall && (ratio === null || Math.abs(ratio) >= NOTABLE);
-  const tone = !isNotable || cost !== true ? 'plain' : change < 0 ? 'good' : 'bad';
+  const tone: 'good' | 'bad' | 'plain' = !isNotable || cost !== true ? 'plain' : change < 0 ? 'good' : 'bad';
   return { label, unit, a, b, change, ratio, tone };
 }
 
@@ -163,23 +115,27 @@ function isWhole({ summary }: Profile): boolean {
   return summary === null;
 }
 
-function amountOf(work: ComparedWork | null): WorkRow['a'] {
+type Amount = Pick<ComparedWork, 'times' | 'ms'> | null;
+
+function amountOf(work: ComparedWork | null): Amount {
   return work === null ? null : { times: work.times, ms: work.ms };
 }
 
-function isUnchanged(a: WorkRow['a'], b: WorkRow['b']): boolean {
+/** Same count in both, and their times differ by less than NOTABLE. */
+function isUnchanged(a: Amount, b: Amount): boolean {
   if (a === null || a.times !== b?.times) return false;
   const change = Math.abs((b.ms ?? 0) - (a.ms ?? 0));
   return change < NOTABLE_MS || change < NOTABLE * (a.ms ?? 0);
 }
 
-function workRow({ a: left, b: right, either }: Pair<ComparedWork>): WorkRow {
+function workRow({ a: left, b: right, either }: Pair<ComparedWork>) {
   const [a, b] = [amountOf(left), amountOf(right)];
+  const where: 'a' | 'b' | 'both' = left === null ? 'b' : right === null ? 'a' : 'both';
   return {
     label: either.label,
     tokens: either.tokens ?? null,
     mark: left?.mark ?? right?.mark ?? null,
-    in: left === null ? 'b' : right === null ? 'a' : 'both',
+    in: where,
     a,
     b,
     unchanged: isUnchanged(a, b),
@@ -196,9 +152,9 @@ function layersLast(left: string, right: string): number {
 }
 
 /** Largest change first; without durations, in execution order. */
-function sectionsOf(a: readonly ComparedWork[], b: readonly ComparedWork[]): WorkSection[] {
+function sectionsOf(a: readonly ComparedWork[], b: readonly ComparedWork[]) {
   const titles = new Set([...a, ...b].map(({ section }) => section));
-  return [...titles].sort(layersLast).map((title): WorkSection => {
+  return [...titles].sort(layersLast).map((title) => {
     const inIt = ({ section }: ComparedWork): boolean => section === title;
     const rows = pairUp(a.filter(inIt), b.filter(inIt), ({ key }) => key)
       .map(workRow)
@@ -255,13 +211,13 @@ export function verdictOf(changes: readonly FindingChange[]): string {
   return parts.length === 0 ? 'Requested again: no findings before or after' : parts.toReversed().join('. ');
 }
 
-export function compareProfiles(one: Compared, other: Compared, panels: readonly Panel[]): Comparison {
+export function compareProfiles(one: Compared, other: Compared, panels: readonly Panel[]) {
   const failed = new Set<string>();
   const [a, b] = [one.profile, other.profile];
   const [left, right] = [sideOf(one, panels, failed), sideOf(other, panels, failed)];
   const values = pairUp(left.values, right.values, ({ section, name }) =>
     JSON.stringify([section, section.endsWith('header') ? name.toLowerCase() : name]),
-  ).map(({ a: one, b: other, either: { section, name } }): ValueRow => ({
+  ).map(({ a: one, b: other, either: { section, name } }) => ({
     section,
     name,
     a: one?.value ?? null,
@@ -279,9 +235,16 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
     findings: {
       gained: findings.flatMap((pair) => (pair.a === null ? [pair.either] : [])),
       lost: findings.flatMap((pair) => (pair.b === null ? [pair.either] : [])),
+      /** As B has them. */
       stayed,
       both: stayed.length,
     },
     failed: [...failed],
   };
 }
+
+export type Comparison = ReturnType<typeof compareProfiles>;
+export type FigureRow = ReturnType<typeof figureRow>;
+export type WorkSection = ReturnType<typeof sectionsOf>[number];
+export type WorkRow = ReturnType<typeof workRow>;
+export type ValueRow = Comparison['values'][number];

@@ -1,15 +1,23 @@
-/** Found rows -> the view model of the list: visits with folded rows, columns with sort links, pages. */
+/** Reads what the list shows -> its view model: visits with folded rows, columns with sort links, pages. */
 import { isAsset } from '../../profiler/query-rows.ts';
 import { COLUMN_ENTRIES, type ProfileIndex } from '../../profiler/profile-index.ts';
-import type { FoundProfiles } from '../../profiler/profiles.ts';
-import type { CountsAndHistogram } from '../../profiler/storage.ts';
+import type { FoundProfiles, Profiles } from '../../profiler/profiles.ts';
+import type { ProfileQuery } from '../../profiler/storage.ts';
+import { addTo } from '../../profiler/group-by.ts';
+import type { PageServices } from './page-services.ts';
 import { urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { type Filters, isNewestFirst, isPresentation, type WrongFilters, withFilters } from './filters.ts';
+import {
+  type Filters,
+  isNewestFirst,
+  isPresentation,
+  type readValidFilters,
+  withFilters,
+} from './filters.ts';
 import { explainWords, type FilterValues, writeTypedFilters } from './typed-filters.ts';
-import { createViews } from './list-views.ts';
-import type { createHistogram } from './request-histogram.ts';
-import { MOST_ALIKE, MOST_CALLS, type Visit } from './visits.ts';
+import { createViews, viewQueries } from './list-views.ts';
+import { createHistogram, histogramQuery } from './request-histogram.ts';
+import { foldVisits, MOST_ALIKE, MOST_CALLS, unfolded, type Visit } from './visits.ts';
 
 function columnsOf({ values, query }: Filters) {
   const sorted = query.text === undefined ? (values.sort?.toLowerCase() ?? 'at') : 'at';
@@ -35,25 +43,78 @@ function counted(number: number, one: string, many: string): string[] {
   return number === 0 ? [] : [number === 1 ? one : `${numberHelpers.count(number)} ${many}`];
 }
 
-export interface ListModelOptions {
-  filters: Filters;
-  wrong: WrongFilters;
-  found: FoundProfiles;
-  visits: readonly Visit[];
-  /** Error pages by the token of their request. */
-  children: ReadonlyMap<string, readonly ProfileIndex[]>;
-  /** Jobs, events and commands that failed, by the token of the request that started them. */
-  failedWork: ReadonlyMap<string, readonly ProfileIndex[]>;
-  counts: CountsAndHistogram['counts'];
-  /** null: nothing to draw; `too many`: counting took too long. */
-  histogram: ReturnType<typeof createHistogram> | 'too many';
-  titles: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970; null: recording is on. */
-  pausedAt: number | null;
-  csrf: string;
+/** Error pages and work start at most this many milliseconds after the end of their request. */
+const CHILD_WINDOW = 60_000;
+const MOST_CHILDREN = 1000;
+/** Rows read for one page: at least, so that polling is seen, and at most. */
+const FIRST_READ = 100;
+const MOST_READ = 5000;
+
+/** Profiles whose parent is one of the rows, by its token: one query for the whole list. */
+async function findChildren(
+  profiles: Profiles,
+  parents: readonly ProfileIndex[],
+  query: Partial<ProfileQuery>,
+): Promise<Map<string, ProfileIndex[]>> {
+  const byParent = new Map<string, ProfileIndex[]>();
+  if (parents.length === 0) return byParent;
+  const tokens = new Set(parents.map(({ token }) => token));
+  const { rows: children } = await profiles.find({
+    ...query,
+    from: Math.min(...parents.map(({ startedAt }) => startedAt)),
+    until:
+      Math.max(...parents.map(({ startedAt, durationMs }) => startedAt + (durationMs ?? 0))) + CHILD_WINDOW,
+    sort: 'startedAt',
+    descending: false,
+    counted: false,
+    limit: MOST_CHILDREN,
+    offset: 0,
+  });
+  for (const child of children)
+    if (child.parent !== null && tokens.has(child.parent)) addTo(byParent, child.parent, child);
+  return byParent;
 }
 
-function entriesOf({ filters, found, visits, children, failedWork }: ListModelOptions, slowestMs: number) {
+/** A page of the list. Polled requests take one row, so more requests are read if they would fill the page. */
+async function findVisits(
+  profiles: Profiles,
+  filters: Filters,
+): Promise<FoundProfiles & { visits: readonly Visit[] }> {
+  const { query } = filters;
+  let asked = isNewestFirst(filters) ? Math.max(FIRST_READ, 4 * query.limit) : query.limit;
+  const found = await profiles.find({ ...query, limit: asked });
+  if (query.text !== undefined) return { ...found, visits: foldVisits(found.rows).visits };
+  if (!isNewestFirst(filters)) return { ...found, visits: unfolded(found.rows) };
+  let { rows } = found;
+  let page = foldVisits(rows, query.limit);
+  while (page.rows === rows.length && rows.length >= asked && rows.length < MOST_READ) {
+    const limit = Math.min(9 * rows.length, MOST_READ - rows.length);
+    const more = await profiles.find({
+      ...query,
+      offset: query.offset + rows.length,
+      limit,
+      counted: false,
+    });
+    rows = [...rows, ...more.rows];
+    asked += limit;
+    page = foldVisits(rows, query.limit);
+  }
+  return { ...found, rows: rows.slice(0, page.rows), visits: page.visits };
+}
+
+/** What stands under the rows, each by the token of its request. */
+interface Below {
+  errorPages: ReadonlyMap<string, readonly ProfileIndex[]>;
+  /** Jobs, events and commands that failed. */
+  failedWork: ReadonlyMap<string, readonly ProfileIndex[]>;
+}
+
+function entriesOf(
+  { values }: Filters,
+  found: FoundProfiles & { visits: readonly Visit[] },
+  { errorPages, failedWork }: Below,
+) {
+  const slowestMs = Math.max(0, ...found.rows.map(({ durationMs }) => durationMs ?? 0));
   const pinned = new Set(found.pinned);
   const rowOf = (profile: ProfileIndex) => ({
     profile,
@@ -64,7 +125,7 @@ function entriesOf({ filters, found, visits, children, failedWork }: ListModelOp
     failed: failedWork.get(profile.token)?.[0] ?? null,
     place: found.looked?.found[profile.token] ?? null,
   });
-  const pagesOf = (profile: ProfileIndex): readonly ProfileIndex[] => children.get(profile.token) ?? [];
+  const pagesOf = (profile: ProfileIndex): readonly ProfileIndex[] => errorPages.get(profile.token) ?? [];
   const withPages = (profile: ProfileIndex): ProfileIndex[] => [profile, ...pagesOf(profile)];
 
   function entryOf({ head, redirects, fetches, calls, alike }: Visit) {
@@ -104,11 +165,11 @@ function entriesOf({ filters, found, visits, children, failedWork }: ListModelOp
               from: oldest.startedAt,
               until: head.startedAt,
               more: alike.length - listed.length,
-              href: urls.search(withFilters(filters.values, { ...sameAs(head), ...ALL_OLDEST_FIRST })),
+              href: urls.search(withFilters(values, { ...sameAs(head), ...ALL_OLDEST_FIRST })),
             },
     };
   }
-  return visits.map(entryOf);
+  return found.visits.map(entryOf);
 }
 
 /** In this order nothing is folded. */
@@ -157,8 +218,26 @@ function visitPages({ values, query }: Filters, last: number, { total, totalIsEx
   };
 }
 
-export function createListModel(options: ListModelOptions) {
-  const { filters, wrong, found, counts, histogram, titles, pausedAt, csrf } = options;
+export async function readListModel(
+  { profiles, panels, forms, recording }: PageServices,
+  { filters, wrong }: ReturnType<typeof readValidFilters>,
+) {
+  const found = await findVisits(profiles, filters);
+  const drawn = histogramQuery(filters.query, found.rows, Date.now());
+  const [errorPages, failedWork, { counts, histogram }, csrf] = await Promise.all([
+    findChildren(
+      profiles,
+      found.rows.filter(({ child }) => child !== null),
+      { kinds: ['error_page'] },
+    ),
+    findChildren(profiles, found.rows, { kinds: ['job', 'command'], hasError: true }),
+    profiles.countsAndHistogram({
+      counts: viewQueries(),
+      ...(drawn === undefined ? {} : { histogram: drawn }),
+    }),
+    forms.sign(),
+    recording.refresh(),
+  ]);
   const { values, query } = filters;
   const given = Object.entries(wrong).map(([name, filter]) => [name, filter.given]);
   const shown: FilterValues = { ...values, ...(Object.fromEntries(given) as FilterValues) };
@@ -176,7 +255,7 @@ export function createListModel(options: ListModelOptions) {
     misread: found.rows.length === 0 ? explainWords(values.q ?? '') : [],
     /** The filters as the search box takes them. */
     typed: writeTypedFilters(shown),
-    entries: entriesOf(options, slowestMs),
+    entries: entriesOf(filters, found, { errorPages, failedWork }),
     columns: columnsOf(filters),
     total: found.rows.length === 0 ? found.total : Math.max(found.total, last),
     totalIsExact: found.totalIsExact,
@@ -190,14 +269,16 @@ export function createListModel(options: ListModelOptions) {
     /** Address of the event stream of new requests; null unless the newest come first. */
     live: given.length === 0 ? liveOf(filters) : null,
     views: createViews(values, counts),
-    histogram,
+    /** null: nothing to draw; `too many`: counting took too long. */
+    histogram: drawn === undefined ? null : (createHistogram(drawn, histogram) ?? 'too many'),
     /** How many requests a text search read; null without one. */
     looked: found.looked ?? null,
     /** The same search among the requests that were not searched; null if all were, or if there is a next page of matches. */
     searchOlder,
     processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),
-    titles,
-    pausedAt,
+    titles: Object.fromEntries(panels.map(({ name, title }) => [name, title])),
+    /** Milliseconds since 1970; null: recording is on. */
+    pausedAt: recording.pausedAt(),
     csrf,
     filtered: Object.keys(values).some((name) => !isPresentation(name)),
     notice: found.notice,

@@ -1,6 +1,6 @@
 /**
  * The tools of the MCP server: Markdown for coding agents, from the same readers as the pages. Results contain text recorded from requests,
- * so they are data, never instructions; `create-mcp.ts` says so above each result.
+ * so they are data, never instructions; `mcp-controller.ts` says so above each result.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';

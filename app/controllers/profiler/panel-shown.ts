@@ -5,27 +5,8 @@ import type { Profile } from '../../profiler/profile.ts';
 import { howToRecordInFull, WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import type { Presentation } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
-import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
+import { rowsPage } from '../../render/rows-page.ts';
 import { messageOf } from '../../errors.ts';
-
-export interface PanelShown {
-  panel: Panel;
-  profile: Profile;
-  query: PanelPage['query'];
-  data: unknown;
-  error: string | null;
-  /** Why it can't be shown although it was recorded. */
-  failure: string | null;
-  empty: EmptyState | null;
-  /** What the panel presents; null if it presents nothing. */
-  presented: Presentation | null;
-  /** The same, the first rows of each section, for a panel without its own view. */
-  rows: () => RowsPage;
-  /** What its own view needs besides the rows. */
-  model: object | null;
-  /** Facts beyond the recording limit, with their noun. */
-  dropped: { count: number; noun: string }[];
-}
 
 function emptyOf({ recorded }: Panel, profile: Profile): EmptyState {
   const { summary } = profile;
@@ -43,32 +24,41 @@ function emptyOf({ recorded }: Panel, profile: Profile): EmptyState {
   }
 }
 
-export function panelShown(panel: Panel, page: PanelPage): PanelShown {
+export function panelShown(panel: Panel, page: PanelPage) {
   const { profile, query } = page;
   const { data = null, error = null } = profile.panels[panel.name] ?? {};
-  const shown: PanelShown = {
+  let presented: Presentation | null = null;
+  let model: object | null = null;
+  let failure: string | null = null;
+  try {
+    if (data !== null) {
+      presented = presentPanel(panel, page);
+      model = panel.view?.model?.(data, page) ?? null;
+    }
+  } catch (failed) {
+    failure = messageOf(failed);
+  }
+  const shown = failure === null ? presented : null;
+  return {
     panel,
     profile,
     query,
     data,
+    /** Why it could not be recorded. */
     error,
-    failure: null,
+    /** Why it can't be shown although it was recorded. */
+    failure,
     empty: data === null ? emptyOf(panel, profile) : null,
-    presented: null,
-    rows: () => rowsPage({ sections: [] }, { page: { panel: panel.name }, query }),
-    model: null,
+    /** null if it presents nothing. */
+    presented: shown,
+    /** The first rows of each section, for a panel without its own view. */
+    rows: () => rowsPage(shown ?? { sections: [] }, { page: { panel: panel.name }, query }),
+    /** What its own view needs besides the rows. */
+    model,
+    /** Facts beyond the recording limit, with their noun. */
     dropped: Object.entries(panel.recorded?.facts ?? {}).flatMap(([name, noun]) => {
       const count = profile.dropped[name] ?? 0;
       return count > 0 ? [{ count, noun }] : [];
     }),
   };
-  if (data === null) return shown;
-  try {
-    const presented = presentPanel(panel, page);
-    const rows = (): RowsPage =>
-      rowsPage(presented ?? { sections: [] }, { page: { panel: panel.name }, query });
-    return { ...shown, presented, rows, model: panel.view?.model?.(data, page) ?? null };
-  } catch (failed) {
-    return { ...shown, failure: messageOf(failed) };
-  }
 }

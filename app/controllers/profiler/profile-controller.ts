@@ -1,13 +1,15 @@
 /** One profile: its page, the body of its exception panel, the toolbar fragment. */
 import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { childrenOf, OVERVIEW, readBeside } from './beside-profile.ts';
+import { childrenOf, enoughTimes, OVERVIEW, readBeside } from './beside-profile.ts';
 import { readPanelName } from './filters.ts';
 import { withHistory } from './finding-history.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
 import { cpuFormOf } from './cpu-form.ts';
-import { createProfileModel, defaultPanel, panelsOf } from './profile-model.ts';
+import { createFindingsModel } from './findings-model.ts';
+import { defaultPanel, droppedTexts, menuOf, panelsOf, titleOf } from './profile-model.ts';
+import { replayMarkOf } from './replay-profile.ts';
 import { findRedirects } from './redirects.ts';
 import { createUnknownTokenError, requireProfile } from './require-profile.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
@@ -85,27 +87,37 @@ export function createProfileController(
           panel.name === OVERVIEW ? readSummary(services, profile) : null,
           panel.name === 'exception' ? readValuesForm(services, found) : null,
         ]);
-      const model = createProfileModel({
+      const cpuForm = cpuFormOf(profile, cpu);
+      const query = Object.assign(
+        Object.create(null) as Record<string, string>,
+        Object.fromEntries(page.query),
+      );
+      html(page, 'profiler/profile', {
         profile,
         amendments,
         csrf,
         children,
         redirects,
-        routePercentiles,
-        panels,
         panel,
-        query: page.query,
-        mayReplay: services.replay !== 'off',
-        rules,
-        beside,
         caller,
-        called,
-        cpuForm: cpuFormOf(profile, cpu),
-        explainForm: services.explain?.formOf(profile) ?? null,
         summary,
         valuesForm,
+        title: titleOf(profile, panel),
+        canReplay: services.replay !== 'off' && profile.kind === 'request' && profile.state === 'final',
+        canSample: cpuForm !== null,
+        repeats: replayMarkOf(amendments)?.of ?? null,
+        routeTimes: enoughTimes(routePercentiles),
+        cpuForm: panel.name === 'cpu' ? cpuForm : null,
+        explainForm: panel.name === 'database' ? (services.explain?.formOf(profile) ?? null) : null,
+        shown: panelShown(panel, { profile, query, amendments, beside, called }),
+        /** Facts beyond the recording limit that the shown panel does not mention. */
+        dropped: droppedTexts(profile.dropped, panels, panel),
+        menu: menuOf(profile, panels),
+        findings: createFindingsModel(profile, rules, amendments),
+        query,
+        /** Kind of work that stays coloured in the strip; null: all. */
+        kind: panel.view?.kind ?? null,
       });
-      html(page, 'profiler/profile', model);
     },
     /** An address that looks like a token and is none: in capitals, or with a character too many. */
     async noToken(page) {

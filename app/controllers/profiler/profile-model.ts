@@ -1,19 +1,8 @@
-/** A profile -> the view model of its page: which panel, the menu with summaries, the title. */
-import type { RuleTexts } from '../../profiler/finding-rule.ts';
-import type { BesideProfile, Panel, PanelPage } from '../../profiler/panel.ts';
+/** What pages of a profile have in common: its panels, the menu with summaries, the title. */
+import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
-import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { SummaryShown } from './summary-shown.ts';
-import type { RecordedPlans } from '../../profiler/query-plan.ts';
-import type { CpuForm } from './cpu-form.ts';
-import type { ValuesForm } from './values-form.ts';
-import type { Redirects } from './redirects.ts';
-import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { enoughTimes, OVERVIEW } from './beside-profile.ts';
-import { panelShown } from './panel-shown.ts';
-import { createFindingsModel } from './findings-model.ts';
-import { replayMarkOf } from './replay-profile.ts';
+import { OVERVIEW } from './beside-profile.ts';
 
 const TITLE_LENGTH = 160;
 
@@ -78,55 +67,8 @@ function truncate(text: string): string {
   return text.length > TITLE_LENGTH ? `${text.slice(0, TITLE_LENGTH)}…` : text;
 }
 
-function titleOf(profile: Profile, panel: Panel): string {
+export function titleOf(profile: Profile, panel: Panel): string {
   if (profile.error !== null && (panel.name === 'exception' || panel.name === OVERVIEW))
     return `${truncate(profile.error.message)} (${profile.status ?? 'no response'})`;
   return `${truncate(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
-}
-
-export function createProfileModel(options: {
-  profile: Profile;
-  amendments: Readonly<Record<string, unknown>>;
-  csrf: string;
-  children: readonly ProfileIndex[];
-  redirects: Redirects;
-  routePercentiles: RoutePercentiles | null;
-  panels: readonly Panel[];
-  panel: Panel;
-  query: URLSearchParams;
-  mayReplay: boolean;
-  rules: RuleTexts;
-  beside: BesideProfile | undefined;
-  /** The recorded request that made it; null if there is none. */
-  caller: ProfileIndex | null;
-  /** By the id of their call. */
-  called: PanelPage['called'];
-  /** Shown above the panel `cpu`; null: nothing can be sampled. */
-  cpuForm: CpuForm | null;
-  /** Shown below the panel `database`; null: there is no statement that has a plan. */
-  explainForm: ReturnType<RecordedPlans['formOf']>;
-  summary: SummaryShown | null;
-  valuesForm: ValuesForm | null;
-}) {
-  const { beside, called, mayReplay, panels, query, routePercentiles, rules, ...shown } = options;
-  const { profile, amendments, panel } = shown;
-  const given = Object.assign(Object.create(null) as Record<string, string>, Object.fromEntries(query));
-  return {
-    ...shown,
-    title: titleOf(profile, panel),
-    canReplay: mayReplay && profile.kind === 'request' && profile.state === 'final',
-    canSample: options.cpuForm !== null,
-    repeats: replayMarkOf(amendments)?.of ?? null,
-    routeTimes: enoughTimes(routePercentiles),
-    cpuForm: panel.name === 'cpu' ? options.cpuForm : null,
-    explainForm: panel.name === 'database' ? options.explainForm : null,
-    shown: panelShown(panel, { profile, query: given, amendments, beside, called }),
-    /** Facts beyond the recording limit that the shown panel does not mention. */
-    dropped: droppedTexts(profile.dropped, panels, panel),
-    menu: menuOf(profile, panels),
-    findings: createFindingsModel(profile, rules, amendments),
-    query: given,
-    /** Kind of work that stays coloured in the strip; null: all. */
-    kind: panel.view?.kind ?? null,
-  };
 }
