@@ -38,14 +38,6 @@ interface Failure {
   againMs: number;
 }
 
-export interface Exporter {
-  /** Queues a recorded profile. One that was recorded again is sent only as far as it is new. */
-  add(record: StoredText): void;
-  counters(): ExportCounters;
-  /** Sends the queue within `withinMs`; the rest is counted as dropped. */
-  close(withinMs: number): Promise<void>;
-}
-
 const QUEUE_COUNT = 10_000;
 const QUEUE_BYTES = 16 * 1024 * 1024;
 const BATCH_COUNT = 256;
@@ -86,7 +78,7 @@ function reasonOf(error: unknown): string {
   return reason || code || message;
 }
 
-export function createExporter(options: ExporterOptions): Exporter {
+export function createExporter(options: ExporterOptions) {
   const { endpoint, isCompressed, by, profileOf, unobserved, warn } = options;
   const headers = {
     ...options.headers,
@@ -232,7 +224,8 @@ export function createExporter(options: ExporterOptions): Exporter {
   }
 
   return {
-    add(record) {
+    /** Queues a recorded profile. One that was recorded again is sent only as far as it is new. */
+    add(record: StoredText): void {
       const text = record.text === '' ? JSON.stringify(documentIn(record)) : record.text;
       counters.given++;
       if (closing.signal.aborted) {
@@ -249,8 +242,9 @@ export function createExporter(options: ExporterOptions): Exporter {
       }
       if (queue.length > 0) running ??= unobserved(run);
     },
-    counters: () => ({ ...counters, dropped: { ...dropped }, maxBytes: QUEUE_BYTES }),
-    async close(withinMs) {
+    counters: (): ExportCounters => ({ ...counters, dropped: { ...dropped }, maxBytes: QUEUE_BYTES }),
+    /** Sends the queue within `withinMs`; the rest is counted as dropped. */
+    async close(withinMs: number): Promise<void> {
       closing.abort();
       const timer = setTimeout(() => {
         isOver = true;
@@ -264,3 +258,5 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
   };
 }
+
+export type Exporter = ReturnType<typeof createExporter>;

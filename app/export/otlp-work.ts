@@ -2,19 +2,13 @@
  * What panels stored of a request's work -> spans in OpenTelemetry's names, before they have ids: one function a panel. Reads a stored
  * document as well as the complete profile of a page. Values of statements, mails and jobs are not exported.
  */
-import type { CacheData } from '../panels/cache/data.ts';
-import type { KeptDatabase } from '../panels/database/data.ts';
-import type { ExceptionData } from '../panels/exception/data.ts';
 import type { GraphqlData } from '../panels/graphql/index.ts';
 import type { HttpClientData } from '../panels/http-client/data.ts';
-import type { JobsData } from '../panels/jobs/index.ts';
 import type { LogsData } from '../panels/logs/data.ts';
 import type { MailData } from '../panels/mail/index.ts';
 import type { ProcessesData } from '../panels/processes/index.ts';
-import type { KeptRequest } from '../panels/request/data.ts';
-import type { SpansData } from '../panels/spans/index.ts';
+import type { Kept } from '../panels/shared/panel-data.ts';
 import { labelOfStatement } from '../panels/shared/about-statement.ts';
-import type { ViewsData } from '../panels/views/data.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 
@@ -44,20 +38,12 @@ export interface Work {
   attributes: Attributes;
 }
 
-interface PanelData {
-  cache: CacheData;
-  database: KeptDatabase;
-  exception: ExceptionData;
+type PanelData = Omit<Kept, 'logs'> & {
   graphql: GraphqlData;
-  http_client: HttpClientData;
-  jobs: JobsData;
   logs: LogsData;
   mail: MailData;
   processes: ProcessesData;
-  request: KeptRequest;
-  spans: SpansData;
-  views: ViewsData;
-}
+};
 
 export function dataOf<Name extends keyof PanelData>(
   { panels }: ExportedProfile,

@@ -29,16 +29,6 @@ export interface DryMatchOptions {
   applications: { watch(app: unknown): void; of(layer: object): unknown };
 }
 
-export interface DryMatcher {
-  match(path: string): DryMatch;
-  /** Every layer of the application that would be tried, up to the first matching route. */
-  consider(method: string, path: string): ConsideredLayer[];
-  /** Every route of the application in the order in which they are tried; up to a second old. */
-  routes(): readonly RouteEntry[];
-  /** Disables the routers' automatic responses to OPTIONS. */
-  silenceOptions(): void;
-}
-
 type Stack = readonly LayerLike[];
 
 /** A router on the way to a route: its stack, the rest of the path, and the pattern of its mount. */
@@ -98,7 +88,7 @@ const LIST_FOR = 1000;
 export function createDryMatcher(
   application: Express,
   { sourceOf = () => null, applications }: DryMatchOptions,
-): DryMatcher {
+) {
   applications.watch(application);
   let listed: readonly RouteEntry[] = [];
   let listedAt = -Infinity;
@@ -160,7 +150,7 @@ export function createDryMatcher(
   }
 
   return {
-    match(path) {
+    match(path: string): DryMatch {
       const routes: MatchedRoute[] = [];
       let fault: unknown = null;
       tryLayers({ stack: rootStack(), path, pattern: '' }, ({ layer: { route }, match, pattern }) => {
@@ -171,7 +161,8 @@ export function createDryMatcher(
       });
       return { routes, fault: routes.length === 0 ? fault : null };
     },
-    consider(method, path) {
+    /** Every layer of the application that would be tried, up to the first matching route. */
+    consider(method: string, path: string): ConsideredLayer[] {
       const considered: ConsideredLayer[] = [];
       tryLayers({ stack: rootStack(), path, pattern: '' }, (tried) => {
         const { layer, pattern, inner, depth } = tried;
@@ -189,7 +180,8 @@ export function createDryMatcher(
       });
       return considered;
     },
-    routes() {
+    /** Every route of the application in the order in which they are tried; up to a second old. */
+    routes(): readonly RouteEntry[] {
       if (performance.now() - listedAt < LIST_FOR) return listed;
       const entries: RouteEntry[] = [];
       walk(rootStack(), (layer, mounts) => {
@@ -201,10 +193,13 @@ export function createDryMatcher(
       listedAt = performance.now();
       return entries;
     },
-    silenceOptions() {
+    /** Disables the routers' automatic responses to OPTIONS. */
+    silenceOptions(): void {
       walk(rootStack(), (layer) => {
         if (layer.route !== undefined) silence(layer.route);
       });
     },
   };
 }
+
+export type DryMatcher = ReturnType<typeof createDryMatcher>;

@@ -34,15 +34,6 @@ interface HandlebarsEngine {
   VM: { template: (...args: unknown[]) => Template };
 }
 
-export interface ViewObserver {
-  /** Can be called again for the same application, such as a mounted one that is found later. */
-  watchApp(app: RenderingApp): void;
-  watchEngine(engine: CompilingEngine): void;
-  /** EJS, Pug or Handlebars, by its exports; null for something else. */
-  watchLibrary(exports: unknown): (() => void) | null;
-  close(): void;
-}
-
 const MOST_INCLUDES = 50;
 
 /** Applications that others call, not mount, are only known by what they share. */
@@ -50,7 +41,7 @@ function isExpress(exports: unknown): exports is { response: RenderingResponse }
   return typeof (exports as { response?: RenderingResponse } | null)?.response?.render === 'function';
 }
 
-export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserver {
+export function observeViews({ tracker, findCaller }: ObserverParts) {
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
@@ -60,6 +51,7 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
     return closed ? undefined : tracker.observed();
   }
 
+  /** Can be called again for the same application, such as a mounted one that is found later. */
   function watchApp(app: RenderingApp): void {
     if (known.has(app)) return;
     known.add(app);
@@ -198,7 +190,8 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
   return {
     watchApp,
     watchEngine,
-    watchLibrary(exports) {
+    /** EJS, Pug or Handlebars, by its exports; null for something else. */
+    watchLibrary(exports: unknown): (() => void) | null {
       const { compile, VM } = (exports ?? {}) as Partial<CompilingEngine & HandlebarsEngine>;
       if (isExpress(exports)) watchResponses(exports.response);
       else if (typeof VM?.template === 'function') watchHandlebars(exports as HandlebarsEngine);
@@ -207,12 +200,14 @@ export function observeViews({ tracker, findCaller }: ObserverParts): ViewObserv
       // `close` restores it.
       return () => undefined;
     },
-    close() {
+    close(): void {
       closed = true;
       for (const restore of undo) restore();
     },
   };
 }
+
+export type ViewObserver = ReturnType<typeof observeViews>;
 
 /** What EJS and Pug (`filename`), Eta (`filepath`) and Express (`settings`) hand over. */
 interface CompileOptions {

@@ -87,15 +87,8 @@ function looksRandom(value: string): boolean {
 
 type Kind = 'secret' | 'ambiguous' | 'innocent';
 
-export interface NameRule {
-  /** Whether a name says that whatever is below it is a secret. */
-  isSecretName(name: string): boolean;
-  /** The same, and for an ambiguous name whether the value looks random. The first 200 characters of the value are enough. */
-  isSecret(name: string, value: string): boolean;
-}
-
 /** `extra`: words that make a name secret, in addition to the built-in ones. */
-export function createNameRule(extra: readonly string[]): NameRule {
+export function createNameRule(extra: readonly string[]) {
   const secretWords = new Set([...SECRET_WORDS, ...extra.map((word) => word.toLowerCase())]);
   const known = new Map<string, Kind>();
 
@@ -136,8 +129,10 @@ export function createNameRule(extra: readonly string[]): NameRule {
   }
 
   return {
-    isSecretName: (name) => kindOf(name) === 'secret',
-    isSecret(name, value) {
+    /** Whether a name says that whatever is below it is a secret. */
+    isSecretName: (name: string): boolean => kindOf(name) === 'secret',
+    /** The same, and for an ambiguous name whether the value looks random. The first 200 characters of the value are enough. */
+    isSecret(name: string, value: string): boolean {
       const kind = kindOf(name);
       // A language model counts its tokens.
       if (kind === 'secret') return !(/tokens$/i.test(name) && /^\d{1,9}$/.test(value));
@@ -145,3 +140,5 @@ export function createNameRule(extra: readonly string[]): NameRule {
     },
   };
 }
+
+export type NameRule = ReturnType<typeof createNameRule>;

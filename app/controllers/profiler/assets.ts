@@ -14,13 +14,6 @@ export interface Asset {
   etag: string;
 }
 
-export interface Assets {
-  url(file: string): string;
-  get(hashedName: string): Asset | undefined;
-  plain(file: string): Asset;
-  hash(file: string): string;
-}
-
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=UTF-8',
   '.js': 'text/javascript; charset=UTF-8',
@@ -54,7 +47,7 @@ function fromSource(root: string, path: string): Buffer {
   return bundle;
 }
 
-export function createAssets(): Assets {
+export function createAssets() {
   const entries = new Map<string, Entry>();
 
   function read(file: string): Entry {
@@ -71,18 +64,21 @@ export function createAssets(): Assets {
   }
 
   return {
-    url(file) {
+    /** Files have plain names here, but for `get`, which takes the name with the hash. */
+    url(file: string): string {
       const extension = extname(file);
       return urls.asset(`${file.slice(0, -extension.length)}.${read(file).hash}${extension}`);
     },
-    get(name) {
+    get(name: string): Asset | undefined {
       const [, stem = '', hash, extension = ''] = HASHED_NAME.exec(name) ?? [];
       const file = `${stem}${extension}`;
       if (!Object.hasOwn(FILES, file)) return undefined;
       const entry = read(file);
       return entry.hash === hash ? entry.asset : undefined;
     },
-    plain: (file) => read(file).asset,
-    hash: (file) => read(file).hash,
+    plain: (file: string): Asset => read(file).asset,
+    hash: (file: string): string => read(file).hash,
   };
 }
+
+export type Assets = ReturnType<typeof createAssets>;

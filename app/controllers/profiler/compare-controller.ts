@@ -1,6 +1,6 @@
 /** Compares two profiles, as page, JSON or Markdown. Without two tokens the page is a form for them. */
 import { createError } from '../../errors.ts';
-import { urls } from '../../urls.ts';
+import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import { rowsPage } from '../../render/rows-page.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -9,12 +9,53 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import { compareMarkdown, comparisonSections } from './compare-rows.ts';
 import { repetitionOf, scaleOf, TIMELINE_BOX, timelineDrawing } from './compare-model.ts';
 import { compareProfiles, findingChanges, verdictOf } from './compare-profiles.ts';
-import { type CompareQuery, NEWEST, readCompareQuery } from './compare-query.ts';
 import { cpuFormOf } from './cpu-form.ts';
-import { isFilterError } from './filters.ts';
+import { badFilter, isFilterError, readOne } from './filters.ts';
 import { summarizeComparison } from './compare-summary.ts';
 import { createAnswers, type Forms, jsonForm } from './respond.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
+
+interface CompareQuery {
+  a: string | null;
+  b: string | null;
+  /** B is the newest other request to A's route. */
+  newest: boolean;
+  all: boolean;
+  /** Checked boxes; only the first two are compared. */
+  boxes: number;
+}
+
+/** Longer values are truncated in the error message. */
+const LONGEST_BOX = 2000;
+
+export const NEWEST = 'newest';
+
+function checked(name: string, value: string): string | null {
+  const typed = value.trim();
+  if (typed === '') return null;
+  const token = typed.toLowerCase();
+  if (!TOKEN_PATTERN.test(token))
+    throw badFilter(name, `is "${typed}"; give a token of six hexadecimal digits`);
+  return token;
+}
+
+function readBoxes(query: URLSearchParams): (string | null)[] {
+  return query.getAll('t').map((box) => checked('t', box.slice(0, LONGEST_BOX)));
+}
+
+function readCompareQuery(query: URLSearchParams): CompareQuery {
+  const ticked = readBoxes(query);
+  const [one = null, other = null] = ticked;
+  const boxes = ticked.length;
+  const a = checked('a', readOne(query, 'a') ?? '');
+  const second = readOne(query, 'b') ?? '';
+  const newest = second === NEWEST;
+  const b = newest ? null : checked('b', second);
+  const all = readOne(query, 'all') === '1';
+  if (one === null && other === null) return { a, b, newest, all, boxes };
+  if (a !== null || second !== '') throw badFilter('t', 'can’t be combined with "a" or "b"; give one pair');
+  return { a: one ?? other, b: one === null ? null : other, newest, all, boxes };
+}
 
 const OFFERED = 12;
 

@@ -4,16 +4,10 @@ import type { CpuSampler } from '../../profiler/cpu-samples.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
-export interface CpuForm {
-  /** `GET /reports` */
-  address: string;
-  /** It is asked for already, and was not requested since. */
-  isArmed: boolean;
-}
-
 /** null if it can't be sampled. */
-export function cpuFormOf({ kind, method, url }: Profile, cpu: CpuSampler | undefined): CpuForm | null {
+export function cpuFormOf({ kind, method, url }: Profile, cpu: CpuSampler | undefined) {
   if (kind !== 'request' || cpu === undefined || cpu.isOff) return null;
+  // `isArmed`: it is asked for already, and was not requested since.
   return { address: `${method} ${pathOf(url)}`, isArmed: cpu.isArmed({ method, url }) };
 }
 

@@ -3,14 +3,6 @@ import type { Finding, ReadFinding } from '../../profiler/finding.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
-export interface FindingsModel {
-  shown: readonly ReadFinding[];
-  folded: readonly ReadFinding[];
-  left: number;
-  /** Each rule once, in the order of its worst finding. */
-  rules: readonly { labels: string[]; why: string; fix: string }[];
-}
-
 /** A fold that hides a single finding would be as long as the finding. */
 const SHOWN = 5;
 
@@ -35,7 +27,7 @@ export function createFindingsModel(
   profile: Profile,
   texts: RuleTexts,
   amendments: Readonly<Record<string, unknown>>,
-): FindingsModel {
+) {
   const { findingsLeft = 0 } = profile;
   const findings = profile.findings.map((finding) => readFinding(finding, texts, { profile, amendments }));
   const shown = findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
@@ -49,6 +41,7 @@ export function createFindingsModel(
     shown,
     folded: findings.slice(shown.length),
     left: findingsLeft,
+    /** Each rule once, in the order of its worst finding. */
     rules: [...labels].map(([rule, of]) => ({
       labels: of,
       why: texts[rule]?.why ?? '',
@@ -56,3 +49,5 @@ export function createFindingsModel(
     })),
   };
 }
+
+export type FindingsModel = ReturnType<typeof createFindingsModel>;

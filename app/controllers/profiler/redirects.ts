@@ -4,11 +4,6 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import { FOLLOWED_WITHIN } from './visits.ts';
 
-export interface Redirects {
-  from: ProfileIndex | null;
-  to: ProfileIndex | null;
-}
-
 /** Milliseconds that a redirecting request may take. */
 const LONGEST = 60_000;
 const MOST_ROWS = 50;
@@ -63,7 +58,8 @@ export async function findCameFrom(
   return chain;
 }
 
-export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: Profile): Promise<Redirects> {
+/** `from`: the request whose redirect led here; `to`: the one that followed its redirect. */
+export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: Profile) {
   const { kind, token, status, clientAddress, startedAt, durationMs } = profile;
   if (kind !== 'request') return { from: null, to: null };
 

@@ -5,22 +5,13 @@ import type { ProfileQuery } from '../../profiler/storage.ts';
 import { urls } from '../../urls.ts';
 import type { PageServices } from './page-services.ts';
 
-export interface SummaryShown {
-  /** Requests of its process that began in the same second, and how many of them were recorded in full. */
-  count: number;
-  full: number;
-  href: string;
-  /** null: its route can't be told before a request is routed. */
-  form: { route: string; until: number | null } | null;
-}
-
 const SECOND = 1000;
 
 /** null: it is no summary of a request. */
 export async function readSummary(
   { profiles, routeInFull }: Pick<PageServices, 'profiles' | 'routeInFull'>,
   { kind, summary, startedAt, process, method, route }: Profile,
-): Promise<SummaryShown | null> {
+) {
   if (kind !== 'request' || summary === null) return null;
   const from = Math.floor(startedAt / SECOND) * SECOND;
   const until = from + SECOND;
@@ -29,6 +20,7 @@ export async function readSummary(
   const [count, full] = await Promise.all([countOf({}), countOf({ isFull: true }), routeInFull.refresh()]);
   const canStart = route !== null && pathsOf(route) !== null;
   return {
+    /** Requests of its process that began in the same second, and how many of them were recorded in full. */
     count,
     full,
     href: urls.search({
@@ -36,6 +28,7 @@ export async function readSummary(
       until: new Date(until).toISOString(),
       process,
     }),
+    /** null: its route can't be told before a request is routed. */
     form: canStart ? { route: `${method} ${route}`, until: routeInFull.until({ method, route }) } : null,
   };
 }

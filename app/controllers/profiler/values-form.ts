@@ -15,21 +15,6 @@ interface RecordedErrors {
   values?: ValuesRecord;
 }
 
-export interface ValuesForm {
-  /** Why no values can be read; null: they can. */
-  refusal: string | null;
-  maySend: boolean;
-  asks: boolean;
-  /** `POST /checkout`; null if its next request can't be waited for. */
-  route: string | null;
-  /** Milliseconds since 1970; null: nobody waits. */
-  waitsUntil: number | null;
-  /** This one has values: how it compares with the one that it was asked for on. */
-  from: { token: string; said: string } | null;
-  /** The later one that has values. */
-  to: { token: string; said: string } | null;
-}
-
 export const NO_VALUES =
   'It was sent again, but no values were read: another process of the application served it, or only a summary of it was recorded.';
 const NAMES = /[A-Za-z_$][\w$]*/g;
@@ -77,10 +62,7 @@ function routeOf({ method, route }: Profile): WaitedRoute | null {
 }
 
 /** null if it did not fail, and has no values. */
-export async function readValuesForm(
-  services: Services,
-  { profile, amendments }: FoundProfile,
-): Promise<ValuesForm | null> {
+export async function readValuesForm(services: Services, { profile, amendments }: FoundProfile) {
   const { values, replay = 'safe' } = services;
   const read = exceptionOf(profile)?.values;
   if (values === undefined || profile.kind !== 'request' || (!hasFailed(profile) && read === undefined))
@@ -88,11 +70,15 @@ export async function readValuesForm(
   const route = routeOf(profile);
   const to = (amendments.values as { token?: unknown } | undefined)?.token;
   return {
+    /** Why no values can be read; null: they can. */
     refusal: values.refusal(),
     maySend: replay !== 'off' && profile.state === 'final' && profile.summary === null,
     asks: !isSafe(profile),
+    /** `POST /checkout`; null if its next request can't be waited for. */
     route: route === null ? null : `${route.method} ${route.route}`,
+    /** Milliseconds since 1970; null: nobody waits. */
     waitsUntil: route === null ? null : values.waitsUntil(route),
+    /** The one that it was asked for on, and how this one compares with it; then the later one that has values. */
     from: await otherOf(services, read?.of, (before) => comparedText(before, profile)),
     to: await otherOf(services, to, (after) => comparedText(profile, after)),
   };
