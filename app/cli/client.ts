@@ -37,6 +37,16 @@ export interface ClientOptions {
   password: string | undefined;
 }
 
+/** Asks whoever types, who may be nobody (it resolves with null). null: `--yes` was given. */
+export type Confirm = ((question: string) => Promise<boolean | null>) | null;
+
+/** `todo`: what --yes would do. */
+export async function isConfirmed(confirm: Confirm, question: string, todo: string): Promise<boolean> {
+  const answer = confirm === null || (await confirm(question));
+  if (answer !== null) return answer;
+  throw new CommandError(`There is no terminal to ask for confirmation; add --yes to ${todo}.`, FAILED);
+}
+
 const TIMEOUT_MS = 30_000;
 const NO_ADDRESS = { protocol: '', username: '', password: '' };
 

@@ -1,15 +1,14 @@
 /** `init`: registers the MCP server with coding agents, in files of the project; `--undo` takes out exactly that. Nothing else is changed. */
 import { lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CommandError, FAILED } from './client.ts';
+import { CommandError, type Confirm, FAILED, isConfirmed } from './client.ts';
 
 export interface InitOptions {
   folder: string;
   undo: boolean;
   print: (text: string) => void;
   note: (sentence: string) => void;
-  /** Asks whoever types, who may be nobody (it resolves with null). null: `--yes` was given. */
-  confirm: ((question: string) => Promise<boolean | null>) | null;
+  confirm: Confirm;
 }
 
 interface AgentFile {
@@ -151,9 +150,7 @@ export async function init({ folder, undo, print, note, confirm }: InitOptions):
     print('Nothing to change.\n');
     return;
   }
-  const answer = confirm === null || (await confirm('Write this?'));
-  if (answer === null) throw new CommandError('There is no terminal to ask for confirmation; add --yes to write it.', FAILED); // prettier-ignore
-  if (!answer) {
+  if (!(await isConfirmed(confirm, 'Write this?', 'write it'))) {
     print('Changed nothing.\n');
     return;
   }

@@ -10,7 +10,9 @@ import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
   /\(([^()]{1,4000})\)\s{0,20}(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?\s{0,20}(?=\()/gi;
-const WHITE = /\s/;
+/** Before a literal: white space, and the letters of `E'…'` and `N'…'`; between rows. */
+const BEFORE_VALUE = /[\sEN]*/iy;
+const BEFORE_ROW = /[\s,]*/y;
 
 /** The values of one row, as positions of their beginnings and ends; null if no row begins at `start`. */
 function readRow(text: string, start: number): { values: [number, number][]; end: number } | null {
@@ -34,10 +36,9 @@ function readRow(text: string, start: number): { values: [number, number][]; end
   return { values, end: text.length };
 }
 
-function skip(text: string, from: number, isSkipped: (character: string) => boolean): number {
-  let at = from;
-  while (at < text.length && isSkipped(text.charAt(at))) at++;
-  return at;
+function skip(text: string, from: number, skipped: RegExp): number {
+  skipped.lastIndex = from;
+  return from + (skipped.exec(text)?.[0].length ?? 0);
 }
 
 function maskRows(text: string, { isSecretName, hide }: TextMasking): string {
@@ -48,12 +49,12 @@ function maskRows(text: string, { isSecretName, hide }: TextMasking): string {
     for (let row = readRow(text, at); row !== null; row = readRow(text, at)) {
       for (const [index, [from, to]] of row.values.entries()) {
         const name = names[index] ?? '';
-        const start = skip(text, from, (character) => WHITE.test(character) || /[EN]/i.test(character));
+        const start = skip(text, from, BEFORE_VALUE);
         const quoted = isSecretName(name) && start < to ? readQuoted(text, start) : null;
         if (quoted !== null && quoted.value !== '')
           replace(start, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);
       }
-      at = skip(text, row.end, (character) => WHITE.test(character) || character === ',');
+      at = skip(text, row.end, BEFORE_ROW);
     }
     COLUMNS.lastIndex = at;
   });

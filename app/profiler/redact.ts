@@ -7,6 +7,7 @@
  * messages, too. The names are fixed when the redactor is created, never taken from input.
  */
 import { dropOldest } from './drop-oldest.ts';
+import { truncateText } from './plain.ts';
 import { decodeAll, maskEverywhere } from './redact-encoded.ts';
 import { createMarks } from './redact-marks.ts';
 import { createNameRule } from './redact-names.ts';
@@ -52,24 +53,18 @@ const MOST_CLEAN = { short: 5000, long: 100 };
 const LONGEST_SHORT = 200;
 const LONGEST_CLEAN = 8192;
 
-function createMemory(): { has(text: string): boolean; add(text: string): void } {
-  const short = new Map<string, true>();
-  const long = new Map<string, true>();
+function createMemory() {
+  const [short, long] = [new Set<string>(), new Set<string>()];
+  const setOf = (text: string): Set<string> => (text.length > LONGEST_SHORT ? long : short);
   return {
-    has: (text) => (text.length > LONGEST_SHORT ? long : short).has(text),
-    add(text) {
+    has: (text: string): boolean => setOf(text).has(text),
+    add(text: string): void {
       if (text.length > LONGEST_CLEAN) return;
-      const isLong = text.length > LONGEST_SHORT;
-      (isLong ? long : short).set(text, true);
-      if (isLong) dropOldest(long, MOST_CLEAN.long);
-      else dropOldest(short, MOST_CLEAN.short);
+      setOf(text).add(text);
+      dropOldest(short, MOST_CLEAN.short);
+      dropOldest(long, MOST_CLEAN.long);
     },
   };
-}
-
-function truncate(text: string): string {
-  const more = text.length - LONGEST_STRING;
-  return more <= 0 ? text : `${text.slice(0, LONGEST_STRING)}… (${more} more characters)`;
 }
 
 /** Those of the spellings that one of the texts has. */
@@ -130,7 +125,7 @@ export function createRedactor({
   const walk = createTreeWalk({
     isClean: (text) => text.length < SHORTEST_FIND || clean.has(text),
     maskText,
-    read: (text, { marks }) => marks.read(truncate(text)),
+    read: (text, { marks }) => marks.read(truncateText(text, LONGEST_STRING)),
     maskKey(key, pass) {
       if (cleanKeys.has(key)) return key;
       const masked = maskEverywhere(key, (plain) => maskWhole(plain, pass.marks.mark));
@@ -169,7 +164,7 @@ export function createRedactor({
   return {
     text(value) {
       const pass = createPass({ areNumbered: false });
-      return pass.marks.print(maskText(pass.marks.read(truncate(value)), pass));
+      return pass.marks.print(maskText(pass.marks.read(truncateText(value, LONGEST_STRING)), pass));
     },
     tree(value) {
       const pass = createPass({ areNumbered: true });

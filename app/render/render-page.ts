@@ -14,29 +14,7 @@
  *   panel, query }: what it recorded, what `view.model` and `rows` returned. Its empty state and failures are shown around it
  *   (partials/panel-body).
  *
- * Helpers in `h` (app/view-helpers/index.ts):
- *   numbers   duration(ms) `313.6 ms`, bytes(n) `18.0 KiB`, count(n, 'row', 'rows') `1,284 rows`, percent(part, whole) `47 %`
- *             null gives a quiet dash; durationText, bytesText, percentText: the same as plain text, for attributes and sentences
- *   times     time(epochMs) `14:32:07`, timestamp(epochMs) `20 Nov 2026, 14:32:07.214 UTC`; offset(ms) `+11.2 ms`
- *   text      foreign(value) isolated by <bdi>; value(value, { label }) folded with its length above 300 characters, JSON for
- *             what is not a string, masked parts marked; mono(value); varying(texts) each without the words they share; say('our remark'); place('src/a.ts:41') leads to the source,
- *             on pages without a profile to the editor; placeText(…) nowhere: for what stands in a link already; code(text) inline
- *             sentence(text, [limit]) cut above 600 characters, counted; splitUrl({ origin, url }); isSafe(value)
- *   code      codeLines(lines, { label, start, id, plain, wrap }) -> <pre class="code">; a line is a string or
- *             { text | tokens: [class, text][], number, mark: 'hot' | 'loop', underline: [from, to] }
- *             codeText(text, { label, id }): a long text without numbers and marks; jsonText(text, { label, id }): indented JSON, coloured
- *             tree(value, { label, id, open, most }): a plain value whose lists and objects fold; its text is JSON
- *             classes of tokens: k keyword, s string, d number, f function, c comment, u underlined, '' plain
- *             excerptLines(excerpt, { line, column }, around) source lines coloured, the place marked -> lines
- *   frames    groupFrames(frames, before): rows of a stack; valueRows(frame, message, isThrower): its variables; framePlace(frame),
- *             editorUrl(frame), headline(message)
- *   marks     status(code), statusClass(code) `s5`, method(name), badge(text, tone), kindDot('db')
- *   findings  history(label, history): in how many requests to its route it was seen; historyText: as plain text
- *   page      url.profile(token, panel, anchor) … (app/urls.ts), asset(file), icon(name), copy(label, id)
- *   drawing   at(part, whole) `36.80%` for SVG attributes; barsOf(slices, totalMs): who owned the time, touching bars joined; ticks(from, to)
- *   tags      markup`…` escapes what stands in ${}; join(items, separator)
- *
- * Each partial in views/partials says on its first line what it is given.
+ * docs/internals/templates.md lists the helpers in `h`. Each partial in views/partials says on its first line what it is given.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
  * The helpers of all templates, passed as `h`: numbers with units, times, escaped text, code, marks and addresses. They return plain strings
- * or SafeHtml, change no argument and accept null. app/render/render-page.ts lists them with their parameters.
+ * or SafeHtml, change no argument and accept null. docs/internals/templates.md lists them with their parameters.
  */
 import { amountHelpers } from './amount.ts';
 import { codeHelpers } from './code.ts';

@@ -2,6 +2,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { indexOf, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
+import { shorten } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { urls } from '../../urls.ts';
 import { fetchesOf } from './visits.ts';
@@ -87,7 +88,7 @@ function callOf(row: ProfileIndex): PageCall {
     startedAt,
     durationMs,
     tone,
-    why: why === null || why.length <= LONGEST_WHY ? why : `${why.slice(0, LONGEST_WHY - 1)}…`,
+    why: why === null ? null : shorten(why, LONGEST_WHY),
     href: urls.profile(token),
     state,
   };

@@ -1,6 +1,7 @@
 /** What pages of a profile have in common: its panels, the menu with summaries, the title. */
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
+import { shorten } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { OVERVIEW } from './beside-profile.ts';
 
@@ -63,12 +64,8 @@ export function menuOf(profile: Profile, panels: readonly Panel[]) {
   return menu;
 }
 
-function truncate(text: string): string {
-  return text.length > TITLE_LENGTH ? `${text.slice(0, TITLE_LENGTH)}…` : text;
-}
-
 export function titleOf(profile: Profile, panel: Panel): string {
   if (profile.error !== null && (panel.name === 'exception' || panel.name === OVERVIEW))
-    return `${truncate(profile.error.message)} (${profile.status ?? 'no response'})`;
-  return `${truncate(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`)}: ${panel.title.toLowerCase()}`;
+    return `${shorten(profile.error.message, TITLE_LENGTH)} (${profile.status ?? 'no response'})`;
+  return `${shorten(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`, TITLE_LENGTH)}: ${panel.title.toLowerCase()}`;
 }

@@ -4,16 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { valueText } from '../head-arguments.ts';
 
 /** Why a requested HTML document got no tag. */
-export type Refusal =
-  | 'announced'
-  | 'attachment'
-  | 'charset'
-  | 'digest'
-  | 'encoded'
-  | 'fragment'
-  | 'integrity-policy'
-  | 'no-transform'
-  | 'range';
+export type Refusal = NonNullable<ReturnType<typeof refusalOf>>;
 
 /** Sent by scripts that insert the response into an existing page, or request a part of a page. */
 const PARTIAL = [
@@ -73,7 +64,7 @@ function isLengthFixed(res: ServerResponse): boolean {
 }
 
 /** The reason in the headers of an HTML response why its body must not be changed; null if there is none. */
-export function refusalOf(res: ServerResponse): Refusal | null {
+export function refusalOf(res: ServerResponse) {
   const has = (name: string): boolean => res.hasHeader(name);
   if (res.statusCode === 206 || has('content-range')) return 'range';
   if (has('content-encoding') && !/^\s*(?:identity\s*)?$/i.test(headerText(res, 'content-encoding')))

@@ -7,11 +7,6 @@ import { escapeHtml } from '../../profiler/escape-html.ts';
 /** Values by directive, in lower case except for nonces. */
 type Policy = ReadonlyMap<string, readonly string[]>;
 
-export type Verdict =
-  /** `inline`: a script in the page itself, too, with the nonce if there is one. */
-  | { allowed: true; nonce: string | null; inline: boolean; connects: boolean }
-  | { allowed: false; directive: string };
-
 /** Needs no escaping in a tag. */
 const NONCE = /^'nonce-([a-z0-9+/_-]+={0,2})'$/i;
 
@@ -72,10 +67,10 @@ function connects(policy: Policy, origin: string | null): boolean {
 }
 
 /** `origin`: that of the page, if known: `https://shop.example`. */
-export function judge(headers: readonly string[], origin: string | null): Verdict {
+export function judge(headers: readonly string[], origin: string | null) {
   const policies = headers.flatMap(parsePolicies);
   if (policies.some((policy) => isSandboxed(policy, 'allow-scripts')))
-    return { allowed: false, directive: 'sandbox' };
+    return { allowed: false as const, directive: 'sandbox' };
   const directives = policies
     .map((policy) => governing(policy, ['script-src-elem', 'script-src', 'default-src']))
     .filter((directive) => directive !== null);
@@ -85,14 +80,15 @@ export function judge(headers: readonly string[], origin: string | null): Verdic
     const blocking = directives.find(({ sources }) => !allowsScript(sources, origin, nonce));
     if (blocking === undefined)
       return {
-        allowed: true,
+        allowed: true as const,
         nonce,
+        /** A script in the page itself, too, with the nonce if there is one. */
         inline: directives.every(({ sources }) => allowsInline(sources, nonce)),
         connects: policies.every((policy) => connects(policy, origin)),
       };
     against = blocking.name;
   }
-  return { allowed: false, directive: against };
+  return { allowed: false as const, directive: against };
 }
 
 interface TagOptions {

@@ -4,16 +4,8 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import {
-  type Connect,
-  publishCalls,
-  publishEnd,
-  publishError,
-  type Traced,
-  tracedCallback,
-  traceSync,
-} from './trace.ts';
-import { allOf, createCallMarker, ownerOf, wrapCalls } from './wrap-method.ts';
+import { publishEnd, publishError, publishPool, traceSync, type Traced, tracedCallback } from './trace.ts';
+import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface MysqlQuery extends Traced {
   connection: object;
@@ -39,8 +31,6 @@ const connect = tracingChannel('express-hindsight:mysql:connect');
 const event = channel('express-hindsight:mysql:event');
 
 export const mysqlChannels = { query, connect, event };
-
-const poolQuery = createCallMarker();
 
 /** Without a callback the end is an event. Listeners would change what an unheard error does. */
 function watchEvents(message: MysqlQuery, command: Command): void {
@@ -104,19 +94,7 @@ function patchConnection(Connection: unknown, names: readonly string[]): (() => 
 
 function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null {
   const { prototype } = (Pool ?? {}) as { prototype?: object };
-  return allOf(
-    ...names.map((name) => poolQuery.mark(prototype, name)),
-    publishCalls(
-      prototype,
-      'getConnection',
-      connect,
-      (pool): Connect => ({
-        pool,
-        isForQuery: poolQuery.isRunning(),
-      }),
-      { callbackAt: 0 },
-    ),
-  );
+  return publishPool(prototype, 'getConnection', connect, names);
 }
 
 export const mysqlPatches: readonly LibraryPatch[] = [

@@ -2,16 +2,15 @@
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import {
-  type Connect,
-  publishCalls,
   publishEnd,
   publishError,
+  publishPool,
   traceCall,
+  traceSync,
   type Traced,
   tracedCallback,
-  traceSync,
 } from './trace.ts';
-import { allOf, createCallMarker, wrapCalls } from './wrap-method.ts';
+import { allOf, wrapCalls } from './wrap-method.ts';
 
 export interface PgQuery extends Traced {
   client: object;
@@ -131,8 +130,6 @@ function tracedQuery(client: object, args: unknown[], call: () => unknown): unkn
   return traceSync(query, message, call);
 }
 
-const poolQuery = createCallMarker();
-
 function patchClient(Client: { prototype: object }): (() => void) | null {
   return wrapCalls(Client.prototype, 'query', (call, client, args) => {
     const isTraced = query.start.hasSubscribers && args[0] !== null && args[0] !== undefined;
@@ -178,17 +175,7 @@ export const pgPatch: LibraryPatch = {
     return allOf(
       patchClient(Client),
       patchNative(exports as object),
-      poolQuery.mark(Pool.prototype, 'query'),
-      publishCalls(
-        Pool.prototype,
-        'connect',
-        connect,
-        (pool): Connect => ({
-          pool,
-          isForQuery: poolQuery.isRunning(),
-        }),
-        { callbackAt: 0 },
-      ),
+      publishPool(Pool.prototype, 'connect', connect, ['query']),
     );
   },
 };

@@ -4,7 +4,7 @@
  */
 import type { TracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
-import { type Method, ownerOf, wrapMethod } from './wrap-method.ts';
+import { allOf, type Method, ownerOf, wrapCalls, wrapMethod } from './wrap-method.ts';
 
 /** What every message carries, by the conventions of TracingChannel. */
 export interface Traced {
@@ -146,5 +146,28 @@ export function publishCalls(
 ): (() => void) | null {
   return wrapMethod(ownerOf(target, name), name, (original) =>
     publishing(original, channel, messageOf, shape),
+  );
+}
+
+/** A pool: a connection is asked for by `connect`; `queries` are its own methods for statements, which ask for one, too. */
+export function publishPool(
+  prototype: unknown,
+  connect: string,
+  channel: TracingChannel,
+  queries: readonly string[],
+): (() => void) | null {
+  let isForQuery = false;
+  const mark = (call: () => unknown): unknown => {
+    const before = isForQuery;
+    isForQuery = true;
+    try {
+      return call();
+    } finally {
+      isForQuery = before;
+    }
+  };
+  return allOf(
+    ...queries.map((name) => wrapCalls(ownerOf(prototype, name), name, mark)),
+    publishCalls(prototype, connect, channel, (pool): Connect => ({ pool, isForQuery }), { callbackAt: 0 }),
   );
 }

@@ -145,24 +145,3 @@ export function ownerOf(start: unknown, name: PropertyKey): object | null {
     holder = Object.getPrototypeOf(holder) as object | null;
   return holder;
 }
-
-/** Whether a method such as `pool.query` is running, which requests a connection itself. */
-export function createCallMarker(): {
-  isRunning(): boolean;
-  mark(prototype: unknown, name: string): (() => void) | null;
-} {
-  let running = false;
-  return {
-    isRunning: () => running,
-    mark: (prototype, name) =>
-      wrapCalls(ownerOf(prototype, name), name, (call) => {
-        const before = running;
-        running = true;
-        try {
-          return call();
-        } finally {
-          running = before;
-        }
-      }),
-  };
-}
