@@ -10,6 +10,7 @@ import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
 import { pageRules } from './pages.ts';
+import { predicateRules } from './predicates.ts';
 import { processRules } from './process.ts';
 import { queryRules } from './queries.ts';
 import { requestRules } from './requests.ts';
@@ -25,6 +26,7 @@ export function createFindingRules(): FindingRule[] {
     ...queryRules,
     ...statementRules,
     ...pageRules,
+    ...predicateRules,
     ...valueRules,
     ...transactionRules,
     ...cacheRules,

@@ -19,7 +19,7 @@ export interface Comparison {
   column: string;
   /** Lower case: `=`, `<>`, `in`, `not in`, `like`, `is` … */
   operator: string;
-  /** One, or those of a list. */
+  /** One, those of a list, or both ends of `between`. */
   values: StatementValue[];
   /** The function or cast around the column; null if it is bare. */
   wrapped: string | null;
@@ -35,10 +35,14 @@ export interface ReadStatement {
   where: Comparison[] | null;
   /** The comparisons of the WHERE all have to hold: no OR, CASE or subselect. */
   isPlain: boolean;
+  /** The comparisons between the ORs of the WHERE that are in no brackets; one list if it has no such OR. */
+  alternatives: Comparison[][];
   limit: StatementValue | null;
   offset: StatementValue | null;
   /** As written, in lower case. */
   orderBy: string;
+  /** Of ORDER BY and GROUP BY: most are columns, so `other`. */
+  sortKeys: StatementValue[];
   /** Only columns of `select`: `*` and names, no functions. */
   isAggregated: boolean;
   isStar: boolean;
@@ -121,16 +125,25 @@ function valueOf(words: Words): StatementValue {
 }
 
 /** At depth 0. */
-function splitAtCommas(words: Words): Words[] {
+function splitAt(words: Words, separator: string): Words[] {
   const parts: Words[number][][] = [[]];
   let depth = 0;
   for (const word of words) {
     if (word.text === '(') depth++;
     if (word.text === ')') depth--;
-    if (word.text === ',' && depth === 0) parts.push([]);
+    if (word.lower === separator && depth === 0) parts.push([]);
     else parts.at(-1)?.push(word);
   }
   return parts;
+}
+
+function splitAtCommas(words: Words): Words[] {
+  return splitAt(words, ',');
+}
+
+function withoutBrackets(words: Words): Words {
+  const isWhole = words[0]?.text === '(' && closeOf(words, 0) === words.length - 1;
+  return isWhole ? withoutBrackets(words.slice(1, -1)) : words;
 }
 
 function columnBefore(words: Words, operator: number): Pick<Comparison, 'column' | 'wrapped'> | null {
@@ -174,7 +187,10 @@ function valuesAfter(words: Words, operator: number): StatementValue[] {
     if (list[0]?.lower === 'select') return [{ kind: 'other' }];
     return list.length === 0 ? [] : splitAtCommas(list).map(valueOf);
   }
-  return [valueOf(words.slice(from, valueEnd(words, from)))];
+  const end = valueEnd(words, from);
+  const value = valueOf(words.slice(from, end));
+  if (words[operator]?.lower !== 'between') return [value];
+  return [value, valueOf(words.slice(end + 1, valueEnd(words, end + 1)))];
 }
 
 function comparisonsIn(words: Words): Comparison[] {
@@ -251,6 +267,13 @@ function wordsOf(sql: string, system: string | undefined): Words {
   }));
 }
 
+function sortKeysIn(clauses: readonly Clause[]): StatementValue[] {
+  return clauses
+    .filter(({ name }) => name === 'order' || name === 'group')
+    .flatMap(({ words }) => splitAtCommas(words.slice(1)))
+    .map((words) => valueOf(words.filter(({ lower }) => !/^(?:asc|desc|nulls|first|last)$/.test(lower))));
+}
+
 export function readStatement(sql: string, system?: string): ReadStatement | null {
   const words = wordsOf(sql, system);
   const clauses = clausesOf(words);
@@ -273,7 +296,9 @@ export function readStatement(sql: string, system?: string): ReadStatement | nul
     isPlain: !(where ?? []).some(
       ({ kind, lower }) => kind === 'k' && /^(?:or|case|select|exists)$/.test(lower),
     ),
+    alternatives: splitAt(withoutBrackets(where ?? []), 'or').map(comparisonsIn),
     ...readLimits(clauses),
+    sortKeys: sortKeysIn(clauses),
     orderBy: (find('order')?.words ?? [])
       .slice(1)
       .map(({ lower }) => lower)

@@ -1,0 +1,280 @@
+/** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
+import type { Kept, Needs, Query } from './shared/kept.ts';
+import { labelOf, type Read, readsOf, rowOf, sqlOf } from './shared/queries.ts';
+import { count, excerpt } from './shared/wording.ts';
+
+type Database = Kept['database'];
+
+function draft({ query, index }: Read, sentence: string, severity: 'bad' | 'warn'): FindingDraft {
+  return { broke: 'unseen', severity, sentence, anchor: rowOf(index), place: query.caller };
+}
+
+/** A text of the statement in which names have no quotes, for patterns. */
+function plainSql(database: Database, query: Query): string {
+  return sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ');
+}
+
+const PRIMARY = /^(?:_?id|uuid)$/i;
+
+/** Ids that say which one is wanted: of the address, of the user and the session. */
+function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string; value: string }[] {
+  const { user = null, session = null } = sessionAndUser ?? {};
+  const ofParams = routeParams.map(({ name, value }) => ({ name, value: String(value) }));
+  const ofUser = leavesOf(user).filter(({ path }) => PRIMARY.test(path));
+  const ofSession = leavesOf(session).filter(({ name }) => /user_?id$/i.test(name));
+  return [
+    ...ofParams,
+    ...[...ofUser, ...ofSession].map(({ value }) => ({ name: 'the user’s id', value: String(value) })),
+  ];
+}
+
+/** The id of the one thing that the response has; null if it has none or several. */
+function sentId({ response }: KeptRequest): string | null {
+  const whole = parseBeginning(response?.text ?? '')?.value ?? null;
+  const ids = leavesOf(whole).filter(({ name }) => PRIMARY.test(name));
+  const [first, ...others] = ids;
+  const own = ids.find(({ path }) => PRIMARY.test(path)) ?? (others.length === 0 ? first : undefined);
+  return own === undefined || own.path.split('.').length > 2 ? null : String(own.value);
+}
+
+function readsAnyRow({ read, query }: Read): boolean {
+  const limit = read.limit === null ? null : givenValue(read.limit, query.bindings);
+  return (
+    read.verb === 'select' &&
+    read.table !== null &&
+    read.where === null &&
+    read.orderBy === '' &&
+    read.offset === null &&
+    read.joins === 0 &&
+    !read.isAggregated &&
+    String(limit) === '1'
+  );
+}
+
+const anyRow: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'any-row',
+  needs: ['database', 'request'],
+  labels: ['any row'],
+  why: 'A read with LIMIT 1 had neither WHERE nor ORDER BY, and the response has the id of another row than the one of the address or of the user.',
+  fix: 'Check the value before you ask: ORMs drop a criterion that is `undefined` (`findOneBy({ id: undefined })`), and then the first row of the table is as good as any.',
+  find({ database, request }, { method, status }) {
+    if (method !== 'GET' || status !== 200) return [];
+    const wanted = wantedIds(request);
+    const sent = sentId(request);
+    const [first] = wanted;
+    if (first === undefined || sent === null || wanted.some(({ value }) => value === sent)) return [];
+    const isWanted = ({ read, query }: Read): boolean =>
+      read.where?.some(
+        ({ column, values }) =>
+          PRIMARY.test(column) &&
+          values.some((one) => wanted.some(({ value }) => value === String(givenValue(one, query.bindings)))),
+      ) === true;
+    // What else was read may be what was sent.
+    const found = readsOf(database).filter((one) => one.query.rows !== 0 && !isWanted(one));
+    const [one] = found;
+    if (one === undefined || found.length > 1 || !readsAnyRow(one)) return [];
+    const sentence = `${labelOf(database, one.query)} has LIMIT 1, no WHERE and no ORDER BY, so it reads any row: the response has another id than ${excerpt(first.name, 40)}, as if its criterion was undefined`;
+    return [draft(one, sentence, 'bad')];
+  },
+};
+
+/** Columns that say whose a row is. */
+const OWNER =
+  /^(?:owner|user|tenant|account|customer|member|author|org|organi[sz]ation|company|workspace|team)(?:_?id)?$/i;
+
+/** A comparison after an OR that repeats one of the other side, where whose the row is isn't asked again. */
+function unownedBranch(
+  { alternatives }: Read['read'],
+  { bindings }: Query,
+): { owner: string; column: string } | null {
+  const valueOf = ({ values: [value] }: Comparison): Json | undefined =>
+    value === undefined ? undefined : givenValue(value, bindings);
+  for (const branch of alternatives) {
+    const owner = branch.find(({ column, operator }) => operator === '=' && OWNER.test(column));
+    const rest = branch.filter((one) => one !== owner);
+    if (owner === undefined || rest.length === 0) continue;
+    for (const other of alternatives) {
+      if (other.length === 0 || other.some(({ column }) => OWNER.test(column))) continue;
+      const isRepeated = other.every((one) => {
+        const value = valueOf(one);
+        return (
+          value !== undefined &&
+          value !== null &&
+          value !== valueOf(owner) &&
+          rest.some((two) => two.operator === one.operator && valueOf(two) === value)
+        );
+      });
+      if (isRepeated) return { owner: owner.column, column: other[0]?.column ?? '' };
+    }
+  }
+  return null;
+}
+
+const orWithoutBrackets: FindingRule<Needs<'database'>> = {
+  name: 'or-without-brackets',
+  needs: ['database'],
+  labels: ['OR without brackets'],
+  why: 'The WHERE is `owner = … and a = x or b = x` without brackets, and rows were found. AND binds first, so the second half finds rows of every owner.',
+  fix: 'Put the alternatives in brackets: `owner_id = $1 and (title ilike $2 or body ilike $2)`; in builders with a function, such as `andWhere((or) => or.where(…).orWhere(…))` of Knex.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      const found = query.rows === 0 ? null : unownedBranch(read, query);
+      if (found === null) return [];
+      const { owner, column } = found;
+      const sentence = `${labelOf(database, query)} asks for ${owner} only on one side of an OR without brackets: rows of any ${owner} match by ${column}`;
+      return [draft(one, sentence, 'bad')];
+    });
+  },
+};
+
+const NOT_IN =
+  /\b(?:\w+\.)?(\w+) not in ?\( ?select (?:distinct )?(?:\w+\.)?(\w+) from (?:\w+\.)?(\w+)(?: (?!where\b)(?:as )?\w+)?(?: where ([^()]*))?\)/i;
+
+/** A column that a NOT IN selects, and that may be NULL as far as the statement says. */
+function nullableList(sql: string): string | null {
+  const [found, , column = '', , condition = ''] = NOT_IN.exec(sql) ?? [];
+  const isKept = PRIMARY.test(column) || new RegExp(String.raw`\b${column}\b`, 'i').test(condition);
+  return found === undefined || isKept ? null : column;
+}
+
+const notInNull: FindingRule<Needs<'database'>> = {
+  name: 'not-in-null',
+  needs: ['database'],
+  labels: ['NOT IN'],
+  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route.',
+  fix: 'Use `not exists (select 1 from … where …)`, or exclude NULL in the subselect (`where parent_id is not null`).',
+  compares: ({ database }) =>
+    database.queries.some((query) => query.rows === 0 && nullableList(plainSql(database, query)) !== null),
+  find({ database }, _head, { earlier }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query } = one;
+      const column = query.rows === 0 ? nullableList(plainSql(database, query)) : null;
+      if (column === null) return [];
+      const before = earlier.flatMap(({ kept }) => {
+        const other = kept.database as Database | undefined;
+        return (other?.queries ?? []).filter(
+          (past) => other !== undefined && sqlOf(other, past) === sqlOf(database, query),
+        );
+      });
+      if (before.length === 0 || before.some(({ rows }) => rows !== 0)) return [];
+      const sentence = `${labelOf(database, query)} found no row, as in ${count(before.length, 'earlier request')}, possibly because a ${column} of its subselect is NULL: then NOT IN is never true`;
+      return [draft(one, sentence, 'warn')];
+    });
+  },
+};
+
+const sortedByConstant: FindingRule<Needs<'database', 'request'>> = {
+  name: 'sorted-by-constant',
+  needs: ['database'],
+  labels: ['sorted by constant'],
+  why: 'ORDER BY or GROUP BY has a bound text or a text in quotes. It is the same for all rows; a bound value is never the name of a column.',
+  fix: 'Choose the column from a fixed list of names, and write it into the statement (`order by ${columns[sort] ?? "id"}`).',
+  find({ database, request }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      const text = read.sortKeys
+        .map((value) => (value.kind === 'bound' || value.kind === 'literal' ? value : null))
+        .map((value) => (value === null ? null : givenValue(value, query.bindings)))
+        .find((value) => typeof value === 'string' && !/^\d+$/.test(value));
+      if (typeof text !== 'string' || (query.rows ?? 0) < 1) return [];
+      const field = receivedFields(request ?? {}).find(({ value }) => value === text);
+      const which = field === undefined ? 'a text' : `the text of ${excerpt(field.name, 40)}`;
+      const sentence = `${labelOf(database, query)} sorts or groups its ${count(query.rows ?? 0, 'row')} by ${which}, not by a column: it is the same for each of them`;
+      return [draft(one, sentence, 'warn')];
+    });
+  },
+};
+
+const DAY = /^\d{4}-\d\d-\d\d$/;
+/** Names of columns that have a time of day. */
+const OF_TIME = /(?:[a-z]At|_at|[tT]ime|[tT]imestamp)$/;
+
+/** A column of time, asked for by two days of which the latter is its end. */
+function dayAsEnd({ read, query }: Read): string | null {
+  const isDay = (value: Json | undefined): boolean => typeof value === 'string' && DAY.test(value);
+  const of = ({ values }: Comparison) => values.map((value) => givenValue(value, query.bindings));
+  for (const one of read.where ?? []) {
+    if (one.wrapped !== null || !OF_TIME.test(one.column)) continue;
+    const [first, second] = of(one);
+    if (one.operator === 'between' && isDay(first) && isDay(second)) return one.column;
+    const begins = read.where?.some(
+      (other) => other.column === one.column && other.operator === '>=' && isDay(of(other)[0]),
+    );
+    if (one.operator === '<=' && isDay(first) && begins === true) return one.column;
+  }
+  return null;
+}
+
+const lastDayLeftOut: FindingRule<Needs<'database'>> = {
+  name: 'last-day-left-out',
+  needs: ['database'],
+  labels: ['last day'],
+  why: 'BETWEEN or `<=` compares a column, which has a time by its name, with a date as its end. The date stands for the beginning of that day.',
+  fix: 'Ask for what is before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const column = dayAsEnd(one);
+      if (column === null) return [];
+      const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day: a ${column} later on the last day is not found`;
+      return [draft(one, sentence, 'warn')];
+    });
+  },
+};
+
+const JOINS = /\b(?:(?:left|inner|right|full|outer) )*join .*?(?= where | group | order | limit |;|$)/i;
+
+/** Lengths of the lists that the response is or has. */
+function listLengths({ response }: KeptRequest): number[] {
+  const whole = parseBeginning(response?.text ?? '');
+  const value = whole?.isWhole === true ? whole.value : null;
+  const parts = isRecord(value) ? Object.values(value) : [value];
+  return parts.flatMap((part) => (Array.isArray(part) ? [part.length] : []));
+}
+
+const joinedRowsCounted: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'joined-rows-counted',
+  needs: ['database', 'request'],
+  labels: ['joined rows counted'],
+  why: 'A count without `distinct` has the same joins as another statement of the request, which returned more rows than the response has entries.',
+  fix: 'Count the entries: `count(distinct orders.id)`, `distinct: true` of Sequelize, or a count without the joins.',
+  find({ database, request }) {
+    const lengths = listLengths(request);
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      const sql = plainSql(database, query);
+      if (read.joins === 0 || !/^select count ?\((?! ?distinct\b)/i.test(sql) || / group by /i.test(sql))
+        return [];
+      const joins = JOINS.exec(sql)?.[0].toLowerCase();
+      const page = database.queries.find(
+        (other) =>
+          other !== query &&
+          (other.rows ?? 0) > 1 &&
+          !/^select (?:distinct|count)\b/i.test(plainSql(database, other)) &&
+          plainSql(database, other)
+            .toLowerCase()
+            .includes(joins ?? '\n'),
+      );
+      const entries = Math.max(...lengths.filter((length) => length <= (page?.rows ?? 0)));
+      if (page?.rows === null || page === undefined || entries < 1 || entries === page.rows) return [];
+      const sentence = `${labelOf(database, query)} counts joined rows: the same join gave ${count(page.rows, 'row')} for ${count(entries, 'entry', 'entries')} of the response, and the count has no distinct`;
+      return [draft(one, sentence, 'warn')];
+    });
+  },
+};
+
+export const predicateRules: readonly FindingRule[] = [
+  anyRow,
+  orWithoutBrackets,
+  notInNull,
+  sortedByConstant,
+  lastDayLeftOut,
+  joinedRowsCounted,
+];

@@ -1,0 +1,147 @@
+import { expect } from 'chai';
+import { predicateRules } from '../../app/findings/predicates.ts';
+import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+
+type Database = ReturnType<typeof keptQueries>;
+
+function found(
+  name: string,
+  database: Database,
+  request = keptRequest(),
+  earlier: readonly Database[] = [],
+): string[] {
+  const rule = predicateRules.find((one) => one.name === name);
+  const beside = { earlier: earlier.map((before) => ({ head: {}, kept: { database: before } })) };
+  const head = { method: 'GET', status: 200 };
+  return (rule?.find({ database, request }, head as never, beside as never) ?? []).map(
+    ({ sentence }) => sentence,
+  );
+}
+
+describe('findings from conditions and keys', () => {
+  it('a first row of a table in place of the one that was wanted', () => {
+    const any = keptQueries({ sql: 'select "m"."id" as "m_id" from "member" "m" limit 1' });
+    const of = (sent: { id: number }, database = any) =>
+      found('any-row', database, keptRequest({ user: { id: 2 }, sent }));
+    expect(of({ id: 1 })).to.deep.equal([
+      'select … from member has LIMIT 1, no WHERE and no ORDER BY, so it reads any row: the response has another id than the user’s id, as if its criterion was undefined',
+    ]);
+    expect(of({ id: 2 })).to.deep.equal([]);
+    const newest = keptQueries({ sql: 'select * from member order by id desc limit 1' });
+    expect(of({ id: 1 }, newest)).to.deep.equal([]);
+    const settings = keptQueries(
+      { sql: 'select * from settings limit 1' },
+      { sql: 'select * from orders where customer_id = $1 limit 1', bindings: { customer_id: 2 } },
+    );
+    expect(of({ id: 7 }, settings)).to.deep.equal([]);
+  });
+
+  it('an OR that leaves out whose rows are wanted', () => {
+    const of = (where: string, values: [string, string | number][], rows = 3) =>
+      found(
+        'or-without-brackets',
+        keptQueries({ sql: `select id from notes where ${where}`, bindings: values, rows }),
+      );
+    const search: [string, string | number][] = [
+      ['owner_id', 1],
+      ['title', '%a%'],
+      ['body', '%a%'],
+    ];
+    expect(of('"owner_id" = $1 and "title" ilike $2 or "body" ilike $3', search)).to.deep.equal([
+      'select … from notes asks for owner_id only on one side of an OR without brackets: rows of any owner_id match by body',
+    ]);
+    expect(of('((n.owner_id = $1 AND n.title ILIKE $2) OR n.body ILIKE $3)', search)).to.have.length(1);
+    for (const where of [
+      'owner_id = $1 and (title ilike $2 or body ilike $3)',
+      'owner_id = $1 and title ilike $2 or (owner_id = $1 and body ilike $3)',
+      "owner_id = $1 and title ilike $2 or visibility = 'public'",
+      'owner_id = $1 or title ilike $2',
+    ])
+      expect(of(where, search), where).to.deep.equal([]);
+    expect(of('owner_id = $1 and title ilike $2 or body ilike $3', search, 0)).to.deep.equal([]);
+  });
+
+  it('a NOT IN that a NULL makes false', () => {
+    const query = (list: string, rows: number) =>
+      keptQueries({ sql: `select id from categories where id not in (${list}) order by name`, rows });
+    const nullable = 'select parent_id from categories';
+    expect(found('not-in-null', query(nullable, 0), undefined, [query(nullable, 0)])).to.deep.equal([
+      'select … from categories found no row, as in 1 earlier request, possibly because a parent_id of its subselect is NULL: then NOT IN is never true',
+    ]);
+    expect(found('not-in-null', query(nullable, 0))).to.deep.equal([]);
+    expect(found('not-in-null', query(nullable, 0), undefined, [query(nullable, 4)])).to.deep.equal([]);
+    for (const list of [
+      'select c.parent_id from categories c where c.parent_id is not null',
+      'select id from categories',
+    ])
+      expect(found('not-in-null', query(list, 0), undefined, [query(list, 0)]), list).to.deep.equal([]);
+  });
+
+  it('rows that are sorted by a constant', () => {
+    const request = keptRequest({ query: { sort: 'votes' } });
+    const of = (order: string, value?: string | number) =>
+      found(
+        'sorted-by-constant',
+        keptQueries({
+          sql: `select id from posts order by ${order} limit 50`,
+          system: 'mysql',
+          rows: 5,
+          bindings: value === undefined ? [] : [['$1', value]],
+        }),
+        request,
+      );
+    const sentence =
+      'select … from posts sorts or groups its 5 rows by the text of sort, not by a column: it is the same for each of them';
+    expect(of('?', 'votes')).to.deep.equal([sentence]);
+    expect(of("'votes' desc")).to.deep.equal([sentence]);
+    expect(of('?', 2)).to.deep.equal([]);
+    for (const order of ['votes desc', '2', '`votes`', "field(state, 'open')", "state = 'open'"])
+      expect(of(order), order).to.deep.equal([]);
+  });
+
+  it('a last day that is left out', () => {
+    const days: [string, string][] = [
+      ['startsAt', '2026-03-01'],
+      ['startsAt', '2026-03-31'],
+    ];
+    const of = (where: string, bindings: readonly [string, string][] = days) =>
+      found('last-day-left-out', keptQueries({ sql: `select id from visit where ${where}`, bindings }));
+    const sentence =
+      'select … from visit asks for startsAt up to a date without a time, which is the beginning of that day: a startsAt later on the last day is not found';
+    expect(of('(("startsAt" between $1 and $2))')).to.deep.equal([sentence]);
+    expect(of('"startsAt" >= $1 and "startsAt" <= $2')).to.deep.equal([sentence]);
+    expect(of('"startsAt" >= $1 and "startsAt" < $2')).to.deep.equal([]);
+    expect(of('date("startsAt") between $1 and $2')).to.deep.equal([]);
+    expect(of('"birthday" between $1 and $2')).to.deep.equal([]);
+    const times: [string, string][] = [
+      ['startsAt', '2026-03-01T00:00'],
+      ['startsAt', '2026-03-31T23:59'],
+    ];
+    expect(of('"startsAt" between $1 and $2', times)).to.deep.equal([]);
+  });
+
+  it('a count of joined rows', () => {
+    const join = 'left outer join `Orders` as `o` on `c`.`id` = `o`.`customerId`';
+    const of = (counted: string, rows: number, customers: number) =>
+      found(
+        'joined-rows-counted',
+        keptQueries(
+          {
+            sql: `select count(${counted}) as \`count\` from \`Customers\` as \`c\` ${join};`,
+            system: 'mysql',
+          },
+          {
+            sql: `select \`c\`.*, \`o\`.\`id\` from (select * from \`Customers\` limit 0, 2) as \`c\` ${join} order by \`c\`.\`id\`;`,
+            system: 'mysql',
+            rows,
+          },
+        ),
+        keptRequest({ sent: { total: 7, customers: Array.from({ length: customers }, () => ({})) } }),
+      );
+    expect(of('`c`.`id`', 6, 2)).to.deep.equal([
+      'select … from Customers counts joined rows: the same join gave 6 rows for 2 entries of the response, and the count has no distinct',
+    ]);
+    expect(of('distinct `c`.`id`', 6, 2)).to.deep.equal([]);
+    expect(of('`c`.`id`', 2, 2)).to.deep.equal([]);
+  });
+});
