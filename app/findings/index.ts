@@ -3,6 +3,7 @@
  * run when somebody reads a profile. There is a file for each subject; helpers of several are in `shared/`.
  */
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { bindingRules } from './bindings.ts';
 import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callRules } from './calls.ts';
@@ -28,6 +29,7 @@ export function createFindingRules(): FindingRule[] {
     ...pageRules,
     ...predicateRules,
     ...valueRules,
+    ...bindingRules,
     ...transactionRules,
     ...cacheRules,
     ...callRules,

@@ -1,6 +1,5 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { sameName } from '../panels/shared/compare-values.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
@@ -26,7 +25,7 @@ const PRIMARY = /^(?:_?id|uuid)$/i;
 /** Ids that say which one is wanted: of the address, of the user and the session. */
 function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string; value: string }[] {
   const { user = null, session = null } = sessionAndUser ?? {};
-  const ofParams = routeParams.map(({ name, value }) => ({ name, value: String(value) }));
+  const ofParams = receivedFields({ routeParams }).map(({ name, value }) => ({ name, value: String(value) }));
   const ofUser = leavesOf(user).filter(({ path }) => PRIMARY.test(path));
   const ofSession = leavesOf(session).filter(({ name }) => /user_?id$/i.test(name));
   return [
@@ -44,6 +43,13 @@ function sentId({ response }: KeptRequest): string | null {
   return own === undefined || own.path.split('.').length > 2 ? null : String(own.value);
 }
 
+function isOneOf(wanted: readonly { value: string }[], given: Json | undefined): boolean {
+  return (
+    (typeof given === 'string' || typeof given === 'number') &&
+    wanted.some(({ value }) => value === String(given))
+  );
+}
+
 function readsAnyRow({ read, query }: Read): boolean {
   const limit = read.limit === null ? null : givenValue(read.limit, query.bindings);
   return (
@@ -54,7 +60,7 @@ function readsAnyRow({ read, query }: Read): boolean {
     read.offset === null &&
     read.joins === 0 &&
     !read.isAggregated &&
-    String(limit) === '1'
+    Number(limit) === 1
   );
 }
 
@@ -73,8 +79,7 @@ const anyRow: FindingRule<Needs<'database' | 'request'>> = {
     const isWanted = ({ read, query }: Read): boolean =>
       read.where?.some(
         ({ column, values }) =>
-          PRIMARY.test(column) &&
-          values.some((one) => wanted.some(({ value }) => value === String(givenValue(one, query.bindings)))),
+          PRIMARY.test(column) && values.some((one) => isOneOf(wanted, givenValue(one, query.bindings))),
       ) === true;
     // What else was read may be what was sent.
     const found = readsOf(database).filter((one) => one.query.rows !== 0 && !isWanted(one));

@@ -372,19 +372,34 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** The column whose value has a character of four bytes; null if there is none. */
+function beyondThreeBytes({ bindings }: Query): string | null {
+  return (
+    bindings.find(({ value }) => typeof value === 'string' && /[\u{10000}-\u{10ffff}]/u.test(value))?.name ??
+    null
+  );
+}
+
 const writtenWithWarning: FindingRule<Needs<'database'>> = {
   name: 'written-with-warning',
   needs: ['database'],
   labels: ['warning of database'],
   why: 'MySQL or MariaDB wrote the row and reported a warning. Without the strict mode, it does so if it cuts off or converts a value.',
-  fix: 'Read the warning (`SHOW WARNINGS` on the same connection), make the column wide enough or refuse the value, and use the strict mode, which is the default.',
+  fix: 'Read the warning (`SHOW WARNINGS` on the same connection), make the column wide enough (`utf8mb4` for emoji) or refuse the value, and use the strict mode, which is the default.',
   find({ database }) {
     return database.queries.flatMap((query, index): FindingDraft[] => {
-      const { warnings = 0, caller, error } = query;
+      const { warnings = 0, caller, error, rows } = query;
       const verb = readOf(database, query)?.verb;
       if (warnings === 0 || error !== null || (verb !== 'insert' && verb !== 'update')) return [];
-      if (/\bignore\b|\bon\s+duplicate\b/i.test(sqlOf(database, query))) return [];
-      const sentence = `${labelOf(database, query)} succeeded with ${count(warnings, 'warning')} of the database: it may have cut off or converted a value`;
+      const sql = sqlOf(database, query);
+      // A row that is there already is a warning, too.
+      if (/\bon\s+duplicate\b/i.test(sql) || (/\bignore\b/i.test(sql) && rows === 0)) return [];
+      const column = beyondThreeBytes(query);
+      const what =
+        column === null
+          ? 'it may have cut off or converted a value'
+          : `${excerpt(column, 40)} has a character of four bytes, such as an emoji, at which a column of utf8mb3 cuts off or replaces the text`;
+      const sentence = `${labelOf(database, query)} succeeded with ${count(warnings, 'warning')} of the database: ${what}`;
       return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: caller }];
     });
   },
@@ -416,8 +431,14 @@ const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** Whether a value is a number or a text, or a mark of one. */
+function typeOf(value: Json | undefined): string {
+  const text = typeof value === 'string' ? value : '';
+  return /^\[masked \d+, ([a-z]+)\]$/.exec(text)?.[1] ?? typeof value;
+}
+
 function numbersOf(request: KeptRequest): ReceivedField[] {
-  return receivedFields(request).filter(({ from, value }) => from === 'body' && typeof value === 'number');
+  return receivedFields(request).filter(({ from, value }) => from === 'body' && typeOf(value) === 'number');
 }
 
 const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
@@ -441,7 +462,8 @@ const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
         const texts = earlier.filter(({ kept }) => {
           const before = kept.database as Database | undefined;
           return before?.queries.some(
-            (other) => sqlOf(before, other) === sql && typeof other.bindings[value.index]?.value === 'string',
+            (other) =>
+              sqlOf(before, other) === sql && typeOf(other.bindings[value.index]?.value) === 'string',
           );
         });
         if (texts.length === 0) continue;

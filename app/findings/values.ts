@@ -415,15 +415,24 @@ const numberAsText: FindingRule<Needs<'request' | 'database', 'routing'>> = {
   },
 };
 
-/** Two numbers as texts that were added: no number has two points. */
+/** Of a field that is the sum of others. */
+const OF_SUM = /total|sum|amount|gross|balance|subtotal/i;
+
+/** Two numbers that were added, of which one is a text: the result has two points, or the name of a sum. */
 function joinedNumbers(object: Record<string, Json>): { name: string; parts: string[] } | null {
   const numbers = Object.entries(object).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string' && NUMBER.test(entry[1]),
+    (entry): entry is [string, string | number] =>
+      typeof entry[1] === 'number' || (typeof entry[1] === 'string' && NUMBER.test(entry[1])),
   );
   for (const [name, value] of Object.entries(object)) {
-    if (typeof value !== 'string' || !/^-?\d+\.\d+\.\d+$/.test(value)) continue;
-    for (const [one, text] of numbers) {
-      const other = numbers.find(([, rest]) => text + rest === value)?.[0];
+    if (typeof value !== 'string' || !/^-?\d+(?:\.\d+){0,2}$/.test(value)) continue;
+    const hasTwoPoints = /\..*\./.test(value);
+    if (!hasTwoPoints && !OF_SUM.test(name)) continue;
+    for (const [one, first] of numbers) {
+      const other = numbers.find(
+        ([own, second]) =>
+          own !== one && (hasTwoPoints || typeof first !== typeof second) && `${first}${second}` === value,
+      )?.[0];
       if (other !== undefined) return { name, parts: [one, other] };
     }
   }
@@ -440,7 +449,7 @@ const numbersJoined: FindingRule<Given> = {
   name: 'numbers-joined',
   needs: ['request'],
   labels: ['joined numbers'],
-  why: 'A text of the response is two other fields of the same object, written one behind the other, and has two decimal points.',
+  why: 'A text of the response is two numbers of the same object, one of them a text, written one behind the other; it has two decimal points, or its name is that of a sum.',
   fix: 'Convert both before you add them (`Number(row.price) + Number(row.shipping)`), or count in cents: drivers return `numeric` and `decimal` as text.',
   find({ request, routing, database }) {
     for (const object of objectsIn(parseBeginning(request.response?.text ?? '')?.value ?? null)) {
@@ -448,7 +457,7 @@ const numbersJoined: FindingRule<Given> = {
       if (found === null) continue;
       const [one = '', other = ''] = found.parts.map((part) => excerpt(part, 40));
       const sentence = `${excerpt(found.name, 40)} was sent as the texts of ${one} and ${other}, one behind the other: they were joined, not added`;
-      const place = database?.queries[0]?.caller ?? routing?.route?.source;
+      const place = routing?.route?.source ?? database?.queries[0]?.caller;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
     }
     return [];

@@ -216,13 +216,18 @@ describe('findings from the text of statements', () => {
 
   it('a row that MySQL wrote with a warning', () => {
     const rule = statementRules.find(({ name }) => name === 'written-with-warning');
-    const found = (sql: string, result: object) =>
+    const found = (sql: string, result: object, text = 'a') =>
       rule?.find(
         {
           database: {
             statements: [{ sql, system: 'mysql' }],
             queries: [
-              { ...mysqlDriver.outcome({ result } as never), error: null, statement: 0, bindings: [] },
+              {
+                ...mysqlDriver.outcome({ result } as never),
+                error: null,
+                statement: 0,
+                bindings: [{ name: 'text', value: text }],
+              },
             ],
           },
         },
@@ -234,7 +239,12 @@ describe('findings from the text of statements', () => {
       'insert into notes succeeded with 1 warning of the database: it may have cut off or converted a value',
     );
     expect(found(insert, { affectedRows: 1, warningStatus: 0 })).to.deep.equal([]);
-    expect(found('insert ignore into notes (text) values (?)', { warningCount: 1 })).to.deep.equal([]);
+    expect(found(insert, { affectedRows: 1, warningStatus: 1 }, 'Sun \u{1f31e}')?.[0]?.sentence).to.equal(
+      'insert into notes succeeded with 1 warning of the database: text has a character of four bytes, such as an emoji, at which a column of utf8mb3 cuts off or replaces the text',
+    );
+    const ignoring = 'insert ignore into notes (text) values (?)';
+    expect(found(ignoring, { affectedRows: 0, warningStatus: 1 })).to.deep.equal([]);
+    expect(found(ignoring, { affectedRows: 1, warningStatus: 1 })).to.have.length(1);
   });
 
   it('a number that MySQL compares with texts', () => {
@@ -255,6 +265,8 @@ describe('findings from the text of statements', () => {
     );
     expect(found('SPRING', 'NONE')).to.deep.equal([]);
     expect(found(1, 2)).to.deep.equal([]);
+    expect(found('[masked 1, number]', '[masked 1, string]')).to.have.length(1);
+    expect(found('[masked 1, string]', '[masked 1, string]')).to.deep.equal([]);
   });
 
   it('an update without WHERE in a route that names one', async () => {

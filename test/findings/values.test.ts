@@ -68,7 +68,12 @@ describe('findings from values on their way', () => {
       });
       app.get('/quote', (req, res) => {
         const [price, shipping] = req.query.cents === undefined ? ['10.50', '4.90'] : ['10', '4'];
-        res.json({ quotes: [{ price, shipping, total: price + shipping }] });
+        const shippingCents = req.query.free === undefined ? 490 : 0;
+        const priceCents = '1050';
+        const totalCents = `${priceCents}${shippingCents}`;
+        if (req.query.mixed !== undefined) res.json({ priceCents, shippingCents, totalCents });
+        else if (req.query.code !== undefined) res.json({ priceCents, shippingCents, code: totalCents });
+        else res.json({ quotes: [{ price, shipping, total: price + shipping }] });
       });
       const kept: object[] = [];
       app.get('/kept/:month', (req, res) => {
@@ -162,6 +167,11 @@ describe('findings from values on their way', () => {
         'total was sent as the texts of price and shipping, one behind the other: they were joined, not added',
     });
     expect(await said('/quote?cents=1')).to.deep.equal([]);
+    for (const path of ['/quote?mixed=1', '/quote?mixed=1&free=1'])
+      expect((await ask(path)).of('numbers-joined')[0]?.sentence, path).to.match(
+        /^totalCents was sent as the texts of priceCents and shippingCents, one behind the other/,
+      );
+    expect(await said('/quote?code=1')).to.deep.equal([]);
   });
 
   it('say that the response was kept for other parameters', async () => {
