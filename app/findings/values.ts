@@ -464,6 +464,40 @@ const numbersJoined: FindingRule<Given> = {
   },
 };
 
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
+/** The weekday of the one date of this name in the response; null if it has none, or several. */
+function sentWeekday(leaves: readonly Leaf[], column: string): { name: string; weekday: number } | null {
+  const [leaf, ...others] = leaves.filter(({ name }) => sameName(name) === sameName(column));
+  if (leaf === undefined || others.length > 0 || typeof leaf.value !== 'string') return null;
+  const [, day] = DAY.exec(leaf.value) ?? MOMENT.exec(leaf.value) ?? [];
+  return day === undefined ? null : { name: leaf.name, weekday: new Date(day).getUTCDay() };
+}
+
+const dayMoved: FindingRule<Needs<'request' | 'database', 'routing'>> = {
+  name: 'day-moved',
+  needs: ['request', 'database'],
+  labels: ['day moved'],
+  why: 'A statement read one row with a DATE, and the response has it under the same name, but on the day of the week before.',
+  fix: 'Keep dates without a time as text: `types.setTypeParser(1082, String)` of `pg`. It makes them a local midnight, which `toISOString()` and JSON write in UTC: east of Greenwich that is the day before.',
+  find({ request, database, routing }) {
+    const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const days = database.queries.flatMap(({ weekdays }, index) =>
+      Object.entries(weekdays ?? {}).map(([column, weekday]) => ({ column, weekday, index })),
+    );
+    for (const { column, weekday, index } of days) {
+      const sent = sentWeekday(leaves, column);
+      const isOnly = days.every((one) => one.column !== column || one.weekday === weekday);
+      const query = database.queries[index];
+      if (sent === null || query === undefined || !isOnly || (sent.weekday + 1) % 7 !== weekday) continue;
+      const sentence = `${excerpt(sent.name, 40)} was sent as a ${WEEKDAYS[sent.weekday] ?? ''}, but ${labelOf(database, query)} read a ${WEEKDAYS[weekday] ?? ''}: a local midnight was written in UTC, which is the day before`;
+      const place = routing?.route?.source ?? query.caller;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+    }
+    return [];
+  },
+};
+
 /** Fields of the address that the response has with one other value only. */
 function otherValues(request: KeptRequest): { field: ReceivedField; sent: string }[] {
   const { response, query, routeParams } = request;
@@ -550,6 +584,7 @@ export const valueRules: readonly FindingRule[] = [
   fieldLost,
   numberAsText,
   numbersJoined,
+  dayMoved,
   answerOfAnother,
   caseChanged,
 ];

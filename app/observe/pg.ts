@@ -34,6 +34,20 @@ function writeLocalDate(date: Date, isInObject: boolean): string {
   return `${day}T${time}${date.getTimezoneOffset() > 0 ? '-' : '+'}${hours ?? ''}:${minutes ?? ''}`;
 }
 
+/** Type of PostgreSQL, whose days `pg` makes local midnights. */
+const DATE = 1082;
+
+function weekdaysOf(result: unknown): Record<string, number> | undefined {
+  const { rows, fields } = (result ?? {}) as Partial<pg.QueryResult<Record<string, unknown>>>;
+  const [row] = rows ?? [];
+  if (row === undefined || rows?.length !== 1) return undefined;
+  const days = (fields ?? []).flatMap(({ name, dataTypeID }): [string, number][] => {
+    const value = dataTypeID === DATE ? row[name] : undefined;
+    return value instanceof Date ? [[name, value.getDay()]] : [];
+  });
+  return days.length === 0 ? undefined : Object.fromEntries(days);
+}
+
 export const pgDriver: Driver<PgQuery> = {
   system: 'postgresql',
   library: 'pg',
@@ -45,7 +59,7 @@ export const pgDriver: Driver<PgQuery> = {
     connection: client,
     writeDate: writeLocalDate,
   }),
-  outcome: ({ result, error }) => ({ rows: rowsOf(result), error }),
+  outcome: ({ result, error }) => ({ rows: rowsOf(result), weekdays: weekdaysOf(result), error }),
   pool: {
     connect: pgChannels.connect,
     /** `_clients` is not documented: without it nobody is named. */

@@ -62,6 +62,7 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   /** Returned or changed; null if the driver does not say. */
   rows?: number | null;
   warnings?: number;
+  weekdays?: Readonly<Record<string, number>> | undefined;
   error?: unknown;
 }
 
@@ -257,10 +258,11 @@ export function createQueryRecorder({
       add(context, fact);
       return { context, fact, query };
     },
-    end({ context, fact, query }, { rows = null, warnings = 0, error, ...sent }) {
+    end({ context, fact, query }, { rows = null, warnings = 0, weekdays, error, ...sent }) {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (warnings > 0) fact.warnings = warnings;
+      if (weekdays !== undefined) fact.weekdays = weekdays;
       if (error !== undefined) fact.error = messageOf(error);
       if (sent.sql !== undefined) bind(fact, { sql: sent.sql, bindings: sent.bindings });
       const { sql, bindings, connection } = { ...query, ...sent };

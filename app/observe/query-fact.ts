@@ -47,6 +47,8 @@ export interface QueryFact {
   rows: number | null;
   /** Warnings of the database about a write that succeeded; absent: none. */
   warnings?: number;
+  /** Of the DATE columns of its only row: 0 is Sunday. Rows themselves are not recorded; absent: there were none. */
+  weekdays?: Readonly<Record<string, number>>;
   /** Name of the connection in its pool. */
   connection: string | null;
   transaction: string | null;

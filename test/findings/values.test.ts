@@ -75,6 +75,11 @@ describe('findings from values on their way', () => {
         else if (req.query.code !== undefined) res.json({ priceCents, shippingCents, code: totalCents });
         else res.json({ quotes: [{ price, shipping, total: price + shipping }] });
       });
+      app.get('/delivery', async (req, res) => {
+        const due = req.query.text === undefined ? "date '2026-12-01'" : "'2026-12-01'";
+        const { rows } = await knex.raw<{ rows: { due_on: unknown }[] }>(`select ${due} as due_on`);
+        res.json({ dueOn: rows[0]?.due_on });
+      });
       const kept: object[] = [];
       app.get('/kept/:month', (req, res) => {
         kept.push({ month: Number(req.params.month), total: 12 });
@@ -172,6 +177,22 @@ describe('findings from values on their way', () => {
         /^totalCents was sent as the texts of priceCents and shippingCents, one behind the other/,
       );
     expect(await said('/quote?code=1')).to.deep.equal([]);
+  });
+
+  it('say that a day of the database was sent as the one before', async () => {
+    const zone = process.env.TZ;
+    try {
+      process.env.TZ = 'Europe/Berlin';
+      expect((await ask('/delivery')).of('day-moved')[0]?.sentence).to.match(
+        /^dueOn was sent as a Monday, but select.* read a Tuesday: a local midnight was written in UTC/,
+      );
+      expect(await said('/delivery?text=1')).to.deep.equal([]);
+      process.env.TZ = 'UTC';
+      expect(await said('/delivery')).to.deep.equal([]);
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
   });
 
   it('say that the response was kept for other parameters', async () => {
