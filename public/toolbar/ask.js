@@ -98,8 +98,9 @@ export function createAsk(source, isForbidden = false) {
     /** `seek`: see revalidated.js. Tells of the request that is meant where the service finds one, else of that of the token. */
     toolbar: (token, seek = null) =>
       json(`${token}/toolbar.json${seek === null ? '' : `?${new URLSearchParams(seek)}`}`),
-    /** Without a token those of the pages of this origin, where that is another. */
-    calls: (token) => json(token === null ? 'calls.json' : `${token}/calls.json`),
+    /** Without a token those from this origin since the page began. */
+    calls: (token) =>
+      json(token === null ? `calls.json?age=${Math.round(performance.now())}` : `${token}/calls.json`),
     /** The page of a profile. */
     profile: (token) => new URL(token, base).href,
     list: () => new URL('./', base).href,

@@ -14,7 +14,7 @@ const LOOKED_EVERY_MS = 1000;
 const ENTRY_WITHIN_MS = 5000;
 const CALL_TOKEN = /^[0-9a-f]{6}$/;
 const NEW_CALL = {
-  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, retries: 0, tries: 0, served: null, isServed: false, hasSetClock: false, entry: false, look: null, heardAt: null, state: 'open',
+  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, retries: 0, tries: 0, served: null, isServed: false, entry: false, look: null, state: 'open',
 }; // prettier-ignore
 
 /**
@@ -60,7 +60,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
 
   function add(given) {
     keys += 1;
-    const call = { ...NEW_CALL, key: `c${keys}`, finalUrl: given.url, sentAt: given.startedAt, ...given };
+    const call = { ...NEW_CALL, key: `c${keys}`, finalUrl: given.url, ...given };
     calls = [...calls, call].sort((a, b) => a.startedAt - b.startedAt);
     dropped += Math.max(0, calls.length - MOST_CALLS);
     calls = calls.slice(-MOST_CALLS);
@@ -91,7 +91,6 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
       made,
       redirected,
       finalUrl: finalUrl || call.url,
-      heardAt: performance.now(),
     });
     if (made) call.why = 'response made by the page';
     if (token !== null && CALL_TOKEN.test(token)) {
@@ -119,7 +118,7 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
   }
 
   function takeEntry(entry) {
-    const { name, startTime, requestStart, responseStart, responseStatus, redirectStart } = entry;
+    const { name, startTime, responseStart, responseStatus, redirectStart } = entry;
     const type = ENTRY_TYPES[entry.initiatorType];
     if (type === undefined) {
       // An event stream is "other", and listed when it has ended.
@@ -135,8 +134,6 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
       redirected,
       ms: entry.duration,
       status: call.status ?? (responseStatus || null),
-      sentAt: redirected || requestStart === 0 ? startTime : requestStart,
-      heardAt: responseStart || call.heardAt,
       bytes: entry.encodedBodySize || null,
       from: sourceOf(entry),
     });

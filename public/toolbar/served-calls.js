@@ -1,7 +1,7 @@
 // Asks the service about calls of which it may know more, a few times and at growing intervals. It adds methods, tokens, findings, and
-// calls that are still open since before the hooks were installed.
+// calls that are still open since before the hooks were installed. A call is known by the token of its response. Of some the browser shows
+// none: made before the hooks, beacons, event streams. These are paired by address, in order, if the service knows as many of them.
 import { isLasting } from './call-facts.js';
-import { clockOf, clockOfPage, mayBe, narrowed, pairCalls, redirectOf } from './match.js';
 
 /** After a change of a call, by how often the service was asked about it. */
 const ASKED_AFTER_MS = [250, 800, 2000, 5000];
@@ -17,7 +17,6 @@ const SERVED_TOKEN = /^[0-9a-f]{6}$/;
 export function createServedCalls({ ask, list, add, changed, onReason, began }) {
   // A page on another origin has no profile: the service finds its calls by the origin.
   const pages = new Set(ask.base.origin === location.origin ? [] : [null]);
-  let clock = null;
   let timer = null;
   let askedAt = -ASKED_EVERY_MS;
   let stopped = false;
@@ -44,22 +43,38 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   }
 
   /** A call that stays open, and began before the hooks, is known to the service alone. */
-  function addEarly(served) {
-    const startedAt = served.startedAt - clock.high;
-    if (!isLasting(served) || startedAt < 0 || startedAt > began) return;
-    const url = new URL(served.url, ask.base).href;
+  function addEarly(served, now) {
+    const url = addressOf(served);
+    if (!isLasting(served) || list().some((call) => call.url === url)) return;
+    const startedAt = Math.min(began - 1, performance.now() - (now - served.startedAt));
     serve(add({ type: served.type, url, startedAt, state: 'open', isServed: true }), served);
+  }
+
+  function addressOf({ url }) {
+    return new URL(url, ask.base).href;
   }
 
   function learnKnown(call, known) {
     serve(call, known);
     if (call.isServed && known.durationMs !== null)
       Object.assign(call, { ms: known.durationMs, state: 'done' });
-    // A busy browser tells when a call was sent only after the service has told of it.
-    if (call.hasSetClock || !call.entry || call.redirected) return;
-    call.hasSetClock = true;
-    const own = clockOf(known, call.sentAt, call.heardAt ?? performance.now());
-    clock = clock === null ? own : narrowed(clock, own);
+  }
+
+  function canBe(call, served) {
+    return (
+      (call.method ?? served.method) === served.method &&
+      (call.status === null || served.status === null || call.status === served.status || call.redirected)
+    );
+  }
+
+  /** Pairs of calls without a token and what the service knows of no call, at one address. */
+  function pairsAt(url, calls, free) {
+    const own = calls.filter((call) => call.url === url);
+    const known = free
+      .filter((served) => addressOf(served) === url)
+      .sort((one, other) => one.startedAt - other.startedAt);
+    const pairs = own.map((call, index) => [call, known[index]]);
+    return own.length === known.length && pairs.every(([call, served]) => canBe(call, served)) ? pairs : [];
   }
 
   function byToken(given) {
@@ -67,7 +82,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   }
 
   /** Another tab may have made `others`: only those whose token this page received are taken. */
-  function learn({ calls = [], others = [] }) {
+  function learn({ calls = [], others = [], now }) {
     const free = byToken(calls);
     const shared = byToken(others);
     for (const call of list()) {
@@ -75,23 +90,23 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
       if (known !== undefined) learnKnown(call, known);
       free.delete(call.token);
     }
-    if (clock === null) return;
     const without = list().filter(
       (call) => call.token === null && call.from !== 'from cache' && !call.made && isHere(call),
     );
-    for (const [call, served] of pairCalls(without, [...free.values()], clock)) {
-      serve(call, served);
-      free.delete(served.token);
-    }
+    for (const url of new Set(without.map((call) => call.url)))
+      for (const [call, served] of pairsAt(url, without, [...free.values()])) {
+        serve(call, served);
+        free.delete(served.token);
+      }
     const left = [...free.values()];
     for (const call of list()) {
-      const isOpen = call.redirected && call.cameFrom.length === 0 && isHere(call);
-      const before = isOpen ? redirectOf(call, left, clock) : null;
-      if (before !== null) call.cameFrom = [{ ...before, href: ask.url(before.href) }];
+      if (!call.redirected || call.cameFrom.length > 0) continue;
+      const before = left.filter(
+        (one) => one.status >= 300 && one.status < 400 && addressOf(one) === call.url,
+      );
+      if (before.length === 1) call.cameFrom = before.map((one) => ({ ...one, href: ask.url(one.href) }));
     }
-    // One that may be a call of the list, though not for certain, is not listed beside it.
-    const isListed = (one) => without.some((call) => call.token === null && mayBe(call, one, clock));
-    left.filter((one) => !isListed(one)).forEach(addEarly);
+    for (const served of left) addEarly(served, now);
   }
 
   async function askNow() {
@@ -127,10 +142,9 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
   document.addEventListener('visibilitychange', askSoon);
   return {
     askSoon,
-    /** The first is the document, which sets the clock; the last is the page shown now. */
+    /** The first is the document, the last is the page shown now. */
     setPage(page) {
       if (!page || !SERVED_TOKEN.test(page.token)) return;
-      clock ??= clockOfPage(page);
       const [first = page.token] = [...pages].filter((token) => token !== null);
       pages.clear();
       pages.add(first).add(page.token);

@@ -35,10 +35,6 @@ const MOST_ROWS = 200;
 const MOST_CALLS = 100;
 /** Milliseconds from which on a call is slow. */
 const SLOW_MS = 1000;
-/** Milliseconds; a call that started before `since` may have run this long. */
-const LONGEST_MS = 600_000;
-/** Milliseconds after which every process sees a call. */
-const VISIBLE_WITHIN = 2000;
 
 const TYPES: Readonly<Record<string, PageCall['type']>> = {
   empty: 'fetch',
@@ -94,12 +90,8 @@ function callOf(row: ProfileIndex): PageCall {
   };
 }
 
-function ranSince(row: ProfileIndex, since: number): boolean {
-  return row.state === 'running' || row.startedAt + (row.durationMs ?? 0) >= since - VISIBLE_WITHIN;
-}
-
-function listed(rows: readonly ProfileIndex[], since: number): PageCalls {
-  const calls = rows.filter((row) => isCall(row) && ranSince(row, since));
+function listed(rows: readonly ProfileIndex[]): PageCalls {
+  const calls = rows.filter(isCall);
   return {
     calls: calls.slice(-MOST_CALLS).map(callOf),
     moreCalls: Math.max(0, calls.length - MOST_CALLS),
@@ -117,17 +109,16 @@ function mayBelongTo(page: ProfileIndex, { startedAt, dest, referrer }: ProfileI
   return isFetched && startedAt >= page.startedAt && (referrer === null || referrer === page.url);
 }
 
-/** `since`: only calls that were running at that moment or later, in milliseconds since 1970. `others`: another page of the client may have made them. */
+/** `others`: another page of the client may have made them. */
 export async function findPageCalls(
   profiles: Pick<Profiles, 'find'>,
   page: ProfileIndex,
-  since: number | null,
 ): Promise<PageCalls & { others: PageCall[] }> {
   const { kind, clientAddress, startedAt } = page;
   if (kind !== 'request') return { calls: [], moreCalls: 0, others: [] };
   const { rows } = await profiles.find({
     clientAddress,
-    from: Math.max(startedAt, (since ?? startedAt) - LONGEST_MS),
+    from: startedAt,
     limit: MOST_ROWS,
     offset: 0,
     counted: false,
@@ -135,15 +126,19 @@ export async function findPageCalls(
   const calls = fetchesOf(page, rows);
   const tokens = new Set(calls.map(({ token }) => token));
   const others = rows.filter((row) => !tokens.has(row.token) && mayBelongTo(page, row)).reverse();
-  const from = since ?? startedAt;
-  return { ...listed(calls, from), others: listed(others, from).calls };
+  return { ...listed(calls), others: listed(others).calls };
 }
 
 export async function findCallsFrom(
   profiles: Pick<Profiles, 'find'>,
   { origin, clientAddress, since }: { origin: string; clientAddress: string; since: number },
 ): Promise<PageCalls> {
-  const from = since - LONGEST_MS;
-  const { rows } = await profiles.find({ clientAddress, from, limit: MOST_ROWS, offset: 0, counted: false });
-  return listed(rows.filter(({ referrer, dest }) => dest !== null && referrer === origin).reverse(), since);
+  const { rows } = await profiles.find({
+    clientAddress,
+    from: since,
+    limit: MOST_ROWS,
+    offset: 0,
+    counted: false,
+  });
+  return listed(rows.filter(({ referrer, dest }) => dest !== null && referrer === origin).reverse());
 }

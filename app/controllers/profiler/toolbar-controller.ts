@@ -55,18 +55,15 @@ async function findRevalidated(
   return nearest?.token ?? null;
 }
 
-/** Milliseconds to look back if a front end sends no `since`. */
+/** Milliseconds to look back if a front end doesn’t say how old its page is. */
 const LOOK_BACK_MS = 60_000;
 
-function readMs({ query }: PageRequest, name: string, problem: string): number | null {
+function readMs({ query }: PageRequest, name: string): number | null {
   const text = readOne(query, name);
   if (text === null || text === '') return null;
-  if (!/^\d{1,15}(?:\.\d{1,6})?$/.test(text)) throw createError('BAD_FILTER', [name, problem]);
+  if (!/^\d{1,15}(?:\.\d{1,6})?$/.test(text))
+    throw createError('BAD_FILTER', [name, 'must be a number of milliseconds']);
   return Number(text);
-}
-
-function readSince(page: PageRequest): number | null {
-  return readMs(page, 'since', 'must be a time in milliseconds since 1970');
 }
 
 export function createToolbarController(
@@ -84,7 +81,7 @@ export function createToolbarController(
 
   /** The 304 of a page that the browser shows from its cache; null if there is none. */
   async function findCached(page: PageRequest, now: number): Promise<FoundProfile | null> {
-    const agoMs = readMs(page, 'revalidated', 'must be a number of milliseconds');
+    const agoMs = readMs(page, 'revalidated');
     if (agoMs === null) return null;
     const [url, clientAddress] = [readOne(page.query, 'url') ?? '', page.client()];
     const token = await findRevalidated(profiles, { url, clientAddress, at: now - agoMs });
@@ -104,7 +101,7 @@ export function createToolbarController(
       const { profile, amendments } = found;
       const [cameFrom, { calls, moreCalls }] = await Promise.all([
         stepsTo(profile),
-        findPageCalls(profiles, pageRowOf(profile), null),
+        findPageCalls(profiles, pageRowOf(profile)),
       ]);
       json(
         page,
@@ -115,20 +112,17 @@ export function createToolbarController(
           rules,
           cameFrom,
           calls: { calls, moreCalls },
-          now,
         }),
       );
     },
     async callsJson(page) {
-      const now = Date.now();
-      const since = readSince(page);
-      json(page, { ...(await findPageCalls(profiles, await pageOf(page), since)), now });
+      json(page, { ...(await findPageCalls(profiles, await pageOf(page))), now: Date.now() });
     },
     async originCalls(page) {
       const now = Date.now();
       const { origin } = page.req.headers;
       if (origin === undefined || !frontEnds.has(origin)) throw createError('CROSS_SITE', []);
-      const since = readSince(page) ?? now - LOOK_BACK_MS;
+      const since = now - (readMs(page, 'age') ?? LOOK_BACK_MS);
       const clientAddress = page.client();
       json(page, { ...(await findCallsFrom(profiles, { origin, clientAddress, since })), now });
     },

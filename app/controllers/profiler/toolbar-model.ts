@@ -111,12 +111,6 @@ function handlerOf({ panels }: Profile): string | null {
   return route?.source ?? route?.handler ?? null;
 }
 
-/** When the headers were sent, in milliseconds after the start; null if unknown. */
-function headersAtOf({ panels }: Profile): number | null {
-  const { response } = (panels.request?.data ?? {}) as { response?: { headersAtMs?: number | null } | null };
-  return response?.headersAtMs ?? null;
-}
-
 /** `toolbar.json`. Every href starts at the root of the service. */
 export function createToolbarModel(options: {
   profile: Profile;
@@ -125,10 +119,8 @@ export function createToolbarModel(options: {
   rules: RuleTexts;
   cameFrom: readonly RedirectStep[];
   calls: PageCalls;
-  /** The server's clock, for `since` of the next request for calls. */
-  now: number;
 }) {
-  const { profile, amendments, panels, rules, cameFrom, calls, now } = options;
+  const { profile, amendments, panels, rules, cameFrom, calls } = options;
   const { token, kind, method, url, status, statusMessage, route, state, startedAt, durationMs } = profile;
   const { all: findings, left } = findingsOf({ profile, amendments }, rules);
   const cards = new Map(
@@ -148,9 +140,7 @@ export function createToolbarModel(options: {
     handler: handlerOf(profile),
     state,
     startedAt,
-    now,
     durationMs,
-    headersAtMs: headersAtOf(profile),
     href: urls.profile(token, OVERVIEW),
     parts: [...cards.values()].flatMap(({ parts }) => [...parts]),
     /** Worst first. */

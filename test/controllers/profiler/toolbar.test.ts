@@ -59,8 +59,8 @@ describe('what the toolbar asks for', () => {
   async function toolbar(token: string): Promise<ToolbarModel> {
     return (await (await get(`${token}/toolbar.json`)).json()) as ToolbarModel;
   }
-  async function calls(path: string): Promise<PageCalls & Pick<ToolbarModel, 'now'>> {
-    return (await (await get(path)).json()) as PageCalls & Pick<ToolbarModel, 'now'>;
+  async function calls(path: string): Promise<PageCalls & { now: number }> {
+    return (await (await get(path)).json()) as PageCalls & { now: number };
   }
   /** Each in a millisecond of its own: their order is known by no more. */
   async function record(given: Recorded): Promise<Context> {
@@ -97,7 +97,6 @@ describe('what the toolbar asks for', () => {
       state: 'final',
       href: `/_profiler/${token}?panel=overview`,
     });
-    expect(Math.abs(shown.now - Date.now())).to.be.below(10_000);
     expect(shown.parts.map(({ kind }) => kind)).to.include('db');
     const items = Object.fromEntries(shown.items.map((item) => [item.panel, item]));
     // What the bar says by itself is no item.
@@ -330,19 +329,14 @@ describe('what the toolbar asks for', () => {
     expect(await others(second)).to.deep.equal([]);
   });
 
-  it('lists only what ran since a moment where it is asked so, and of very many the newest', async () => {
+  it('lists of very many the newest', async () => {
     const { token } = await page('/orders');
     for (let i = 0; i < 130; i++) await record(asked(`/api/${i}`, '/orders'));
     const all = await calls(`${token}/calls.json`);
     expect([all.calls.length, all.moreCalls, all.calls.at(-1)?.url]).to.deep.equal([100, 30, '/api/129']);
-    expect((await calls(`${token}/calls.json?since=${all.now + 60_000}`)).calls).to.deep.equal([]);
-    expect((await calls(`${token}/calls.json?since=${all.now}`)).calls).not.to.deep.equal([]);
   });
 
-  it('refuses a moment that is none, and a token that names nothing', async () => {
-    const { token } = await page('/orders');
-    for (const since of ['x', '-1', '1e400', '1&since=2'])
-      expect((await get(`${token}/calls.json?since=${since}`)).status, since).to.equal(400);
+  it('refuses a token that names nothing', async () => {
     expect((await get('abcdef/toolbar.json')).status).to.equal(404);
     expect((await get('abcdef/calls.json')).status).to.equal(404);
     expect((await get('ABCDEF/toolbar.json')).status).to.equal(404);
@@ -404,7 +398,7 @@ describe('what the toolbar asks for', () => {
     const refusals: [path: string, status: number, code: string, init?: RequestInit][] = [
       ['abcdef/toolbar.json', 404, 'UNKNOWN_TOKEN'],
       ['abcdef/calls.json', 404, 'UNKNOWN_TOKEN'],
-      [`${token}/calls.json?since=x`, 400, 'BAD_FILTER'],
+      [`${token}/toolbar.json?revalidated=x`, 400, 'BAD_FILTER'],
       ['calls.json', 403, 'CROSS_SITE'],
       ['-/report', 403, 'CROSS_SITE', { method: 'POST', body: '{}' }],
       ['-/report', 405, 'METHOD_NOT_ALLOWED'],
