@@ -5,11 +5,14 @@ import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { foldersNear } from '../../app/storage/files/folder.ts';
 import { withBuild } from '../support/build.ts';
+import { type Ended, runCli } from '../support/cli.ts';
 import { close, listen } from '../support/listen.ts';
 import { until } from '../support/waiting.ts';
 
 const CLI = resolve('dist/app/cli.js');
+const REGISTER = resolve('dist/cjs/register.js');
 /** Answers 200, or 500 for `/broken`; prints its port. */
 const APP = `
 const express = require('express');
@@ -18,12 +21,6 @@ app.get('/broken', () => { throw new Error('no stock'); });
 app.get('/items/:id', (req, res) => res.json({ items: [{ id: req.params.id }], total: process.env.TOTAL }));
 const server = app.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => console.log(server.address().port));
 `;
-
-interface Ended {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
 
 describe('the command line in the folder of a project', () => {
   withBuild();
@@ -35,16 +32,27 @@ describe('the command line in the folder of a project', () => {
     ...more,
   });
 
-  async function cli(
-    args: readonly string[],
+  /** In this process: to start one takes half a second of the processor. */
+  const cli = (args: readonly string[], project: string): Promise<Ended> =>
+    runCli(
+      ['--project', project, ...args],
+      {},
+      {
+        storedProjects: (path) => Promise.resolve(foldersNear(path, env())),
+      },
+    );
+
+  /** As somebody types it in a folder. */
+  async function cliIn(
     cwd: string,
+    args: readonly string[],
     more: Record<string, string> = {},
   ): Promise<Ended> {
     const child = spawn(process.execPath, [CLI, ...args], { cwd, env: env(more) });
     const ended = { stdout: '', stderr: '' };
     child.stdout.on('data', (text: Buffer) => (ended.stdout += text.toString()));
     child.stderr.on('data', (text: Buffer) => (ended.stderr += text.toString()));
-    const [code] = (await once(child, 'close')) as [number | null];
+    const [code] = (await once(child, 'close')) as [number];
     return { code, ...ended };
   }
 
@@ -65,9 +73,12 @@ describe('the command line in the folder of a project', () => {
     return project;
   }
 
-  /** Through `run`, as somebody who can't edit NODE_OPTIONS. */
-  async function start(project: string, more: Record<string, string> = {}) {
-    const child = spawn(process.execPath, [CLI, 'run', '--', process.execPath, 'app.js'], {
+  const RECORDED = ['--import', REGISTER, 'app.js'];
+  /** As somebody starts it who can't edit NODE_OPTIONS. */
+  const RUN = [CLI, 'run', '--', process.execPath, 'app.js'];
+
+  async function start(project: string, more: Record<string, string> = {}, args = RECORDED) {
+    const child = spawn(process.execPath, args, {
       cwd: project,
       env: env(more),
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -101,9 +112,9 @@ describe('the command line in the folder of a project', () => {
 
   it('asks the application that runs there, and its files when it is down', async () => {
     const project = await makeProject('shop');
-    const app = await start(project);
+    const app = await start(project, {}, RUN);
     const broken = await app.send('/broken');
-    const why = await cli(['why'], project);
+    const why = await cliIn(project, ['why']);
     expect(why.stdout, why.stderr)
       .to.include(broken)
       .and.match(/app\.js:\d+/)
@@ -162,11 +173,11 @@ describe('the command line in the folder of a project', () => {
     await chmod(shared, 0o777);
     try {
       const more = { PROFILER_DIR: shared, PROFILER_PASSWORD: 'hunter2' };
-      await cli(['list'], project, more);
+      await cliIn(project, ['list'], more);
       expect(asked).to.be.empty;
       await chmod(shared, 0o700);
       await writeFile(join(shared, 'project'), project);
-      const { stderr } = await cli(['list'], project, more);
+      const { stderr } = await cliIn(project, ['list'], more);
       expect(stderr).to.not.include('no address');
       expect(asked).to.not.be.empty;
     } finally {
@@ -183,16 +194,16 @@ describe('the command line in the folder of a project', () => {
     await second.send('/broken');
     const list = await cli(['list'], shop);
     expect(list.stdout, list.stderr).to.include('/items/7').and.not.include('/broken');
-    const above = await cli(['list'], folder);
+    const above = await cliIn(folder, ['list']);
     expect(above.code).to.equal(2);
     expect(above.stderr).to.include(`--project ${shop}`).and.include(`--project ${other}`);
-    const named = await cli(['--project', other, 'list'], folder);
+    const named = await cliIn(folder, ['--project', other, 'list']);
     expect(named.stdout, named.stderr).to.include('/broken');
   });
 
   it('names what to do if nothing was recorded there', async () => {
     const project = await makeProject('empty');
-    const { code, stderr } = await cli(['list'], project);
+    const { code, stderr } = await cliIn(project, ['list']);
     expect(code).to.equal(2);
     expect(stderr).to.match(/^No application of this folder has run with Hindsight/);
   });
