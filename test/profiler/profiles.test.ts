@@ -26,7 +26,7 @@ describe('profiles', () => {
     whole = wholeMs = 0;
     const mine: string[] = [];
     examined = mine;
-    store = createDeferredStore();
+    const own = (store = createDeferredStore());
     recorder = createRecorder({
       panels: [
         {
@@ -68,13 +68,17 @@ describe('profiles', () => {
       redactor: createRedactor(),
       nextToken: () => (++token).toString(16).padStart(6, '0'),
       write: (record) => {
-        store.add([record]);
+        own.add([record]);
         profiles.stored(record.row);
       },
       process: 'test',
       warn: () => undefined,
     });
     profiles = createProfiles({ recorder, store });
+  });
+  // What still runs would be stored a second later.
+  afterEach(() => {
+    recorder.close();
   });
 
   function open(url: string): Context {

@@ -216,9 +216,11 @@ describe('the list', () => {
   });
 
   it('folds what is polled before it fills a page', async () => {
-    await record({ url: '/first' }, { url: '/second' });
-    for (let round = 0; round < 60; round++) await record({ url: '/poll' }, { url: '/other' });
-    await record({ url: '/last' });
+    const polled = Array.from({ length: 60 }, () => ['/poll', '/other']);
+    const all = ['/first', '/second', ...polled.flat(), '/last'];
+    fixture.store.add(
+      all.map((url, number) => itemOf(number, { url, route: url, startedAt: Date.now() - 1000 + number })),
+    );
     const $ = await page('?limit=4');
     const urls = (of: CheerioAPI): string[] =>
       of('#rows > tbody:not([id]) .go')
