@@ -7,7 +7,7 @@ import { noteLockHolder } from '../../app/observe/lock-holder.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
-import { withFindingsDatabase } from '../support/findings-app.ts';
+import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 
@@ -100,9 +100,10 @@ describe('finding lock-wait', () => {
   it('accuses nobody of a statement about another row, or that is slow by itself', async () => {
     const other = await beside('/orders/4', false);
     expect(other.of('lock-wait')).to.deep.equal([]);
-    const { of } = await ask('/slow', { method: 'PUT' });
+    // On a busy machine the statement may be the smaller part of its request.
+    const isSlow = ({ of }: Asked): boolean => of('slow-statement').length === 1;
+    const { of } = await ask.when('/slow', isSlow, { method: 'PUT' });
     expect(of('lock-wait')).to.deep.equal([]);
-    expect(of('slow-statement')).to.have.length(1);
   });
 
   describe('of what is recorded', () => {

@@ -63,7 +63,12 @@ describe('finding repeated-statement', () => {
   });
 
   it('says if the reads ran at the same time', async () => {
-    const { of } = await ask('/together');
+    // A busy machine may give the first its connection back before the last has one.
+    const { of } = await ask.when('/together', ({ profile: { panels } }) => {
+      const { queries } = panels.database?.data as DatabaseData;
+      const ends = queries.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0));
+      return queries.every(({ startMs }) => startMs < Math.min(...ends));
+    });
     expect(of('repeated-statement')[0]?.sentence).to.contain(
       'ran 4 times with the same values at the same time',
     );

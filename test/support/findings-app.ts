@@ -45,7 +45,7 @@ export interface Ask {
    * Asks until a request ran as the test needs it: on a machine with other work, what is quick by itself may take long.
    * Rejects where none did.
    */
-  when(path: string, ran: (asked: Asked) => boolean): Promise<Asked>;
+  when(path: string, ran: (asked: Asked) => boolean, init?: RequestInit): Promise<Asked>;
   /** Asks once, and waits for a finding about what happens after the response. */
   later(path: string, rule: string): Promise<Asked>;
   page(path: string): Promise<string>;
@@ -114,9 +114,9 @@ function createAsk(running: () => FindingsApp | undefined): Ask {
     return app;
   }
   const ask = (path: string, init?: RequestInit): Promise<Asked> => started().ask(path, init);
-  async function when(path: string, ran: (asked: Asked) => boolean): Promise<Asked> {
+  async function when(path: string, ran: (asked: Asked) => boolean, init?: RequestInit): Promise<Asked> {
     let last: Asked | undefined;
-    await until(async () => ran((last = await ask(path))), `${path} runs as the test needs it`);
+    await until(async () => ran((last = await ask(path, init))), `${path} runs as the test needs it`);
     return last!;
   }
   const later = (path: string, rule: string): Promise<Asked> =>
