@@ -6,6 +6,7 @@ import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leave
 import type { ProfileHead } from '../profiler/profile.ts';
 import { type Command, fillOf, MISSES } from './shared/cache.ts';
 import { endOf, type Needs } from './shared/kept.ts';
+import { certainMs } from './shared/time.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { count, duration, excerpt, placeText, shareOf } from './shared/wording.ts';
 
@@ -105,11 +106,13 @@ const cacheStampede: FindingRule<Given> = {
   labels: ['stampede'],
   why: 'Several requests of this process read the key before the first of them had stored it, and each did the work that the cache is there to spare.',
   fix: 'Let one request do the work, and the others wait for it: share its promise by the key, or take a lock (`SET lock:… NX PX 5000`). Renew popular values before they expire.',
-  find(kept, { durationMs }) {
+  find(kept, { durationMs }, from) {
     return kept.cache.items.flatMap((read, index): FindingDraft[] => {
       const { together = 1, command, caller } = read;
       const filled = fillOf(kept.cache.items, read);
       if (together < 2 || filled === null || filled.workMs < WORK_MS) return [];
+      // Two may meet on a busy machine.
+      if (together === 2 && certainMs(filled.workMs, from.time) < WORK_MS) return [];
       const sentence = `${count(together, 'request')} missed the same key at the same time, and each did the work after ${command} again: ${shareOf(filled.workMs, durationMs)} here`;
       return [{ severity: 'warn', sentence, anchor: `k${index + 1}`, costMs: filled.workMs, place: caller }];
     });

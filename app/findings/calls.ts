@@ -9,7 +9,7 @@ import { addTo } from '../profiler/group-by.ts';
 import { callName, isReading, isRetryable, outcomeOf, triesOf, typeOf } from './shared/calls.ts';
 import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
-import { certainMs } from './shared/time.ts';
+import { arePolls, certainMs } from './shared/time.ts';
 import { brokeBy, count, duration, excerpt, failureOf, shareOf, pathText } from './shared/wording.ts';
 
 /** Fewer calls are a handful, not a loop. */
@@ -106,7 +106,7 @@ const repeatedCall: FindingRule<Needs<'http_client'>> = {
   labels: ['repeated call'],
   why: 'At least two GET or HEAD calls of this request had the same address, credentials and accept headers, with no other kind of call in between. If their responses were recorded, they were the same.',
   fix: 'Call once and pass the result on. If several places ask at the same time, share the promise or cache the result briefly.',
-  find({ http_client: { calls } }, { durationMs: wholeMs }) {
+  find({ http_client: { calls } }, { durationMs: wholeMs }, from) {
     if (calls.length < 2) return [];
     return repeatedIn(calls).flatMap((members) => {
       const of = pick(calls, members);
@@ -114,6 +114,7 @@ const repeatedCall: FindingRule<Needs<'http_client'>> = {
       const responses = responsesOf(of);
       // It was asked again for what had changed.
       if (first === undefined || second === undefined || responses === 'other') return [];
+      if (arePolls(of, from.time)) return [];
       const costMs = coveredMs(of.slice(1));
       const isConcurrent = of.every((call) => call === first || call.startMs < endOf(first));
       const sentence = `${callName(first)} was called ${count(of.length)} times with the same address${isConcurrent ? ' at the same time' : ''}${responses === 'same' ? ' and got the same response' : ''}; the repeats took ${shareOf(costMs, wholeMs)}`;

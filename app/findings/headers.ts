@@ -66,6 +66,8 @@ const headerOverwritten: FindingRule<Needs<'request' | 'routing'>> = {
       const [first, second] = [layerAt(routing, before.layer), layerAt(routing, by.layer)];
       // Without knowing who set the header there is nothing to report.
       if (first === undefined || second === undefined || second.kind === 'error') return [];
+      // A handler that knows better than a policy for all.
+      if (!isList && second.kind === 'handler') return [];
       const sentence = `${nameOfLayer(second)} overwrote ${name}, set by ${nameOfLayer(first)}: 1 of 2 values was sent`;
       return [
         {
@@ -81,7 +83,7 @@ const headerOverwritten: FindingRule<Needs<'request' | 'routing'>> = {
 };
 
 const { bytesText } = numberHelpers;
-/** For a smaller body, computing an unused ETag costs next to nothing. */
+/** Sending less again costs next to nothing. */
 const LARGE_BODY = 16_384;
 
 /** `public, max-age=60` -> names in lower case with their values. */
@@ -117,7 +119,6 @@ function contradictions(
   const ageS = Math.max(seconds(directives, 'max-age'), seconds(directives, 's-maxage'));
   const isShared = directives.has('public') || seconds(directives, 's-maxage') > 0;
   const cookies = sentHeaders(request, 'set-cookie');
-  const bytes = request.response?.bytes ?? 0;
   const found: ReturnType<typeof contradictions> = [];
   const say = (sentence: string, severity: Finding['severity'] = 'warn', anchor = control.anchor): void => {
     found.push([sentence, severity, anchor]);
@@ -132,13 +133,6 @@ function contradictions(
   if (isShared && !directives.has('no-store') && cookies.length === 0 && personal !== null)
     say(
       `Shared caches may store this response, although the request ${personal}, and send it to other visitors`,
-    );
-  const tag = sentHeader(request, 'etag');
-  if (directives.has('no-store') && tag !== null && bytes >= LARGE_BODY)
-    say(
-      `An ETag was computed for ${bytesText(bytes)}, but Cache-Control: no-store prevents its use`,
-      'info',
-      tag.anchor,
     );
   if (ageS > 0 && varies.includes('*'))
     say(`Vary: * prevents any reuse: the ${count(ageS, 'second')} in Cache-Control have no effect`);

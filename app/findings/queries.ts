@@ -2,12 +2,22 @@
 import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
 import { timesOf } from '../panels/shared/query-groups.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { FixCode } from '../profiler/finding.ts';
 import { mediaType } from './shared/http.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
-import { isLarge, kindOf, labelOf, loopsOf, rowOf, sqlOf, workOf } from './shared/queries.ts';
-import { shareOfKind } from './shared/time.ts';
+import {
+  isLarge,
+  kindOf,
+  labelOf,
+  loopsOf,
+  readOf,
+  readsOf,
+  rowOf,
+  sqlOf,
+  workOf,
+} from './shared/queries.ts';
+import { arePolls, shareOfKind } from './shared/time.ts';
 import { brokeBy, count, excerpt, failureOf, shareOf } from './shared/wording.ts';
 
 /** null if the reads differ in more than one value, or one statement can't return what they read. */
@@ -54,6 +64,12 @@ const nPlusOne: FindingRule<Needs<'database'>> = {
   },
 };
 
+/** Each has a transaction of its own, as in a job that must not lose what it has done: no statement can write all. */
+function isOneEach(writes: readonly Query[]): boolean {
+  const transactions = new Set(writes.map(({ transaction }) => transaction));
+  return !transactions.has(null) && transactions.size === writes.length;
+}
+
 const writeLoop: FindingRule<Needs<'database'>> = {
   name: 'write-loop',
   needs: ['database'],
@@ -61,10 +77,9 @@ const writeLoop: FindingRule<Needs<'database'>> = {
   why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values.',
   fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
   find({ database }, { durationMs: wholeMs }) {
-    return loopsOf(database, 'loop', wholeMs).map(({ group: _group, ...loop }) => ({
-      ...loop,
-      severity: 'warn',
-    }));
+    return loopsOf(database, 'loop', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] =>
+      isOneEach(pick(database.queries, group.members)) ? [] : [{ ...loop, severity: 'warn' }],
+    );
   },
 };
 
@@ -131,7 +146,7 @@ const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
   labels: ['duplicate'],
   why: 'At least two reads of this request were identical, values included, and the request wrote nothing in between.',
   fix: 'Read once and pass the result on, or cache it for the duration of the request.',
-  find({ database, request }, { durationMs: wholeMs }) {
+  find({ database, request }, { durationMs: wholeMs }, from) {
     const { queries } = database;
     // An event stream asks again to see what has changed.
     if (mediaType(request?.response?.contentType ?? null) === 'text/event-stream') return [];
@@ -139,7 +154,7 @@ const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
     return repeatedIn(database, wholeMs).flatMap(({ members }) => {
       const of = pick(queries, members);
       const [first, second] = of;
-      if (first === undefined || second === undefined) return [];
+      if (first === undefined || second === undefined || arePolls(of, from.time)) return [];
       const costMs = coveredMs(of.slice(1));
       const isConcurrent = of.every(
         (query) => query === first || query.startMs - query.waitMs < endOf(first),
@@ -209,6 +224,22 @@ const largeResult: FindingRule<Needs<'database'>> = {
   },
 };
 
+const DUPLICATE = /duplicate key value violates unique|^Duplicate entry|UNIQUE constraint failed/;
+
+/**
+ * The unique index did what it is for: the response is a refusal of the client, or the request read what was already there and went on
+ * with it.
+ */
+function isExpected(database: Kept['database'], index: number, status: number | null): boolean {
+  const query = database.queries[index];
+  if (query === undefined || status === null || !DUPLICATE.test(query.error ?? '')) return false;
+  if (status >= 400) return status < 500;
+  const table = readOf(database, query)?.table ?? null;
+  return readsOf(database).some(
+    ({ read, index: at }) => at > index && read.verb === 'select' && table !== null && read.table === table,
+  );
+}
+
 const failedStatement: FindingRule<Needs<'database'>> = {
   name: 'failed-statement',
   needs: ['database'],
@@ -219,6 +250,7 @@ const failedStatement: FindingRule<Needs<'database'>> = {
     const { queries, totals } = database;
     if (totals.failed === 0) return [];
     const index = queries.findIndex(({ error }) => error !== null);
+    if (totals.failed === 1 && isExpected(database, index, status)) return [];
     const query = queries[index];
     if (query === undefined) {
       const sentence = `${count(totals.failed, 'statement')} failed past the recording limit`;

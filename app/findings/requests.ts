@@ -29,6 +29,8 @@ const routeMissed: FindingRule<Needs<'routing'>> = {
   fix: 'Request the path or method that the route has, or change the route to match the request.',
   find({ routing: { route, allow, nearest, redirect } }, { method, status }) {
     if (route !== null || redirect !== null || status === null || status < 400) return [];
+    // A client that asks which methods there are.
+    if (method === 'OPTIONS') return [];
     const common = { broke: 'response', severity: 'warn', anchor: 'nearest' } as const;
     const [wrong] = nearest.filter(({ reason }) => reason === 'method');
     if (allow.length > 0) {
@@ -212,6 +214,8 @@ const bodyNotParsed: FindingRule<Needs<'request' | 'routing'>> = {
     const bytes = Math.max(body.bytes, Number.isFinite(announced) ? announced : 0);
     if (bytes <= EMPTY_BYTES) return [];
     const type = mediaType(body.contentType);
+    // `navigator.sendBeacon` may tell by the address alone.
+    if (status === 204 && type === 'text/plain') return [];
     const parser = PARSERS[type];
     const sentence = `Nothing read the request body (${numberHelpers.bytesText(bytes)}, ${type === '' ? 'no content type' : type.slice(0, 60)})${parser === undefined ? '' : `; ${parser} parses this type`}`;
     return [

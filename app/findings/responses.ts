@@ -146,7 +146,8 @@ const COMPUTED = 0.1;
 type Transforming = Needs<'request', 'routing' | 'runtime' | 'spans' | 'database' | 'http_client'>;
 
 /** A middleware that compresses, after the handler has passed the body on. */
-function compressing({ request, routing, runtime }: Transforming, wholeMs: number): FindingDraft | null {
+function compressing(kept: Transforming, wholeMs: number): FindingDraft | null {
+  const { request, routing, runtime, database, http_client } = kept;
   const { response } = request;
   const header = sentHeader(request, 'content-encoding');
   if (header === null || response === undefined || response.headersAtMs === null || response.bytes > AT_ONCE)
@@ -155,7 +156,11 @@ function compressing({ request, routing, runtime }: Transforming, wholeMs: numbe
   const costMs = wholeMs - response.headersAtMs;
   const cpuMs = (runtime?.cpuUserMs ?? 0) + (runtime?.cpuSystemMs ?? 0);
   if (step?.hooked !== true || costMs < TRANSFORM_MS || costMs < wholeMs * TRANSFORM_SHARE) return null;
-  if (cpuMs < costMs * COMPUTED) return null;
+  if (cpuMs < Math.max(TRANSFORM_MS, costMs * COMPUTED)) return null;
+  // The handler wrote the body piece by piece.
+  const { headersAtMs } = response;
+  const work = [...(database?.queries ?? []), ...(http_client?.calls ?? [])];
+  if (work.some((one) => endOf(one) > headersAtMs && one.startMs < wholeMs)) return null;
   const author = authorOf(request, routing, header.anchor);
   const sentence = `${nameOfLayer(author)} compressed the body (${excerpt(header.value, 20)}, ${numberHelpers.bytesText(response.bytes)} sent) after the handler had passed it on: ${shareOf(costMs, wholeMs)}`;
   return { severity: 'warn', sentence, costMs, anchor: header.anchor, place: author?.source };
@@ -262,17 +267,27 @@ const wrongType: FindingRule<Needs<'request', 'routing'>> = {
 
 /** The beginning of a tag. Shorter texts are found by chance. */
 const MARKUP = /<[a-z!/][^]{2,}/i;
+/** In a form, other markup is the text of an editor. */
+const SCRIPT = /<(?:script|iframe|object|embed|svg|math|base|meta|link|form)\b|\son\w+\s*=|javascript:/i;
 const LONGEST = 2000;
 
 /** Names and texts of what the client chose. */
 function inputsOf({ query, routeParams, body }: KeptRequest): [what: string, value: string][] {
-  const given: [string, unknown][] = [
-    ...routeParams.map(({ name, value }): [string, unknown] => [`the parameter ${name}`, value]),
-    ...query.map(({ name, value }): [string, unknown] => [`the query’s ${name}`, value]),
-    ...(body?.fields ?? []).map(({ name, value }): [string, unknown] => [`the field ${name}`, value]),
+  const given: [string, unknown, RegExp][] = [
+    ...routeParams.map(({ name, value }): [string, unknown, RegExp] => [
+      `the parameter ${name}`,
+      value,
+      MARKUP,
+    ]),
+    ...query.map(({ name, value }): [string, unknown, RegExp] => [`the query’s ${name}`, value, MARKUP]),
+    ...(body?.fields ?? []).map(({ name, value }): [string, unknown, RegExp] => [
+      `the field ${name}`,
+      value,
+      SCRIPT,
+    ]),
   ];
-  return given.flatMap(([what, value]): [string, string][] =>
-    typeof value === 'string' && value.length <= LONGEST && MARKUP.test(value)
+  return given.flatMap(([what, value, pattern]): [string, string][] =>
+    typeof value === 'string' && value.length <= LONGEST && pattern.test(value)
       ? [[what.slice(0, 80), value]]
       : [],
   );
@@ -367,6 +382,9 @@ export const workAfterResponse: FindingRule<Needs<'request', 'database' | 'http_
 
 type Given = Needs<'request', 'http_client' | 'database' | 'routing'>;
 
+/** No client is so impatient by itself: it canceled, as a search field does that asks for something else. */
+const CANCELED_MS = 1000;
+
 /** What the request was waiting for when the client left. */
 interface Awaited {
   text: string;
@@ -429,9 +447,8 @@ export const clientLeft: FindingRule<Given> = {
         : `with ${numberHelpers.bytesText(response?.bytes ?? 0)} of the body sent`;
     const awaited = status === null ? awaitedAt(kept, durationMs) : null;
     const sentence = `The client disconnected after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
-    return [
-      { severity: awaited === null ? 'info' : 'warn', sentence, anchor: 'response', place: awaited?.place },
-    ];
+    const severity = awaited === null || durationMs < CANCELED_MS ? 'info' : 'warn';
+    return [{ severity, sentence, anchor: 'response', place: awaited?.place }];
   },
 };
 

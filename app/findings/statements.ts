@@ -102,7 +102,7 @@ const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
   labels: ['no row changed'],
   why: 'An update or delete of the row in the address changed nothing, nothing else was written, and the response was a 2xx.',
   fix: 'Look at the number of changed rows (`rowCount`, `affectedRows`, `changes`), and answer 404 or 409 if it is 0.',
-  find({ database, request }, { status }) {
+  find({ database, request }, { status, method }) {
     const keys = routeValues(request);
     if (!isSuccess(status) || keys.size === 0) return [];
     const writes = readsOf(database).filter(({ read }) => read.verb !== 'select');
@@ -110,11 +110,11 @@ const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
     const found = writes.find((one) => keyedBy(one, keys) !== undefined);
     if (found === undefined) return [];
     const { query, index, read } = found;
-    // To delete what is gone succeeds.
-    if (read.verb === 'delete' && status === 204 && read.where?.length === 1) return [];
-    const others = (read.where ?? [])
-      .filter((one) => one !== keyedBy(found, keys))
-      .map(({ column }) => column);
+    const conditions = (read.where ?? []).filter((one) => one !== keyedBy(found, keys));
+    // To delete what is gone succeeds, also where a column says that it is.
+    const isGone = read.verb === 'delete' || method === 'DELETE';
+    if (isGone && status === 204 && conditions.every(({ operator }) => operator === 'is')) return [];
+    const others = conditions.map(({ column }) => column);
     const condition =
       others.length === 0 ? '' : ` (its condition also asks for ${others.slice(0, 3).join(', ')})`;
     return [

@@ -443,19 +443,29 @@ const sequentialAwaits: FindingRule<Given> = {
   },
 };
 
-type WaitGiven = Needs<'routing' | 'request', 'database'>;
+type WaitGiven = Needs<'routing' | 'request', 'database' | 'runtime'>;
 
 /** A wait is reported above both. */
 const IDLE_MS = 200;
 const IDLE_SHARE = 0.5;
 /** The upload of a larger body is a wait for the client. */
 const SMALL_BODY = 65_536;
+/** A route whose name says that it waits. */
+const WAITS = /poll|wait|watch|subscri|listen|stream|updates/i;
 /** Between the end of a wait and the statement that it was for. */
 const SOON_MS = 5;
 
 /** The innermost function that had not ended in the middle of it. */
 function waitingAt(layers: readonly RanLayer[], { startMs, durationMs }: Slice): RanLayer | undefined {
   return layers.findLast((layer) => layer.kind !== 'router' && layer.startMs <= startMs + durationMs / 2);
+}
+
+/** Less is what the threads of Node.js itself need. */
+const THREADS_MS = 50;
+
+/** CPU beyond that of the event loop: hashes, compression and files are computed on threads of the pool. */
+function onThreadsMs({ cpuUserMs, cpuSystemMs, loopUtilization }: Kept['runtime'], wholeMs: number): number {
+  return cpuUserMs + cpuSystemMs - loopUtilization * wholeMs;
 }
 
 /** Its first statement follows at once: some pools open a connection unobserved, each once. */
@@ -471,7 +481,7 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
   labels: ['unrecorded wait'],
   why: 'For at least 200 ms, and half of the request, no query, call, view or other recorded work ran, and the event loop was free.',
   fix: 'Look at the work that this function awaits there: a timer, a lock or queue of your own, a file, or a library that is not observed. `profiler.span(name, work)` records it.',
-  find({ request, routing, database }, { durationMs, outcome }, from) {
+  find({ request, routing, database, runtime }, { durationMs, outcome }, from) {
     const endMs = request.response?.headersAtMs ?? null;
     if (durationMs === null || endMs === null || endMs < IDLE_MS || outcome !== 'finished') return [];
     if ((request.body?.bytes ?? 0) > SMALL_BODY) return [];
@@ -486,6 +496,8 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
     if (longest === undefined || longest.owner?.label === BUSY || isOpening(database, longest)) return [];
     const layer = waitingAt(routing.layers, longest);
     if (layer === undefined || layer.kind === 'error') return [];
+    if (WAITS.test(`${routing.route?.pattern ?? ''} ${layer.name}`)) return [];
+    if (runtime !== undefined && onThreadsMs(runtime, durationMs) >= THREADS_MS) return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;
     return [{ severity: 'info', sentence, panel: 'timeline', costMs, place: layer.source }];
   },

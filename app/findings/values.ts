@@ -153,6 +153,9 @@ function missingSent({ response }: KeptRequest): { word: string; where: string }
     : { word: missingIn(leaf.value) ?? '', where: `as ${excerpt(leaf.path, 60)}` };
 }
 
+/** Somebody may search for the word. */
+const SEARCHES = /^(?:q|query|search|term|text|filter|keywords?)$/i;
+
 function inAddress({ routeParams, query }: KeptRequest): { name: string; word: string } | null {
   for (const { name, value } of routeParams) {
     const word = missingIn(value);
@@ -160,7 +163,7 @@ function inAddress({ routeParams, query }: KeptRequest): { name: string; word: s
   }
   for (const { name, value } of query) {
     const word = missingIn(value);
-    if (word !== null && word !== 'null') return { name, word };
+    if (word !== null && word !== 'null' && !SEARCHES.test(name)) return { name, word };
   }
   return null;
 }

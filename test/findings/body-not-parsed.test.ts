@@ -18,6 +18,7 @@ describe('finding body-not-parsed', () => {
       req.on('end', () => res.send('x')).resume();
     });
     app.post('/invalid', (_req, res) => res.sendStatus(422));
+    app.post('/beacon', (_req, res) => res.sendStatus(204));
     app.use(express.json());
     app.post('/late', (req, res) => res.json({ got: (req.body as unknown) ?? null }));
   });
@@ -51,6 +52,7 @@ describe('finding body-not-parsed', () => {
     expect((await ask('/raw', json('{"qty":3}'))).of('body-not-parsed')).to.deep.equal([]);
     expect((await ask('/early', { method: 'POST' })).of('body-not-parsed')).to.deep.equal([]);
     expect((await ask('/early', json('{}'))).of('body-not-parsed')).to.deep.equal([]);
+    expect((await ask('/beacon', json('left', 'text/plain'))).of('body-not-parsed')).to.deep.equal([]);
     expect((await ask('/refused', json('{"qty":3}'))).of('body-not-parsed')).to.deep.equal([]);
   });
 });

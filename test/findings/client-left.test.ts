@@ -53,9 +53,9 @@ describe('finding client-left', () => {
       requestHeaders: [],
       caller: 'tax.ts:4',
     };
-    const of = (changed: object) => {
+    const of = (changed: object, durationMs = 1010) => {
       const kept = { request: { headers: [] }, http_client: { calls: [{ ...call, ...changed }] } } as unknown as Parameters<typeof clientLeft.find>[0]; // prettier-ignore
-      const head = { outcome: 'aborted', status: null, durationMs: 1010, error: null } as ProfileHead;
+      const head = { outcome: 'aborted', status: null, durationMs, error: null } as ProfileHead;
       return clientLeft.find(kept, head, NOTHING_BESIDE)[0];
     };
     expect(of({ status: 200, headersMs: 500 })?.sentence).to.contain(
@@ -65,7 +65,9 @@ describe('finding client-left', () => {
     const unsent = { method: 'POST', requestHeaders: length, requestBody: { bytes: 0 } };
     expect(of(unsent)?.sentence).to.contain('for 1.00 s: 0 of 12 bytes of its body were written');
     expect(of({ ...unsent, requestBody: { bytes: 12 } })?.sentence).to.match(/for 1\.00 s$/);
+    expect(of({}, 400)?.severity, 'a search field that asks for something else').to.equal('info');
     expect(of({})).to.include({
+      severity: 'warn',
       sentence:
         'The client disconnected after 1.01 s, before the headers were sent: GET a.test/tax had not responded for 1.00 s',
       place: 'tax.ts:4',

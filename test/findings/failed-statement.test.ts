@@ -12,6 +12,18 @@ describe('finding failed-statement', () => {
       app.get('/thrown', async (_req, res) => {
         res.json(await knex('nowhere'));
       });
+      const add = () => knex('users').insert({ email: 'a@b.example' });
+      app.get('/taken', async (_req, res) => {
+        await add().catch(() => res.status(409).send('taken'));
+      });
+      app.get('/known', async (_req, res) => {
+        await add().catch(() => undefined);
+        res.json(await knex('users').where({ email: 'a@b.example' }));
+      });
+      app.get('/lost', async (_req, res) => {
+        await add().catch(() => undefined);
+        res.send('fine');
+      });
       app.get('/fine', async (_req, res) => {
         await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
         await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
@@ -37,5 +49,8 @@ describe('finding failed-statement', () => {
 
   it('ignores a conflict that the statement expects', async () => {
     expect((await ask('/fine')).of('failed-statement')).to.deep.equal([]);
+    expect((await ask('/taken')).of('failed-statement'), 'refused').to.deep.equal([]);
+    expect((await ask('/known')).of('failed-statement'), 'read instead').to.deep.equal([]);
+    expect((await ask('/lost')).of('failed-statement')).to.have.length(1);
   });
 });

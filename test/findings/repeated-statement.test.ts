@@ -31,6 +31,13 @@ describe('finding repeated-statement', () => {
           ]);
         res.json(await Promise.all([slow(), slow(), slow()]));
       });
+      app.get('/until', async (_req, res) => {
+        for (let times = 0; times < 3; times++) {
+          await user(1);
+          await new Promise((done) => setTimeout(done, 60));
+        }
+        res.send('x');
+      });
       app.get('/changed', async (_req, res) => {
         const before: unknown = await user(1);
         await knex('users').where({ id: 1 }).update({ name: 'Ada L.' });
@@ -80,6 +87,10 @@ describe('finding repeated-statement', () => {
     const from = Math.min(...queries.map(({ startMs }) => startMs));
     const to = Math.max(...queries.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0)));
     expect(of('repeated-statement')[0]?.costMs).to.be.within(0.1, to - from + 0.01);
+  });
+
+  it('ignores reads after a pause, which wait for a change', async () => {
+    expect((await ask('/until')).of('repeated-statement')).to.deep.equal([]);
   });
 
   it('reports nothing if there was a write in between, or the values or results differ', async () => {

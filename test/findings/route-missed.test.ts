@@ -10,6 +10,8 @@ describe('finding route-missed', () => {
     app.get('/orders/:id', (_req, res) => res.send('x'));
     app.get('/Account', (_req, res) => res.send('x'));
     app.set('case sensitive routing', true);
+    app.get('/gone/now', (_req, res) => res.send('x'));
+    app.use('/gone/now', (_req, res) => res.sendStatus(404));
     app.get('/gone', (_req, res) => res.sendStatus(404));
   });
 
@@ -35,6 +37,12 @@ describe('finding route-missed', () => {
       label: 'wrong method',
       sentence: 'This path allows 1 method (GET), not PUT',
     });
+  });
+
+  it('ignores a client that asks which methods there are', async () => {
+    const { of, status } = await ask('/gone/now', { method: 'OPTIONS' });
+    expect(status).to.equal(404);
+    expect(of('route-missed')).to.deep.equal([]);
   });
 
   it('ignores a path that resembles no route, and a route that answers 404 itself', async () => {

@@ -39,6 +39,29 @@ describe('finding slow-transform', () => {
     expect((await ask.when('/small', isQuick, init)).of('slow-transform')).to.deep.equal([]);
   });
 
+  it('ignores a body that the handler wrote piece by piece', () => {
+    const rule = responseRules.find(({ name }) => name === 'slow-transform');
+    const found = (startMs: number) =>
+      rule?.find(
+        {
+          request: {
+            response: {
+              headers: [{ name: 'Content-Encoding', value: 'gzip' }],
+              headersAtMs: 20,
+              bytes: 900,
+              setBy: { sent: [[{ hooked: true, layer: 0 }]] },
+            },
+          },
+          runtime: { cpuUserMs: 200, cpuSystemMs: 9 },
+          database: { queries: [{ startMs, durationMs: 10 }] },
+        },
+        { durationMs: 410 } as never,
+        NOTHING_BESIDE,
+      );
+    expect(found(5)).to.have.length(1);
+    expect(found(200)).to.deep.equal([]);
+  });
+
   it('names an interceptor whose time is not that of the controller', () => {
     const rule = responseRules.find(({ name }) => name === 'slow-transform');
     const found = (startMs: number | null) =>

@@ -33,6 +33,11 @@ describe('findings from the text of statements', () => {
         const changed = await knex('products').where({ id: req.params.id }).update({ version: 2 });
         res.status(changed === 0 ? 404 : 200).json({});
       });
+      app.delete('/products/:id', async (req, res) => {
+        const { id } = req.params;
+        await knex('products').where({ id }).whereNull('stock').update({ stock: null });
+        res.sendStatus(204);
+      });
       app.put('/upserted/:id', async (req, res) => {
         const { id } = req.params;
         if ((await knex('products').where({ id }).update({ version: 3 })) === 0)
@@ -165,6 +170,7 @@ describe('findings from the text of statements', () => {
       ['/products/1', 'PATCH'],
       ['/checked/99999', 'PATCH'],
       ['/upserted/99999', 'PUT'],
+      ['/products/99999', 'DELETE'],
     ] as const)
       expect((await ask(path, json(method, { version: 2 }))).steady, path).to.deep.equal([]);
   });

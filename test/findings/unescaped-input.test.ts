@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Request } from 'express';
+import express, { type Request } from 'express';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 const MARKUP = '<img src=x onerror=alert(1)>';
@@ -10,6 +10,9 @@ describe('finding unescaped-input', () => {
   const ask = withFindingsApp((app) => {
     app.get('/raw', (req, res) => res.send(`<p>Nothing for ${textOf(req)}</p>`));
     app.get('/escaped', (req, res) => res.send(`<p>Nothing for ${textOf(req).replaceAll('<', '&lt;')}</p>`));
+    app.post('/preview', express.urlencoded({ extended: false }), (req, res) => {
+      res.send(`<article>${(req.body as { text: string }).text}</article>`);
+    });
     app.get('/json', (req, res) => res.json({ q: req.query.q }));
     app.get('/help/:topic', (req, res) => res.send(`<h1>${req.params.topic}</h1>`));
   });
@@ -25,6 +28,15 @@ describe('finding unescaped-input', () => {
     expect(query?.place).to.match(/unescaped-input\.test\.ts:\d+$/);
     const [parameter] = (await ask(`/help/${encodeURIComponent(MARKUP)}`)).of('unescaped-input');
     expect(parameter?.sentence).to.contain('contains the parameter topic as');
+  });
+
+  it('ignores what an editor sends, unless it can run', async () => {
+    const found = async (text: string) => {
+      const body = new URLSearchParams({ text });
+      return (await ask('/preview', { method: 'POST', body })).of('unescaped-input').length;
+    };
+    expect(await found('<p>Hello <b>you</b></p>')).to.equal(0);
+    expect(await found(MARKUP)).to.equal(1);
   });
 
   it('ignores escaped input, other types, and input without markup', async () => {

@@ -80,6 +80,17 @@ describe('finding unrecorded-wait', () => {
       expect(found([query], {}, database(false))).to.have.length(1);
     });
 
+    it('counts no long poll, and no work on a thread of the pool', () => {
+      const routing = (pattern: string) => ({ routing: { ...kept.routing, route: { pattern } } });
+      expect(found([], {}, routing('/orders/:id/poll'))).to.deep.equal([]);
+      expect(found([], {}, routing('/orders/:id'))).to.have.length(1);
+      const runtime = (cpuUserMs: number) => ({
+        runtime: { cpuUserMs, cpuSystemMs: 0, loopUtilization: 0.02 },
+      });
+      expect(found([], {}, runtime(260))).to.deep.equal([]);
+      expect(found([], {}, runtime(30))).to.have.length(1);
+    });
+
     it('adds up several waits', () => {
       expect(found([{ kind: 'db', startMs: 200, durationMs: 50 }])[0]?.sentence).to.contain('459.0 ms');
     });

@@ -149,6 +149,7 @@ describe('findings from values on their way', () => {
 
   it('say that something had no value', async () => {
     expect(await said('/by-name')).to.deep.equal(['select … from items was given “undefined” for name']);
+    expect(await said('/items/7?q=undefined')).to.deep.equal([]);
     expect(await said('/items/undefined')).to.deep.equal([
       'The parameter id is the text “undefined”: the client built the address from something that had no value',
     ]);

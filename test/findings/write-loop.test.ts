@@ -9,6 +9,11 @@ describe('finding write-loop', () => {
         for (const sku of ['a', 'b', 'c', 'd']) await knex('items').insert({ sku });
         res.send('written');
       });
+      app.get('/job', async (_req, res) => {
+        for (const sku of ['a', 'b', 'c', 'd'])
+          await knex.transaction(async (trx) => trx('items').insert({ sku }));
+        res.send('written');
+      });
       app.get('/settings', async (_req, res) => {
         for (const zone of ['UTC', 'CET', 'EET']) await knex.raw(`set time zone '${zone}'`);
         res.send('set');
@@ -28,6 +33,10 @@ describe('finding write-loop', () => {
     expect(finding).to.include({ label: 'writes in a loop', severity: 'warn', panel: 'database' });
     expect(finding?.sentence).to.match(/^4 × insert into items in a loop: /);
     expect(finding?.place).to.match(/^test\/findings\/write-loop\.test\.ts:\d+$/);
+  });
+
+  it('ignores writes that each have a transaction of their own', async () => {
+    expect((await ask('/job')).of('write-loop')).to.deep.equal([]);
   });
 
   it('ignores settings of the connection, which are no queries', async () => {

@@ -51,6 +51,18 @@ export function shareOfKind({ shares }: TimeLedger, kind: SpanKind): Pick<TimeSh
   return shares.find((share) => share.kind === kind) ?? { ms: 0, allMs: 0 };
 }
 
+/** Shorter pauses are the time that the code itself takes. */
+const PAUSE_MS = 20;
+
+/** Before each repetition the request paused: it asked again for what might have changed. */
+export function arePolls(runs: readonly Interval[], time: TimeLedger): boolean {
+  return runs.slice(1).every((run, index) => {
+    const startMs = endOf(runs[index] ?? run);
+    const durationMs = run.startMs - startMs;
+    return durationMs >= PAUSE_MS && time.ownedMs({ startMs, durationMs }, ['idle']) > durationMs / 2;
+  });
+}
+
 /** Share of a statement or call that has to lie within another for the two to be one wait. */
 const MOST = 0.8;
 
