@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { join, basename } from 'node:path';
 
-const KNOWN: Readonly<Record<string, string>> = {
+const KNOWN = {
   vscode: 'vscode://file/%f:%l:%c',
   cursor: 'cursor://file/%f:%l:%c',
   webstorm: 'webstorm://open?file=%f&line=%l&column=%c',
   zed: 'zed://file/%f:%l:%c',
-};
+} as const;
 const PATTERN = /^([a-z][a-z0-9+.-]*):(?:[!#$&'()*+,./:;=?@[\]_~\w-]|%[flc]|%[0-9ab][0-9a-f])+$/i;
 /** Schemes that a browser would run or show instead of opening an editor. */
 const REFUSED = new Set([
@@ -30,8 +30,7 @@ const NONE = 'none';
 export function editorUrl(given: unknown): string | null {
   const text = String(given);
   if (text === NONE) return NONE;
-  const known = Object.hasOwn(KNOWN, text) ? KNOWN[text] : undefined;
-  if (known !== undefined) return known;
+  if (Object.hasOwn(KNOWN, text)) return KNOWN[text as EditorName];
   const scheme = PATTERN.exec(text)?.[1]?.toLowerCase();
   if (scheme !== undefined && REFUSED.has(scheme))
     throw new Error(`is an address of the scheme "${scheme}:", which opens no editor; set another.`);
@@ -74,11 +73,6 @@ export interface FoundEditor {
   by: string;
 }
 
-function editorBy(name: EditorName, by: string): FoundEditor | null {
-  const url = KNOWN[name];
-  return url === undefined ? null : { url, by };
-}
-
 /** The editor that somebody works with in `root`, as far as a variable or a folder of the project tells; null if none does. */
 function findEditor(root: string, env: Environment): FoundEditor | null {
   for (const variable of ['VISUAL', 'EDITOR']) {
@@ -87,12 +81,12 @@ function findEditor(root: string, env: Environment): FoundEditor | null {
       '',
     );
     const name = Object.hasOwn(PROGRAMS, program) ? PROGRAMS[program] : undefined;
-    if (name !== undefined) return editorBy(name, variable);
+    if (name !== undefined) return { url: KNOWN[name], by: variable };
   }
   for (const [variable, value, name] of TERMINALS)
-    if (value.test(env[variable] ?? '')) return editorBy(name, variable);
+    if (value.test(env[variable] ?? '')) return { url: KNOWN[name], by: variable };
   const folder = FOLDERS.find(([name]) => existsSync(join(root, name)));
-  return folder === undefined ? null : editorBy(folder[1], folder[0]);
+  return folder === undefined ? null : { url: KNOWN[folder[1]], by: folder[0] };
 }
 
 /** `given`: the value of the setting; null: not set, and in production nothing is looked for. */

@@ -40,6 +40,11 @@ function inForms(name: string, below: string, forms: Forms): PageRoute[] {
   ];
 }
 
+/** What changes state. */
+const ACTIONS = [
+  'pin', 'unpin', 'clear', 'cpu', 'full', 'pause', 'resume', 'replay', 'values', 'explain', 'report',
+] as const; // prettier-ignore
+
 export function createProfilerRoutes(controllers: ProfilerControllers): PageRoute[] {
   const { searchJson, searchMarkdown, json, markdown } = controllers;
   const list = (page: PageAction): PageAction =>
@@ -75,17 +80,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler', `/${TOKEN}`, byAccept({ page: controllers.profile, json, markdown })),
     get('_profiler_no_token', '/(?<token>[0-9A-Fa-f]{5,7})', controllers.noToken),
     { name: '_profiler_mcp', method: 'POST', path: new RegExp(`^${urls.mcp()}$`), action: controllers.mcp },
-    post('pin', controllers.pin),
-    post('unpin', controllers.unpin),
-    post('clear', controllers.clear),
-    post('cpu', controllers.cpu),
-    post('full', controllers.inFull),
-    post('pause', controllers.pause),
-    post('resume', controllers.resume),
-    post('replay', controllers.replay),
-    post('values', controllers.values),
-    post('explain', controllers.explain),
-    post('report', controllers.report),
+    ...ACTIONS.map((name) => post(name, controllers[name])),
   ];
 }
 

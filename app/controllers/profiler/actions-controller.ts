@@ -11,17 +11,17 @@ import { urls } from '../../urls.ts';
 
 export function createActionsController(
   services: PageServices,
-): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'inFull' | 'pause' | 'resume' | 'explain', PageAction> {
+): Record<'pin' | 'unpin' | 'clear' | 'cpu' | 'full' | 'pause' | 'resume' | 'explain', PageAction> {
   const { profiles, forms, recording, routeInFull, cpu, explain } = services;
   const { html, redirect } = createAnswers(services);
   const action = createSignedAction(services);
 
-  async function setPin(form: URLSearchParams, yes: boolean): Promise<undefined> {
+  async function setPin(form: URLSearchParams, yes: boolean): Promise<void> {
     const token = formToken(form);
     if (!(await profiles.keep(token, yes))) throw await createUnknownTokenError(services, token);
   }
 
-  async function recordRoute(form: URLSearchParams): Promise<undefined> {
+  async function recordRoute(form: URLSearchParams): Promise<void> {
     const { profile } = await requireFormProfile(services, form);
     const { method, route } = profile;
     if (profile.kind !== 'request' || route === null || pathsOf(route) === null)
@@ -68,16 +68,9 @@ export function createActionsController(
     }),
     cpu: action(async (form) => {
       armCpu((await requireFormProfile(services, form)).profile, cpu);
-      return undefined;
     }),
-    inFull: action(recordRoute),
-    pause: action(async () => {
-      await recording.pause();
-      return undefined;
-    }),
-    resume: action(async () => {
-      await recording.resume();
-      return undefined;
-    }),
+    full: action(recordRoute),
+    pause: action(() => recording.pause()),
+    resume: action(() => recording.resume()),
   };
 }

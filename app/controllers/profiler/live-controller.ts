@@ -30,14 +30,8 @@ export function createLiveController(services: PageServices): { live: PageAction
       const isEnding = isClosing(req) || req.method === 'HEAD';
       const listener = {
         query,
-        greet: (tokens: readonly string[]) => {
-          send(`data: ${JSON.stringify({ now: tokens })}`);
-        },
-        tell: (tokens: readonly string[]) => {
-          send(`data: ${JSON.stringify({ new: tokens })}`);
-        },
-        keepAlive: () => {
-          send(':');
+        tell: (message: object | null) => {
+          send(message === null ? ':' : `data: ${JSON.stringify(message)}`);
         },
         isLeaving: () => isClosing(req),
         end: () => res.end(),

@@ -9,12 +9,9 @@ import type { FindResult, ProfileQuery } from '../../profiler/storage.ts';
 
 export interface LiveListener {
   query: ProfileQuery;
-  /** Called once, with the newest matching tokens: the page may be older than them. */
-  greet(tokens: readonly string[]): void;
-  /** New tokens, newest first. */
-  tell(tokens: readonly string[]): void;
-  /** Called if nothing was new for a while. */
-  keepAlive(): void;
+  /** `now`: called once, with the newest matching tokens, because the page may be older than them; `new`: newest first; null: nothing was new for a while. */
+  tell(message: { now: readonly string[] } | { new: readonly string[] } | null): void;
+  /** The server has stopped accepting connections. */
   isLeaving(): boolean;
   end(): void;
 }
@@ -105,12 +102,12 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
           .filter((row) => matches(row) && (query.pinned !== true || pinned.includes(row.token)))
           .map(({ token }) => token);
       if (rows !== null && ungreeted.delete(listener)) {
-        listener.greet(matching(rows).slice(0, query.limit));
+        listener.tell({ now: matching(rows).slice(0, query.limit) });
         continue;
       }
       const tokens = matching(fresh);
-      if (tokens.length > 0) listener.tell(tokens);
-      else if (polls % KEEP_ALIVE_POLLS === 0) listener.keepAlive();
+      if (tokens.length > 0) listener.tell({ new: tokens });
+      else if (polls % KEEP_ALIVE_POLLS === 0) listener.tell(null);
     }
   }
 

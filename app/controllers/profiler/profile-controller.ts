@@ -13,11 +13,41 @@ import { replayMarkOf } from './replay-profile.ts';
 import { findRedirects } from './redirects.ts';
 import { createUnknownTokenError, requireProfile } from './require-profile.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
-import { readSummary } from './summary-shown.ts';
 import { readValuesForm } from './values-form.ts';
 import { createAnswers } from './respond.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { Profile } from '../../profiler/profile.ts';
+import { pathsOf } from '../../profiler/route-in-full.ts';
+import type { ProfileQuery } from '../../profiler/storage.ts';
+
+const SECOND = 1000;
+
+/** null: it is no summary of a request. */
+async function readSummary(
+  { profiles, routeInFull }: Pick<PageServices, 'profiles' | 'routeInFull'>,
+  { kind, summary, startedAt, process, method, route }: Profile,
+) {
+  if (kind !== 'request' || summary === null) return null;
+  const from = Math.floor(startedAt / SECOND) * SECOND;
+  const until = from + SECOND;
+  const countOf = async (query: Pick<ProfileQuery, 'isFull'>): Promise<number> =>
+    (await profiles.find({ process, from, until, ...query, limit: 1, offset: 0 })).total;
+  const [count, full] = await Promise.all([countOf({}), countOf({ isFull: true }), routeInFull.refresh()]);
+  const canStart = route !== null && pathsOf(route) !== null;
+  return {
+    /** Requests of its process that began in the same second, and how many of them were recorded in full. */
+    count,
+    full,
+    href: urls.search({
+      from: new Date(from).toISOString(),
+      until: new Date(until).toISOString(),
+      process,
+    }),
+    /** null: its route can't be told before a request is routed. */
+    form: canStart ? { route: `${method} ${route}`, until: routeInFull.until({ method, route }) } : null,
+  };
+}
 
 /** Requests that may have started in the same millisecond. */
 const WINDOW = 50;

@@ -1,9 +1,9 @@
 /** One summary with its requests -> the page of a route: figures, percentiles over time, durations, findings. */
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import { DURATION_EDGES, type RouteSummaries, type SummaryStep } from '../../profiler/route-summary.ts';
+import { DURATION_EDGES, type RouteGroup, type SummaryStep } from '../../profiler/route-summary.ts';
 import { urls } from '../../urls.ts';
-import { groupQuery, type RoutesFilters, tableQuery } from './routes-filters.ts';
-import { boxOf, columnPath, periodLinks, requestsOf, titleOf } from './routes-model.ts';
+import { groupQuery, tableQuery } from './routes-filters.ts';
+import { boxOf, columnPath, periodLinks, type ReadRoutes, requestsOf, titleOf } from './routes-model.ts';
 
 export interface RouteRequests {
   slowest: readonly ProfileIndex[];
@@ -41,14 +41,11 @@ function binsOf(counts: readonly number[]) {
 }
 
 export function createRouteModel(
-  options: RouteRequests & {
-    filters: RoutesFilters & { group: NonNullable<RoutesFilters['group']> };
-    summaries: RouteSummaries;
-    notice: string | null;
-  },
+  { filters, summaries, notice }: ReadRoutes,
+  group: RouteGroup,
+  { slowest, newest }: RouteRequests,
 ) {
-  const { filters, summaries, slowest, newest, notice } = options;
-  const { group, period } = filters;
+  const { period } = filters;
   const summary = summaries.routes[0] ?? null;
   const steps = summary?.steps ?? [];
   const width = (summaries.until - summaries.from) / Math.max(1, steps.length);

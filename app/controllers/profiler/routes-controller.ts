@@ -5,26 +5,20 @@ import type { ProfileQuery } from '../../profiler/storage.ts';
 import { createAnswers, type Forms, jsonForm } from './respond.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
 import { createRouteModel, type RouteRequests } from './route-model.ts';
-import { readRoutesFilters, type RoutesFilters, summaryQuery } from './routes-filters.ts';
+import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesMarkdown } from './routes-markdown.ts';
-import { createRoutesModel, EMPTY } from './routes-model.ts';
+import { createRoutesModel, EMPTY, type ReadRoutes } from './routes-model.ts';
 import { messageOf } from '../../errors.ts';
 
 const SHOWN = 8;
 const CANDIDATES = 50;
-
-interface Read {
-  filters: RoutesFilters;
-  summaries: RouteSummaries;
-  notice: string | null;
-}
 
 export function createRoutesController(services: PageServices): { routes: Forms } {
   const { profiles } = services;
   const { html, inForms } = createAnswers(services);
 
   /** A failed summary is a notice on the page, not an error page. */
-  async function read({ query }: PageRequest): Promise<Read> {
+  async function read({ query }: PageRequest): Promise<ReadRoutes> {
     const filters = readRoutesFilters(query);
     try {
       const { notice, ...summaries } = await profiles.summarize(summaryQuery(filters, Date.now()));
@@ -58,22 +52,18 @@ export function createRoutesController(services: PageServices): { routes: Forms 
 
   return {
     routes: inForms(read, {
-      async page(page, { filters, summaries, notice }) {
-        const { group } = filters;
-        if (group === null) {
-          html(page, 'profiler/routes', createRoutesModel({ filters, summaries, notice }));
-          return;
-        }
-        const requests = await endsOf(group, summaries);
-        const shown = { filters: { ...filters, group }, summaries, ...requests, notice };
-        html(page, 'profiler/route', createRouteModel(shown));
+      async page(page, shown) {
+        const { group } = shown.filters;
+        if (group === null) html(page, 'profiler/routes', createRoutesModel(shown));
+        else
+          html(page, 'profiler/route', createRouteModel(shown, group, await endsOf(group, shown.summaries)));
       },
       json: ({ filters, summaries, notice }) =>
         jsonForm('routes', { since: filters.period.name, notice, ...summaries }),
       async markdown(shown) {
         const { group } = shown.filters;
         const requests = group === null ? undefined : await endsOf(group, shown.summaries);
-        return routesMarkdown({ ...shown, requests });
+        return routesMarkdown(shown, requests);
       },
     }),
   };

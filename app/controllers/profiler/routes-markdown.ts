@@ -4,8 +4,7 @@ import { blocks, type Column, heading, prose, table } from '../../view-helpers/m
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { RouteRequests } from './route-model.ts';
-import type { RoutesFilters } from './routes-filters.ts';
-import { titleOf } from './routes-model.ts';
+import { type ReadRoutes, titleOf } from './routes-model.ts';
 
 const { count, durationText } = numberHelpers;
 
@@ -35,14 +34,8 @@ export function routesTable({ routes, more, looked }: RouteSummaries, most = rou
   ]);
 }
 
-export interface RoutesMarkdownOptions {
-  filters: RoutesFilters;
-  summaries: RouteSummaries;
-  notice: string | null;
-  requests?: RouteRequests | undefined;
-}
-
-export function routesMarkdown({ filters, summaries, notice, requests }: RoutesMarkdownOptions): string {
+/** `requests`: of a single route. */
+export function routesMarkdown({ filters, summaries, notice }: ReadRoutes, requests?: RouteRequests): string {
   const { group, period } = filters;
   const title = group === null ? 'Routes' : `${group.method} ${titleOf(group)}`.trim();
   const { slowest = [], newest = [] } = requests ?? {};

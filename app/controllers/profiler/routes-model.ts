@@ -61,6 +61,13 @@ const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean
 
 const ROWS_PER_PAGE = 40;
 
+/** What all forms of the addresses are made from. */
+export interface ReadRoutes {
+  filters: RoutesFilters;
+  summaries: RouteSummaries;
+  notice: string | null;
+}
+
 export const EMPTY: RouteSummaries = {
   routes: [],
   more: 0,
@@ -114,12 +121,7 @@ function columnsOf(filters: RoutesFilters) {
   });
 }
 
-export function createRoutesModel(options: {
-  filters: RoutesFilters;
-  summaries: RouteSummaries;
-  notice: string | null;
-}) {
-  const { filters, summaries, notice } = options;
+export function createRoutesModel({ filters, summaries, notice }: ReadRoutes) {
   const find = filters.find.toLowerCase();
   const found = sorted(summaries.routes, filters).filter((summary) =>
     titleOf(summary).toLowerCase().includes(find),

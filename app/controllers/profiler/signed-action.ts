@@ -29,10 +29,10 @@ function backOf(form: URLSearchParams): string {
   return isOurs && !pathname.startsWith(urls.action('')) && back.length <= LONGEST_BACK ? back : urls.home();
 }
 
+type Work<Result> = (form: URLSearchParams, page: PageRequest) => Promise<Result>;
+
 /** Runs the work, then redirects back, unless the work has sent a response itself. */
-type SignedAction = (
-  work: (form: URLSearchParams, page: PageRequest) => Promise<'responded' | undefined>,
-) => PageAction;
+type SignedAction = (work: Work<'responded' | undefined> | Work<void>) => PageAction;
 
 export function createSignedAction(services: PageServices): SignedAction {
   const { redirect } = createAnswers(services);
@@ -40,6 +40,6 @@ export function createSignedAction(services: PageServices): SignedAction {
     if (!isSameOrigin(page.req, page.origin())) throw createError('CROSS_SITE', []);
     const form = await readForm(page.req);
     if (!(await services.forms.holds(form.get('csrf') ?? ''))) throw createError('FORM_EXPIRED', []);
-    if ((await work(form, page)) === undefined) redirect(page, backOf(form), 303);
+    if ((await work(form, page)) !== 'responded') redirect(page, backOf(form), 303);
   };
 }

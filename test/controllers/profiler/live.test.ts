@@ -21,11 +21,10 @@ function listener(query: Partial<LiveListener['query']> = {}): Heard {
     greeted: null,
     ended: false,
     leaving: false,
-    greet: (tokens) => {
-      heard.greeted = [...tokens];
+    tell: (message) => {
+      if (message !== null && 'now' in message) heard.greeted = [...message.now];
+      else heard.told.push(...(message?.new ?? []));
     },
-    tell: (tokens) => heard.told.push(...tokens),
-    keepAlive: () => undefined,
     isLeaving: () => heard.leaving,
     end: () => {
       heard.ended = true;

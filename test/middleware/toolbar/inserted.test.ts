@@ -7,7 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { Request, RequestHandler, Response } from 'express';
-import { MOST_LOOKED_AT } from '../../../app/middleware/toolbar/place-finder.ts';
+import { MOST_LOOKED_AT } from '../../../app/middleware/toolbar/insertion.ts';
 import {
   compression,
   EXPRESSES,

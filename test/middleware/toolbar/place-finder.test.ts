@@ -1,6 +1,6 @@
 /** Where the tag goes: marked by `¦` in each document, which is looked at whole and cut at every character. */
 import { expect } from 'chai';
-import { createPlaceFinder, MOST_LOOKED_AT } from '../../../app/middleware/toolbar/place-finder.ts';
+import { createPlaceFinder, MOST_LOOKED_AT } from '../../../app/middleware/toolbar/insertion.ts';
 
 /** The document with `¦` where the tag would go, or why it goes nowhere. */
 function mark(pieces: readonly string[]): string {

@@ -3,7 +3,7 @@
  * server, and thousands put together from pieces that parsers stumble over, whole and cut; nobody has to know what each of these means.
  */
 import { expect } from 'chai';
-import { createPlaceFinder } from '../../../app/middleware/toolbar/place-finder.ts';
+import { createPlaceFinder } from '../../../app/middleware/toolbar/insertion.ts';
 import { useBrowser, type OpenPage } from '../../support/browser.ts';
 import { startToolbarHost, type ToolbarHost } from '../../support/raw-toolbar-host.ts';
 
