@@ -1,4 +1,4 @@
-/** The package's door: what an application mounts, and what a panel or a storage of one's own is written against. */
+/** The entry point of the package: the middleware of an application, and the types for panels and stores of your own. */
 import { createProfiler as create } from './compose/create-profiler.ts';
 import type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
 import { hostEnvironment, isEnabled } from './config.ts';

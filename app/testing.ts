@@ -1,4 +1,4 @@
-/** The package's door for tests: what a request may cost, and what your own panels show. */
+/** The entry point for tests: budgets of a request, and the output of your own panels. */
 export { showPanel, type ShownPanel } from './compose/testing/show-panel.ts';
 export {
   called,

@@ -1,5 +1,5 @@
 /**
- * What browsers load, made from `public`: by the build, and by a profiler that runs from source. CommonJS, so that the latter can load it
+ * The assets for browsers, made from `public`: by the build, and by a profiler that runs from source. CommonJS, so that the latter can load it
  * when an asset is first used.
  */
 const { readFileSync } = require('node:fs');

@@ -164,7 +164,7 @@ function dropOtherTypes(app, names) {
   }
 }
 
-/** Writes what browsers load, beside `app`. */
+/** Writes the assets for browsers, beside `app`. */
 function bundleAssets(app, root) {
   const folder = join(dirname(app), 'public');
   mkdirSync(folder);

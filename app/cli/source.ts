@@ -1,4 +1,4 @@
-/** What the command line reads: the running application, else its files; or a database. */
+/** The source of the command line: the running application, else its files; or a database. */
 import { realpathSync } from 'node:fs';
 import { urls } from '../urls.ts';
 import { type Client, CommandError, createClient, FAILED, PasswordError } from './client.ts';

@@ -1,4 +1,4 @@
-/** What shows profiles: the guard, the pages with their live list, and the pages of errors. */
+/** The pages of a profiler: the guard, the profiles with their live list, and the error pages. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';

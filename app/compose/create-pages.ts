@@ -12,7 +12,7 @@ import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { createPages } from '../routes/profiler.ts';
 
-/** What the controllers get, but for what is loaded with them or made of the settings. */
+/** The services of the controllers, except those that are loaded with them or made of the settings. */
 type Given = Omit<
   PageServices,
   keyof PageParts | 'rules' | 'replay' | 'securityHeaders' | 'exportedBy' | 'retention'

@@ -1,4 +1,4 @@
-/** Creates the built-in panels for one application, with what they need of the process. */
+/** Creates the built-in panels for one application, with the parts of the process that they read. */
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What the profiler's pages and the error page share, and the renderer of the error page. */
+/** The parts that the profiler's pages and the error page share, and the renderer of the error page. */
 import { join } from 'node:path';
 import { createErrorPage } from '../controllers/errors/error-page.ts';
 import { type Assets, createAssets } from '../controllers/profiler/assets.ts';

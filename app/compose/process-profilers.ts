@@ -1,5 +1,5 @@
 /**
- * What the profilers of a process know of each other: one that the code creates replaces the one of `express-hindsight/register`, and
+ * The profilers of one process: one that the code creates replaces the one of `express-hindsight/register`, and
  * `express-hindsight/testing` reads all of them. The state is global, not of this module, because they may come from different copies of
  * this package (ES module, CommonJS).
  */

@@ -1,4 +1,4 @@
-/** What a host passes to `createProfiler`, and what it gets. Types only. */
+/** The options of `createProfiler`, and its result. Types only. */
 import type { ErrorRequestHandler } from 'express';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { ProfilerSettings } from '../config/settings.ts';

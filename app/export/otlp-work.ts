@@ -1,5 +1,5 @@
 /**
- * What panels stored of a request's work -> spans in OpenTelemetry's names, before they have ids: one function a panel. Reads a stored
+ * The work of a request, as panels stored it -> spans in OpenTelemetry's names, before they have ids: one function a panel. Reads a stored
  * document as well as the complete profile of a page. Values of statements, mails and jobs are not exported.
  */
 import type { GraphqlData } from '../panels/graphql/index.ts';

@@ -1,4 +1,4 @@
-/** A cache that spares nothing, keeps what has changed, or is asked too often. */
+/** A cache that saves no work, holds stale values, or is read too often. */
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { KeptRequest } from '../panels/request/data.ts';

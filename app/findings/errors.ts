@@ -1,4 +1,4 @@
-/** Errors: where they came from, and what became of them. */
+/** Errors: their origin and their outcome. */
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';

@@ -1,5 +1,5 @@
 /**
- * What failed in the browser, and what on the server caused it. A cause is named only if a recorded response shows it: a body without the
+ * Failures in the browser, and their cause on the server. A cause is named only if a recorded response shows it: a body without the
  * field that was read, a page instead of JSON, a header that is missing. Everything else accuses no line of the server.
  */
 import type { BrowserCall, BrowserFact } from '../profiler/browser-report.ts';

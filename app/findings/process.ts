@@ -1,4 +1,4 @@
-/** The process: what blocked it, how it ended and what it logged. */
+/** The process: blocks of its event loop, its end and its log lines. */
 import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';

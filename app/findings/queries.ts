@@ -1,4 +1,4 @@
-/** Statements and commands: loops, repeats, failures, and what they read. */
+/** Statements and commands: loops, repeats, failures, and their results. */
 import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
 import { timesOf } from '../panels/shared/query-groups.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';

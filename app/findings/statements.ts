@@ -1,4 +1,4 @@
-/** What a statement's text and its values say: look-ups by nothing, writes that hit no row or all of them, more rows than anybody wanted. */
+/** Faults in the text and the values of a statement: look-ups by nothing, writes that hit no row or all rows, too many rows. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';

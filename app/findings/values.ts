@@ -1,4 +1,4 @@
-/** Values on their way: what a field was when it was received, bound to a statement and sent. Sentences say names, never values. */
+/** Values on their way: a field as it was received, bound to a statement, and sent. Sentences have names, never values. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';

@@ -1,5 +1,5 @@
 /**
- * What the routers would do with a method and a path, without calling a handler: for 405 and Allow, the slash redirect, the routing
+ * Matches a method and a path against the routers, without calling a handler: for 405 and Allow, the slash redirect, the routing
  * panel and a 404's nearest routes.
  */
 import type { Express } from 'express';

@@ -1,4 +1,4 @@
-/** What any thrown value says about the response to it, read without trusting it; what can't be read counts as absent. */
+/** Status and headers that a thrown value asks for, read without trusting it; unreadable fields count as absent. */
 import { field, isObject } from '../profiler/safe-read.ts';
 import { STATUS_CODES, validateHeaderName, validateHeaderValue } from '../node-http.ts';
 import { escapeHtml } from '../profiler/escape-html.ts';

@@ -1,5 +1,5 @@
 /**
- * Who may see what was recorded, on the profiler's pages and on error pages: by HTTP Basic password (RFC 7617), or by the host's own rule.
+ * Who may see recorded requests, on the profiler's pages and on error pages: by HTTP Basic password (RFC 7617), or by the host's own rule.
  * Without either, everyone who asks for a known host.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';

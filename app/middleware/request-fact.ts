@@ -1,4 +1,4 @@
-/** A request of node:http -> what is recorded of its line, its headers and its origin. */
+/** A request of node:http -> the recorded line, headers and origin. */
 import type { IncomingMessage } from 'node:http';
 import type { RequestFact, RequestOrigin } from '../profiler/facts.ts';
 

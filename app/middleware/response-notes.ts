@@ -1,4 +1,4 @@
-/** What is recorded of a response. Decoded only when it is read, because sampled-out requests are rarely read. */
+/** The recorded part of a response. It is decoded only when it is read, because sampled-out requests are rarely read. */
 import type { ServerResponse } from 'node:http';
 import type { HeaderWrite, RefusedWrite, ResponseFact } from '../profiler/facts.ts';
 import type { HeaderNotes } from './header-writes.ts';

@@ -1,5 +1,5 @@
 /**
- * Appends what was recorded until the headers are sent to the response's Server-Timing (W3C, https://www.w3.org/TR/server-timing/):
+ * Appends the work recorded before the headers are sent to the response's Server-Timing (W3C, https://www.w3.org/TR/server-timing/):
  * only kinds, counts and durations, because everyone who gets the response can read them.
  */
 import { type Context, createSlot } from '../profiler/context.ts';

@@ -1,4 +1,4 @@
-/** Commands of Redis -> facts `cache`: what the patches of ioredis and node-redis publish (channels/redis-command.ts). */
+/** Commands of Redis -> facts `cache`, published by the patches of ioredis and node-redis (channels/redis-command.ts). */
 import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { argumentsOf, type CacheArgument, keyOf } from '../profiler/redis-arguments.ts';

@@ -1,4 +1,4 @@
-/** What V8's sampler saw of a whole thread -> the call tree of one request, bounded. Pure. */
+/** Samples of a whole thread by V8 -> the call tree of one request, bounded. Pure. */
 import type { Profiler } from 'node:inspector';
 
 export type CallFrame = Profiler.ProfileNode['callFrame'];

@@ -1,5 +1,5 @@
 /**
- * What `EXPLAIN` returns -> the small tree that is stored. Only known fields are taken, and none of the values in them: a value of
+ * The result of `EXPLAIN` -> the small tree that is stored. Only known fields are taken, and none of the values in them: a value of
  * the statement becomes its placeholder again, any other `…`, so that nothing is stored here that masking by column removed from
  * the query.
  */

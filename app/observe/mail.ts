@@ -1,4 +1,4 @@
-/** Mails -> facts `mail`: what the patch of nodemailer publishes. Nothing is read from streams or files. */
+/** Mails, published by the patch of nodemailer -> facts `mail`. Nothing is read from streams or files. */
 import { truncateText } from '../profiler/plain.ts';
 import { mailChannel, type MailMessage } from './channels/nodemailer.ts';
 import { observeCalls } from './observe-calls.ts';

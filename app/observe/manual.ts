@@ -1,4 +1,4 @@
-/** What the application records by itself: a span of work, a fact of its own kind, a profile of a command. Never fails the work. */
+/** The recording calls of an application: a span of work, a fact of its own kind, a profile of a command. They never fail the work. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from '../profiler/context.ts';
 import type { FactName, Facts } from '../profiler/facts.ts';

@@ -1,5 +1,5 @@
 /**
- * What libraries write to standard output and error -> facts `log`: morgan, debug, winston's console transport, bunyan. The
+ * Output of libraries to standard output and error -> facts `log`: morgan, debug, winston's console transport, bunyan. The
  * streams' `write` is wrapped and passes everything on unchanged; lines that another observer has recorded (console, pino, winston)
  * are skipped by a shared gate.
  */

@@ -1,4 +1,4 @@
-/** What a command of Redis found, changed and keeps: by its arguments and its reply. */
+/** The keys that a Redis command found, changed and stored, by its arguments and its reply. */
 
 export interface CacheReply {
   /** How many of the values that a read requested were there; null for other commands, and where the reply does not show it. */

@@ -1,5 +1,5 @@
 /**
- * What the process did while a request ran -> fact `runtime`: CPU, event loop use and blocks, garbage collections, memory. The
+ * The process while a request ran -> fact `runtime`: CPU, event loop use and blocks, garbage collections, memory. The
  * figures are those of the process and are shared by concurrent requests; the fact says how many. Derived when the fact is read.
  */
 import {

@@ -1,4 +1,4 @@
-/** What can be read of statements, of their values, and of what came of them. */
+/** Facts about statements, their values and their results. */
 import { types } from 'node:util';
 import type { Json } from '../profiler/json.ts';
 import { describeError } from '../profiler/thrown-value.ts';

@@ -1,4 +1,4 @@
-/** Subscribes observers to channels. What a subscriber throws would be an uncaught exception of the host. */
+/** Subscribes observers to channels. An error in a subscriber would be an uncaught exception of the application. */
 import { type Channel, subscribe, type TracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import type { ContextTracker } from '../profiler/context.ts';
 import type { Recorder } from '../profiler/recorder.ts';

@@ -1,5 +1,5 @@
 /**
- * What the debugger read (values.ts) -> the frames of the errors that a profile shows, and the errors that own code caught. A call belongs to
+ * The values that the debugger read (values.ts) -> the frames of the errors that a profile shows, and the errors that own code caught. A call belongs to
  * a frame if both are at the same line, or in the same function, when it threw the error on after an await.
  */
 import type { Context } from '../profiler/context.ts';

@@ -1,5 +1,5 @@
 /**
- * What failed in the browser, as the toolbar reported it: stored beside the profile as the late fact `browser`, and read as facts of its
+ * Failures in the browser, as the toolbar reported them: stored beside the profile as the late fact `browser`, and read as facts of its
  * record. It comes from a page, so all of it is untrusted: checked, limited and masked before it is stored.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What is compared between two profiles: figures, work that can repeat, and named values. app/controllers/profiler/compare-model.ts
+ * The compared parts of two profiles: figures, work that can repeat, and named values. app/controllers/profiler/compare-model.ts
  * compares them for all panels.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What is recorded about one running request: facts by kind, limited by count and bytes. Observers add them, panels read them.
+ * The record of one running request: facts by kind, limited by count and bytes. Observers add them, panels read them.
  * Code finds its context through AsyncLocalStorage: `run`, never `enterWith`, which leaks into the next request of a keep-alive
  * socket. Each profiler has its own tracker, so two profilers can run in one process.
  */

@@ -1,4 +1,4 @@
-/** A CPU profile of one request, as V8's sampler saw it: what a profile stores, and what the panel, findings and the file read. */
+/** A CPU profile of one request by V8's sampler: stored in the profile, read by the panel, the findings and the file. */
 import type { IncomingMessage } from 'node:http';
 import type { Context } from './context.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What can be recorded about one request: the interface `Facts` maps the name of each kind to the type of one entry.
+ * The facts of one request: the interface `Facts` maps the name of each kind to the type of one entry.
  *
  * The core defines request, response, body, route, error and toolbar. Observers and users add theirs by declaration merging:
  * `declare module '../profiler/facts.ts' { interface Facts { query: QueryFact } }` (in a host:

@@ -1,4 +1,4 @@
-/** A finding: what is wrong with a request, stated before any data. */
+/** A finding: a fault of a request, stated before any data. */
 import type { Block } from './rows.ts';
 
 export type Severity = 'bad' | 'warn' | 'info';

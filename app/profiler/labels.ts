@@ -1,5 +1,5 @@
 /**
- * What findings add to rows of the list. No rule runs for a request that nobody looks at: labels are made for the rows that somebody is
+ * The labels that findings add to rows of the list. No rule runs for a request that nobody looks at: labels are made for the rows that somebody is
  * about to see or filter, and for the newest of this process while it has little to do and somebody has read lately.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';

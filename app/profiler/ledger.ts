@@ -1,5 +1,5 @@
 /**
- * What became of each token that this process gave out: tokens = stored + waiting + running + dropped + left out, by reason. A profile may be
+ * The outcome of each token that this process gave out: tokens = stored + waiting + running + dropped + left out, by reason. A profile may be
  * stored several times (running, final, with late facts) and counts once.
  */
 

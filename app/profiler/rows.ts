@@ -1,5 +1,5 @@
 /**
- * What a panel shows: figures, and sections of rows. The writers in app/render turn them into page, Markdown, toolbar card and
+ * The output of a panel: figures, and sections of rows. The writers in app/render turn them into page, Markdown, toolbar card and
  * comparison, so a panel formats nothing itself.
  */
 import type { Json } from './json.ts';

@@ -1,4 +1,4 @@
-/** What the host's middleware put on a request under a name such as `session`, as plain data; own data only, nothing that runs code. */
+/** Properties such as `session` that middleware of the application set on a request, as plain data; no accessor runs. */
 import type { Json } from './json.ts';
 import { toPlain } from './plain.ts';
 

@@ -1,4 +1,4 @@
-/** What is asked of stored profiles, and what is found. */
+/** Queries of stored profiles, and their results. */
 import type { TextPlace } from './find-text.ts';
 import type { ProfileKind } from './context.ts';
 import type { ProfileIndex, SortColumn } from './profile-index.ts';

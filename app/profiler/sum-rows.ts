@@ -1,4 +1,4 @@
-/** What pages show about many requests, computed from their rows: totals by route, usual times, and requests over time. */
+/** Figures of many requests, computed from their rows: totals by route, usual times, and requests over time. */
 import {
   DURATION_EDGES,
   LOOKED_BACK,

@@ -1,4 +1,4 @@
-/** Rows -> what two profiles are compared by: figures, work with its number of runs, and named values. */
+/** Rows -> the compared parts of a profile: figures, work with its number of runs, and named values. */
 import {
   addUpWork,
   type Comparable,

@@ -1,5 +1,5 @@
 /**
- * Rows -> what a page shows of them. This is the only place that orders, filters, folds and cuts rows: a list shows its first rows, and
+ * Rows -> a page. This is the only place that orders, filters, folds and cuts rows: a list shows its first rows, and
  * the rest on request.
  */
 import { addTo } from '../profiler/group-by.ts';

@@ -1,4 +1,4 @@
-/** Rows -> what menu and toolbar show of a panel that says nothing else: its first figure, and the worst tone of its rows. */
+/** Rows -> the default entry of a panel in menu and toolbar: its first figure, and the worst tone of its rows. */
 import type { PanelSummary } from '../profiler/profile.ts';
 import type { Presentation, Tone } from '../profiler/rows.ts';
 import { valueText } from '../view-helpers/amount.ts';

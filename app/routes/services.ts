@@ -1,4 +1,4 @@
-/** What the application's routers get, and how they are listed. */
+/** The services of the application's routers, and the entries that list them. */
 import type { RequestHandler } from 'express';
 import type { Knex } from 'knex';
 import type { Config } from '../config.ts';

@@ -21,7 +21,7 @@ function countOf(input, shown, rows) {
   return `${shown} of ${rows} shown${more}`;
 }
 
-// What is shown stands beside the box, and is said.
+// The number of shown rows stands beside the box, and is announced.
 function tell(input, text) {
   let count = input.nextElementSibling;
   if (!count?.matches('.shown')) {

@@ -39,7 +39,7 @@ let round = 0;
 
 const list = () => document.getElementById('finds');
 
-// What the last word may become.
+// Completions of the last word.
 export function completions(typed) {
   const word = /\S*$/.exec(typed)[0].toLowerCase();
   const before = typed.slice(0, typed.length - word.length);

@@ -4,7 +4,7 @@ import { openEditor } from './source.js';
 import { nextTheme } from './theme.js';
 
 const dialog = () => document.getElementById('keys');
-// What j and k stop at; a row without is passed over.
+// The element of a row that j and k focus; rows without one are skipped.
 const STOPS = 'a, summary, button';
 let going = false;
 

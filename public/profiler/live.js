@@ -38,7 +38,7 @@ function rememberLive(wanted) {
   }
 }
 
-// What the reader did to the list, to be restored in the new one.
+// The state of the list that a reload must restore.
 function takeState() {
   const checked = [...document.querySelectorAll('#found [name=t]:checked')].map((box) => box.value);
   const open = [...document.querySelectorAll('#found [aria-expanded=true]')].map((link) => link.hash);

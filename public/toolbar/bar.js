@@ -265,7 +265,7 @@ export function createBar({ ask, place }) {
   });
   close.addEventListener('click', () => place.close());
   for (const type of STOPPED) shadow.addEventListener(type, (event) => event.stopPropagation());
-  // A tap outside closes what a tap has opened.
+  // A tap outside closes a preview that a tap has opened.
   addEventListener('pointerdown', ({ target }) => {
     if (target !== host) opening.set(null);
   }, true); // prettier-ignore

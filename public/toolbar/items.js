@@ -95,7 +95,7 @@ function partsRows(parts) {
   );
 }
 
-/** What the browser has measured of the page so far. */
+/** The browser's timings of the page so far. */
 function browserFacts({ ttfb, domContentLoaded, lcp }) {
   const measured = [
     ['First byte', ttfb],

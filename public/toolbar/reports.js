@@ -1,4 +1,4 @@
-// What failed in this page, for its profile: errors, rejections, console.error, and what the browser blocked or could not load. It only
+// Failures of this page, for its profile: errors, rejections, console.error, and files that the browser blocked or could not load. It only
 // listens: no event is handled, and no function of the page's is called.
 
 import { jsonText } from './format.js';

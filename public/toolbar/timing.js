@@ -1,4 +1,4 @@
-// What the browser measured of this document, in milliseconds since its navigation began, read from the browser's own entries. Sent once
+// The browser's timings of this document, in milliseconds since its navigation began, read from the browser's own entries. Sent once
 // when loading has settled, and once more when the page is hidden. A page from the back/forward cache is no new document. A
 // prerendered page is painted before anybody looks, so its paints are left out.
 

@@ -1,4 +1,4 @@
-/** What a test may demand of a request. Each check is written once; assertions, chai and matchers report its verdict. */
+/** The checks that a test can make of a request. Each check is written once; assertions, chai and matchers report its verdict. */
 import type { DatabaseData } from '../../panels/database/data.ts';
 import type { CallEntry, HttpClientData } from '../../panels/http-client/data.ts';
 import type { RuntimeData } from '../../panels/runtime/data.ts';

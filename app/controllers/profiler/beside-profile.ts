@@ -1,4 +1,4 @@
-/** What the overview shows and no panel recorded: findings with their fix, and how its route usually is. */
+/** The part of the overview that no panel recorded: findings with their fix, and the usual figures of its route. */
 import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/finding.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { BesideProfile, Panel } from '../../profiler/panel.ts';

@@ -1,4 +1,4 @@
-/** What the toolbar reports, checked strictly: known names only, with numbers, a few known words, or texts of a limited length. */
+/** Reports of the toolbar, checked strictly: known names only, with numbers, a few known words, or texts of a limited length. */
 import { createError } from '../../errors.ts';
 import type { BrowserTiming } from '../../profiler/browser-timing.ts';
 import { BROWSER_KINDS, type BrowserKind } from '../../profiler/browser-report.ts';

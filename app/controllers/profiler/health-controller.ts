@@ -1,4 +1,4 @@
-/** What the profiler stored, lost and still has in this process, as page, JSON or Markdown. */
+/** The profiles that this process stored, lost and still buffers, as page, JSON or Markdown. */
 import type { Health } from '../../profiler/health.ts';
 import type { LedgerCounts } from '../../profiler/ledger.ts';
 import { urls } from '../../urls.ts';

@@ -1,4 +1,4 @@
-/** What the controllers get, as one object, and the type of their actions. Nothing here knows Express or a database. */
+/** The services of the controllers, as one object, and the type of their actions. Nothing here knows Express or a database. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LocateFrontEnd } from '../../profiler/browser-report.ts';
 import type { CpuSampler } from '../../profiler/cpu-samples.ts';

@@ -1,4 +1,4 @@
-/** One panel of a profile -> what its page shows: its own view, its rows, its empty state, or an error. */
+/** One panel of a profile -> its page: its own view, its rows, its empty state, or an error. */
 import { isWork } from '../../profiler/context.ts';
 import type { EmptyState, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';

@@ -1,4 +1,4 @@
-/** Who held what a request waited for. */
+/** The requests that held the resource another one waited for. */
 import type { Query } from './kept.ts';
 import { count, excerpt } from './wording.ts';
 

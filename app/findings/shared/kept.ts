@@ -1,4 +1,4 @@
-/** What rules read of panels; each picks what it needs. */
+/** The panel data that rules read; each rule picks its fields. */
 import type { DatabaseData } from '../../panels/database/data.ts';
 import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { Kept } from '../../panels/shared/panel-data.ts';

@@ -1,5 +1,5 @@
 /**
- * What the patches of ioredis and node-redis publish. Both libraries have channels of their own since 5.11 and 5.12, which hide the keys of
+ * The channel of the patches of ioredis and node-redis. Both libraries have channels of their own since 5.11 and 5.12, which hide the keys of
  * MGET, HGET, HGETALL and others as `?`, know nothing of ioredis commands that wait for a connection, and silence a rejection that
  * the application leaves unhandled. So these patches serve all versions.
  */

@@ -1,4 +1,4 @@
-/** Which recorded statements can be planned again, and what the database is asked for. */
+/** Which recorded statements can be explained again, and the statements that do it. */
 import type { Json } from '../../profiler/json.ts';
 import type { StatementToPlan } from '../../profiler/query-plan.ts';
 import { isMasked } from '../../profiler/redact.ts';

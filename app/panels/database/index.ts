@@ -1,4 +1,4 @@
-/** The panel of queries: what ran, for how long, from which line, and what repeats. */
+/** The panel of queries: their durations, their lines, and repeats. */
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary } from '../../profiler/profile.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';

@@ -1,4 +1,4 @@
-/** What a query shows when it is opened: its statement with its values, who it waited for, its line, its plan. */
+/** The detail of a query: its statement with its values, the requests it waited for, its line, its plan. */
 import type { Block, BlockLine, Detail } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';

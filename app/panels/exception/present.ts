@@ -1,4 +1,4 @@
-/** What was thrown, as rows: where, the cause chain with its stacks, properties, the stack trace, the request's last log lines. */
+/** Thrown errors as rows: the place, the cause chain with its stacks, properties, the stack trace, the request's last log lines. */
 import type { Json } from '../../profiler/json.ts';
 import type { Detail, Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';

@@ -1,4 +1,4 @@
-/** The panel of log lines: who wrote what when, from which line. */
+/** The panel of log lines, each with its time and its line of code. */
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Level, LEVELS, type LogsData, totalOf } from './data.ts';

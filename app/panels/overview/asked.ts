@@ -1,4 +1,4 @@
-/** What the request asked of others, in the order it began: statements, cache commands, calls, jobs, mails, and work of own panels. */
+/** The steps of a request, in the order they began: statements, cache commands, calls, jobs, mails, and work of own panels. */
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Row } from '../../profiler/rows.ts';

@@ -1,4 +1,4 @@
-/** What stands beside a request: profiles that it started, how it differs from others of its route, what ran at the same time. */
+/** The rail beside a request: profiles that it started, differences from its route, requests that ran at the same time. */
 import type { EarlierRequest } from '../../profiler/finding-rule.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';

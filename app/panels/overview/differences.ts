@@ -1,4 +1,4 @@
-/** What the other requests of a route ran, had and sent, and this one did not; and the reverse. Silent with fewer than five others. */
+/** Differences between a request and the others of its route: work, fields and headers. Silent with fewer than five others. */
 import type { RouteAround } from '../../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import { pathOf } from '../../profiler/request-target.ts';

@@ -1,4 +1,4 @@
-/** What the page of the overview shows beside its rows. */
+/** The drawings of the overview. */
 import type { PanelPage } from '../../profiler/panel.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import { legendOf, outsideTexts, timelineOf } from '../shared/timeline-data.ts';

@@ -1,4 +1,4 @@
-/** What was received, asked and sent: three lists of steps in the order in which they ran. */
+/** Received, Steps and Sent: three lists in the order in which they ran. */
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Row, Section } from '../../profiler/rows.ts';
 import { type ComparedValue, compareValues } from '../shared/compare-values.ts';

@@ -1,4 +1,4 @@
-/** What was received, in the order in which the application got it: values, the user, and the handler that took them. */
+/** The received values in the order in which the application got them, the user, and the handler. */
 import type { Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';

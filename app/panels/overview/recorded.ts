@@ -1,4 +1,4 @@
-/** What the overview reads of other panels. */
+/** The data of other panels that the overview reads. */
 import type { Profile } from '../../profiler/profile.ts';
 import { dataOf } from '../shared/panel-data.ts';
 

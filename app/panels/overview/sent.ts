@@ -1,4 +1,4 @@
-/** What was sent: the status and who sent it, the headers that decide what becomes of it, the shape of the body. */
+/** The response: its status and sender, the headers that decide about caching and cookies, the shape of the body. */
 import type { Profile } from '../../profiler/profile.ts';
 import type { Block } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';

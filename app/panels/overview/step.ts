@@ -1,4 +1,4 @@
-/** A step of a request, as a row: what was received, asked or sent, when, and by which line. */
+/** A step of a request, as a row with its time and its line. */
 import type { Field, Row } from '../../profiler/rows.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';

@@ -1,4 +1,4 @@
-/** How its route usually is: this request against earlier ones, and what differs this time. */
+/** A request against earlier ones of its route, and the differences. */
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';

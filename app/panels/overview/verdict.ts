@@ -1,4 +1,4 @@
-/** What is said if no rule found anything: what was looked at, and what speaks against "nothing is wrong". */
+/** The sentence for a request without findings: the checks that ran, and doubts. */
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/rows.ts';

@@ -1,4 +1,4 @@
-/** The panel of child processes: what was run, how it ended, and whether the event loop waited for it. */
+/** The panel of child processes: their commands and exit codes, and whether the event loop waited for them. */
 import type { Facts } from '../../profiler/facts.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 

@@ -1,4 +1,4 @@
-/** Request and response body: facts -> what is stored. */
+/** Request and response body: facts -> stored data. */
 import type { BodyFact, UploadedFile } from '../../profiler/facts.ts';
 import { type ParsedBody, parsedBodyOf } from '../../profiler/parsed-body.ts';
 import { rawHeader } from '../../profiler/raw-headers.ts';

@@ -1,4 +1,4 @@
-/** What one panel reads of another's stored data when a profile is read. */
+/** The stored data of one panel that another reads when a profile is read. */
 import type { RecordReader } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { countHeaders, nameAuthors, type NamedAuthors } from './header-authors.ts';

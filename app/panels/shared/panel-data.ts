@@ -1,4 +1,4 @@
-/** What panels store and what they make of it, by their names: how panels, findings and files read each other’s data. */
+/** Stored and derived data of panels, by name: how panels, findings and files read each other’s data. */
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { BrowserData } from '../browser/index.ts';

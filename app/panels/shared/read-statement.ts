@@ -1,5 +1,5 @@
 /**
- * What a statement asks for: tables, conditions, what it sets, limits. Read from its tokens, so that texts and comments can't be taken for
+ * The parts of a statement: tables, conditions, assignments, limits. Read from its tokens, so that texts and comments can't be taken for
  * SQL. It reads the plain statements that applications and ORMs send; null for any other (`with`, `union`), of which nothing is concluded.
  */
 import type { Json } from '../../profiler/json.ts';

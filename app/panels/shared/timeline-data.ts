@@ -1,4 +1,4 @@
-/** What the timeline is derived to, and what pages read of it: rows, and who owned the time. */
+/** The data of the timeline: rows, and the owner of each millisecond. */
 import type { Profile } from '../../profiler/profile.ts';
 import type { Figure, Row } from '../../profiler/rows.ts';
 import { SPAN_KINDS, type SpanKind, type SpanPart } from '../../profiler/span.ts';

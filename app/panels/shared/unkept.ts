@@ -1,4 +1,4 @@
-/** What a panel stores of its facts past the recording limit: how many, how long, when. Included in the panel's totals. */
+/** Facts of a panel past the recording limit: count, duration and time. The panel's totals include them. */
 import { round } from '../../profiler/span.ts';
 import type { BeyondFacts, Counted, Stretch } from '../../profiler/beyond-limit.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
