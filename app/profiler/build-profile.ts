@@ -9,7 +9,7 @@ import type { ErrorFact } from './facts.ts';
 import { type Panel, storedFacts } from './panel.ts';
 import { recordFacts } from './recorded-facts.ts';
 import { jsonRpcLabel } from './json-rpc.ts';
-import { type KeptPanel, PROFILE_VERSION, type ProfileDocument, type ProfileHead } from './profile.ts';
+import { type KeptPanel, type ProfileDocument, type ProfileHead } from './profile.ts';
 import { rawHeader } from './raw-headers.ts';
 import type { MaskedTree, Redactor } from './redact.ts';
 import type { SharedParts } from './shared-parts.ts';
@@ -121,7 +121,6 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const response = context.first('response');
     const work = context.first('work');
     return {
-      version: PROFILE_VERSION,
       token: context.token,
       kind: context.kind,
       state,
@@ -206,7 +205,6 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       requestId: value.requestId ?? null,
       shared: taken.shared,
       document: {
-        version: head.version,
         token: head.token,
         kind: head.kind,
         state: head.state,
@@ -250,7 +248,6 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
   function bare(context: Context, state: ProfileHead['state']): ProfileDocument {
     const response = context.first('response');
     return {
-      version: PROFILE_VERSION,
       token: context.token,
       kind: context.kind,
       state,

@@ -75,7 +75,6 @@ export function sharedIdsOf({ panels }: ProfileDocument): string[] {
 function headOf(document: ProfileDocument): ProfileHead {
   const { parent, child, origin, status, statusMessage, route, durationMs, outcome, error } = document;
   return {
-    version: document.version,
     token: document.token,
     kind: document.kind,
     state: document.state,

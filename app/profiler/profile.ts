@@ -1,5 +1,5 @@
 /**
- * The record of one request: as it is stored (`ProfileDocument`: masked JSON with a version number, without empty values) and as pages
+ * The record of one request: as it is stored (`ProfileDocument`: masked JSON without empty values) and as pages
  * see it (`Profile`: complete, with derived values and findings).
  */
 import type { ProfileKind } from './context.ts';
@@ -10,15 +10,11 @@ import type { Tone } from './rows.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { SummaryReason } from './recording-limit.ts';
 
-/** Of the stored format. Nothing else is read. */
-export const PROFILE_VERSION = 5;
-
 /** The only panel that shows a request of which only a summary was recorded. */
 export const SUMMARY_PANEL = 'overview';
 
 /** A profile without panels and findings. */
 export interface ProfileHead {
-  version: number;
   token: string;
   kind: ProfileKind;
   /** `running`: the request has not ended, or its process ended first. */

@@ -1,6 +1,6 @@
 /** A request of which only a summary is recorded: its row is all that is stored. */
 import type { Context } from './context.ts';
-import { PROFILE_VERSION, type ProfileDocument, SUMMARY_PANEL } from './profile.ts';
+import { type ProfileDocument, SUMMARY_PANEL } from './profile.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import { rawHeader } from './raw-headers.ts';
 
@@ -40,7 +40,6 @@ function errorIn(text: string | null): ProfileDocument['error'] {
 function documentOfRow(row: ProfileIndex): ProfileDocument {
   const { traceId, callerSpan, contentType, responseBytes, handler, handlerPlace } = row;
   return {
-    version: PROFILE_VERSION,
     token: row.token,
     kind: row.kind,
     state: row.state,

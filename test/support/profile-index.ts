@@ -1,11 +1,9 @@
 /** Rows of the list for tests, with every column that the table has. */
 import { indexOf, type ProfileIndex } from '../../app/profiler/profile-index.ts';
-import { PROFILE_VERSION } from '../../app/profiler/profile.ts';
 
 /** A GET of `/` that was answered by 200, without queries or findings. */
 export function profileIndex(changes: Partial<ProfileIndex> = {}): ProfileIndex {
   const document = {
-    version: PROFILE_VERSION,
     token: '000000',
     kind: 'request',
     state: 'final',

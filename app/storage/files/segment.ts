@@ -9,8 +9,8 @@ import { COLUMN_ENTRIES } from '../../profiler/profile-index.ts';
 import { isSummary } from '../../profiler/query-rows.ts';
 import type { Row, RowLabels } from '../../profiler/store.ts';
 
-/** Segments with another number are skipped. */
-const FORMAT = 2;
+/** Of segments and of the records in them; segments with another number are skipped. */
+const FORMAT = 3;
 
 /**
  * What a segment holds: each has limits of its own, and a whole segment is deleted at once. `full`: full records. `summary`: summaries.
