@@ -47,18 +47,23 @@ export async function untilStored(port: number): Promise<{ health: Health; ms: n
   }
 }
 
-/** Tokens that have no profile in the database. Unless some may miss, what lay in files has the time to get there. */
+/** Tokens that are in none of the tables. Unless some may miss, what lay in files has the time to get there. */
 export async function missingOf(
   { query }: Pick<Scene, 'query'>,
   given: readonly string[],
   mayMiss = false,
+  tables: readonly string[] = ['localhost.hindsight_profiles'],
 ): Promise<string[]> {
   const until = performance.now() + (mayMiss ? 0 : STORED_WITHIN);
-  for (;;) {
-    const rows = await query<{ token: string }>('select token from localhost.hindsight_profiles');
-    const stored = new Set(rows.map(({ token }) => token));
-    const missing = given.filter((token) => !stored.has(token));
-    if (missing.length === 0 || performance.now() > until) return missing;
+  for (let missing = given; ;) {
+    for (const table of tables) {
+      const rows = await query<{ token: string }>(
+        `select token from unnest($1::text[]) as given (token) where not exists (select from ${table} where token = given.token)`,
+        [missing],
+      );
+      missing = rows.map(({ token }) => token);
+    }
+    if (missing.length === 0 || performance.now() > until) return [...missing];
     await sleep(LOOK_EVERY);
   }
 }
