@@ -9,16 +9,15 @@ import {
   countEntry,
   emptyTally,
   type Entry,
-  entryIn,
-  headerIn,
+  readEntries,
+  readText,
   ROWS,
   segmentKindOf,
   type SegmentKind,
   type Tally,
-  type TextPlace,
   TEXTS,
 } from './segment.ts';
-import { ALIVE_MS, CLEARED, PIN, type SegmentIndex } from './segment-index.ts';
+import { ALIVE_MS, CLEARED, pinsAmong, type SegmentIndex } from './segment-index.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
 /** A segment as it counts for the limits. */
@@ -58,21 +57,6 @@ export function createOldDeleter(options: {
   const known = new Map<string, Counted>();
   let sweptAt = -Infinity;
 
-  async function linesOf(name: string): Promise<string[]> {
-    const state = await disk.state(name + ROWS);
-    if (state === null) return [];
-    const bytes = await disk.read(name + ROWS, 0, state.size);
-    return bytes.toString('utf8', 0, bytes.lastIndexOf(10) + 1).split('\n');
-  }
-
-  /** Its entries; null: it is of another format. */
-  async function entriesOf(name: string): Promise<Entry[] | null> {
-    const [first = '', ...lines] = await linesOf(name);
-    const header = headerIn(first);
-    if (header === null) return null;
-    return lines.flatMap((line) => entryIn(line, header) ?? []);
-  }
-
   async function count(name: string, kind: SegmentKind): Promise<Counted | null> {
     const [rows, texts] = [await disk.state(name + ROWS), await disk.state(name + TEXTS)];
     if (rows === null) return null;
@@ -82,7 +66,7 @@ export function createOldDeleter(options: {
     const isQuiet = ageOf(rows.changedAt) > ALIVE_MS;
     const before = known.get(name);
     if (before?.rowsSize === rows.size) return { ...before, ...sizes, canGo: before.canGo || isQuiet };
-    const entries = (await entriesOf(name)) ?? [];
+    const entries = await readEntries(disk, name + ROWS);
     const tally = emptyTally();
     for (const entry of entries) countEntry(tally, kind, entry);
     const canGo = isQuiet || entries.at(-1)?.type === 'end';
@@ -155,10 +139,6 @@ export function createOldDeleter(options: {
     return [...gone];
   }
 
-  async function textOf(name: string, { from, size }: TextPlace): Promise<string> {
-    return (await disk.read(name + TEXTS, from, size)).toString();
-  }
-
   /** Tokens that outlive these rows. */
   function exceptionsAmong(
     rows: readonly Row[],
@@ -189,9 +169,7 @@ export function createOldDeleter(options: {
     limits: StoreLimits | null,
   ): Promise<number> {
     if (gone.length === 0) return 0;
-    const pins = new Set(
-      (await disk.names()).flatMap((file) => (file.startsWith(PIN) ? [file.slice(PIN.length)] : [])),
-    );
+    const pins = pinsAmong(await disk.names());
     const leaving = new Set(gone);
     const exceptions = new Set(all.flatMap((one) => (leaving.has(one) ? [] : [...one.tokens])));
     let deleted = 0;
@@ -200,7 +178,7 @@ export function createOldDeleter(options: {
         deleted += records;
         continue;
       }
-      const entries = (await entriesOf(name)) ?? [];
+      const entries = await readEntries(disk, name + ROWS);
       const latest = new Map<string, Entry & { type: 'record' }>();
       for (const entry of entries) if (entry.type === 'record') latest.set(entry.row.token, entry);
       const rows = Array.from(latest.values(), ({ row }) => row);
@@ -208,13 +186,14 @@ export function createOldDeleter(options: {
       const kept = exceptionsAmong(rows, pins, outlive);
       for (const token of kept) {
         const entry = latest.get(token);
-        if (entry === undefined) continue;
-        writer.add({ row: entry.row, text: await textOf(name, entry) }, 'exception', entry.at);
+        const text = entry === undefined ? null : await readText(disk, name, entry);
+        if (entry !== undefined && text !== null) writer.add({ row: entry.row, text }, 'exception', entry.at);
       }
       for (const entry of entries) {
         if (entry.type !== 'fact' && entry.type !== 'label') continue;
         if (!kept.has(entry.token) && !exceptions.has(entry.token)) continue;
-        writer.put(entry, 'exception', entry.type === 'fact' ? await textOf(name, entry) : undefined);
+        const text = entry.type === 'label' ? undefined : await readText(disk, name, entry);
+        if (text !== null) writer.put(entry, 'exception', text);
       }
       deleted += latest.size - kept.size;
     }

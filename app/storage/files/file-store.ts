@@ -10,7 +10,7 @@ import type { FindResult, ProfileQuery, TextSearch } from '../../profiler/storag
 import type { FindText, Row, Store, StoreLimits } from '../../profiler/store.ts';
 import { createOldDeleter, SETTING } from './delete-old.ts';
 import type { Disk } from './disk.ts';
-import { checksum, TEXTS } from './segment.ts';
+import { checksum, readText, TEXTS } from './segment.ts';
 import { CLEARED, createSegmentIndex, type Found, isAlive, PIN, type Text } from './segment-index.ts';
 import { createSegmentWriter } from './segment-writer.ts';
 
@@ -127,9 +127,7 @@ export function createFileStore(options: FileStoreOptions): Store {
   /** null: it was deleted, or is damaged. */
   async function textOf(text: Text): Promise<string | null> {
     if (typeof text === 'string') return text;
-    const { segment, place } = text;
-    const bytes = await disk.read(segment.name + TEXTS, place.from, place.size).catch(() => null);
-    return bytes !== null && checksum(bytes) === place.sum ? bytes.toString() : null;
+    return readText(disk, text.segment.name, text.place).catch(() => null);
   }
 
   /** What this process wrote lately is known without reading the folder. */
@@ -167,7 +165,8 @@ export function createFileStore(options: FileStoreOptions): Store {
         const [oldest] = held.keys();
         if (held.size > MOST_TEXTS && oldest !== undefined) held.delete(oldest);
       }
-      return (await bytes)?.toString('utf8', place.from, place.from + place.size) ?? null;
+      const found = (await bytes)?.subarray(place.from, place.from + place.size);
+      return found !== undefined && checksum(found) === place.sum ? found.toString() : null;
     };
   }
 

@@ -53,12 +53,14 @@ function isWritable(path: string): boolean {
   }
 }
 
+function hasSegments(path: string): boolean {
+  return readdirSync(path).some((name) => segmentKindOf(name.replace(/\.\w+$/, '')) !== null);
+}
+
 function isOurs(path: string): boolean {
   const names = readdirSync(path);
   return (
-    names.length === 0 ||
-    names.some((name) => name.startsWith(AWAY)) ||
-    names.some((name) => name === PROJECT || segmentKindOf(name.replace(/\.\w+$/, '')) !== null)
+    names.length === 0 || names.some((name) => name === PROJECT || name.startsWith(AWAY)) || hasSegments(path)
   );
 }
 
@@ -137,7 +139,7 @@ function storedProject(project: string, folder: string, servers: readonly FoundS
   return {
     project,
     folder,
-    hasProfiles: readdirSync(folder).some((name) => segmentKindOf(name.replace(/\.\w+$/, '')) !== null),
+    hasProfiles: hasSegments(folder),
     servers: own.map(({ name }) => readFileSync(join(folder, name), 'utf8').trim()),
   };
 }

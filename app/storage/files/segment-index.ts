@@ -91,6 +91,11 @@ export const CLEARED = 'cleared';
 /** A file for each pinned record, named by its token. */
 export const PIN = 'pin-';
 
+/** Tokens of pinned records. */
+export function pinsAmong(files: readonly string[]): Set<string> {
+  return new Set(files.flatMap((file) => (file.startsWith(PIN) ? [file.slice(PIN.length)] : [])));
+}
+
 export function isAlive({ changedAt, closed }: Segment): boolean {
   return !closed && ageOf(changedAt) < ALIVE_MS;
 }
@@ -255,7 +260,7 @@ export function createSegmentIndex(options: {
       ({ name, own, closed }) => !present.has(name) && !(own && !closed),
     );
     forget(new Set(gone.map(({ name }) => name)));
-    setPins(new Set(names.flatMap((file) => (file.startsWith(PIN) ? [file.slice(PIN.length)] : []))));
+    setPins(pinsAmong(names));
     if (names.includes(CLEARED)) clear(Number(await disk.readText(CLEARED)));
     // What this process wrote is in memory, but only the newest of it until the folder was read.
     const open = [...segments.values()].filter(({ own, closed }) => (own ? !isWhole : !closed));

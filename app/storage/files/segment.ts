@@ -8,6 +8,7 @@ import { crc32 } from 'node:zlib';
 import { COLUMN_ENTRIES } from '../../profiler/profile-index.ts';
 import { isSummary } from '../../profiler/query-rows.ts';
 import type { Row, RowLabels } from '../../profiler/store.ts';
+import type { Disk } from './disk.ts';
 
 /** Of segments and of the records in them; segments with another number are skipped. */
 const FORMAT = 3;
@@ -154,4 +155,24 @@ export function entryIn(line: string, { columns }: Header): Entry | null {
   // Columns that are newer than the file.
   for (const name of NAMES) row[name] ??= null;
   return { ...entry, row: row as Row };
+}
+
+/** Entries of a file of rows; none if it is gone, or of another format. */
+export async function readEntries(disk: Disk, file: string): Promise<Entry[]> {
+  const state = await disk.state(file);
+  if (state === null) return [];
+  const bytes = await disk.read(file, 0, state.size);
+  const [first = '', ...lines] = bytes.toString('utf8', 0, bytes.lastIndexOf(10) + 1).split('\n');
+  const header = headerIn(first);
+  return header === null ? [] : lines.flatMap((line) => entryIn(line, header) ?? []);
+}
+
+/** null: it is damaged. */
+export async function readText(
+  disk: Disk,
+  name: string,
+  { from, size, sum }: TextPlace,
+): Promise<string | null> {
+  const bytes = await disk.read(name + TEXTS, from, size);
+  return checksum(bytes) === sum ? bytes.toString() : null;
 }

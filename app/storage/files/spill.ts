@@ -5,17 +5,7 @@
 import type { Row, Store } from '../../profiler/store.ts';
 import { ageOf } from './disk.ts';
 import { createFileStore, type FileStoreOptions } from './file-store.ts';
-import {
-  checksum,
-  type Entry,
-  entryIn,
-  headerIn,
-  momentName,
-  ROWS,
-  segmentKindOf,
-  type TextPlace,
-  TEXTS,
-} from './segment.ts';
+import { momentName, readEntries, readText, ROWS, segmentKindOf, TEXTS } from './segment.ts';
 import { ALIVE_MS } from './segment-index.ts';
 
 export interface MovedRecord {
@@ -50,20 +40,6 @@ export function createSpill(options: FileStoreOptions): Spill {
     await before.close(CLOSE_WITHIN_MS);
   }
 
-  async function entriesOf(file: string): Promise<Entry[]> {
-    const state = await disk.state(file);
-    if (state === null) return [];
-    const bytes = await disk.read(file, 0, state.size);
-    const [first = '', ...lines] = bytes.toString('utf8', 0, bytes.lastIndexOf(10) + 1).split('\n');
-    const header = headerIn(first);
-    return header === null ? [] : lines.flatMap((line) => entryIn(line, header) ?? []);
-  }
-
-  async function textOf(name: string, { from, size, sum }: TextPlace): Promise<string | null> {
-    const bytes = await disk.read(name + TEXTS, from, size);
-    return checksum(bytes) === sum ? bytes.toString() : null;
-  }
-
   /** The name of its rows, once they are claimed by this process; null: another one has them, or still writes to them. */
   async function claim(file: string): Promise<{ name: string; rows: string } | null> {
     const [, claimedAt, claimed] = CLAIMED.exec(file) ?? [];
@@ -72,7 +48,7 @@ export function createSpill(options: FileStoreOptions): Spill {
     if (claimedAt === undefined) {
       const state = await disk.state(file);
       const isQuiet = state !== null && ageOf(state.changedAt) > ALIVE_MS;
-      if (!isQuiet && (await entriesOf(file)).at(-1)?.type !== 'end') return null;
+      if (!isQuiet && (await readEntries(disk, file)).at(-1)?.type !== 'end') return null;
     } else if (ageOf(parseInt(claimedAt, 36)) < CLAIM_STALE_MS) return null;
     const rows = `claimed-${momentName(Date.now())}-${name}${ROWS}`;
     return (await disk.rename(file, rows)) ? { name, rows } : null;
@@ -80,13 +56,13 @@ export function createSpill(options: FileStoreOptions): Spill {
 
   async function recordsOf({ name, rows }: { name: string; rows: string }): Promise<MovedRecord[]> {
     const records = new Map<string, MovedRecord & { facts: Map<string, string> }>();
-    for (const entry of await entriesOf(rows)) {
+    for (const entry of await readEntries(disk, rows)) {
       if (entry.type === 'record') {
-        const text = await textOf(name, entry);
+        const text = await readText(disk, name, entry);
         const facts = records.get(entry.row.token)?.facts ?? new Map<string, string>();
         if (text !== null) records.set(entry.row.token, { row: entry.row, text, facts });
       } else if (entry.type === 'fact') {
-        const text = await textOf(name, entry);
+        const text = await readText(disk, name, entry);
         if (text !== null) records.get(entry.token)?.facts.set(entry.name, text);
       }
     }
