@@ -5,26 +5,11 @@ import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { labelOf, type Read, readsOf, rowOf, sqlOf } from './shared/queries.ts';
+import { draftAt, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 type Database = Kept['database'];
 type Given = Needs<'request', 'database' | 'routing'>;
-
-function atQuery(
-  { query, index }: Omit<Read, 'read'>,
-  sentence: string,
-  severity: 'bad' | 'warn',
-): FindingDraft {
-  return {
-    broke: 'unseen',
-    severity,
-    sentence,
-    panel: 'database',
-    anchor: rowOf(index),
-    place: query.caller,
-  };
-}
 
 function isWrite({ read }: Read): boolean {
   return read.verb === 'insert' || read.verb === 'update';
@@ -32,29 +17,39 @@ function isWrite({ read }: Read): boolean {
 
 const FOREIGN_KEY = /_id$|[a-z]I[dD]$/;
 
+/** `category_id` is a key of `categories`. */
+function isKeyOf(key: string, table: string | null): boolean {
+  const stem = sameName(key.replace(/_?id$/i, ''));
+  return table !== null && sameName(table).includes(stem.slice(0, Math.max(3, stem.length - 2)));
+}
+
 const keyOfNothing: FindingRule<Needs<'database' | 'request'>> = {
   name: 'key-of-nothing',
   needs: ['database', 'request'],
   labels: ['key of nothing'],
-  why: 'An insert added no row, and a later write bound 0 for a column whose name is that of a foreign key. No 0 was received for it.',
+  why: 'An insert added no row, and a later write bound 0 for the key of that table by its name (`tag_id` of `tags`). No 0 was received for it.',
   fix: 'Look at the number of rows before you use `insertId`, which is 0 if nothing was inserted (`insert ignore`, `on duplicate key`): read the id of the row that is there already.',
   find({ database, request }) {
     const received = receivedFields(request);
     const writes = readsOf(database).filter(isWrite);
     return writes.flatMap((one): FindingDraft[] => {
       const { query } = one;
+      const key = query.bindings.find(({ name, value }) => FOREIGN_KEY.test(name) && value === 0)?.name;
+      if (key === undefined) return [];
       const empty = writes.find(
         (before) =>
-          before.read.verb === 'insert' && before.query.rows === 0 && before.query.startMs < query.startMs,
+          before.read.verb === 'insert' &&
+          before.query.rows === 0 &&
+          before.query.startMs < query.startMs &&
+          isKeyOf(key, before.read.table),
       );
-      const key = query.bindings.find(({ name, value }) => FOREIGN_KEY.test(name) && value === 0)?.name;
-      if (empty === undefined || key === undefined) return [];
+      if (empty === undefined) return [];
       if (received.some(({ name, value }) => sameName(name) === sameName(key) && Number(value) === 0))
         return [];
       const { warnings = 0 } = empty.query;
       const warned = warnings === 0 ? '' : ` with ${count(warnings, 'warning')} of the database`;
       const sentence = `${labelOf(database, empty.query)} added 0 rows${warned}, and ${labelOf(database, query)} then bound 0 for ${key}, as if it was the id of a new row`;
-      return [atQuery(one, sentence, 'bad')];
+      return [draftAt(one, sentence, 'bad')];
     });
   },
 };
@@ -84,7 +79,7 @@ const centLost: FindingRule<Needs<'database' | 'request'>> = {
         const amount = amounts.find(({ cut }) => value === cut);
         if (amount === undefined || amounts.some(({ cents }) => value === cents)) continue;
         const sentence = `${labelOf(database, one.query)} got one less for ${excerpt(name, 40)} than ${excerpt(amount.name, 40)} × 100: its product in floating point was cut off, not rounded`;
-        return [atQuery(one, sentence, 'bad')];
+        return [draftAt(one, sentence, 'bad')];
       }
       return [];
     });
@@ -147,7 +142,7 @@ const columnWithoutValues: FindingRule<Needs<'database' | 'request'>> = {
         });
         if (before.length === 0) continue;
         const sentence = `${labelOf(database, one.query)} got no value for ${excerpt(column, 40)} in any of ${count(rows, 'row')}, but had some in ${count(before.length, 'earlier request')}: the file seems to have another name for it, possibly with a byte order mark (U+FEFF) before it`;
-        return [atQuery(one, sentence, 'bad')];
+        return [draftAt(one, sentence, 'bad')];
       }
       return [];
     });
@@ -179,7 +174,7 @@ const AT_START = /^\uFEFF/;
 
 function textDraft({ at }: Pick<Text, 'at'>, sentence: string, { database, routing }: Given): FindingDraft {
   const query = database?.queries[at ?? -1];
-  if (query !== undefined) return atQuery({ query, index: at ?? 0 }, sentence, 'warn');
+  if (query !== undefined) return draftAt({ query, index: at ?? 0 }, sentence, 'warn');
   return { broke: 'unseen', severity: 'warn', sentence, place: routing?.route?.source };
 }
 
@@ -244,6 +239,9 @@ const readAsLatin: FindingRule<Given> = {
 const FALSE = /^(?:false|0|no|off)$/i;
 const TRUE = /^(?:true|1|yes|on)$/i;
 
+/** Its 0 is a number. */
+const OF_NUMBER = /page|limit|offset|skip|size|count|index|id$|min|max|from|to$|year|month|day/i;
+
 /** What a request asked for, aside from one parameter of its query. */
 function asideFrom({ query, routeParams }: KeptRequest, name: string): string {
   return JSON.stringify([query.filter((one) => one.name !== name), routeParams]);
@@ -275,7 +273,7 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
           ],
     );
     return request.query.flatMap(({ name, value }): FindingDraft[] => {
-      if (!FALSE.test(value)) return [];
+      if (!FALSE.test(value) || (value === '0' && OF_NUMBER.test(name))) return [];
       const alike = others.filter((one) => asideFrom(one.request, name) === asideFrom(request, name));
       const yes = alike.find(
         (one) =>
@@ -287,7 +285,7 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
       const query = database.queries[index];
       if (yes === undefined || without.length === 0 || query === undefined) return [];
       const sentence = `${excerpt(name, 40)} says no, but ${labelOf(database, query)} is the same as in an earlier request (${yes.token}) in which it says yes, and another one without it: its text seems to be taken for true`;
-      return [atQuery({ query, index }, sentence, 'bad')];
+      return [draftAt({ query, index }, sentence, 'bad')];
     });
   },
 };

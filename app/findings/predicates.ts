@@ -6,14 +6,10 @@ import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { labelOf, type Read, readsOf, rowOf, sqlOf } from './shared/queries.ts';
+import { draftAt, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 type Database = Kept['database'];
-
-function draft({ query, index }: Read, sentence: string, severity: 'bad' | 'warn'): FindingDraft {
-  return { broke: 'unseen', severity, sentence, anchor: rowOf(index), place: query.caller };
-}
 
 /** A text of the statement in which names have no quotes, for patterns. */
 function plainSql(database: Database, query: Query): string {
@@ -86,7 +82,7 @@ const anyRow: FindingRule<Needs<'database' | 'request'>> = {
     const [one] = found;
     if (one === undefined || found.length > 1 || !readsAnyRow(one)) return [];
     const sentence = `${labelOf(database, one.query)} has LIMIT 1, no WHERE and no ORDER BY, so it reads any row: the response has another id than ${excerpt(first.name, 40)}, as if its criterion was undefined`;
-    return [draft(one, sentence, 'bad')];
+    return [draftAt(one, sentence, 'bad')];
   },
 };
 
@@ -135,7 +131,7 @@ const orWithoutBrackets: FindingRule<Needs<'database'>> = {
       if (found === null) return [];
       const { owner, column } = found;
       const sentence = `${labelOf(database, query)} asks for ${owner} only on one side of an OR without brackets: rows of any ${owner} match by ${column}`;
-      return [draft(one, sentence, 'bad')];
+      return [draftAt(one, sentence, 'bad')];
     });
   },
 };
@@ -171,7 +167,7 @@ const notInNull: FindingRule<Needs<'database'>> = {
       });
       if (before.length === 0 || before.some(({ rows }) => rows !== 0)) return [];
       const sentence = `${labelOf(database, query)} found no row, as in ${count(before.length, 'earlier request')}, possibly because a ${column} of its subselect is NULL: then NOT IN is never true`;
-      return [draft(one, sentence, 'warn')];
+      return [draftAt(one, sentence, 'warn')];
     });
   },
 };
@@ -190,10 +186,12 @@ const sortedByConstant: FindingRule<Needs<'database', 'request'>> = {
         .map((value) => (value === null ? null : givenValue(value, query.bindings)))
         .find((value) => typeof value === 'string' && !/^\d+$/.test(value));
       if (typeof text !== 'string' || (query.rows ?? 0) < 1) return [];
+      // With ANSI_QUOTES, MySQL takes it for a name.
+      if (sqlOf(database, query).includes(`"${text}"`)) return [];
       const field = receivedFields(request ?? {}).find(({ value }) => value === text);
       const which = field === undefined ? 'a text' : `the text of ${excerpt(field.name, 40)}`;
       const sentence = `${labelOf(database, query)} sorts or groups its ${count(query.rows ?? 0, 'row')} by ${which}, not by a column: it is the same for each of them`;
-      return [draft(one, sentence, 'warn')];
+      return [draftAt(one, sentence, 'warn')];
     });
   },
 };
@@ -229,7 +227,7 @@ const lastDayLeftOut: FindingRule<Needs<'database'>> = {
       const column = dayAsEnd(one);
       if (column === null) return [];
       const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day: a ${column} later on the last day is not found`;
-      return [draft(one, sentence, 'warn')];
+      return [draftAt(one, sentence, 'warn')];
     });
   },
 };
@@ -270,7 +268,7 @@ const joinedRowsCounted: FindingRule<Needs<'database' | 'request'>> = {
       const entries = Math.max(...lengths.filter((length) => length <= (page?.rows ?? 0)));
       if (page?.rows === null || page === undefined || entries < 1 || entries === page.rows) return [];
       const sentence = `${labelOf(database, query)} counts joined rows: the same join gave ${count(page.rows, 'row')} for ${count(entries, 'entry', 'entries')} of the response, and the count has no distinct`;
-      return [draft(one, sentence, 'warn')];
+      return [draftAt(one, sentence, 'warn')];
     });
   },
 };

@@ -419,7 +419,9 @@ const numberAsText: FindingRule<Needs<'request' | 'database', 'routing'>> = {
 };
 
 /** Of a field that is the sum of others. */
-const OF_SUM = /total|sum|amount|gross|balance|subtotal/i;
+const OF_SUM = /total|sum|amount|gross|balance/i;
+/** `{ limit: "12", offset: 0, total: "120" }` is no sum. */
+const OF_PAGES = /^(?:page|limit|offset|skip|per|size|count)/i;
 
 /** Two numbers that were added, of which one is a text: the result has two points, or the name of a sum. */
 function joinedNumbers(object: Record<string, Json>): { name: string; parts: string[] } | null {
@@ -431,8 +433,9 @@ function joinedNumbers(object: Record<string, Json>): { name: string; parts: str
     if (typeof value !== 'string' || !/^-?\d+(?:\.\d+){0,2}$/.test(value)) continue;
     const hasTwoPoints = /\..*\./.test(value);
     if (!hasTwoPoints && !OF_SUM.test(name)) continue;
-    for (const [one, first] of numbers) {
-      const other = numbers.find(
+    const parts = hasTwoPoints ? numbers : numbers.filter(([part]) => !OF_PAGES.test(part));
+    for (const [one, first] of parts) {
+      const other = parts.find(
         ([own, second]) =>
           own !== one && (hasTwoPoints || typeof first !== typeof second) && `${first}${second}` === value,
       )?.[0];

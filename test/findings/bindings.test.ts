@@ -16,15 +16,15 @@ function found(name: string, own: Kept, earlier: readonly Kept[] = []): string[]
 
 describe('findings from bound values', () => {
   it('a foreign key of a row that was not inserted', () => {
-    const of = (rows: number, key: number, body = {}) =>
+    const of = (rows: number, key: number, body = {}, column = 'tag_id') =>
       found('key-of-nothing', {
         request: keptRequest({ body }),
         database: keptQueries(
           { sql: 'insert ignore into tags (name) values (?)', system: 'mysql', rows, warnings: 1 - rows },
           {
-            sql: 'insert into post_tags (post_id, tag_id) values (?, ?)',
+            sql: `insert into post_tags (post_id, ${column}) values (?, ?)`,
             system: 'mysql',
-            bindings: { post_id: '2', tag_id: key },
+            bindings: { post_id: '2', [column]: key },
           },
         ),
       });
@@ -34,6 +34,7 @@ describe('findings from bound values', () => {
     expect(of(1, 7)).to.deep.equal([]);
     expect(of(0, 7)).to.deep.equal([]);
     expect(of(0, 0, { tagId: 0 })).to.deep.equal([]);
+    expect(of(0, 0, {}, 'parent_id')).to.deep.equal([]);
   });
 
   it('a cent that was cut off', () => {

@@ -95,6 +95,7 @@ describe('findings from conditions and keys', () => {
     expect(of('?', 'votes')).to.deep.equal([sentence]);
     expect(of("'votes' desc")).to.deep.equal([sentence]);
     expect(of('?', 2)).to.deep.equal([]);
+    expect(of('"votes"')).to.deep.equal([]);
     for (const order of ['votes desc', '2', '`votes`', "field(state, 'open')", "state = 'open'"])
       expect(of(order), order).to.deep.equal([]);
   });

@@ -4,6 +4,7 @@ import { type ReadStatement, readStatement } from '../../panels/shared/read-stat
 import { eachText, pick } from '../../panels/shared/rows.ts';
 import { labelOfStatement } from '../../panels/shared/about-statement.ts';
 import { isControl, isRead } from '../../panels/shared/statements.ts';
+import type { FindingDraft } from '../../profiler/finding-rule.ts';
 import type { Kept, Query } from './kept.ts';
 import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';
@@ -41,6 +42,16 @@ export function readsOf(database: Database): Read[] {
     const found = query.error === null ? readOf(database, query) : null;
     return found === null ? [] : [{ query, index, read: found }];
   });
+}
+
+/** A finding about a statement, of a failure that the response does not show. */
+export function draftAt(
+  { query, index }: Omit<Read, 'read'>,
+  sentence: string,
+  severity: 'bad' | 'warn',
+): FindingDraft {
+  const place = query.caller;
+  return { broke: 'unseen', severity, sentence, panel: 'database', anchor: rowOf(index), place };
 }
 
 export function sqlOf({ statements }: Database, { statement }: Query): string {
