@@ -1,8 +1,8 @@
 /** Variables of a frame as pages and Markdown list them: those that the message names first, then those on the line that failed. */
-import { truncateText } from '../profiler/plain.ts';
 import type { Json } from '../profiler/json.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
 import type { CodeToken } from './code.ts';
+import { isStandIn, textOf, valueLine } from './value-line.ts';
 
 export interface ValueRow {
   name: string;
@@ -16,10 +16,6 @@ export interface ValueRow {
 }
 
 const LONGEST = 400;
-/** Texts that stand for values outside of JSON, and for masked ones. */
-const IN_BRACKETS =
-  /^\[(?:undefined|not set yet|undefined, or not set yet|circular|getter|function .*|symbol .*|masked .*|Proxy, not read|Promise|.*, not followed|.*, unreadable|.*, \d+ bytes|[A-Z]\w*)\]$/;
-const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
 /** The expression that a message names itself. */
 const EXPRESSION =
   /^(?:[A-Za-z]*Error: )?(?:Cannot (?:access|destructure property [^ ]+ of) '([\w$.]+)'|([\w$.]+(?:\[\.\.\.\])?) is not (?:a function|iterable|a constructor|an object|async iterable))/;
@@ -55,56 +51,17 @@ function namedExpression(message: string, frame: ThrownFrame): string | null {
 
 function isIn(message: string, value: Json): boolean {
   const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-  if (text.length < 2 || text.length > 200 || IN_BRACKETS.test(text)) return false;
+  if (text.length < 2 || text.length > 200 || isStandIn(text)) return false;
   return new RegExp(`(?<![\\w.])${escaped(text)}(?![\\w])`).test(message);
-}
-
-function tokensOf(value: Json, depth = 0): CodeToken[] {
-  if (value === null || typeof value === 'boolean') return [['k', String(value)]];
-  if (typeof value === 'number') return [['d', String(value)]];
-  if (typeof value === 'string')
-    return IN_BRACKETS.test(value)
-      ? [
-          [
-            value.startsWith('[undefined') ? 'k' : 'c',
-            value.startsWith('[masked') ? value : value.slice(1, -1),
-          ],
-        ]
-      : [['s', `'${value.replaceAll('\n', '\\n')}'`]];
-  const isList = Array.isArray(value);
-  const parts = isList
-    ? value.map((item): CodeToken[] => tokensOf(item, depth + 1))
-    : Object.entries(value).map(([name, item]): CodeToken[] => [
-        ['', `${PLAIN_NAME.test(name) ? name : JSON.stringify(name)}: `],
-        ...tokensOf(item ?? null, depth + 1),
-      ]);
-  const [open, close] = isList ? ['[', ']'] : parts.length === 0 ? ['{', '}'] : ['{ ', ' }'];
-  return [
-    ['', open],
-    ...parts.flatMap((part, index): CodeToken[] => (index === 0 ? part : [['', ', '], ...part])),
-    ['', close],
-  ];
-}
-
-function shortTokens(value: Json): CodeToken[] {
-  const short: CodeToken[] = [];
-  let left = LONGEST;
-  for (const [kind, text] of tokensOf(value)) {
-    if (left <= 0) return [...short, ['c', ' …']];
-    short.push([kind, text.slice(0, left)]);
-    left -= text.length;
-  }
-  return short;
 }
 
 /** The value as one line of text. */
 export function valueText(value: Json): string {
-  return truncateText(
-    tokensOf(value)
-      .map(([, text]) => text)
-      .join(''),
-    LONGEST,
-  );
+  return textOf(tokensOf(value));
+}
+
+function tokensOf(value: Json): CodeToken[] {
+  return valueLine(value, { longest: LONGEST, isRead: true });
 }
 
 /** `isThrower`: the message is about this frame. */
@@ -129,7 +86,7 @@ function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): Val
     const isOnLine = new RegExp(`(?<![\\w$.])${escaped(name)}(?![\\w$])`).test(line);
     const isFunction = typeof value === 'string' && value.startsWith('[function ');
     const rank = isNamed ? 0 : isQuoted ? 1 : isFunction ? 4 : isOnLine ? 2 : 3;
-    return { name, value, tokens: shortTokens(value), say, isNamed, rank };
+    return { name, value, tokens: tokensOf(value), say, isNamed, rank };
   });
   return rows.sort((a, b) => a.rank - b.rank).map(({ rank: _rank, ...row }) => row);
 }

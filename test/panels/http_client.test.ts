@@ -104,10 +104,14 @@ describe('the panel of outgoing calls', () => {
     expect(itemsOf(calls(...looped))[0]?.row.detail).to.equal(undefined);
     const lines = (start: number): string =>
       Array.from({ length: 5000 }, (_, index) => `line ${start + index}`).join('\n');
-    const linesOf = (start: number): readonly BlockLine[] | undefined =>
-      responsesOf(calls(got(lines(0)), got(lines(start))))?.block?.lines;
-    expect(linesOf(7)?.length).to.equal(8);
-    expect(linesOf(9000)?.at(-1)).to.deep.equal({ text: '…' });
+    const linesOf = (before: string, after: string): readonly BlockLine[] | undefined =>
+      responsesOf(calls(got(before), got(after)))?.block?.lines;
+    expect(linesOf(lines(0), lines(9000))?.length).to.equal(42);
+    expect(linesOf(lines(0), lines(9000))?.at(-1)).to.deep.equal({ text: '…' });
+    expect(linesOf(lines(0), `${lines(0)}\nmore`)).to.deep.equal([
+      { text: '  line 4999' },
+      { text: '+ more', mark: 'come' },
+    ]);
   });
 
   it('records nothing for a request without outgoing calls', () => {

@@ -13,9 +13,8 @@ export interface ResponsesRow {
   diff: { first: number; other: number; lines: DiffLine[] } | null;
 }
 
-/** Lines of each response that are compared; of what lies between the first and the last difference, so the table below stays small. */
-const MOST_COMPARED = 300;
-const MOST_SHOWN = 40;
+/** Lines of each response. */
+const MOST_SHOWN = 20;
 const LONGEST_LINE = 200;
 
 /** Indented; null if it is not JSON. */
@@ -28,62 +27,27 @@ export function indented(text: string): string | null {
   }
 }
 
-/** How many lines `a` from i and `b` from j have in common, in order: the table of the longest common subsequence. */
-function commonTable(a: readonly string[], b: readonly string[]): Uint16Array[] {
-  const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--) {
-      const [row, below] = [table[i], table[i + 1]];
-      if (row === undefined || below === undefined) continue;
-      row[j] = a[i] === b[j] ? (below[j + 1] ?? 0) + 1 : Math.max(below[j] ?? 0, row[j + 1] ?? 0);
-    }
-  return table;
-}
-
-/** All lines of both, in order. */
-function diffWhole(a: readonly string[], b: readonly string[]): DiffLine[] {
-  const table = commonTable(a, b);
-  const lines: DiffLine[] = [];
-  for (let i = 0, j = 0; i < a.length || j < b.length;) {
-    const [left, right] = [a[i], b[j]];
-    if (left !== undefined && left === right) {
-      lines.push({ text: left });
-      i++;
-      j++;
-    } else if (
-      left !== undefined &&
-      (right === undefined || (table[i + 1]?.[j] ?? 0) >= (table[i]?.[j + 1] ?? 0))
-    ) {
-      lines.push({ text: left, mark: 'gone' });
-      i++;
-    } else {
-      lines.push({ text: right ?? '', mark: 'come' });
-      j++;
-    }
-  }
-  return lines;
-}
-
-/** Lines that differ, each with the line before and after it. At most MOST_COMPARED lines of each text are compared. */
+/** The lines between the equal beginning and the equal end, with one of each around them. */
 function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [before.split('\n'), after.split('\n')];
+  const shorter = Math.min(a.length, b.length);
   let start = 0;
-  while (start < Math.min(a.length, b.length) && a[start] === b[start]) start++;
-  const from = Math.max(0, start - 1);
-  const until = from + MOST_COMPARED;
-  const whole = diffWhole(a.slice(from, until), b.slice(from, until));
-  // Where it was cut, the last lines of one text stand beside lines of the other that were not compared.
-  const common =
-    Math.max(a.length, b.length) > until ? whole.findLastIndex(({ mark }) => mark === undefined) : -1;
-  const lines = common === -1 ? whole : whole.slice(0, common + 1);
-  const near = lines.filter((line, index) =>
-    [lines[index - 1], line, lines[index + 1]].some((one) => one?.mark !== undefined),
-  );
-  const shown = near.slice(0, MOST_SHOWN).map(({ text, mark }) => ({
-    text: `${mark === undefined ? ' ' : mark === 'gone' ? '−' : '+'} ${text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text}`,
-    ...(mark === undefined ? {} : { mark }),
-  }));
-  return near.length > MOST_SHOWN ? [...shown, { text: '…' }] : shown;
+  while (start < shorter && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < shorter - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const said = (lines: readonly string[], sign: string, mark?: DiffLine['mark']): DiffLine[] => {
+    const shown = lines.slice(0, MOST_SHOWN).map((text) => ({
+      text: `${sign} ${text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE)}…` : text}`,
+      ...(mark === undefined ? {} : { mark }),
+    }));
+    return lines.length > MOST_SHOWN ? [...shown, { text: '…' }] : shown;
+  };
+  return [
+    ...said(a.slice(Math.max(0, start - 1), start), ' '),
+    ...said(a.slice(start, a.length - end), '−', 'gone'),
+    ...said(b.slice(start, b.length - end), '+', 'come'),
+    ...said(end === 0 ? [] : a.slice(a.length - end, a.length - end + 1), ' '),
+  ];
 }
 
 /** null if the URLs differ, or the response of any call is unknown. `members`: indexes of the calls. */

@@ -9,7 +9,8 @@ import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { receivedAs, type Step } from './step.ts';
-import { textOf, type Token, valueLine } from './value-line.ts';
+import type { CodeToken } from '../../view-helpers/code.ts';
+import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 /** Steps shown; statements of a loop are one. */
 const MOST = 40;
@@ -43,11 +44,11 @@ const CONTROL = /^\s*(begin|start\s+transaction|commit|rollback|savepoint|releas
 const SETTING = /^\s*(?:set|pragma)\b/i;
 
 /** The values of a statement that changed on their way are underlined. */
-function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<string>): readonly Token[] {
-  const tokens: readonly Token[] = row.line?.() ?? [['', valueText(row.text)]];
+function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<string>): readonly CodeToken[] {
+  const tokens: readonly CodeToken[] = row.line?.() ?? [['', valueText(row.text)]];
   if (changed.size === 0 || tokens.filter(([kind]) => kind === 'v').length !== names.length) return tokens;
   let at = 0;
-  return tokens.map(([kind, text]): Token =>
+  return tokens.map(([kind, text]): CodeToken =>
     kind === 'v' && changed.has(names[at++] ?? '') ? ['u', text] : [kind, text],
   );
 }
@@ -79,7 +80,7 @@ function queryStep(
 }
 
 /** The beginning of a body, as a value if it is JSON. */
-function bodyTokens(body: { text: string | null } | undefined): Token[] {
+function bodyTokens(body: { text: string | null } | undefined): CodeToken[] {
   const text = body?.text ?? '';
   if (text === '') return [];
   const json = parseBeginning(text);
@@ -93,10 +94,10 @@ function callStep(row: Row, index: number, profile: Profile): Step {
   const { requestBody, responseBody } = dataOf(profile, 'http_client')?.calls[index] ?? {};
   const sent = bodyTokens(requestBody);
   const got = bodyTokens(responseBody);
-  const tokens: Token[] = [
+  const tokens: CodeToken[] = [
     ['', `${row.label ?? ''} ${valueText(row.text).replace(/^https?:\/\//, '')}`],
-    ...(sent.length === 0 ? [] : ([['', ' '], ...sent] as Token[])),
-    ...(got.length === 0 ? [] : ([['c', ' → '], ...got] as Token[])),
+    ...(sent.length === 0 ? [] : ([['', ' '], ...sent] as CodeToken[])),
+    ...(got.length === 0 ? [] : ([['c', ' → '], ...got] as CodeToken[])),
   ];
   return {
     ...row,

@@ -10,7 +10,7 @@ import { dataOf } from '../shared/panel-data.ts';
 import type { RequestPanelData } from '../request/data.ts';
 import type { Ran } from './ran.ts';
 import { lineOf, type Step } from './step.ts';
-import { valueLine } from './value-line.ts';
+import { valueLine } from '../../view-helpers/value-line.ts';
 
 const LONGEST = 400;
 const LONGEST_TEXT = 600;

@@ -10,7 +10,7 @@ import type { Response } from '../request/data.ts';
 import { answeredText, type Ran } from './ran.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 import { lineOf, receivedAs, type Step } from './step.ts';
-import { valueLine } from './value-line.ts';
+import { valueLine } from '../../view-helpers/value-line.ts';
 
 const LONGEST = 700;
 const PREVIEW_LINES = 6;

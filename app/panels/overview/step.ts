@@ -2,22 +2,21 @@
 import type { Field, Row } from '../../profiler/rows.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
-import { textOf, type Token } from './value-line.ts';
+import type { CodeToken } from '../../view-helpers/code.ts';
+import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 export interface Step extends Row {
   /** Its row in another panel. */
   href?: string | null;
 }
 
-export function lineOf(tokens: readonly Token[]): Pick<Row, 'text' | 'line'> {
+export function lineOf(tokens: readonly CodeToken[]): Pick<Row, 'text' | 'line'> {
   return { text: textOf(tokens), line: () => tokens };
 }
 
 /** A value in a sentence. */
 export function valueText(value: Json): string {
-  return typeof value === 'string' && value.length > 60
-    ? JSON.stringify(`${value.slice(0, 60)}…`)
-    : JSON.stringify(value);
+  return textOf(valueLine(value, { longest: 63 }));
 }
 
 function typeOf(value: Json): string {

@@ -10,7 +10,7 @@ import type { Response } from '../request/data.ts';
 import { answeredText, type Ran } from './ran.ts';
 import { thrownAt } from './recorded.ts';
 import { lineOf, valueText } from './step.ts';
-import { textOf, valueLine } from './value-line.ts';
+import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 export interface Verdict {
   /** Nothing speaks against it. */

@@ -1,7 +1,6 @@
-/** A recorded value in one line, coloured: `{ productId: 417, quantity: "1,200" }`; or its shape, with the type of each leaf. */
-import { isRecord, type Json } from '../../profiler/json.ts';
-
-export type Token = readonly [kind: string, text: string];
+/** The one writer of a recorded value in one line, coloured: `{ productId: 417, quantity: "1,200" }`; or its shape, with the type of each leaf. */
+import { isRecord, type Json } from '../profiler/json.ts';
+import type { CodeToken } from './code.ts';
 
 interface LineOptions {
   /** Characters; the rest is an ellipsis. */
@@ -10,6 +9,8 @@ interface LineOptions {
   isTyped?: boolean;
   /** Paths of leaves that are marked: `lines.0.quantity`. */
   marked?: ReadonlySet<string>;
+  /** A debugger read it: a text in brackets stands for a value that is no JSON. */
+  isRead?: boolean;
 }
 
 const LONGEST_TEXT = 120;
@@ -17,27 +18,42 @@ const DEEPEST = 6;
 /** Values of a list in a shape. */
 const MOST_ITEMS = 8;
 
-function leafToken(value: string | number | boolean | null): Token {
+/** Texts that stand for values outside of JSON. */
+const IN_BRACKETS =
+  /^\[(?:undefined|not set yet|undefined, or not set yet|circular|getter|function .*|symbol .*|Proxy, not read|Promise|.*, not followed|.*, unreadable|.*, \d+ bytes|[A-Z]\w*)\]$/;
+
+/** Whether it stands for a value that is no JSON, or is masked. */
+export function isStandIn(text: string): boolean {
+  return IN_BRACKETS.test(text) || text.startsWith('[masked ');
+}
+
+function leafToken(
+  value: string | number | boolean | null,
+  { longest, isRead = false }: LineOptions,
+): CodeToken {
   if (typeof value !== 'string') return [typeof value === 'number' ? 'd' : 'k', String(value)];
-  const text = value.length > LONGEST_TEXT ? `${value.slice(0, LONGEST_TEXT).toWellFormed()}…` : value;
+  if (isRead && value.startsWith('[masked ')) return ['c', value];
+  if (isRead && IN_BRACKETS.test(value))
+    return [value.startsWith('[undefined') ? 'k' : 'c', value.slice(1, -1)];
+  const most = Math.min(LONGEST_TEXT, longest - 3);
+  const text = value.length > most ? `${value.slice(0, most).toWellFormed()}…` : value;
   return ['s', JSON.stringify(text)];
 }
 
-export function textOf(tokens: readonly Token[]): string {
+export function textOf(tokens: readonly CodeToken[]): string {
   return tokens.map(([, text]) => text).join('');
 }
 
-export function valueLine(
-  value: Json,
-  { longest, isTyped = false, marked = new Set() }: LineOptions,
-): Token[] {
-  const tokens: Token[] = [];
+export function valueLine(value: Json, options: LineOptions): CodeToken[] {
+  const { longest, isTyped = false, marked = new Set() } = options;
+  const tokens: CodeToken[] = [];
   let length = 0;
   const isFull = (): boolean => length > longest;
   const push = (kind: string, text: string): void => {
     if (isFull()) return;
     length += text.length;
-    tokens.push(isFull() ? ['', '…'] : [kind, text]);
+    const cut: CodeToken = tokens.length === 0 ? [kind, `${text.slice(0, longest)}…`] : ['', '…'];
+    tokens.push(isFull() ? cut : [kind, text]);
   };
 
   function list(items: readonly Json[], path: string, depth: number): void {
@@ -74,7 +90,7 @@ export function valueLine(
       });
       if (entries.length > 0) push('', ' }');
     } else {
-      const [kind, text] = leafToken(part);
+      const [kind, text] = leafToken(part, options);
       if (isTyped && !isTypeSaid && part !== null) push('c', `${typeof part} `);
       push(marked.has(path) ? 'u' : kind, text);
     }
