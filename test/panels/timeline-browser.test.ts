@@ -136,10 +136,10 @@ describe('the browser’s timing on the timeline', () => {
 describe('the page of the timeline', () => {
   const panels = [requestPanel, timelinePanel, createRoutingPanel(), createDatabasePanel()] as Panel[];
 
-  async function page(fixture: PageFixture, token: string): Promise<string> {
+  async function page(fixture: PageFixture, token: string, more = ''): Promise<string> {
     let html = '';
     await withPages(fixture.pages, async ({ address }) => {
-      html = await (await fetch(`${address}/_profiler/${token}?panel=timeline`)).text();
+      html = await (await fetch(`${address}/_profiler/${token}?panel=timeline${more}`)).text();
     });
     return html;
   }
@@ -156,6 +156,22 @@ describe('the page of the timeline', () => {
     const row = $('#wf tr').filter((_at, one) => $(one).text().includes('4 × '));
     expect(row.find('.w-d').text()).to.equal('8.0 ms');
     expect(row.find('.w-o').text()).to.equal('');
+  });
+
+  it('draws of a row what lies in the chosen part', async () => {
+    const fixture = createPageFixture(panels);
+    const { token } = await fixture.record({ more: addBusyPage });
+    const $ = load(await page(fixture, token, '&from=10&to=30'));
+    const bars = $('#wf .track rect').toArray();
+    expect(bars).to.have.length.above(1);
+    for (const bar of bars) {
+      const [from, width] = [
+        Number.parseFloat($(bar).attr('x') ?? ''),
+        Number.parseFloat($(bar).attr('width') ?? ''),
+      ];
+      expect(from).to.be.within(0, 100);
+      expect(from + width).to.be.at.most(100.5);
+    }
   });
 
   it('shows what the browser measured, readable without script', async () => {

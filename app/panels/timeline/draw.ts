@@ -103,15 +103,6 @@ function longEnough(rows: readonly TimelineRow[], over: number, spans: readonly 
   return rows.filter(({ members }) => members.some(({ index }) => kept.has(index)));
 }
 
-function clip(row: TimelineRow, { fromMs, toMs, lengthMs }: Axis): TimelineRow['bars'] {
-  const hair = lengthMs / 400;
-  return row.bars.flatMap(({ kind, startMs, durationMs }) => {
-    const from = Math.max(fromMs, startMs);
-    const to = Math.min(toMs, Math.max(startMs + durationMs, startMs + hair));
-    return to < from ? [] : [{ kind, startMs: from - fromMs, durationMs: Math.max(hair, to - from) }];
-  });
-}
-
 /** The longest spans of a fold, each with its place. */
 function linesOf({ members }: TimelineRow, most: number) {
   const longest = [...members].sort((a, b) => b.span.durationMs - a.span.durationMs).slice(0, most);
@@ -169,7 +160,6 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
       grouped === 'no' && isParent.has(row.members[0]?.index ?? -1) && span.durationMs < lengthMs * 0.8;
     return {
       ...row,
-      bars: clip(row, axis),
       noun: one,
       isWait: SPAN_KINDS[span.kind]?.filter === 'Waits',
       failed: row.members.find((member) => member.span.failed !== undefined)?.span.failed ?? null,
