@@ -6,7 +6,7 @@ import type { Profile } from '../profiler/profile.ts';
 import type { RequestPanelData, Response } from '../panels/request/data.ts';
 import { dataOf } from '../panels/shared/panel-data.ts';
 import type { CallBodyEntry, CallEntry } from '../panels/http-client/data.ts';
-import type { NamedValue } from '../profiler/raw-headers.ts';
+import { namedHeader, type NamedValue } from '../profiler/raw-headers.ts';
 
 function wholeText(body: CallBodyEntry | undefined): string | null {
   return body === undefined || body.truncated ? null : body.text;
@@ -57,8 +57,8 @@ function callEntry(startedAt: number, call: CallEntry) {
   };
 }
 
-export function headerOf(headers: readonly NamedValue[], name: string): string {
-  return headers.find((header) => header.name.toLowerCase() === name)?.value ?? '';
+function headerOf(headers: readonly NamedValue[], name: string): string {
+  return namedHeader(headers, name) ?? '';
 }
 
 function commentOf(text: string | null): { comment?: string } {

@@ -1,5 +1,5 @@
 /** The span of the request or job itself, with what was thrown as its events. */
-import type { KeptRequest } from '../panels/request/data.ts';
+import { namedHeader } from '../profiler/raw-headers.ts';
 import { isWork } from '../profiler/context.ts';
 import type { Thrown, ThrownFrame } from '../profiler/thrown.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
@@ -34,10 +34,6 @@ export function exceptionsOf(profile: ExportedProfile): { atMs: number; attribut
         'exception.stacktrace': stackOf(thrown),
       },
     }));
-}
-
-function headerOf(request: KeptRequest | null, wanted: string): string | undefined {
-  return request?.headers.find(({ name }) => name.toLowerCase() === wanted)?.value;
 }
 
 /** Path and query of a request target; that of a proxy request has an origin, too. */
@@ -83,7 +79,7 @@ function requestRoot(profile: ExportedProfile): Root {
       'network.protocol.version': request?.httpVersion,
       'network.peer.address': request?.client.peer,
       'client.address': profile.clientAddress,
-      'user_agent.original': headerOf(request, 'user-agent'),
+      'user_agent.original': namedHeader(request?.headers ?? [], 'user-agent'),
     },
   };
 }

@@ -10,6 +10,7 @@ import type { ProcessesData } from '../panels/processes/index.ts';
 import type { Kept } from '../panels/shared/panel-data.ts';
 import { labelOfStatement } from '../panels/shared/about-statement.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
+import { namedHeader } from '../profiler/raw-headers.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
 
 type Head = Omit<ProfileDocument, 'panels' | 'version' | 'statusMessage' | 'findings' | 'masked'>;
@@ -160,7 +161,7 @@ type SentHeaders = HttpClientData['calls'][number]['requestHeaders'];
 
 /** The span id that was passed on with a call of this trace; a proxy forwards that of its caller, which is another span. */
 function passedOn({ trace }: ExportedProfile, headers: SentHeaders): string | undefined {
-  const sent = headers.find(({ name }) => name.toLowerCase() === 'traceparent')?.value;
+  const sent = namedHeader(headers, 'traceparent');
   const [, traceId, spanId] = sent?.split('-') ?? [];
   return trace !== undefined && traceId === trace.traceId && spanId !== trace.parentId ? spanId : undefined;
 }

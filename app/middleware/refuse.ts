@@ -34,7 +34,7 @@ const MOST_HEADERS = 200;
 const UNKNOWN: RequestHead = { method: '-', url: '-', httpVersion: '1.1', rawHeaders: [] };
 
 /** `METHOD target HTTP/1.1` and what looks like header lines; garbage gives an unknown request. */
-export function readHead(packet: Buffer): RequestHead {
+function readHead(packet: Buffer): RequestHead {
   const text = packet.subarray(0, KEPT_BYTES).toString('latin1');
   const [first = '', ...lines] = (text.split(/\r?\n\r?\n/, 1)[0] ?? '').split(/\r?\n/);
   const start = /^([A-Za-z-]{1,32}) (\S{1,8192})(?: HTTP\/(\d\.\d))?/.exec(first);

@@ -24,3 +24,8 @@ export function rawHeader(raw: readonly string[], name: string): string | null {
   }
   return null;
 }
+
+/** The same among rows. */
+export function namedHeader(rows: readonly NamedValue[], name: string): string | null {
+  return rows.find((row) => row.name.toLowerCase() === name)?.value ?? null;
+}

@@ -28,7 +28,7 @@ interface CompareQuery {
 /** Longer values are truncated in the error message. */
 const LONGEST_BOX = 2000;
 
-export const NEWEST = 'newest';
+const NEWEST = 'newest';
 
 function checked(name: string, value: string): string | null {
   const typed = value.trim();

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { createError, messageOf } from '../../errors.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { NamedValue } from '../../profiler/raw-headers.ts';
+import { namedHeader, type NamedValue } from '../../profiler/raw-headers.ts';
 import { isMasked, MASK_PATTERN } from '../../profiler/redact.ts';
 import { isProfilerTarget } from '../../urls.ts';
 import { request as plainRequest } from '../../node-http.ts';
@@ -136,7 +136,7 @@ export function prepareReplay(
     refuse('Only requests to the application itself can be sent again.');
   const recorded = recordedOf(profile);
   const text = bodyOf(recorded);
-  const type = recorded.headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '';
+  const type = namedHeader(recorded.headers, 'content-type') ?? '';
   const body = text === null ? null : filledBody(text, type.toLowerCase(), values);
   const path = fill(url.replace(/#.*$/s, ''), values, encodeURIComponent);
   const missing = maskedValues(profile).filter(({ mark }) => !values.has(mark));

@@ -13,6 +13,7 @@ import {
 } from '../../profiler/browser-report.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { namedHeader } from '../../profiler/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { type PageReport, readReport, type ReportedCall, type ReportedItem } from './browser-report.ts';
 import { readText } from './form-body.ts';
@@ -69,7 +70,7 @@ export function createReportAction(services: PageServices): { report: PageAction
 
   async function etagOf(token: string): Promise<string | null> {
     const headers = responseOf((await profiles.read(token))?.profile).headers ?? [];
-    return headers.find(({ name }) => name.toLowerCase() === 'etag')?.value ?? null;
+    return namedHeader(headers, 'etag');
   }
 
   /** The response that the browser had in its cache when it got this 304. */

@@ -1,6 +1,7 @@
 /** Other recorded requests of a profile's trace: the one that made it, and those that it made. */
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import { namedHeader } from '../../profiler/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { tokenInSpan } from '../../profiler/trace-context.ts';
 import type { PageServices } from './page-services.ts';
@@ -41,7 +42,7 @@ function spansOf(profile: Profile): Map<string, string> {
   const { trace } = profile;
   return new Map(
     callsOf(profile).flatMap(({ requestHeaders }, index): [string, string][] => {
-      const sent = requestHeaders.find(({ name }) => name.toLowerCase() === 'traceparent')?.value ?? '';
+      const sent = namedHeader(requestHeaders, 'traceparent') ?? '';
       const [, traceId, span = ''] = sent.split('-');
       return traceId === trace?.traceId ? [[span, `c${index + 1}`]] : [];
     }),
