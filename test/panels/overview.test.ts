@@ -301,7 +301,8 @@ describe('the overview panel', () => {
     const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
     expect(text).to.contain('## Started by this request').and.contain('No reservation');
     const whole = await (await fetch(`${server.address}/_profiler/${token}.md`)).text();
-    expect(whole).to.contain('## Started by this request');
+    expect(whole).to.contain('## Started by this request').and.contain('## Sent');
+    expect(whole).to.contain('Work that this request started failed.');
     const list = load(await (await fetch(`${server.address}/_profiler/`)).text());
     expect(list(`#r-${token} a[href="/_profiler/${job.token}"]`).text()).to.equal('job failed');
   });

@@ -84,15 +84,19 @@ function bodyOf(panel: Panel, { profile, amendments = {}, beside }: MarkdownOpti
 }
 
 /** What of the overview no other panel says. */
-const AT_TOP = new Set(['leads', 'started', 'differs-here', 'beside']);
+const AT_TOP = new Set(['leads', 'started', 'differs-here', 'beside', 'received', 'asked', 'sent']);
 
 function topOf({ profile, amendments = {}, beside, panels }: MarkdownOptions): string[] {
   const overview = panels.find(({ name }) => name === OVERVIEW);
   if (overview === undefined || panels.length === 1 || profile.summary !== null) return [];
   const sections = presentPanel(overview, { profile, amendments, beside })?.sections ?? [];
-  return sections
-    .filter(({ id }) => AT_TOP.has(id))
-    .map((section) => sectionMarkdown(section).replace(/^### /, '## '));
+  const verdict = sections.find(({ id, rows }) => id === 'wrong' && rows.length === 0)?.none;
+  return [
+    ...(verdict === undefined ? [] : [prose(verdict)]),
+    ...sections
+      .filter(({ id }) => AT_TOP.has(id))
+      .map((section) => sectionMarkdown(section).replace(/^### /, '## ')),
+  ];
 }
 
 function droppedOf({ dropped }: Profile, panels: readonly Panel[]): string {

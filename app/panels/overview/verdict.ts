@@ -53,14 +53,13 @@ export function verdictOf(
   if (kind === 'profiler' || kind === 'error_page') return none('The profiler’s own pages are not checked.');
   if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
   const reasons = doubts({ profile, beside }, unusual);
-  const checks =
-    checked.length === 0 ? 'No finding.' : `Nothing stood out in ${count(checked.length, 'check')}.`;
+  const number = count(checked.length, 'check');
+  const nothing = reasons.length === 0 ? `Nothing stood out in ${number}.` : `${number} found nothing else.`;
+  const checks = checked.length === 0 ? 'No finding.' : nothing;
   const isError = (status ?? 0) >= 400;
   return {
     isGood: !isError && reasons.length === 0 && changed.length === 0 && checked.length > 0,
-    text: [...reasons, isError ? `${count(checked.length, 'check')} did not find the reason.` : checks].join(
-      ' ',
-    ),
+    text: [...reasons, isError ? `${number} did not find the reason.` : checks].join(' '),
     checked,
   };
 }
