@@ -165,14 +165,13 @@ export const eventLoopBlocked: FindingRule<Given> = {
     const allMs = blockedMs(kept.runtime);
     if (allMs < BLOCKED_MS) return [];
     // A garbage collection has a finding of its own.
-    const costMs = blocks.reduce((sum, block) => sum - from.time.ownedMs(block, ['collection']), allMs);
+    const ownMs = blocks.map((block) => block.durationMs - from.time.ownedMs(block, ['collection']));
+    const costMs = ownMs.reduce((sum, ms) => sum + ms, 0);
     // On a busy machine, it is not known when the thread waited for a CPU: only what it computed is certain.
     if (from.time.queuedMs > 0 && cpuUserMs + cpuSystemMs < BLOCKED_MS) return [];
     if (costMs < BLOCKED_MS || costMs < (head.durationMs ?? 0) * LEAST_SHARE) return [];
-    const at = blocks.reduce(
-      (worst, { durationMs }, index) => (durationMs > (blocks[worst]?.durationMs ?? 0) ? index : worst),
-      0,
-    );
+    const longestMs = Math.max(...ownMs);
+    const at = ownMs.indexOf(longestMs);
     const longest = blocks[at];
     if (longest === undefined) return [];
     const cause = causeOf(kept, longest, head);
@@ -185,7 +184,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
     const sentence =
       blocks.length === 1
         ? `The event loop was blocked for ${time}, ${cause.text}${cpu}`
-        : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longest.durationMs)}, ${cause.text}${cpu}`;
+        : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longestMs)}, ${cause.text}${cpu}`;
     const severity = costMs >= BAD_MS ? 'bad' : 'warn';
     return [{ severity, sentence, anchor: `h${at + 1}`, costMs, place: cause.place }];
   },

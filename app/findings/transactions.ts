@@ -205,13 +205,14 @@ function openedBy(line: string, database: Database | undefined): boolean | null 
 /** Pools close a connection that nobody has used for so long, and open another one for the next request. */
 const POOL_IDLE_MS = 10_000;
 
-/** Requests in a row, with this one, in which the line ran on a new connection. */
+/** Requests in a row of its process, with this one, in which the line ran on a new connection. */
 function requestsInARow(line: string, head: ProfileHead, earlier: readonly EarlierRequest[]): number {
   let requests = 1;
   let next = head;
   for (const { head: before, kept } of earlier) {
     const opened = openedBy(line, kept.database as Database | undefined);
-    if (opened === false || next.startedAt - before.startedAt >= POOL_IDLE_MS) break;
+    const isFar = before.process !== head.process || next.startedAt - before.startedAt >= POOL_IDLE_MS;
+    if (opened === false || isFar) break;
     if (opened) requests++;
     next = before;
   }

@@ -73,6 +73,13 @@ describe('finding connection-per-request', () => {
     expect(find(at(40_000), [at(32_000), at(25_000)])).to.have.length(1);
   });
 
+  it('counts within one process: the first request of each opens a connection', () => {
+    const { kept } = ran(query({ caller: 'a.ts:1', first: true }));
+    const by = (process: string) => ({ head: { startedAt: 0, process } as ProfileHead, kept });
+    expect(find(by('web.1 3'), [by('web.1 2'), by('web.1 1')])).to.have.length(0);
+    expect(find(by('web.1 3'), [by('web.1 3'), by('web.1 3')])).to.have.length(1);
+  });
+
   it('counts back to the last request whose line used a connection again', () => {
     const opened = ran(query({ caller: 'a.ts:1', first: true }));
     const used = ran(query({ caller: 'a.ts:1' }));
