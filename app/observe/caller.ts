@@ -54,6 +54,8 @@ const FRAMES = 80;
 /** Most callers are this near. A whole stack costs ten times as much, so it is taken only if they are not. */
 const NEAR_FRAMES = 10;
 /** In each stack of a registration, so that any other package says more. */
+/** NestJS registers controllers and middleware while the application starts: the line that starts it says nothing of them. */
+const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
 /** Files and places cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
@@ -352,8 +354,10 @@ export function createCallerFinder(
 
   const registration: FindRegistration = (sites) => {
     // Express 4 registers its own middleware with the application's first one.
-    const isExpress = sites.some((site) => site.getFunctionName?.() === 'lazyrouter');
-    return (isExpress ? undefined : ownPlaces(sites)[0]) ?? searchPackage(sites);
+    const isOfFramework = sites.some(
+      (site) => site.getFunctionName?.() === 'lazyrouter' || AT_START.test(nameOf(site)),
+    );
+    return (isOfFramework ? undefined : ownPlaces(sites)[0]) ?? searchPackage(sites);
   };
 
   const path: FindCaller['path'] = ({ stack }) => {
