@@ -21,6 +21,8 @@ export interface CallerOptions {
   isOwn?: boolean;
   /** Between here and own code are the frames of a query builder. */
   isFar?: boolean;
+  /** Own lines that say less than those that call them. */
+  isHelper?: (place: string) => boolean;
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
@@ -53,9 +55,9 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 const FRAMES = 80;
 /** Most callers are this near. A whole stack costs ten times as much, so it is taken only if they are not. */
 const NEAR_FRAMES = 10;
-/** In each stack of a registration, so that any other package says more. */
 /** NestJS registers controllers and middleware while the application starts: the line that starts it says nothing of them. */
 const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
+/** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
 /** Files and places cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
@@ -322,28 +324,32 @@ export function createCallerFinder(
   function nearest(
     sites: readonly Site[],
     skip: readonly string[],
+    isHelper?: CallerOptions['isHelper'],
   ): { own: string | null; library: string | null } {
     const skipped = foldersOf(skip);
     let library: string | null = null;
+    let helper: string | null = null;
     for (const site of sites) {
       const file = nameOf(site);
       const kind = kindOf(file);
       if (kind === 'neither' || (kind === 'library' && (library !== null || isIn(file, skipped)))) continue;
       const place = placeOf(site, file, kind);
-      if (place !== null && kind === 'own') return { own: place, library };
-      library ??= place;
+      if (place === null || kind === 'library') library ??= place;
+      else if (isHelper?.(place) === true) helper ??= place;
+      else return { own: place, library };
     }
-    return { own: null, library };
+    return { own: helper, library };
   }
 
-  const find: FindCaller = ({ skip = [], stack, isOwn: onlyOwn = false, isFar = false } = {}) => {
+  const find: FindCaller = (options = {}) => {
+    const { skip = [], stack, isOwn: onlyOwn = false, isFar = false, isHelper } = options;
     try {
       if (stack !== undefined) return nearest(sitesOf(stack), []).own;
       const frames = isFar ? FRAMES : NEAR_FRAMES;
       const near = takeSites(frames);
       const inLayer = ofOneLayer(near);
       const isWhole = isFar || inLayer.length < near.length || near.length < frames;
-      const found = nearest(inLayer, [skip].flat());
+      const found = nearest(inLayer, [skip].flat(), isHelper);
       const { own, library } =
         found.own !== null || isWhole ? found : nearest(ofOneLayer(takeSites()), [skip].flat());
       return own ?? (onlyOwn ? null : library);

@@ -6,6 +6,7 @@ import { type DateWriter, truncateText } from '../profiler/plain.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { callPath } from './call-path.ts';
 import type { FindCaller } from './caller.ts';
+import { createHelperLines } from './helper-lines.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import type { Explainer } from './explain.ts';
@@ -22,6 +23,8 @@ export interface Origin {
   /** A query builder whose frames are no callers. Absent for an ORM: no line of any library says more than its call. */
   library?: string;
   instance?: string | undefined;
+  /** The line of a helper that `caller` has called. */
+  through?: string | undefined;
   /** Of a line that sends again and again: the lines that led to it. */
   path?: readonly string[] | undefined;
   /** A driver has recorded a statement of this call. */
@@ -131,6 +134,7 @@ export function createQueryRecorder({
   const connections = new WeakMap<object, Connection>();
   const calls = new AsyncLocalStorage<Origin>();
   const counts = new Map<string, number>();
+  const helpers = createHelperLines();
   let transactions = 0;
 
   function connectionOf(object: object, system: string): Connection {
@@ -197,10 +201,18 @@ export function createQueryRecorder({
     const { otherwise = null } = call;
     const isOwn = call.library === undefined || otherwise !== null;
     const skip = [library, call.library ?? library];
-    const here = findCaller?.({ skip, isOwn, isFar: above?.library !== undefined }) ?? otherwise;
+    let through: string | undefined;
+    const isHelper = (line: string): boolean => {
+      const is = helpers.isHelper(line);
+      if (is) through ??= line;
+      return is;
+    };
+    const isFar = above?.library !== undefined;
+    const here = findCaller?.({ skip, isOwn, isFar, isHelper }) ?? otherwise;
     const caller = here ?? calledFrom(stack);
+    if (through === caller) through = undefined;
     const from = here === null && stack !== undefined ? { stack: stack() } : {};
-    return { ...call, caller, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
+    return { ...call, caller, through, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
   }
 
   function calledFrom(stack: QueryStart['stack']): string | null {
@@ -212,7 +224,15 @@ export function createQueryRecorder({
     const isFirst = connection !== null && !connections.has(connection);
     const known = connection === null ? null : connectionOf(connection, system);
     const transaction = transactionOf(known, sql);
-    const { caller, label, instance = system, path } = query.origin ?? originOf(library, query.stack);
+    const {
+      caller,
+      label,
+      instance = system,
+      path,
+      through,
+    } = query.origin ?? originOf(library, query.stack);
+    const line = through ?? caller;
+    if (line !== null) helpers.learn(line, sql);
     const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,
@@ -236,6 +256,7 @@ export function createQueryRecorder({
     bind(fact, query);
     if (label !== null) fact.label = label;
     if (path !== undefined) fact.path = path;
+    if (through !== undefined) fact.through = through;
     return fact;
   }
 

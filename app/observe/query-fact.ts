@@ -71,6 +71,8 @@ export interface QueryFact {
   caller: string | null;
   /** The lines of own code that led to `caller`, the nearest first; absent unless that line runs again and again. */
   path?: readonly string[];
+  /** The line of a helper that sent it for `caller`. */
+  through?: string;
   /** Which Knex instance, if a host has several; else the system. */
   instance: string;
 }

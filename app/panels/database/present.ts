@@ -112,6 +112,7 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
           value: ['default', statements[statement]?.system].includes(query.instance) ? null : query.instance,
         },
         { label: 'Transaction', value: marks.get(index)?.name ?? null },
+        { label: 'Sent by', value: query.through ?? null },
         { label: 'Error', value: error },
       ],
       detail: () => queryDetail(data, index, plans),

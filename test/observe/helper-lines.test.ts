@@ -1,0 +1,63 @@
+/** Who sends a statement, if all go through one line of the application. */
+import { expect } from 'chai';
+import { createCallerFinder } from '../../app/observe/caller.ts';
+import type { QueryFact } from '../../app/observe/query-fact.ts';
+import { createQueryRecorder } from '../../app/observe/queries.ts';
+import { Context, ContextTracker } from '../../app/profiler/context.ts';
+
+describe('the line of a statement', () => {
+  const tracker = new ContextTracker();
+  const queries = createQueryRecorder({ tracker, findCaller: createCallerFinder() });
+  after(() => {
+    tracker.close();
+  });
+
+  function send(sql: string): void {
+    queries.start({ system: 'postgresql', sql, bindings: [], library: 'pg' });
+  }
+
+  const shops = (): void => {
+    send('select * from shops');
+  };
+  const users = (): void => {
+    send('select * from users');
+  };
+  const addUser = (): void => {
+    send('insert into users default values');
+  };
+
+  async function sent(work: () => unknown): Promise<QueryFact[]> {
+    const context = new Context({ token: '000001', kind: 'request' });
+    await tracker.run(context, async () => {
+      await work();
+    });
+    return [...context.all('query')];
+  }
+
+  it('is the line that calls a helper, once the helper has sent three different statements', async () => {
+    const [first] = await sent(shops);
+    expect(first?.through).to.equal(undefined);
+    const [again] = await sent(shops);
+    expect([again?.caller, again?.through]).to.deep.equal([first?.caller, undefined]);
+    await sent(users);
+    await sent(addUser);
+    const [ofShops] = await sent(shops);
+    const [ofUsers] = await sent(async () => {
+      await Promise.resolve();
+      users();
+    });
+    const helper = first?.caller ?? '';
+    expect([ofShops?.through, ofUsers?.through]).to.deep.equal([helper, helper]);
+    const places = [helper, ofShops?.caller, ofUsers?.caller].map((place) => Number(place?.split(':')[1]));
+    expect(places[1]).to.equal((places[0] ?? 0) + 4);
+    expect(places[2]).to.equal((places[0] ?? 0) + 7);
+  });
+
+  it('is that of the helper if nothing else of the application called it', async () => {
+    const alone = (sql: string): (() => void) => queries.start.bind(null, { system: 'x', sql, bindings: [], library: 'pg' }); // prettier-ignore
+    for (const sql of ['a', 'b', 'c', 'd']) {
+      const [fact] = await sent(alone(sql));
+      expect(fact?.caller).to.match(/helper-lines\.test\.ts:\d+$/);
+    }
+  });
+});
