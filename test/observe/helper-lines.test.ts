@@ -54,7 +54,7 @@ describe('the line of a statement', () => {
   });
 
   it('is that of the helper if nothing else of the application called it', async () => {
-    const alone = (sql: string): (() => void) => queries.start.bind(null, { system: 'x', sql, bindings: [], library: 'pg' }); // prettier-ignore
+    const alone = (sql: string): (() => void) => queries.start.bind(null, { system: 'postgresql', sql, bindings: [], library: 'pg' }); // prettier-ignore
     for (const sql of ['a', 'b', 'c', 'd']) {
       const [fact] = await sent(alone(sql));
       expect(fact?.caller).to.match(/helper-lines\.test\.ts:\d+$/);
