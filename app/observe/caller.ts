@@ -138,12 +138,11 @@ function isCompiledWithoutMap(file: string): boolean {
 /** What a call site has besides. */
 const NOT_ASKED = Object.fromEntries([
   ...['FunctionName', 'TypeName', 'MethodName', 'This', 'Function', 'EvalOrigin', 'PromiseIndex'].map(
-    (name) => [`get${name}`, () => null],
+    (name): [string, () => unknown] => [`get${name}`, () => null],
   ),
-  ...['Native', 'Toplevel', 'Eval', 'Constructor', 'Async', 'PromiseAll'].map((name) => [
-    `is${name}`,
-    () => false,
-  ]),
+  ...['Native', 'Toplevel', 'Eval', 'Constructor', 'Async', 'PromiseAll'].map(
+    (name): [string, () => unknown] => [`is${name}`, () => false],
+  ),
 ]);
 
 /** As a loader prints the position in a stack; null if none has taken that over. */
