@@ -135,13 +135,14 @@ export const sqlitePatches: readonly LibraryPatch[] = [
 /** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
 function bindingsOf(args: readonly unknown[], library: string): unknown {
   const [first] = args;
-  const isNamed = isRecord(first) && !ArrayBuffer.isView(first) && !types.isDate(first);
+  const isDate = types.isDate(first);
+  const isNamed = isRecord(first) && !ArrayBuffer.isView(first) && !isDate;
   if (isNamed && args.length === 1) return first;
   const values = args.flatMap((one) => (types.isProxy(one) ? [one] : one));
-  // `sqlite3` sends a date as a number; the others refuse one.
-  return library === 'sqlite3'
-    ? values.map((value) => (types.isDate(value) ? value.getTime() : value))
-    : values;
+  if (library === 'sqlite3')
+    return values.map((value) => (types.isDate(value) ? Date.prototype.getTime.call(value) : value));
+  // better-sqlite3 refuses a date; for node:sqlite, one at the front is an object without names.
+  return isDate ? values.slice(1) : values;
 }
 
 /** For other statements, `sqlite3` still has the number of the last change. */

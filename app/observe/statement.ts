@@ -17,14 +17,15 @@ const FACT_BYTES = 250;
 export const ENDS =
   /(?:^|;)\s*(?:commit|end(?:\s+transaction)?|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)[^;]*)\s*;?\s*$/i;
 
-/** What the JSON of a recorded value does not say; `cut`: it does not say all of the value. */
-export type BindingType = 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined' | 'cut';
+/** What the JSON of a recorded value does not say; `number`: it is not finite; `cut`: it does not say all of the value. */
+export type BindingType = 'number' | 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined' | 'cut';
 
 /** Of all values of a statement. */
 const MOST_BINDINGS = 100;
 export const BINDING: PlainLimits = { depth: 5, width: 100, length: 500, total: 200, bytes: 64 };
 
 function typeOf(value: unknown, { isExact, hasBigint }: Converted): BindingType | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? null : 'number';
   if (!isExact) return 'cut';
   if (typeof value === 'bigint') return 'bigint';
   if (value === undefined) return 'undefined';

@@ -3,6 +3,7 @@
  * Used for recorded commands, and for those that an error of ioredis quotes.
  */
 import { isUtf8 } from 'node:buffer';
+import { types } from 'node:util';
 import { truncateText } from './plain.ts';
 
 export interface CacheArgument {
@@ -35,6 +36,9 @@ function textOf(value: unknown, length: number): string {
   // Packed values, such as those of bullmq, hide from masking where a name or a token begins.
   if (Buffer.isBuffer(value) && !isUtf8(value)) return `[Buffer, ${value.length} bytes]`;
   if (Buffer.isBuffer(value)) return truncateText(value.toString('utf8', 0, length * 4), length);
+  // The rest is refused: ioredis sends text that it has made of it, and that is what comes here.
+  if (types.isDate(value)) return '[Date]';
+  if (value === null || value === undefined) return String(value);
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : `[${typeof value}]`; // prettier-ignore
 }
 

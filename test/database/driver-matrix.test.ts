@@ -45,6 +45,8 @@ interface Driver {
   dialect: keyof typeof DIALECTS;
   /** Rows of a statement, as this driver reads them. */
   ask(sql: string, values: unknown[]): PromiseLike<unknown>;
+  /** A kind of value that the driver changes or drops before it sends it. */
+  changes?: string;
   /** The first driver of each dialect runs what was copied. */
   run?(sql: string): PromiseLike<unknown>;
   ways?: Ways;
@@ -132,6 +134,14 @@ const DIALECTS = {
       object: [':a || $b || @a', { a: 'x', $b: TEXT }],
       'long text': ['length(?)', LONG],
       'many bytes': ['length(?)', Buffer.alloc(65)],
+      date: ['?', MOMENT],
+      boolean: ['?', true],
+      undefined: ['?', undefined],
+      list: ['?', [5]],
+      'typed array': ['hex(?)', new Uint8Array([1, 255])],
+      infinite: ['?', -Infinity],
+      'no number': ['?', NaN],
+      map: ['?', new Map([['a', 1]])],
     },
   },
 } as const;
@@ -356,32 +366,81 @@ function mysqlDrivers(library: 'mysql' | 'mysql2', at: object): Driver[] {
   return [...drivers, { dialect, ask: rowsBy('execute'), ways }];
 }
 
-/** node:sqlite came with Node 22. */
-function sqliteDrivers(): Driver[] {
-  if (process.getBuiltinModule('node:sqlite') === undefined) return [];
-  type Statement = Record<'all' | 'get' | 'run' | 'iterate', (...values: unknown[]) => unknown>;
-  interface Database { prepare(sql: string): Statement; exec(sql: string): void; close(): void } // prettier-ignore
-  const { DatabaseSync } = load('node:sqlite') as { DatabaseSync: new (path: string) => Database };
-  const database = new DatabaseSync(':memory:');
-  const ways = (['all', 'get', 'run', 'iterate'] as const).map((name): [string, Way] => [
-    `node:sqlite, ${name}`,
-    promise(async (text) => {
-      const rows = database.prepare(text)[name]();
-      return name === 'iterate' ? [...(rows as Iterable<unknown>)] : rows;
-    }),
-  ]);
+/** null: it has to be compiled, and was not, or is not in this version. */
+function loadCompiled(name: string): unknown {
+  try {
+    return load(name) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function pgNativeDrivers(at: TestConnection): Driver[] {
+  if (loadCompiled('pg-native') === null) return [];
+  const { native } = load('pg') as typeof pg;
+  const pool = new native!.Pool({ ...at, max: POOL });
   return [
     {
+      dialect: 'postgresql',
+      ask: async (text, values) => (await pool.query(numbered(text), values)).rows as unknown,
+      ways: {
+        'pg.native, pool': promise((text) => pool.query(text)),
+        'pg.native, callback of a pool': callback((text, done) => pool.query(text, done)),
+        'pg.native, prepared': promise((text) => pool.query({ text, name: text })),
+        'pg.native, events': (text, then) =>
+          pool.connect().then((client) => {
+            const Query = native!.Query as unknown as new (text: string) => pg.Submittable;
+            const asked = events((sql) => client.query(new Query(sql)))(text, then) as Promise<unknown>;
+            return asked.finally(() => client.release());
+          }),
+      },
+      // As if they were text in UTF-8.
+      changes: 'bytes',
+      close: () => pool.end(),
+    },
+  ];
+}
+
+/** node:sqlite came with Node 22. */
+function sqliteDrivers(): Driver[] {
+  type Statement = Record<'all' | 'get' | 'run' | 'iterate', (...values: unknown[]) => unknown>;
+  interface Database { prepare(sql: string): Statement; exec(sql: string): void; close(): void } // prettier-ignore
+  type Class = new (path: string) => Database;
+  const builtin = loadCompiled('node:sqlite') as { DatabaseSync: Class } | null;
+  const better = loadCompiled('better-sqlite3') as Class | null;
+  return [
+    ...(builtin === null ? [] : [sqliteDriverOf('node:sqlite', new builtin.DatabaseSync(':memory:'))]),
+    // It refuses to `run` what returns rows.
+    ...(better === null
+      ? []
+      : [sqliteDriverOf('better-sqlite3', new better(':memory:'), ['all', 'get', 'iterate'])]),
+  ];
+
+  function sqliteDriverOf(
+    library: string,
+    database: Database,
+    names: readonly (keyof Statement)[] = ['all', 'get', 'run', 'iterate'],
+  ): Driver {
+    const ways = names.map((name): [string, Way] => [
+      `${library}, ${name}`,
+      promise(async (text) => {
+        const rows = database.prepare(text)[name]();
+        return name === 'iterate' ? [...(rows as Iterable<unknown>)] : rows;
+      }),
+    ]);
+    return {
       dialect: 'sqlite',
       ask: async (text, values) => database.prepare(text).all(...values),
       run: async (text) => database.prepare(text).all(),
       ways: {
         ...Object.fromEntries(ways),
-        'node:sqlite, exec': promise(async (text) => database.exec(text)),
+        [`${library}, exec`]: promise(async (text) => database.exec(text)),
       },
+      // For node:sqlite an object without names of parameters; better-sqlite3 refuses it.
+      changes: 'date',
       close: () => database.close(),
-    },
-  ];
+    };
+  }
 }
 
 type Query = DatabaseData['queries'][number] & { sql: string; copy: string; note: string | undefined };
@@ -410,6 +469,7 @@ describe('drivers of databases', () => {
       ...pgDrivers(postgresServer().connection),
       ...mysqlDrivers('mysql', { ...mariadb(), timezone: '-05:00' }),
       ...mysqlDrivers('mysql2', mariadb()),
+      ...pgNativeDrivers(postgresServer().connection),
       ...sqliteDrivers(),
     ];
     for (const { knex } of drivers) if (knex !== undefined) profiler.watchKnex(knex);
@@ -537,11 +597,13 @@ describe('drivers of databases', () => {
     const wrong: string[] = [];
     for (const [index, driver] of drivers.entries())
       await Promise.all(
-        Object.entries(DIALECTS[driver.dialect].values).map(([kind, sample]) =>
-          tryValue(driver, kind, sample as readonly [string, unknown]).catch((error: unknown) => {
-            wrong.push(`${Object.keys(driver.ways ?? {})[0] ?? index}, ${kind}: ${String(error)}`);
-          }),
-        ),
+        Object.entries(DIALECTS[driver.dialect].values)
+          .filter(([kind]) => kind !== driver.changes)
+          .map(([kind, sample]) =>
+            tryValue(driver, kind, sample as readonly [string, unknown]).catch((error: unknown) => {
+              wrong.push(`${Object.keys(driver.ways ?? {})[0] ?? index}, ${kind}: ${String(error)}`);
+            }),
+          ),
       );
     expect(wrong).to.deep.equal([]);
   });

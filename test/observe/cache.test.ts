@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
+import { truncateText } from '../../app/profiler/plain.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { propertiesOf } from '../../app/profiler/thrown-value.ts';
 import * as ioredis from 'ioredis';
@@ -45,6 +46,49 @@ async function unhandledDuring(work: () => Promise<unknown>): Promise<number> {
   process.off('unhandledRejection', counting);
   for (const listener of listeners) process.on('unhandledRejection', listener);
   return count;
+}
+
+const KINDS: Readonly<Record<string, unknown>> = {
+  date: new Date('2026-07-02T12:00:00.123Z'),
+  null: null,
+  undefined,
+  boolean: true,
+  number: -1.5,
+  'large number': 2 ** 60,
+  bigint: 9007199254740993n,
+  text: 'it\'s "quoted" \\ \n\u0001 🎉',
+  'empty text': '',
+  bytes: Buffer.from('Zoë'),
+  'other bytes': Buffer.from([1, 255]),
+  'typed array': new Uint8Array([65, 66]),
+  object: { a: 1 },
+  list: [1, [2]],
+  map: new Map([['a', 1]]),
+  url: new URL('https://a.example/?b=c'),
+  'class that writes itself': { toString: () => 'three', toJSON: () => 'four' },
+  'long text': 'x'.repeat(3000),
+};
+
+/** What is recorded of a value is what the server got, or the client or the server refused it and the record has the error. */
+async function wrongKinds(
+  tracker: ContextTracker,
+  set: (value: unknown) => Promise<unknown>,
+  get: () => Promise<string | null>,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const [kind, value] of Object.entries(KINDS)) {
+    const context = newContext();
+    const failed = await tracker.run(context, async () => set(value).then(() => false, () => true)); // prettier-ignore
+    const [fact] = context.all('cache');
+    const shown = fact?.args.at(0)?.value;
+    const sent = failed ? null : await get();
+    const isOther = shown === '[Buffer, 2 bytes]' && kind === 'other bytes';
+    const isRight = failed
+      ? fact === undefined || fact.error !== null
+      : shown === truncateText(sent ?? '', 300) || isOther;
+    if (!isRight) wrong.push(`${kind}: ${shown} for ${sent}, error ${fact?.error}`);
+  }
+  return wrong;
 }
 
 for (const [version, library] of [
@@ -128,6 +172,11 @@ for (const [version, library] of [
         expect(fact.durationMs).to.be.above(0);
         expect(fact).to.include({ client: 'ioredis', error: null, connection: `${path()}/2` });
       }
+    });
+
+    it('records each kind of value as the server gets it', async () => {
+      const set = async (value: unknown): Promise<unknown> => client.set('kind', value as string);
+      expect(await wrongKinds(tracker, set, () => client.get('kind'))).to.deep.equal([]);
     });
 
     it('gives the commands of pipelines and transactions to the request that made them', async () => {
@@ -315,6 +364,11 @@ for (const [version, library] of [
         expect(fact.durationMs).to.be.above(0);
         expect(fact).to.include({ client: 'redis', error: null, connection: version === '4' ? null : `${path()}/3` }); // prettier-ignore
       }
+    });
+
+    it('records each kind of value as the server gets it', async () => {
+      const set = async (value: unknown): Promise<unknown> => client.set('kind', value as string);
+      expect(await wrongKinds(tracker, set, () => client.get('kind'))).to.deep.equal([]);
     });
 
     it('records each command of a transaction and of a pipeline', async () => {

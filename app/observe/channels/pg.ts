@@ -19,7 +19,7 @@ export interface PgQuery extends Traced {
 }
 
 /** An object that is submitted itself: a Cursor, a QueryStream, a Query. */
-interface Submittable extends Partial<Record<(typeof HANDLERS)[number], Callback>> {
+interface Submittable extends Partial<Record<(typeof HANDLERS)[number] | 'emit', Callback>> {
   submit(...args: unknown[]): unknown;
   text?: unknown;
   values?: unknown;
@@ -60,13 +60,16 @@ function submitted(message: PgQuery, object: Submittable, call: () => unknown): 
     isOver = true;
     publishEnd(query, message);
   };
-  for (const name of HANDLERS) {
+  // A query of `pg.native` is no handler of a connection; it sends its events itself.
+  const names = object.handleReadyForQuery === undefined ? ([...HANDLERS, 'emit'] as const) : HANDLERS;
+  for (const name of names) {
     const { [name]: original } = object;
     if (original === undefined) continue;
     const handler: Callback = function (this: unknown, ...args) {
       return event.runStores(message, () => {
         if (name === 'handleError') publishError(query, message, args[0]);
-        if (name === 'handleError' || name === 'handleReadyForQuery') end();
+        const isEnd = name === 'handleError' || name === 'handleReadyForQuery' || args[0] === 'end';
+        if (isEnd) end();
         return Reflect.apply(original, this, args);
       });
     };

@@ -49,6 +49,7 @@ function bigintOf(value: Json): unknown {
 function driverValue({ value, type }: DatabaseQuery['bindings'][number]): unknown {
   if (type === 'undefined') return null;
   if (type === 'bytes') return Buffer.from(hexOf(value) ?? '', 'hex');
+  if (type === 'number') return Number(value);
   if (type === 'bigint') return bigintOf(value);
   return type === 'bigints' && Array.isArray(value) ? value.map(bigintOf) : value;
 }

@@ -111,7 +111,7 @@ function mysqlValue(value: Json, type?: BindingType): string {
   return `'${value.replace(/[\0\b\t\n\r\x1a'\\]/g, (found) => MYSQL_ESCAPES[found] ?? found)}'`;
 }
 
-/** A backslash means nothing here, and there is no literal for true. */
+/** A backslash means nothing here, and there is no literal for true or infinity. */
 function standardValue(binding: Binding): string {
   const { value, type } = binding;
   const text = sentText(binding);
@@ -119,6 +119,7 @@ function standardValue(binding: Binding): string {
   if (typeof value === 'boolean') return value ? '1' : '0';
   const isPlain = typeof value === 'number' || type === 'bigint';
   if (type === 'bytes') return `x'${hexOf(value) ?? ''}'`;
+  if (type === 'number') return text === 'NaN' ? 'null' : text.replace('Infinity', '9e999');
   return isPlain ? text : `'${text.replaceAll("'", "''")}'`;
 }
 
