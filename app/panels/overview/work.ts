@@ -22,6 +22,8 @@ export interface WorkRow {
   /** null: a moment. */
   durationMs: number | null;
   bars: SpanPart[];
+  /** When its log lines were written. */
+  moments: number[];
   /** Drawn thin: most of what it holds stands below it. */
   outer: boolean;
   href: string | null;
@@ -59,6 +61,8 @@ const NAMES_SHOWN = 3;
 const NAMES_LENGTH = 34;
 const MOST_ROWS = 30;
 const MOST_LINES = 12;
+/** So many log lines are rows of their own. */
+const FEW_LINES = 4;
 const DEEPEST = 6;
 
 interface Item extends WorkRow {
@@ -116,6 +120,7 @@ function itemOf(
     startMs: span.startMs,
     durationMs: busyMs,
     bars,
+    moments: [],
     outer: isOfLayer(span) && !isLeaf,
     href: spanHref(span),
     badges: badges.filter(({ label }, at) => badges.findIndex((other) => other.label === label) === at),
@@ -147,6 +152,7 @@ function lineItem(line: LogEntry, at: number, spans: readonly Span[], marks: Mar
     startMs: line.atMs,
     durationMs: null,
     bars: [],
+    moments: [line.atMs],
     outer: false,
     href: `${addressOf('logs', { open: anchor })}#${anchor}`,
     badges,
@@ -162,14 +168,16 @@ function lineItem(line: LogEntry, at: number, spans: readonly Span[], marks: Mar
   };
 }
 
-/** The lines with a finding, then errors and warnings, then the last ones. */
-function chooseLines(lines: readonly Item[]): Item[] {
-  const weight = ({ rank, level }: Item): number =>
-    rank < Infinity ? 0 : level === 'error' ? 1 : level === 'warn' ? 2 : 3;
-  const chosen = [...lines]
-    .sort((a, b) => weight(a) - weight(b) || b.startMs - a.startMs)
-    .slice(0, MOST_LINES);
-  return lines.filter((line) => chosen.includes(line));
+/** Errors and lines with a finding, each on a row; the others are ticks on one row, unless they are few. */
+function foldLines(lines: readonly Item[]): Item[] {
+  const loud = lines.filter(({ rank, level }) => rank < Infinity || level === 'error');
+  const quiet = lines.filter((line) => !loud.includes(line));
+  const [first] = quiet;
+  if (first === undefined || quiet.length <= FEW_LINES) return [...lines];
+  const label = numberHelpers.count(quiet.length, 'log line');
+  const moments = quiet.map(({ startMs }) => startMs);
+  const folded = { ...first, label, level: '', moments, href: addressOf('logs', {}) };
+  return lines.flatMap((line) => (line === first ? [folded] : loud.includes(line) ? [line] : []));
 }
 
 /** The longest rows, and those that they ran inside of. */
@@ -271,12 +279,12 @@ export function workOf(profile: Profile, findings: readonly Finding[], isAsRan: 
   );
   const otherLines = lines.filter((line) => !worst.includes(line));
   const rows = chooseRows(others);
-  const shownLines = chooseLines(otherLines);
+  const shownLines = foldLines(otherLines);
   return {
     axis,
     worst: worst.map((item) => ({ ...rowOf(item), depth: 0 })),
-    rest: interleave(rows, shownLines).map(rowOf),
-    left: { rows: others.length - rows.length, lines: otherLines.length - shownLines.length },
+    rest: interleave(rows, shownLines.slice(0, MOST_LINES)).map(rowOf),
+    left: { rows: others.length - rows.length, lines: Math.max(0, shownLines.length - MOST_LINES) },
     bands: bandsOf(timeline),
   };
 }
