@@ -40,7 +40,8 @@ function worstFirst(a: Finding, b: Finding): number {
   );
 }
 
-/** Panels about work: without a line of its own, that of the route it was done for is better than none. */
+const IN_LIBRARY = /(?:^|\/)node_modules\//;
+/** Panels about work: without a line of its own, that of the route it was done for is better than none, or than a library’s. */
 const OF_WORK = new Set(['database', 'http_client', 'cache', 'mail', 'processes']);
 
 /** As stored: with the name of its rule, what the rule left to it, and its cost rounded to microseconds. */
@@ -54,7 +55,9 @@ function findingOf(
   const finding: Finding = { label, panel, ...draft, rule: rule.name };
   if (costMs !== undefined) finding.costMs = round(costMs);
   const route = (kept.routing as { route?: { source?: string | null } | null } | undefined)?.route;
-  const known = place ?? (OF_WORK.has(finding.panel) ? route?.source : null);
+  // A stream is read by the library itself.
+  const isOwn = typeof place === 'string' && !IN_LIBRARY.test(place);
+  const known = isOwn || !OF_WORK.has(finding.panel) ? place : (route?.source ?? place);
   if (typeof known === 'string' && known !== '') finding.place = known;
   return finding;
 }

@@ -142,7 +142,7 @@ describe('findings about a cache', () => {
     expect(page).to.contain('found nothing 4 times in a row');
     expect(await ask.page(urls.profileMarkdown(profile.token, 'cache')))
       .to.match(/miss, 4 in a row/)
-      .and.match(/kept for 10\.0 ms/);
+      .and.match(/expires after 10\.0 ms/);
   });
 
   it('names a key with the time in it, and what deletes a value before it is read', async () => {

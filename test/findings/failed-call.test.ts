@@ -49,6 +49,9 @@ describe('finding failed-call', () => {
     expect(answered?.sentence).to.match(
       /^GET 127\.0\.0\.1:\d+\/503 returned 503, but this request still answered 200$/,
     );
+    expect((await ask('/swallow/429')).of('failed-call')[0]?.sentence).to.match(
+      /\/429 returned 429, but this/,
+    );
     const [reset] = (await ask('/swallow/reset')).of('failed-call');
     expect(reset?.sentence).to.match(
       /^GET 127\.0\.0\.1:\d+\/reset failed \(\S.*\), but this request still answered 200$/,

@@ -69,6 +69,16 @@ describe('how a request differs from others of its route', () => {
     expect(differencesOf({ own, earlier: times(6, other), siblings: [] })?.missing).to.have.length(1);
   });
 
+  it('compares a refusal with refusals only, and misses no entries of an empty list', () => {
+    const sql = ['select 1 from a', 'select 1 from b'];
+    const done = (): EarlierRequest => request({ sql, sent: { notes: [{ id: 1 }] } });
+    const refused = request({ sql: ['select 1 from a'], status: 404, sent: { error: 'no such post' } });
+    expect(differencesOf({ own: refused, earlier: times(6, done), siblings: [] })?.missing).to.deep.equal([]);
+    const empty = request({ sql, sent: { notes: [] } });
+    const found = differencesOf({ own: empty, earlier: [empty, ...times(9, done)], siblings: [] });
+    expect([found?.missing, found?.only]).to.deep.equal([[], []]);
+  });
+
   it('misses no work that a cache spared', () => {
     const read = (hits: number): EarlierRequest => {
       const one = request({ sql: hits === 0 ? ['select 1 from products where id = 4'] : [] });

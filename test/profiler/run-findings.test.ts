@@ -48,6 +48,19 @@ describe('findings of a profile', () => {
     ]);
   });
 
+  it('about work stand at the route if they have no line of their own', () => {
+    const at = (place: string | null, panel = 'database') => {
+      const found = rule({ find: () => [{ severity: 'info', sentence: 'a', panel, place }] });
+      return run([found], { request: {}, routing: { route: { source: 'app.ts:9' } } }).findings[0]?.place;
+    };
+    expect(at('db.ts:3')).to.equal('db.ts:3');
+    expect(at(null)).to.equal('app.ts:9');
+    expect(at('../node_modules/knex/lib/client.js:250')).to.equal('app.ts:9');
+    expect(at('node_modules/winston/lib/logger.js:4', 'logs')).to.equal(
+      'node_modules/winston/lib/logger.js:4',
+    );
+  });
+
   it('can compare a request with what is usual for its route, and with earlier ones', () => {
     const seen: unknown[] = [];
     const compared = rule({

@@ -20,9 +20,14 @@ function differenceRow(what: string): (difference: Difference) => Row {
   return ({ kind, text, note, place }) => ({ label: what, text, note: `${kind}; ${note}`, place });
 }
 
+/** A field, a header or a parameter: nothing that runs. */
+function isPart({ kind }: Difference): boolean {
+  return /field|header|parameter/.test(kind);
+}
+
 function differenceRows({ missing, only, stays, same }: Differences): Row[] {
   const rows = [
-    ...missing.map(differenceRow('Did not run here')),
+    ...missing.map((one) => differenceRow(isPart(one) ? 'Missing here' : 'Did not run here')(one)),
     ...only.map(differenceRow('Only here')),
     ...stays.map(differenceRow('Stays the same')),
   ];

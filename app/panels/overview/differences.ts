@@ -1,6 +1,7 @@
 /** Differences between a request and the others of its route: work, fields and headers. Silent with fewer than five others. */
 import type { RouteAround } from '../../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
+import type { ProfileHead } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { layerName } from '../shared/header-authors.ts';
@@ -217,6 +218,8 @@ function compareFields(kind: string, own: Json | undefined, others: readonly (Js
   }
   for (const path of new Set(known.flatMap((one) => [...one.keys()]))) {
     const count = known.filter((one) => one.has(path)).length;
+    // An empty list has no entries.
+    if (mine.get(path.slice(0, path.lastIndexOf('[]')))?.has('an empty list') === true) continue;
     if (!mine.has(path) && count >= known.length * MOST)
       report(found.missing, path, path, `${of(count, known.length)} have it`);
   }
@@ -310,6 +313,10 @@ function missingProtection({ own, siblings }: Around): Difference[] {
   return [...found.values()];
 }
 
+function isRefused({ status }: ProfileHead): boolean {
+  return status !== null && status >= 400 && status < 500;
+}
+
 export function differencesOf(given: RouteAround | null): Differences | null {
   if (given === null) return null;
   const around = given as Around;
@@ -321,7 +328,9 @@ export function differencesOf(given: RouteAround | null): Differences | null {
       ? null
       : { count: earlier.length, missing: siblings, only: [], stays: [], same: [] };
   const others = earlier.map(({ kept }) => kept);
-  const ran = compareSeen(own.kept, others, ranIn);
+  // What a refused request did not come to says nothing.
+  const ended = earlier.filter(({ head }) => isRefused(head) === isRefused(own.head)).map(({ kept }) => kept);
+  const ran = ended.length < FEWEST ? { missing: [], only: [] } : compareSeen(own.kept, ended, ranIn);
   // A refusal has another body than a success, and other headers; a 304 has none of the body's.
   const alike = earlier.filter(({ head }) => head.status === own.head.status).map(({ kept }) => kept);
   const headers = alike.length < FEWEST ? { missing: [], only: [] } : compareSeen(own.kept, alike, headersIn);

@@ -46,7 +46,7 @@ export interface ComparedRecord {
 
 /** Many things have a field of this name: without more, an equal name says nothing. */
 const GENERIC =
-  /^(?:id|uuid|name|type|kind|status|state|key|value|values|code|url|date|time|title|text|message|error|data|count|total|limit|offset|page|size|sort|order|token|hash|salt|created|updated|createdat|updatedat)$/;
+  /^(?:id|uuid|name|type|kind|status|state|key|value|values|code|url|date|time|title|text|message|error|data|count|total|limit|offset|page|size|sort|order|token|hash|salt|created|updated|createdat|updatedat|version|revision)$/;
 /** Stored in another form on purpose. */
 const SECRET = /passw|secret|pwd|pin$|salt|hash|token|signature/;
 const MOST_FIELDS = 200;
@@ -75,12 +75,18 @@ function areSameTime(a: string, b: string): boolean {
   return Date.parse(a) === Date.parse(b);
 }
 
+/** `2` of `2026-02`: the value was built from it. */
+function isPartOf(number: string, value: string): boolean {
+  if (!/^\d{1,4}$/.test(number) || !/^\d{4}-\d\d(?:-\d\d)?$/.test(value)) return false;
+  return value.split('-').some((part) => Number(part) === Number(number));
+}
+
 /** A text and a value of another type that means the same. */
 function meansSame(text: string, value: Leaf['value']): boolean {
   if (typeof value === 'number') return isSameNumber(text.trim(), value) || BOOLEANS[text] === (value === 1);
   if (typeof value === 'boolean') return BOOLEANS[text.toLowerCase()] === value;
   if (value === null) return text.trim() === '';
-  return areSameTime(text, value) || value.replace(/^%|%$/g, '') === text;
+  return areSameTime(text, value) || value.replace(/^%|%$/g, '') === text || isPartOf(text.trim(), value);
 }
 
 /** Marks say whether two values are equal if both are of one type; of a text that was cut, nothing is known. */

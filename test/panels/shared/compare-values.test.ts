@@ -37,6 +37,14 @@ const told = (values: readonly ComparedValue[]) =>
     .map(({ name, change, isDerived }) => [name, change, isDerived]);
 
 describe('the same field in three places', () => {
+  it('takes a part of a date and the next version for no changed value', () => {
+    const sent = { month: '2026-02', version: 2 };
+    expect(told(compareValues(record({ params: { month: '2' }, body: { version: 1 }, sent })))).to.deep.equal(
+      [],
+    );
+    expect(told(compareValues(record({ params: { month: '3' }, sent })))).to.have.length(1);
+  });
+
   it('finds a value that changed on the way, with both places', () => {
     const [value] = compareValues(
       record({
