@@ -46,11 +46,15 @@ function isOneOf(wanted: readonly { value: string }[], given: Json | undefined):
   );
 }
 
+/** Tables of one row. */
+const OF_ONE = /setting|config|preference|option|feature|flag|info|state|version|site/i;
+
 function readsAnyRow({ read, query }: Read): boolean {
   const limit = read.limit === null ? null : givenValue(read.limit, query.bindings);
   return (
     read.verb === 'select' &&
     read.table !== null &&
+    !OF_ONE.test(read.table) &&
     read.where === null &&
     read.orderBy === '' &&
     read.offset === null &&
@@ -200,18 +204,27 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 /** Names of columns that have a time of day. */
 const OF_TIME = /(?:[a-z]At|_at|[tT]ime|[tT]imestamp)$/;
 
+/** Both begin a day, a week or a month: the end is meant to be left out. */
+function areBeginnings(from: string, to: string): boolean {
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
+  return days === 1 || days === 7 || from.slice(-2) === to.slice(-2);
+}
+
 /** A column of time, asked for by two days of which the latter is its end. */
 function dayAsEnd({ read, query }: Read): string | null {
-  const isDay = (value: Json | undefined): boolean => typeof value === 'string' && DAY.test(value);
+  const isDay = (value: Json | undefined): value is string => typeof value === 'string' && DAY.test(value);
   const of = ({ values }: Comparison) => values.map((value) => givenValue(value, query.bindings));
   for (const one of read.where ?? []) {
     if (one.wrapped !== null || !OF_TIME.test(one.column)) continue;
     const [first, second] = of(one);
     if (one.operator === 'between' && isDay(first) && isDay(second)) return one.column;
-    const begins = read.where?.some(
-      (other) => other.column === one.column && other.operator === '>=' && isDay(of(other)[0]),
-    );
-    if (one.operator === '<=' && isDay(first) && begins === true) return one.column;
+    if (one.operator !== '<=' || !isDay(first)) continue;
+    const begins = read.where?.some((other) => {
+      if (other.column !== one.column || other.operator !== '>=') return false;
+      const [begin] = of(other);
+      return isDay(begin) && !areBeginnings(begin, first);
+    });
+    if (begins === true) return one.column;
   }
   return null;
 }
@@ -234,6 +247,10 @@ const lastDayLeftOut: FindingRule<Needs<'database'>> = {
 
 const JOINS = /\b(?:(?:left|inner|right|full|outer) )*join .*?(?= where | group | order | limit |;|$)/i;
 
+/** `select count(o.id) from orders o`: what it counts, the table and its other name. */
+const COUNTED =
+  /^select count ?\( ?(?:\*|(?!distinct\b)(?:(\w+)\.)?\w+) ?\).* from (?:\w+\.)?(\w+)(?: as)?(?: (?!left\b|right\b|inner\b|full\b|cross\b|join\b|where\b)(\w+))? /i;
+
 /** Lengths of the lists that the response is or has. */
 function listLengths({ response }: KeptRequest): number[] {
   const whole = parseBeginning(response?.text ?? '');
@@ -253,8 +270,10 @@ const joinedRowsCounted: FindingRule<Needs<'database' | 'request'>> = {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { read, query } = one;
       const sql = plainSql(database, query);
-      if (read.joins === 0 || !/^select count ?\((?! ?distinct\b)/i.test(sql) || / group by /i.test(sql))
-        return [];
+      if (read.joins === 0 || / group by /i.test(sql)) return [];
+      // Rows of a joined table may be what was to be counted.
+      const [, counted, table = '', alias = table] = COUNTED.exec(sql) ?? [];
+      if (table === '' || (counted !== undefined && counted !== table && counted !== alias)) return [];
       const joins = JOINS.exec(sql)?.[0].toLowerCase();
       const page = database.queries.find(
         (other) =>

@@ -472,12 +472,16 @@ const numbersJoined: FindingRule<Given> = {
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
-/** The weekday of the one date of this name in the response; null if it has none, or several. */
-function sentWeekday(leaves: readonly Leaf[], column: string): { name: string; weekday: number } | null {
+/** The weekday in UTC of the one date of this name in the response; null if it has none, or several. */
+function sentWeekday(
+  leaves: readonly Leaf[],
+  column: string,
+): { name: string; weekday: number; isMoment: boolean } | null {
   const [leaf, ...others] = leaves.filter(({ name }) => sameName(name) === sameName(column));
   if (leaf === undefined || others.length > 0 || typeof leaf.value !== 'string') return null;
   const [, day] = DAY.exec(leaf.value) ?? MOMENT.exec(leaf.value) ?? [];
-  return day === undefined ? null : { name: leaf.name, weekday: new Date(day).getUTCDay() };
+  if (day === undefined) return null;
+  return { name: leaf.name, weekday: new Date(day).getUTCDay(), isMoment: !DAY.test(leaf.value) };
 }
 
 const dayMoved: FindingRule<Needs<'request' | 'database', 'routing'>> = {
@@ -496,9 +500,15 @@ const dayMoved: FindingRule<Needs<'request' | 'database', 'routing'>> = {
       const isOnly = days.every((one) => one.column !== column || one.weekday === weekday);
       const query = database.queries[index];
       if (sent === null || query === undefined || !isOnly || (sent.weekday + 1) % 7 !== weekday) continue;
-      const sentence = `${excerpt(sent.name, 40)} was sent as a ${WEEKDAYS[sent.weekday] ?? ''}, but ${labelOf(database, query)} read a ${WEEKDAYS[weekday] ?? ''}: a local midnight was written in UTC, which is the day before`;
+      const as = sent.isMoment ? 'a moment of' : 'a';
+      const how = sent.isMoment
+        ? 'only clients in the time zone of this server get the day back'
+        : 'a local midnight was written in UTC, which is the day before';
+      const sentence = `${excerpt(sent.name, 40)} was sent as ${as} ${WEEKDAYS[sent.weekday] ?? ''}, but ${labelOf(database, query)} read a ${WEEKDAYS[weekday] ?? ''}: ${how}`;
       const place = routing?.route?.source ?? query.caller;
-      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+      const broke = sent.isMoment ? {} : ({ broke: 'response' } as const);
+      const severity = sent.isMoment ? 'info' : 'bad';
+      return [{ ...broke, severity, sentence, anchor: 'response', place }];
     }
     return [];
   },

@@ -34,6 +34,8 @@ describe('findings from conditions and keys', () => {
       { sql: 'select * from orders where customer_id = $1 limit 1', bindings: { customer_id: 2 } },
     );
     expect(of({ id: 7 }, settings)).to.deep.equal([]);
+    const only = keptQueries({ sql: 'select * from site_settings limit 1' });
+    expect(of({ id: 1 }, only), 'a table of one row').to.deep.equal([]);
   });
 
   it('an OR that leaves out whose rows are wanted', () => {
@@ -112,6 +114,12 @@ describe('findings from conditions and keys', () => {
     expect(of('(("startsAt" between $1 and $2))')).to.deep.equal([sentence]);
     expect(of('"startsAt" >= $1 and "startsAt" <= $2')).to.deep.equal([sentence]);
     expect(of('"startsAt" >= $1 and "startsAt" < $2')).to.deep.equal([]);
+    const to = (end: string): [string, string][] => [
+      ['startsAt', '2026-03-01'],
+      ['startsAt', end],
+    ];
+    for (const end of ['2026-04-01', '2026-03-02', '2026-03-08'])
+      expect(of('"startsAt" >= $1 and "startsAt" <= $2', to(end)), end).to.deep.equal([]);
     expect(of('date("startsAt") between $1 and $2')).to.deep.equal([]);
     expect(of('"birthday" between $1 and $2')).to.deep.equal([]);
     const times: [string, string][] = [
@@ -142,6 +150,8 @@ describe('findings from conditions and keys', () => {
     expect(of('`c`.`id`', 6, 2)).to.deep.equal([
       'select … from Customers counts joined rows: the same join gave 6 rows for 2 entries of the response, and the count has no distinct',
     ]);
+    expect(of('*', 6, 2)).to.have.length(1);
+    expect(of('`o`.`id`', 6, 2), 'orders were to be counted').to.deep.equal([]);
     expect(of('distinct `c`.`id`', 6, 2)).to.deep.equal([]);
     expect(of('`c`.`id`', 2, 2)).to.deep.equal([]);
   });

@@ -78,7 +78,11 @@ describe('findings from values on their way', () => {
       app.get('/delivery', async (req, res) => {
         const due = req.query.text === undefined ? "date '2026-12-01'" : "'2026-12-01'";
         const { rows } = await knex.raw<{ rows: { due_on: unknown }[] }>(`select ${due} as due_on`);
-        res.json({ dueOn: rows[0]?.due_on });
+        const value = rows[0]?.due_on;
+        res.json({
+          dueOn:
+            req.query.day !== undefined && value instanceof Date ? value.toISOString().slice(0, 10) : value,
+        });
       });
       const kept: object[] = [];
       app.get('/kept/:month', (req, res) => {
@@ -184,12 +188,17 @@ describe('findings from values on their way', () => {
     const zone = process.env.TZ;
     try {
       process.env.TZ = 'Europe/Berlin';
-      expect((await ask('/delivery')).of('day-moved')[0]?.sentence).to.match(
+      const [moment] = (await ask('/delivery')).of('day-moved');
+      expect(moment?.severity).to.equal('info');
+      expect(moment?.sentence).to.match(
+        /^dueOn was sent as a moment of Monday, but select.* read a Tuesday: only clients in the time zone of this server/,
+      );
+      expect((await ask('/delivery?day=1')).of('day-moved')[0]?.sentence).to.match(
         /^dueOn was sent as a Monday, but select.* read a Tuesday: a local midnight was written in UTC/,
       );
       expect(await said('/delivery?text=1')).to.deep.equal([]);
       process.env.TZ = 'UTC';
-      expect(await said('/delivery')).to.deep.equal([]);
+      expect(await said('/delivery?day=1')).to.deep.equal([]);
     } finally {
       if (zone === undefined) delete process.env.TZ;
       else process.env.TZ = zone;
