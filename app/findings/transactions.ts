@@ -283,13 +283,14 @@ function ranDuring({ from, to }: { from: number; to: number }, query: Query): bo
 
 /** What held the connections, null if one was only opened; nothing is said of others if there were none. */
 function whoIn({ database, runtime }: PoolGiven, wait: Query, token: string): string | null {
+  // Without a full pool, connections were being opened, or the machine was busy.
+  if (wait.full !== true) return null;
   const span = waitOf(database, wait);
   const holder = holderIn(database, span, wait);
   if (holder !== null) return holder;
   const others = wait.heldBy?.filter(({ profile }) => profile !== token) ?? [];
   if (others.length > 0) return `held by ${holdersText(others)}`;
-  // Without a full pool, connections were being opened.
-  if (wait.opened === true || wait.full !== true) return null;
+  if (wait.opened === true) return null;
   if (runtime?.concurrent !== 1) return 'other requests may have held all connections';
   return database.queries.some((query) => query !== wait && ranDuring(span, query))
     ? 'other statements of this request ran at the same time'

@@ -69,6 +69,8 @@ describe('finding pool-wait', () => {
     expect(find([wait], 2)).to.equal(undefined);
     const { opened: _new, ...free } = wait;
     expect(find([free], 2), 'not full').to.equal(undefined);
+    const beside = { ...free, startMs: 60, durationMs: 160, waitMs: 0, connection: 'other' };
+    expect(find([free, beside], 2), 'not full, beside a statement').to.equal(undefined);
     const used = { ...free, full: true as const };
     expect(find([used], 2)).to.match(/; other requests may have held all connections$/);
     expect(find([used], 1)).to.match(/; no other request ran, so something outside requests held them/);
