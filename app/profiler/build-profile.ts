@@ -16,7 +16,8 @@ import type { SharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
 import { traceOf } from './trace-context.ts';
 import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
-import { type SummaryFacts, summaryFactsOf, summaryPanels } from './summary.ts';
+import type { SummaryFacts } from './profile-index.ts';
+import { summaryFactsOf, summaryPanels } from './summary.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
 export interface ProfileBuilderOptions {

@@ -2,8 +2,7 @@
 import type { FactName } from './facts.ts';
 import { type Panel, storedFactsOf } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
-import type { StoredText } from './store.ts';
-import { documentIn } from './summary.ts';
+import { documentIn, type StoredText } from './summary.ts';
 
 /** Where a text was found. */
 export interface TextPlace {

@@ -5,7 +5,16 @@
 import type { Finding, Severity } from './finding.ts';
 import type { ProfileDocument } from './profile.ts';
 import type { NavigationHints } from './navigation-hints.ts';
-import type { SummaryFacts } from './summary.ts';
+
+/** What a row has of the response and the route, beside the head of each profile. */
+export interface SummaryFacts {
+  contentType: string | null;
+  /** As announced by its Content-Length; null if it had none. */
+  bytes: number | null;
+  /** Name of the route's handler, and where it was registered; null if unknown. */
+  handler: string | null;
+  source: string | null;
+}
 
 /** A finding as lists show it. */
 export interface FindingMark {

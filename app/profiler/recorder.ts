@@ -17,7 +17,7 @@ import { createRecordingLimit, type RecordingLimit, type SummaryReason } from '.
 import { createRouteTimes } from './route-times.ts';
 import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
-import type { StoredText } from './store.ts';
+import type { StoredText } from './summary.ts';
 
 /** Milliseconds that the final profile waits for expected facts. */
 const EXPECTED_FACTS_WAIT = 300;

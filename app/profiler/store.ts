@@ -11,6 +11,7 @@
 import type { TextPlace } from './find-text.ts';
 import type { ProfileIndex } from './profile-index.ts';
 import type { FindResult, ProfileQuery } from './storage.ts';
+import type { StoredText } from './summary.ts';
 
 /**
  * What lists show, filter and sort by. A store that knows that the process of a `running` record has ended gives its row as `final`; its
@@ -20,13 +21,6 @@ export type Row = ProfileIndex;
 
 /** What findings add to a row, when they are known. */
 export type RowLabels = Pick<Row, 'findings' | 'mark' | 'marks'>;
-
-export interface StoredText {
-  /** `add` sets its `bytes`. */
-  row: Row;
-  /** JSON of the record, masked; empty: the row is all there is. The store hands it to nobody but `read` and `findText`. */
-  text: string;
-}
 
 export interface StoreItem extends StoredText {
   /** Called once, when this version is stored (null), or with the reason why it never will be. A version that a newer one replaced is settled with it. */

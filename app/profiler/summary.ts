@@ -1,18 +1,8 @@
 /** A request of which only a summary is recorded: its row is all that is stored. */
 import type { Context } from './context.ts';
 import { type ProfileDocument, SUMMARY_PANEL } from './profile.ts';
-import type { ProfileIndex } from './profile-index.ts';
+import type { ProfileIndex, SummaryFacts } from './profile-index.ts';
 import { rawHeader } from './raw-headers.ts';
-
-/** What a row has of the response and the route, beside the head of each profile. */
-export interface SummaryFacts {
-  contentType: string | null;
-  /** As announced by its Content-Length; null if it had none. */
-  bytes: number | null;
-  /** Name of the route's handler, and where it was registered; null if unknown. */
-  handler: string | null;
-  source: string | null;
-}
 
 export function summaryFactsOf(context: Context): SummaryFacts {
   const headers = context.first('response')?.rawHeaders ?? [];
@@ -64,7 +54,14 @@ function documentOfRow(row: ProfileIndex): ProfileDocument {
   };
 }
 
+export interface StoredText {
+  /** A store sets its `bytes`. */
+  row: ProfileIndex;
+  /** JSON of the record, masked; empty: the row is all there is. A store hands it to nobody but `read` and `findText`. */
+  text: string;
+}
+
 /** The document of a stored record: its text, or its row if there is none. */
-export function documentIn({ row, text }: { row: ProfileIndex; text: string }): ProfileDocument {
+export function documentIn({ row, text }: StoredText): ProfileDocument {
   return text === '' ? documentOfRow(row) : (JSON.parse(text) as ProfileDocument);
 }

@@ -5,8 +5,7 @@ import type { Panel } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
-import type { StoredText } from '../../app/profiler/store.ts';
-import { documentIn } from '../../app/profiler/summary.ts';
+import { documentIn, type StoredText } from '../../app/profiler/summary.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import { until } from '../support/waiting.ts';
 

@@ -3,8 +3,7 @@ import { type FindingRule, ruleTexts } from '../../profiler/finding-rule.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Recorder } from '../../profiler/recorder.ts';
-import type { StoredText } from '../../profiler/store.ts';
-import { documentIn } from '../../profiler/summary.ts';
+import { documentIn, type StoredText } from '../../profiler/summary.ts';
 import { processProfilers, type Testable } from '../process-profilers.ts';
 import { dropOldest } from '../../profiler/drop-oldest.ts';
 

@@ -6,7 +6,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import { drawOverview } from './draw.ts';
 import { presentOverview } from './present.ts';
 import { type OverviewData, ranOf } from './ran.ts';
-import type { SummaryFacts } from '../../profiler/summary.ts';
+import type { SummaryFacts } from '../../profiler/profile-index.ts';
 
 export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
   name: 'overview',

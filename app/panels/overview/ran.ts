@@ -5,7 +5,7 @@ import { headersAtMsOf, layersOf } from '../shared/kept-panels.ts';
 import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
 import type { Tone } from '../../profiler/rows.ts';
 import { dataOf } from '../shared/panel-data.ts';
-import type { SummaryFacts } from '../../profiler/summary.ts';
+import type { SummaryFacts } from '../../profiler/profile-index.ts';
 
 export interface NamedLayer {
   /** As pages name it: `requireUser`, `GET /orders/:id`. */

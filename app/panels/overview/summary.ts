@@ -3,7 +3,7 @@ import { isWork } from '../../profiler/context.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { howToRecordInFull } from '../../profiler/recording-limit.ts';
 import type { Row, Section } from '../../profiler/rows.ts';
-import type { SummaryFacts } from '../../profiler/summary.ts';
+import type { SummaryFacts } from '../../profiler/profile-index.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 const NOT_RECORDED =
