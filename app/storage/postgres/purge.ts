@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreLimits } from '../../profiler/store.ts';
-import { type Store as Connection, tableIn } from '../pool.ts';
-import { alone } from './purge-lock.ts';
+import { codeOf } from '../../errors.ts';
+import { type Client, inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
 
 /** Records deleted in one transaction. */
 const STEP_ROWS = 500;
@@ -16,6 +16,11 @@ const MOST_WAITS = 10;
 const WAIT_MS = 200;
 const HOUR_MS = 3_600_000;
 
+const LOCK_WAIT_MS = 300;
+const STATEMENT_MS = 10_000;
+/** SQLSTATE: lock_not_available, deadlock_detected. The next round tries again. */
+const BUSY = new Set(['55P03', '40P01']);
+
 interface Where {
   sql: string;
   values: readonly unknown[];
@@ -25,6 +30,28 @@ const FULL = "kind = 'request' and summary is null";
 const NEWEST = 'order by started_at desc, token';
 
 const tableOf = ({ schema }: Connection): string => tableIn(schema, 'hindsight_profiles');
+
+/** Runs one step in a transaction; undefined if another process purges, or a lock is held. */
+async function alone<T>(
+  { pool, schema }: Connection,
+  work: (client: Client) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await withClient(pool, (client) =>
+      inTransaction(client, STATEMENT_MS, async () => {
+        await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
+        const { rows } = await client.query<{ held: boolean }>(
+          'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as held',
+          [`hindsight purge ${schema}`],
+        );
+        return rows[0]?.held === true ? work(client) : undefined;
+      }),
+    );
+  } catch (error) {
+    if (BUSY.has(codeOf(error))) return undefined;
+    throw error;
+  }
+}
 
 /** Deletes one step, with the error pages of what is deleted. Undefined if another process purges. */
 function deleteStep(connection: Connection, { sql, values }: Where): Promise<number | undefined> {
