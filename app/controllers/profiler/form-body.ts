@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { createError } from '../../errors.ts';
 
 const LARGEST_FORM = 64 * 1024;
-/** Bytes beyond the limit that are still read, so that the client gets the response instead of a reset connection. */
+/** Bytes beyond the limit that are read before the response, so that the client gets it instead of a reset connection. */
 const DISCARDED = 1024 * 1024;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
@@ -22,7 +22,7 @@ async function readBytes(req: IncomingMessage, largest: number): Promise<Buffer>
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of req as AsyncIterable<Buffer>) {
+    for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       if (bytes <= largest) chunks.push(chunk);
       else if (bytes > largest + DISCARDED) break;
@@ -32,7 +32,11 @@ async function readBytes(req: IncomingMessage, largest: number): Promise<Buffer>
       cause: error,
     });
   }
-  if (bytes > largest) throw createError('BODY_TOO_LARGE', [sizeOf(largest), `at least ${bytes} bytes`]);
+  if (bytes > largest) {
+    // To destroy the request would take its connection with it, and the next request on that.
+    req.resume();
+    throw createError('BODY_TOO_LARGE', [sizeOf(largest), `at least ${bytes} bytes`]);
+  }
   return Buffer.concat(chunks);
 }
 

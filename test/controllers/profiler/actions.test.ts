@@ -8,6 +8,7 @@ import type { HindsightError } from '../../../app/errors.ts';
 import { servePages, type PageServer, usePagesEach } from '../../support/page-client.ts';
 import { createPageFixture, ORIGIN, type PageFixture } from '../../support/page-fixture.ts';
 import { samplePanels, sampleRule } from '../../support/page-samples.ts';
+import { exchange } from '../../support/raw-http.ts';
 import { until } from '../../support/waiting.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -81,6 +82,19 @@ describe('actions of the profiler', () => {
       expect((await send('', 'text/plain')).status).to.equal(400);
       expect((await send(`csrf=${'x'.repeat(70_000)}`, FORM)).status).to.equal(413);
       expect((await send(`csrf=${'x'.repeat(60_000)}`, FORM)).status).to.equal(403);
+    });
+
+    it('with a much too large body, and then responds on the same connection', async () => {
+      const { hostname, port } = new URL(server.address);
+      const body = 'x'.repeat(5_000_000);
+      const head = `POST /_profiler/-/pause HTTP/1.1\r\nhost: ${hostname}\r\nsec-fetch-site: same-origin\r\n`;
+      const first = `${head}content-type: ${FORM}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      const { responses } = await exchange(
+        Number(port),
+        [first, `GET /nowhere HTTP/1.1\r\nhost: ${hostname}\r\n\r\n`],
+        { count: 2 },
+      );
+      expect(responses.map(({ status }) => status)).to.deep.equal([413, 404]);
     });
 
     it('for a token that names nothing', async () => {
