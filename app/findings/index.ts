@@ -17,6 +17,7 @@ import { queryRules } from './queries.ts';
 import { requestRules } from './requests.ts';
 import { responseRules } from './responses.ts';
 import { statementRules } from './statements.ts';
+import { swallowedRules } from './swallowed.ts';
 import { timeRules } from './time.ts';
 import { transactionRules } from './transactions.ts';
 import { valueRules } from './values.ts';
@@ -33,6 +34,7 @@ export function createFindingRules(): FindingRule[] {
     ...transactionRules,
     ...cacheRules,
     ...callRules,
+    ...swallowedRules,
     ...timeRules,
     ...errorRules,
     ...requestRules,

@@ -16,7 +16,7 @@ const LONGEST = 400;
 const LONGEST_TEXT = 600;
 /** Request headers that decide how it is answered. */
 const DECIDING =
-  /^(?:accept|accept-language|authorization|content-type|if-none-match|if-modified-since|if-match|origin|range|x-requested-with|x-http-method-override|x-forwarded-(?:host|proto)|x-tenant.*|x-api-key|x-api-version|idempotency-key)$/i;
+  /^(?:accept|accept-language|authorization|content-type|if-none-match|if-modified-since|if-match|origin|range|x-requested-with|x-http-method-override|x-forwarded-(?:host|proto)|x-(?:account|customer|member|tenant|user(?!-agent)).*|x-api-key|x-api-version|idempotency-key)$/i;
 /** Sent by every client, whatever it wants. */
 const USUAL: Readonly<Record<string, RegExp>> = {
   accept: /^\*\/\*$|^text\/html,/,

@@ -1,0 +1,125 @@
+/** Outgoing calls that say less than was meant, or whose response says more than was used. */
+import { receivedFields } from '../panels/shared/received.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { callName, triesOf } from './shared/calls.ts';
+import { type Call, endOf, type Needs } from './shared/kept.ts';
+import { excerpt } from './shared/wording.ts';
+
+type Given = Needs<'http_client', 'request' | 'cache'>;
+
+/** It is not there, it is there already, or it has changed: code often asks to learn that. */
+const EXPECTED = new Set([404, 409, 410, 412]);
+
+/** Without its host: another one may be a mirror. */
+function pathIn({ url }: Call): string {
+  return pathOf(url.replace(/^[a-z]+:\/\/[^/?#]*/i, ''));
+}
+
+function hasHeader(headers: readonly { name: string }[], pattern: RegExp): boolean {
+  return headers.some(({ name }) => pattern.test(name));
+}
+
+/** Whether a refusal says that the caller did something wrong, not that the visitor may not. */
+function isRefusal({ status, requestHeaders }: Call, request: KeptRequest | undefined): boolean {
+  if (status === null || status < 400 || status >= 500 || EXPECTED.has(status)) return false;
+  const isOwnKey =
+    hasHeader(requestHeaders, /^(?:authorization|x-api-key)$/i) &&
+    !hasHeader(request?.headers ?? [], /^(?:authorization|cookie|x-api-key)$/i);
+  return (status !== 401 && status !== 403) || isOwnKey;
+}
+
+/** The response names the status, or has something to say about a failure. */
+function tellsOf(status: number, text: string): boolean {
+  return (
+    new RegExp(String.raw`\b${status}\b`).test(text) ||
+    /error|fail|unavailable|degraded|partial|stale|warning|retry|denied|refused|invalid|limit/i.test(text)
+  );
+}
+
+const refusalIgnored: FindingRule<Given> = {
+  name: 'refusal-ignored',
+  needs: ['http_client'],
+  labels: ['refusal ignored'],
+  why: 'The call got a 4xx other than 404, 409, 410 and 412 (401 and 403 count with a key of the application). No later call to the path succeeded, and the response is a 2xx that mentions no failure.',
+  fix: 'Check the status before you use the body: `if (!response.ok) throw …`; axios throws by itself unless `validateStatus` forbids it. After a 429, wait for its `Retry-After`.',
+  find({ http_client: { calls }, request, cache }, { status: sent }) {
+    const text = request?.response?.text ?? null;
+    if (sent === null || sent < 200 || sent >= 300 || text === null) return [];
+    // Retried calls have their own rule.
+    const retried = new Set(triesOf(calls).flat());
+    return calls.flatMap((call, index): FindingDraft[] => {
+      const { status, caller: place } = call;
+      if (status === null || retried.has(index) || !isRefusal(call, request)) return [];
+      const isReplaced =
+        calls.some(
+          (later) =>
+            later.startMs >= endOf(call) &&
+            later.status !== null &&
+            later.status < 400 &&
+            pathIn(later) === pathIn(call),
+        ) || cache?.items.some(({ hits, startMs }) => (hits ?? 0) > 0 && startMs >= endOf(call)) === true;
+      if (isReplaced || tellsOf(status, text)) return [];
+      const sentence = `${callName(call)} was answered with ${status}, but this request still answered ${sent}`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: `c${index + 1}`, place }];
+    });
+  },
+};
+
+/** A value as it is in a query if nobody escapes it; null if that changes nothing, or was perhaps meant. */
+function unescaped(value: string): { query: string; mark: '&' | '#' | '+' | '%' } | null {
+  const mark = /[&#]/.exec(value)?.[0] ?? /\+|%(?![0-9a-f]{2})/i.exec(value)?.[0];
+  // With `=`, it is perhaps a query itself.
+  if (mark === undefined || value.length > 500 || /[=]|%[0-9a-f]{2}/i.test(value)) return null;
+  const query = new URL(`http://localhost/?${value}`).search.slice(1);
+  const isEmpty = query.split('&').some((part) => part.trim() === '');
+  return isEmpty ? null : { query, mark: mark as '&' | '#' | '+' | '%' };
+}
+
+/** The parameter of an address that has this text as its value, unescaped. */
+function parameterOf(url: string, query: string, isCut: boolean): string | null {
+  const start = url.indexOf('?');
+  if (start === -1) return null;
+  const text = `&${url.slice(start + 1).replace(/#.*$/s, '')}&`;
+  const at = text.indexOf(`=${query}&`);
+  if (at === -1 || (isCut && at + query.length + 2 !== text.length)) return null;
+  return /&([^&=]+)$/.exec(text.slice(0, at))?.[1] ?? null;
+}
+
+function becameOf(name: string, value: string, mark: '&' | '#' | '+' | '%'): string {
+  const sent = `${excerpt(name, 40)}=${excerpt(value, 60)} was sent`;
+  const [before = '', ...others] = value.split(mark).map((part) => excerpt(part.trim(), 40));
+  if (mark === '&') return `${sent} as ${excerpt(name, 40)}=${before} and ${others.join(' and ')}`;
+  if (mark === '#') return `${sent} as ${excerpt(name, 40)}=${before}`;
+  return `${sent} unescaped, and ${mark === '+' ? 'a + in a query is read as a space' : 'a % in a query begins an escape'}`;
+}
+
+const queryNotEscaped: FindingRule<Needs<'http_client' | 'request'>> = {
+  name: 'query-not-escaped',
+  needs: ['http_client', 'request'],
+  labels: ['query not escaped'],
+  why: 'The request brought a value with `&`, `#`, `+` or a lone `%`, and the query of the call has it as it is. `&` ends the parameter, `#` the address, and `+` is read as a space.',
+  fix: 'Build the query with `new URLSearchParams({ q })` or the `params` of your client, or escape each value with `encodeURIComponent`.',
+  find({ http_client: { calls }, request }, { url: own }) {
+    if (calls.length === 0) return [];
+    const values = receivedFields(request).flatMap(({ name, value }) => {
+      const text = typeof value === 'string' ? value.trim() : '';
+      const raw = unescaped(text);
+      return raw === null || `${own}&`.includes(`=${raw.query}&`) ? [] : [{ name, text, ...raw }];
+    });
+    return calls.flatMap(({ url, caller: place }, index): FindingDraft[] => {
+      for (const { name, text, query, mark } of values) {
+        const isCut = mark === '#';
+        const parameter = parameterOf(url, query, isCut);
+        // It may be another value that begins in the same way.
+        if (parameter === null || (isCut && parameter !== name)) continue;
+        const sentence = becameOf(parameter, text, mark);
+        return [{ broke: 'response', severity: 'warn', sentence, anchor: `c${index + 1}`, place }];
+      }
+      return [];
+    });
+  },
+};
+
+export const swallowedRules: readonly FindingRule[] = [refusalIgnored, queryNotEscaped];

@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withUpstream } from '../support/upstream.ts';
+
+describe('findings about what a call said', () => {
+  const upstream = withUpstream((req, res) => {
+    const { pathname } = new URL(req.url ?? '/', 'http://upstream');
+    res.statusCode = Number(/^\/(\d+)/.exec(pathname)?.[1] ?? 200);
+    res.end(JSON.stringify({ offers: [] }));
+  });
+  const ask = withFindingsApp((app) => {
+    const offers = async (path: string, init?: RequestInit): Promise<string[]> => {
+      const answer = await fetch(`${upstream()}/${path}`, init);
+      const { offers = [] } = (await answer.json()) as { offers?: string[] };
+      return offers;
+    };
+    app.get('/offers/:status', async (req, res) => res.json(await offers(req.params.status)));
+    app.get('/own-key/:status', async (req, res) =>
+      res.json(await offers(req.params.status, { headers: { authorization: 'Bearer own' } })),
+    );
+    app.get('/told', async (_req, res) => {
+      await offers('429');
+      res.json({ offers: [], degraded: true });
+    });
+    app.get('/passed', async (_req, res) => {
+      await offers('429');
+      res.status(503).json([]);
+    });
+    app.get('/raw', async ({ query: { q } }, res) =>
+      res.json(await offers(`books?lang=en&q=${typeof q === 'string' ? q : ''}`)),
+    );
+    app.get('/escaped', async ({ query: { q } }, res) =>
+      res.json(
+        await offers(`books?${new URLSearchParams({ q: typeof q === 'string' ? q : '' }).toString()}`),
+      ),
+    );
+  });
+
+  it('name a refusal that became a success', async () => {
+    const [finding] = (await ask('/offers/429')).of('refusal-ignored');
+    expect(finding).to.include({ label: 'refusal ignored', panel: 'http_client', anchor: 'c1' });
+    expect(finding?.sentence).to.match(
+      /^GET 127\.0\.0\.1:\d+\/429 was answered with 429, but this request still answered 200$/,
+    );
+    expect(finding?.place).to.match(/^test\/findings\/swallowed\.test\.ts:\d+$/);
+    expect((await ask('/own-key/403')).of('refusal-ignored')).to.have.length(1);
+    for (const path of ['/offers/200', '/offers/404', '/offers/409', '/offers/401', '/told', '/passed'])
+      expect((await ask(path)).of('refusal-ignored'), path).to.deep.equal([]);
+  });
+
+  it('name a value that was cut in the query of a call', async () => {
+    const sentences: Record<string, string> = {
+      'R&D': 'q=R&D was sent as q=R and D',
+      'R & D, Ltd': 'q=R & D, Ltd was sent as q=R and D, Ltd',
+      'C# 12': 'q=C# 12 was sent as q=C',
+      'C++': 'q=C++ was sent unescaped, and a + in a query is read as a space',
+      '100%': 'q=100% was sent unescaped, and a % in a query begins an escape',
+    };
+    for (const [value, sentence] of Object.entries(sentences)) {
+      const query = `?q=${encodeURIComponent(value)}`;
+      const [finding] = (await ask(`/raw${query}`)).of('query-not-escaped');
+      expect(finding?.sentence, value).to.equal(sentence);
+      expect((await ask(`/escaped${query}`)).of('query-not-escaped'), value).to.deep.equal([]);
+    }
+    for (const value of ['books', 'a=1&b=2', '100%25', '&'])
+      expect((await ask(`/raw?q=${encodeURIComponent(value)}`)).of('query-not-escaped'), value).to.deep.equal(
+        [],
+      );
+  });
+});
