@@ -297,15 +297,15 @@ describe('values where a request failed', () => {
   it('shows the wrong value of each planted fault on the first screen', async () => {
     const faults: [path: string, shown: RegExp][] = [
       ['/throws/m1', /amount -98/],
-      ['/awaits/m2', /order \{ id: 'm2' \} the message is about order\.customer/],
+      ['/awaits/m2', /order \{ id: "m2" \} the message is about order\.customer/],
       ['/loops/m4', /line \{ price: null \} the message is about line\.price/],
-      ['/rejects/m5', /wanted 'row-m5' in the message/],
-      ['/calls/m6', /formatter \{ format: 'short' \} the message is about formatter\.format/],
+      ['/rejects/m5', /wanted "row-m5" in the message/],
+      ['/calls/m6', /formatter \{ format: "short" \} the message is about formatter\.format/],
       ['/argument/m7', /digits 500/],
       ['/guarded/m8', /user undefined named by the message/],
-      ['/passes/m9', /missing 'order m9'/],
+      ['/passes/m9', /missing "order m9"/],
       ['/streams/m10', /expected 0/],
-      ['/template/m13', /view \{ order: \{ id: 'm13' \} \}/],
+      ['/template/m13', /view \{ order: \{ id: "m13" \} \}/],
     ];
     for (const [path, shown] of faults) {
       const profile = await again(path);
@@ -381,7 +381,7 @@ describe('values where a request failed', () => {
     expect(exceptionOf(profile).values?.swallowed).to.have.length(1);
     const shown = (await page(profile.token))('#swallowed');
     expect(shown.text()).to.include("reading 'name'");
-    expect(shown.text()).to.include("{ id: 'a1' }");
+    expect(shown.text()).to.include('{ id: "a1" }');
   });
 
   it('links both requests, and says how they compare', async () => {
