@@ -108,6 +108,12 @@ function isValue(part: string): boolean {
 /** Letters at which a misspelt word, or its plural, still looks the same. */
 const MOST_EDITS = 2;
 
+/** The same word in the plural. */
+function isPlural(one: string, other: string): boolean {
+  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one];
+  return shorter.length > MOST_EDITS && (longer === `${shorter}s` || longer === shorter.replace(/y$/, 'ies'));
+}
+
 /** The same values, with words that are spelled in another way, come in another order, or have one more before or behind them. */
 function looksLike(key: string, other: string): boolean {
   const [server, own = ''] = key.toLowerCase().split('\n');
@@ -115,7 +121,15 @@ function looksLike(key: string, other: string): boolean {
   if (server !== otherServer) return false;
   const [a, b] = [partsOf(own), partsOf(theirs)];
   const values = a.filter(isValue);
-  if (values.length === 0 || Math.abs(a.length - b.length) > 1) return false;
+  if (values.length === 0) {
+    // The last word is perhaps a value, and another one is another value.
+    const other = a.flatMap((part, at) => (part === b[at] ? [] : [at]));
+    const [at = a.length] = other;
+    return (
+      a.length === b.length && other.length === 1 && at < a.length - 1 && isPlural(a[at] ?? '', b[at] ?? '')
+    );
+  }
+  if (Math.abs(a.length - b.length) > 1) return false;
   if (a.length === b.length) {
     const isNear = (part: string, at: number): boolean => {
       const near = b[at] ?? '';

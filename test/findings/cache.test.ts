@@ -183,6 +183,12 @@ describe('findings about a cache', () => {
     expect(read?.sentence).to.match(
       /^GET found a value that a deletion at test\/findings\/cache\.test\.ts:\d+ may have meant [\d.]+ m?s before: it deleted nothing/,
     );
+    await ask('/products/mug');
+    expect((await ask('/change/mug')).of('cache-not-cleared')[0]?.sentence).to.contain(
+      'but caches:products:mug is stored',
+    );
+    for (const path of ['/change/mugs', '/change/cup', '/forget/mug'])
+      expect((await ask(path)).steady, path).to.deep.equal([]);
     expect((await ask('/change/8')).steady).to.deep.equal([]);
     expect((await ask('/forget/7')).steady).to.deep.equal([]);
   });
