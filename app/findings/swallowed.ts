@@ -1,11 +1,13 @@
 /** Outgoing calls that say less than was meant, or whose response says more than was used. */
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { callName, triesOf } from './shared/calls.ts';
 import { type Call, endOf, type Needs } from './shared/kept.ts';
-import { excerpt } from './shared/wording.ts';
+import { count, excerpt } from './shared/wording.ts';
 
 type Given = Needs<'http_client', 'request' | 'cache'>;
 
@@ -122,4 +124,69 @@ const queryNotEscaped: FindingRule<Needs<'http_client' | 'request'>> = {
   },
 };
 
-export const swallowedRules: readonly FindingRule[] = [refusalIgnored, queryNotEscaped];
+/** Names by which a call asks for a part. */
+const PART =
+  /[?&](?:page|per_?page|page_?size|size|limit|offset|skip|first|last|top|take|count|cursor|after|before|start|max|n)\b[^=&]*=/i;
+
+/** How many there are in all, and whether the response says that more follow. */
+function restOf({ responseHeaders }: Call): { total: number | null; isLinked: boolean } {
+  const valueOf = (wanted: RegExp): string =>
+    responseHeaders.find(({ name }) => wanted.test(name))?.value ?? '';
+  const total = valueOf(/^x-total(?:-count)?$/i);
+  const isLinked = /;\s*rel="?next"?/i.test(valueOf(/^link$/i));
+  return { total: /^\d{1,9}$/.test(total) ? Number(total) : null, isLinked };
+}
+
+/** The entries of a list that were received; null if it was no list, or is not known as a whole. */
+function entriesOf({ responseBody }: Call): Json[] | null {
+  const whole = parseBeginning(responseBody?.text ?? '');
+  return whole?.isWhole === true && Array.isArray(whole.value) ? whole.value : null;
+}
+
+/** Whether one value was made of the list: no list was sent, none of its entries, and not how many there are. */
+function isMadeOf(entries: readonly Json[] | null, total: number | null, text: string): boolean {
+  const sent = parseBeginning(text);
+  if (sent?.isWhole !== true || !isRecord(sent.value) || text.includes('[')) return false;
+  const ids = entries?.map((entry) => (isRecord(entry) ? (entry.id ?? entry._id) : entry));
+  const leaves = leavesOf(sent.value);
+  return (
+    leaves.some(({ value }) => typeof value === 'number') &&
+    !leaves.some(
+      ({ name, value }) =>
+        value === total || (/^_?id$|_id$|Id$/.test(name) && ids?.includes(value) !== false),
+    )
+  );
+}
+
+const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
+  name: 'first-page-only',
+  needs: ['http_client', 'request'],
+  labels: ['first page only'],
+  why: 'The response of the call says that there are more entries (`Link` with `rel="next"`, or `X-Total-Count`), no other call went to that path, and the request sent numbers without a list.',
+  fix: 'Follow `rel="next"` until there is none, or ask the service for the sum instead of adding up its entries.',
+  find({ http_client: { calls }, request }, { status }) {
+    const text = request.response?.text ?? '';
+    if (calls.length === 0 || status === null || status >= 300) return [];
+    return calls.flatMap((call, index): FindingDraft[] => {
+      const { total, isLinked } = restOf(call);
+      if (call.method !== 'GET' || call.status !== 200 || PART.test(call.url)) return [];
+      const entries = entriesOf(call);
+      // The bodies of some clients are not recorded.
+      if (entries === null && (call.responseBody !== undefined || !isLinked)) return [];
+      const received = entries?.length ?? null;
+      if (received !== null && (received < 2 || received >= (total ?? (isLinked ? Infinity : 0)))) return [];
+      const isFollowed = calls.some((other) => other !== call && pathIn(other) === pathIn(call));
+      if (isFollowed || !isMadeOf(entries, total, text)) return [];
+      const all = total === null ? '' : ` of ${count(total)}`;
+      const what =
+        received === null
+          ? `a page${all === '' ? '' : `${all} entries`}`
+          : `${count(received)}${all} entries`;
+      const how = isLinked ? 'its Link header names a next page' : 'X-Total-Count says so';
+      const sentence = `${callName(call)} returned ${what} (${how}), and no call fetched the rest: the numbers of the response may be those of a part`;
+      return [{ broke: 'response', severity: 'warn', sentence, anchor: `c${index + 1}`, place: call.caller }];
+    });
+  },
+};
+
+export const swallowedRules: readonly FindingRule[] = [refusalIgnored, queryNotEscaped, firstPageOnly];

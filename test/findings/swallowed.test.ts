@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
@@ -5,6 +8,12 @@ import { withUpstream } from '../support/upstream.ts';
 describe('findings about what a call said', () => {
   const upstream = withUpstream((req, res) => {
     const { pathname } = new URL(req.url ?? '/', 'http://upstream');
+    res.setHeader('content-type', 'application/json');
+    if (pathname === '/reviews') {
+      res.setHeader('link', '</reviews?page=2>; rel="next"').setHeader('x-total-count', '25');
+      res.end(JSON.stringify([1, 2, 3].map((id) => ({ id, stars: id }))));
+      return;
+    }
     res.statusCode = Number(/^\/(\d+)/.exec(pathname)?.[1] ?? 200);
     res.end(JSON.stringify({ offers: [] }));
   });
@@ -25,6 +34,22 @@ describe('findings about what a call said', () => {
     app.get('/passed', async (_req, res) => {
       await offers('429');
       res.status(503).json([]);
+    });
+    app.get('/rating/:what', async ({ params: { what } }, res) => {
+      const [answer] = (await once(
+        get(`${upstream()}/reviews${what === 'asked' ? '?per_page=3' : ''}`),
+        'response',
+      )) as [IncomingMessage];
+      const reviews = (await json(answer)) as { id: number; stars: number }[];
+      if (what === 'all') await (await fetch(`${upstream()}/reviews?page=2`)).json();
+      if (what === 'list') res.json({ reviews });
+      else if (what === 'one') res.json(reviews[0]);
+      else if (what === 'told') res.json({ average: 2, of: Number(answer.headers['x-total-count']) });
+      else res.json({ reviews: reviews.length, average: 2 });
+    });
+    app.get('/fetched', async (_req, res) => {
+      const reviews = (await (await fetch(`${upstream()}/reviews`)).json()) as { stars: number }[];
+      res.json({ best: Math.max(...reviews.map(({ stars }) => stars)) });
     });
     app.get('/raw', async ({ query: { q } }, res) =>
       res.json(await offers(`books?lang=en&q=${typeof q === 'string' ? q : ''}`)),
@@ -66,5 +91,17 @@ describe('findings about what a call said', () => {
       expect((await ask(`/raw?q=${encodeURIComponent(value)}`)).of('query-not-escaped'), value).to.deep.equal(
         [],
       );
+  });
+
+  it('name numbers that were made of the first page', async () => {
+    const [finding] = (await ask('/rating/page')).of('first-page-only');
+    expect(finding?.sentence).to.match(
+      /\/reviews returned 3 of 25 entries \(its Link header names a next page\), and no call fetched the rest: /,
+    );
+    expect((await ask('/fetched')).of('first-page-only')[0]?.sentence).to.match(
+      /\/reviews returned a page of 25 entries \(its Link header/,
+    );
+    for (const what of ['asked', 'all', 'list', 'one', 'told'])
+      expect((await ask(`/rating/${what}`)).of('first-page-only'), what).to.deep.equal([]);
   });
 });
