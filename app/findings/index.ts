@@ -5,6 +5,7 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { bindingRules } from './bindings.ts';
 import { browserRules } from './browser.ts';
+import { cacheProvenanceRules } from './cache-provenance.ts';
 import { cacheRules } from './cache.ts';
 import { callRules } from './calls.ts';
 import { errorRules } from './errors.ts';
@@ -33,6 +34,7 @@ export function createFindingRules(): FindingRule[] {
     ...bindingRules,
     ...transactionRules,
     ...cacheRules,
+    ...cacheProvenanceRules,
     ...callRules,
     ...swallowedRules,
     ...timeRules,
