@@ -1,4 +1,5 @@
 /** Outgoing calls that say less than was meant, or whose response says more than was used. */
+import { hasFailed } from '../panels/shared/failed-call.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
@@ -24,8 +25,11 @@ function hasHeader(headers: readonly { name: string }[], pattern: RegExp): boole
 }
 
 /** Whether a refusal says that the caller did something wrong, not that the visitor may not. */
-function isRefusal({ status, requestHeaders }: Call, request: KeptRequest | undefined): boolean {
-  if (status === null || status < 400 || status >= 500 || EXPECTED.has(status)) return false;
+function isRefusal(call: Call, request: KeptRequest | undefined): boolean {
+  const { status, requestHeaders } = call;
+  // A failure has its own rule.
+  if (hasFailed(call) || status === null || status < 400 || status >= 500 || EXPECTED.has(status))
+    return false;
   const isOwnKey =
     hasHeader(requestHeaders, /^(?:authorization|x-api-key)$/i) &&
     !hasHeader(request?.headers ?? [], /^(?:authorization|cookie|x-api-key)$/i);
@@ -44,8 +48,8 @@ const refusalIgnored: FindingRule<Given> = {
   name: 'refusal-ignored',
   needs: ['http_client'],
   labels: ['refusal ignored'],
-  why: 'The call got a 4xx other than 404, 409, 410 and 412 (401 and 403 count with a key of the application). No later call to the path succeeded, and the response is a 2xx that mentions no failure.',
-  fix: 'Check the status before you use the body: `if (!response.ok) throw …`; axios throws by itself unless `validateStatus` forbids it. After a 429, wait for its `Retry-After`.',
+  why: 'The call got a 4xx other than 404, 409, 410, 412 and 429 (401 and 403 count with a key of the application). No later call to the path succeeded, and the response is a 2xx that mentions no failure.',
+  fix: 'Check the status before you use the body: `if (!response.ok) throw …`; axios throws by itself unless `validateStatus` forbids it.',
   find({ http_client: { calls }, request, cache }, { status: sent }) {
     const text = request?.response?.text ?? null;
     if (sent === null || sent < 200 || sent >= 300 || text === null) return [];

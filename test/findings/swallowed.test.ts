@@ -28,11 +28,11 @@ describe('findings about what a call said', () => {
       res.json(await offers(req.params.status, { headers: { authorization: 'Bearer own' } })),
     );
     app.get('/told', async (_req, res) => {
-      await offers('429');
+      await offers('422');
       res.json({ offers: [], degraded: true });
     });
     app.get('/passed', async (_req, res) => {
-      await offers('429');
+      await offers('422');
       res.status(503).json([]);
     });
     app.get('/rating/:what', async ({ params: { what } }, res) => {
@@ -62,14 +62,22 @@ describe('findings about what a call said', () => {
   });
 
   it('name a refusal that became a success', async () => {
-    const [finding] = (await ask('/offers/429')).of('refusal-ignored');
+    const [finding] = (await ask('/offers/422')).of('refusal-ignored');
     expect(finding).to.include({ label: 'refusal ignored', panel: 'http_client', anchor: 'c1' });
     expect(finding?.sentence).to.match(
-      /^GET 127\.0\.0\.1:\d+\/429 was answered with 429, but this request still answered 200$/,
+      /^GET 127\.0\.0\.1:\d+\/422 was answered with 422, but this request still answered 200$/,
     );
     expect(finding?.place).to.match(/^test\/findings\/swallowed\.test\.ts:\d+$/);
     expect((await ask('/own-key/403')).of('refusal-ignored')).to.have.length(1);
-    for (const path of ['/offers/200', '/offers/404', '/offers/409', '/offers/401', '/told', '/passed'])
+    for (const path of [
+      '/offers/200',
+      '/offers/429',
+      '/offers/404',
+      '/offers/409',
+      '/offers/401',
+      '/told',
+      '/passed',
+    ])
       expect((await ask(path)).of('refusal-ignored'), path).to.deep.equal([]);
   });
 
