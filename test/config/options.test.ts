@@ -59,7 +59,7 @@ describe('a host with an editor', () => {
     app.use(profiler.errors);
     try {
       const { text } = await request(app).get('/').expect(500);
-      expect(load(text)('.where a').first().attr('data-editor')).to.match(
+      expect(load(text)('a[data-editor]').first().attr('data-editor')).to.match(
         /^zed:\/\/file\/home\/me\/shop\/test\/config\/options\.test\.ts:\d+:\d+$/,
       );
     } finally {
