@@ -68,8 +68,8 @@ const centLost: FindingRule<Needs<'database' | 'request'>> = {
   name: 'cent-lost',
   needs: ['database', 'request'],
   labels: ['cent lost'],
-  why: 'An amount with decimals was received, and a write bound 100 times as much without what is behind the decimal point, which is one less than the rounded number.',
-  fix: 'Round: `Math.round(amount * 100)`. In floating point, 19.99 × 100 is 1998.9999999999998, of which `Math.trunc`, `Math.floor`, `parseInt` and `| 0` make 1998.',
+  why: 'An amount with decimals was received, and a write bound 100 times as much, cut off at the decimal point: one less than the rounded number.',
+  fix: 'Round: `Math.round(amount * 100)`. In floating point, 19.99 × 100 is 1998.9999999999998. `Math.trunc`, `Math.floor`, `parseInt` and `| 0` cut it to 1998.',
   find({ database, request }) {
     const amounts = amountsIn(request);
     if (amounts.length === 0) return [];
@@ -217,7 +217,7 @@ const readAsLatin: FindingRule<Given> = {
   name: 'read-as-latin',
   needs: ['request'],
   labels: ['mojibake'],
-  why: 'The characters of a text that was bound or received are, as bytes, UTF-8 with letters beyond ASCII: it was read as Latin-1.',
+  why: 'A bound or received text was read as Latin-1: its characters, taken as bytes, are valid UTF-8.',
   fix: 'Decode it as UTF-8: `defParamCharset: "utf8"` for Multer and Busboy, whose names of files are Latin-1 by default, or `Buffer.from(name, "latin1").toString("utf8")`.',
   find(kept) {
     const { request, database } = kept;
@@ -257,7 +257,7 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
   needs: ['database', 'request'],
   labels: ['false as true'],
   why: 'A parameter of the query says no, the statements and their values are those of an earlier request in which it says yes, and without it a statement is another one.',
-  fix: 'Compare the text (`req.query.archived === "true"`): a parameter is a text, and any text but the empty one is true, also `"false"` and `"0"` (`Boolean(…)`, `if`, `ParseBoolPipe` left out).',
+  fix: 'Compare the text (`req.query.archived === "true"`): a parameter is a text, and every text except the empty one is true. `"false"` and `"0"` are true in `if` and `Boolean(…)`.',
   compares: ({ request }) => request.query.some(({ value }) => FALSE.test(value)),
   find({ database, request }, _head, { earlier }) {
     const own = askedBy(database);

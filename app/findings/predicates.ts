@@ -234,7 +234,7 @@ const lastDayLeftOut: FindingRule<Needs<'database'>> = {
   needs: ['database'],
   labels: ['last day'],
   why: 'BETWEEN or `<=` compares a column, which has a time by its name, with a date as its end. The date stands for the beginning of that day.',
-  fix: 'Ask for what is before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
+  fix: 'Ask for everything before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
   find({ database }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const column = dayAsEnd(one);

@@ -47,7 +47,7 @@ describe('the timeline in a browser', () => {
     expect(await fold.locator('li').first().isVisible()).to.equal(false);
     await fold.locator('summary').click();
     expect(await fold.locator('li').first().isVisible()).to.equal(true);
-    await fold.getByRole('link', { name: 'All of them' }).click();
+    await fold.getByRole('link', { name: 'Show each on its own row' }).click();
     expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(30);
     expect(await page.locator('#wf details').count()).to.equal(0);
     await page.context().close();

@@ -19,7 +19,7 @@ const TOKEN = /^[0-9a-f]{6}$/;
 function freshCopyOfExpress4(): typeof express {
   const require = createRequire(import.meta.url);
   const { cache } = require;
-  const loaded = Object.entries(cache).filter(([file]) => /node_modules\/express-4\//.test(file));
+  const loaded = Object.entries(cache).filter(([file]) => file.includes('node_modules/express-4/'));
   for (const [file] of loaded) Reflect.deleteProperty(cache, file);
   const copy = require('express-4') as typeof express;
   Object.assign(cache, Object.fromEntries(loaded));

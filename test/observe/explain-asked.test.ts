@@ -119,7 +119,7 @@ describe('a plan that is asked for', () => {
     expect((await ask(update, 0)).rows.join('\n')).to.contain('Update on orders');
     const refused = await ask(update, 0, { analyze: 'yes', sure: 'yes' });
     expect([refused.status, load(refused.text)('main').text()]).to.satisfy(
-      ([code, said]: [number, string]) => code === 400 && said.includes('only a single SELECT'),
+      ([code, said]: [number, string]) => code === 400 && said.includes('Only a single SELECT'),
     );
   });
 
