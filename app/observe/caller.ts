@@ -21,8 +21,8 @@ export interface CallerOptions {
   isOwn?: boolean;
   /** Between here and own code are the frames of a query builder. */
   isFar?: boolean;
-  /** Own lines that say less than those that call them. */
-  isHelper?: (place: string) => boolean;
+  /** Own lines that say less than those that call them; `callerOf` finds the next own line, or null. */
+  isHelper?: (place: string, callerOf: () => string | null) => boolean;
 }
 
 /** `file:line` of the nearest own frame; null if there is none. Never throws. */
@@ -328,13 +328,13 @@ export function createCallerFinder(
     const skipped = foldersOf(skip);
     let library: string | null = null;
     let helper: string | null = null;
-    for (const site of sites) {
+    for (const [index, site] of sites.entries()) {
       const file = nameOf(site);
       const kind = kindOf(file);
       if (kind === 'neither' || (kind === 'library' && (library !== null || isIn(file, skipped)))) continue;
       const place = placeOf(site, file, kind);
       if (place === null || kind === 'library') library ??= place;
-      else if (isHelper?.(place) === true) helper ??= place;
+      else if (isHelper?.(place, () => nearest(sites.slice(index + 1), []).own) === true) helper ??= place;
       else return { own: place, library };
     }
     return { own: helper, library };

@@ -1,29 +1,38 @@
 /**
  * Lines of own code that send whatever they are given, such as `pool.query(sql, values)` in a helper: the line that calls the helper says
- * more. They are known by the different statements that they have sent.
+ * more. They are known by the different statements that they have sent, for different lines.
  */
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export interface HelperLines {
   learn(line: string, statement: string): void;
-  isHelper(line: string): boolean;
+  /** `callerOf` finds the line that called this one; it is asked until two are known. */
+  isHelper(line: string, callerOf: () => string | null): boolean;
 }
 
-const HELPER_FROM = 3;
+const LEAST_STATEMENTS = 3;
+const LEAST_CALLERS = 2;
 /** A line may build one statement in several ways, which differ at the end. */
 const HEAD_LENGTH = 40;
 const MOST_LINES = 500;
 
 export function createHelperLines(): HelperLines {
-  const heads = new Map<string, Set<string>>();
+  const known = new Map<string, { heads: Set<string>; callers: Set<string> }>();
   return {
     learn(line, statement) {
-      const known = heads.get(line);
-      if (known === undefined) {
-        heads.set(line, new Set([statement.slice(0, HEAD_LENGTH)]));
-        dropOldest(heads, MOST_LINES);
-      } else if (known.size < HELPER_FROM) known.add(statement.slice(0, HEAD_LENGTH));
+      let of = known.get(line);
+      if (of === undefined) {
+        known.set(line, (of = { heads: new Set(), callers: new Set() }));
+        dropOldest(known, MOST_LINES);
+      }
+      if (of.heads.size < LEAST_STATEMENTS) of.heads.add(statement.slice(0, HEAD_LENGTH));
     },
-    isHelper: (line) => heads.get(line)?.size === HELPER_FROM,
+    isHelper(line, callerOf) {
+      const of = known.get(line);
+      if (of === undefined || of.heads.size < LEAST_STATEMENTS) return false;
+      const caller = of.callers.size < LEAST_CALLERS ? callerOf() : null;
+      if (caller !== null && caller !== line) of.callers.add(caller);
+      return of.callers.size >= LEAST_CALLERS;
+    },
   };
 }

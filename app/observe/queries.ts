@@ -5,7 +5,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import { type DateWriter, truncateText } from '../profiler/plain.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { callPath } from './call-path.ts';
-import type { FindCaller } from './caller.ts';
+import type { CallerOptions, FindCaller } from './caller.ts';
 import { createHelperLines } from './helper-lines.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
@@ -202,8 +202,8 @@ export function createQueryRecorder({
     const isOwn = call.library === undefined || otherwise !== null;
     const skip = [library, call.library ?? library];
     let through: string | undefined;
-    const isHelper = (line: string): boolean => {
-      const is = helpers.isHelper(line);
+    const isHelper: CallerOptions['isHelper'] = (line, callerOf) => {
+      const is = helpers.isHelper(line, callerOf);
       if (is) through ??= line;
       return is;
     };
@@ -232,7 +232,7 @@ export function createQueryRecorder({
       through,
     } = query.origin ?? originOf(library, query.stack);
     const line = through ?? caller;
-    if (line !== null) helpers.learn(line, sql);
+    if (line !== null && !BEGINS.test(sql) && !ENDS.test(sql)) helpers.learn(line, sql);
     const wait = takeWait(known, context);
     const fact: QueryFact = {
       system,

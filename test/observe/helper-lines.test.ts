@@ -34,13 +34,15 @@ describe('the line of a statement', () => {
     return [...context.all('query')];
   }
 
-  it('is the line that calls a helper, once the helper has sent three different statements', async () => {
+  it('is the line that calls a helper, once it has sent three different statements for two lines', async () => {
     const [first] = await sent(shops);
     expect(first?.through).to.equal(undefined);
     const [again] = await sent(shops);
     expect([again?.caller, again?.through]).to.deep.equal([first?.caller, undefined]);
     await sent(users);
     await sent(addUser);
+    expect((await sent(shops))[0]?.through).to.equal(undefined);
+    await sent(users);
     const [ofShops] = await sent(shops);
     const [ofUsers] = await sent(async () => {
       await Promise.resolve();
@@ -51,6 +53,14 @@ describe('the line of a statement', () => {
     const places = [helper, ofShops?.caller, ofUsers?.caller].map((place) => Number(place?.split(':')[1]));
     expect(places[1]).to.equal((places[0] ?? 0) + 4);
     expect(places[2]).to.equal((places[0] ?? 0) + 7);
+  });
+
+  it('is that of a line which sends several statements itself', async () => {
+    const load = (): void => {
+      for (const sql of ['select 1', 'select 2', 'select 3']) queries.start({ system: 'postgresql', sql, bindings: [], library: 'pg' }); // prettier-ignore
+    };
+    await sent(load);
+    for (const fact of await sent(load)) expect(fact.through).to.equal(undefined);
   });
 
   it('is that of the helper if nothing else of the application called it', async () => {
