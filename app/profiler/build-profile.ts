@@ -41,7 +41,7 @@ export interface BuiltProfile {
   /** Masked. */
   navigationHints: NavigationHints | null;
   /** Masked. */
-  facts: SummaryFacts;
+  facts: SummaryFacts | null;
   /** Masked; null if it was made up. */
   requestId: string | null;
   shared: SharedPart[];
@@ -182,7 +182,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
     const recorded = context.summary === null && !isHeadOnly ? recordFacts(context, factNames) : {};
     const { value, masked, maskLate } = redactor.tree({
       navigationHints: navigationHintsOf(context),
-      summaryFacts: summaryFactsOf(context),
+      summaryFacts: context.summary === null ? null : summaryFactsOf(context),
       method: head.method,
       url: head.url,
       origin: head.origin ?? undefined,
@@ -233,7 +233,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         requestId: value.requestId ?? head.requestId,
         process: value.process,
         error: value.error,
-        panels: context.summary === null ? value.panels : summaryPanels(summaryFacts),
+        panels: summaryFacts === null ? value.panels : summaryPanels(summaryFacts),
         facts: value.facts,
         beyond: value.beyond,
       },
@@ -282,7 +282,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
           document: bare(context, state),
           queries: 0,
           navigationHints: null,
-          facts: { contentType: null, bytes: null, handler: null, source: null },
+          facts: null,
           requestId: null,
           shared: [],
         };

@@ -6,7 +6,7 @@ import type { Finding, Severity } from './finding.ts';
 import type { ProfileDocument } from './profile.ts';
 import type { NavigationHints } from './navigation-hints.ts';
 
-/** What a row has of the response and the route, beside the head of each profile. */
+/** Response and route of a request of which only a summary is recorded, beside the head of each profile. */
 export interface SummaryFacts {
   contentType: string | null;
   /** As announced by its Content-Length; null if it had none. */
@@ -29,8 +29,8 @@ export interface IndexSource {
   findings: readonly Finding[] | null;
   queries: number;
   navigationHints: NavigationHints | null;
-  /** Masked; absent if a profile is read back from its document. */
-  facts?: SummaryFacts;
+  /** Masked; null if it is recorded in full, absent if a profile is read back from its document. */
+  facts?: SummaryFacts | null;
   /** Masked; null or absent if it was made up. */
   requestId?: string | null;
 }
@@ -196,6 +196,7 @@ const COLUMNS = {
     type: 'text',
     of: ({ requestId }) => cutText(requestId ?? null, 200),
   },
+  /** Of a summary only, as the handler below. */
   contentType: {
     column: 'content_type',
     type: 'text',

@@ -265,7 +265,9 @@ export function createProfiles(options: {
     const { isWhole, ...from } = await beside(document);
     const profile = recorder.conclude(document, from);
     concluded.delete(token);
-    if (profile.state === 'final' && text.length <= LONGEST_CACHED && isWhole) {
+    // The text of a summary is always empty, so it can't tell a newer version.
+    const isCached = text !== '' && text.length <= LONGEST_CACHED && isWhole;
+    if (profile.state === 'final' && isCached) {
       concluded.set(token, { text, reports, profile });
       dropOldest(concluded, MOST_CONCLUDED);
     }

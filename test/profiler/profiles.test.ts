@@ -232,6 +232,15 @@ describe('profiles', () => {
       await storeAgain(shown, (text) => text.replace('"/a"', '"/late"'));
       expect((await profiles.read(shown))?.profile.url).to.equal('/late');
     });
+
+    it('are concluded again when a summary is stored anew, whose text is always empty', async () => {
+      const shown = await stored('/a');
+      const row = (await memory.read(shown))?.row ?? expect.fail('it is not stored');
+      for (const url of ['/b', '/c']) {
+        memory.add([{ row: { ...row, url, summary: 'limit' }, text: '' }]);
+        expect((await profiles.read(shown))?.profile.url).to.equal(url);
+      }
+    });
   });
 
   describe('that have findings', () => {
