@@ -5,12 +5,11 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Command } from './shared/cache.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { readsOf } from './shared/queries.ts';
+import { PRIMARY, readsOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
 
 /** Request headers by which a gateway says whose the request is. */
 const IDENTITY = /^x-(account|customer|member|tenant|user)(?:-?id)?$/i;
-const PRIMARY = /^(?:_?id|uuid)$/i;
 
 interface Identity {
   header: string;

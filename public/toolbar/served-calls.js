@@ -1,6 +1,6 @@
 // Asks the service about calls of which it may know more, a few times and at growing intervals. It adds methods, tokens, findings, and
-// calls that are still open since before the hooks were installed. A call is known by the token of its response. Of some the browser shows
-// none: made before the hooks, beacons, event streams. These are paired by address, in order, if the service knows as many of them.
+// open calls that began before the hooks were installed. A call is known by the token of its response. The browser does not show the tokens
+// of beacons, event streams and earlier calls. These are paired by address, in order, if the service knows as many of them.
 import { isLasting } from './call-facts.js';
 
 /** After a change of a call, by how often the service was asked about it. */

@@ -44,6 +44,9 @@ export function readsOf(database: Database): Read[] {
   });
 }
 
+/** Names of a primary key. */
+export const PRIMARY = /^(?:_?id|uuid)$/i;
+
 /** A finding about a statement, of a failure that the response does not show. */
 export function draftAt(
   { query, index }: Omit<Read, 'read'>,
