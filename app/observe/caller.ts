@@ -21,7 +21,7 @@ export interface CallerOptions {
   isOwn?: boolean;
   /** Between here and own code are the frames of a query builder. */
   isFar?: boolean;
-  /** Own lines that say less than those that call them; `callerOf` finds the next own line, or null. */
+  /** Own lines that say less than those that call them; `callerOf` finds the next own line in the whole stack, or null. */
   isHelper?: (place: string, callerOf: () => string | null) => boolean;
 }
 
@@ -324,20 +324,25 @@ export function createCallerFinder(
     sites: readonly Site[],
     skip: readonly string[],
     isHelper?: CallerOptions['isHelper'],
-  ): { own: string | null; library: string | null } {
+  ): { own: string | null; library: string | null; helper: string | null } {
     const skipped = foldersOf(skip);
     let library: string | null = null;
     let helper: string | null = null;
-    for (const [index, site] of sites.entries()) {
+    for (const site of sites) {
       const file = nameOf(site);
       const kind = kindOf(file);
       if (kind === 'neither' || (kind === 'library' && (library !== null || isIn(file, skipped)))) continue;
       const place = placeOf(site, file, kind);
       if (place === null || kind === 'library') library ??= place;
-      else if (isHelper?.(place, () => nearest(sites.slice(index + 1), []).own) === true) helper ??= place;
-      else return { own: place, library };
+      else if (isHelper?.(place, () => callerOf(place)) === true) helper ??= place;
+      else return { own: place, library, helper };
     }
-    return { own: helper, library };
+    return { own: null, library, helper };
+  }
+
+  function callerOf(place: string): string | null {
+    const lines = ownPlaces(ofOneLayer(takeSites()));
+    return lines[lines.lastIndexOf(place) + 1] ?? null;
   }
 
   const find: FindCaller = (options = {}) => {
@@ -349,9 +354,9 @@ export function createCallerFinder(
       const inLayer = ofOneLayer(near);
       const isWhole = isFar || inLayer.length < near.length || near.length < frames;
       const found = nearest(inLayer, [skip].flat(), isHelper);
-      const { own, library } =
-        found.own !== null || isWhole ? found : nearest(ofOneLayer(takeSites()), [skip].flat());
-      return own ?? (onlyOwn ? null : library);
+      const { own, library, helper } =
+        found.own !== null || isWhole ? found : nearest(ofOneLayer(takeSites()), [skip].flat(), isHelper);
+      return own ?? helper ?? (onlyOwn ? null : library);
     } catch {
       return null;
     }

@@ -6,23 +6,25 @@ import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export interface HelperLines {
   learn(line: string, statement: string): void;
-  /** `callerOf` finds the line that called this one; it is asked until two are known. */
+  /** `callerOf` finds the line that called this one; it is asked until two are known, or often enough. */
   isHelper(line: string, callerOf: () => string | null): boolean;
 }
 
 const LEAST_STATEMENTS = 3;
 const LEAST_CALLERS = 2;
+/** It takes a whole stack. */
+const MOST_ASKED = 50;
 /** A line may build one statement in several ways, which differ at the end. */
 const HEAD_LENGTH = 40;
 const MOST_LINES = 500;
 
 export function createHelperLines(): HelperLines {
-  const known = new Map<string, { heads: Set<string>; callers: Set<string> }>();
+  const known = new Map<string, { heads: Set<string>; callers: Set<string>; asked: number }>();
   return {
     learn(line, statement) {
       let of = known.get(line);
       if (of === undefined) {
-        known.set(line, (of = { heads: new Set(), callers: new Set() }));
+        known.set(line, (of = { heads: new Set(), callers: new Set(), asked: 0 }));
         dropOldest(known, MOST_LINES);
       }
       if (of.heads.size < LEAST_STATEMENTS) of.heads.add(statement.slice(0, HEAD_LENGTH));
@@ -30,7 +32,8 @@ export function createHelperLines(): HelperLines {
     isHelper(line, callerOf) {
       const of = known.get(line);
       if (of === undefined || of.heads.size < LEAST_STATEMENTS) return false;
-      const caller = of.callers.size < LEAST_CALLERS ? callerOf() : null;
+      const isKnown = of.callers.size >= LEAST_CALLERS || of.asked++ >= MOST_ASKED;
+      const caller = isKnown ? null : callerOf();
       if (caller !== null && caller !== line) of.callers.add(caller);
       return of.callers.size >= LEAST_CALLERS;
     },

@@ -1,4 +1,5 @@
 /** Who sends a statement, if all go through one line of the application. */
+import { runInThisContext } from 'node:vm';
 import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import type { QueryFact } from '../../app/observe/query-fact.ts';
@@ -53,6 +54,25 @@ describe('the line of a statement', () => {
     const places = [helper, ofShops?.caller, ofUsers?.caller].map((place) => Number(place?.split(':')[1]));
     expect(places[1]).to.equal((places[0] ?? 0) + 4);
     expect(places[2]).to.equal((places[0] ?? 0) + 7);
+  });
+
+  it('is the line that calls a helper, however many frames of a driver are between it and the statement', async () => {
+    const deep = createQueryRecorder({ tracker, findCaller: createCallerFinder() });
+    // Without own places, as those of a driver.
+    const driver = runInThisContext(
+      '(function down(left, then) { return left === 0 ? then() : down(left - 1, then); })',
+      'node:driver',
+    ) as (left: number, then: () => void) => void;
+    const query = (sql: string): void => {
+      driver(12, deep.start.bind(null, { system: 'postgresql', sql, bindings: [], library: 'pg' }));
+    };
+    const shopsOf = (): void => { query('select * from shops'); }; // prettier-ignore
+    const usersOf = (): void => { query('select * from users'); query('delete from users'); }; // prettier-ignore
+    for (const work of [shopsOf, usersOf, shopsOf, usersOf]) await sent(work);
+    const [ofShops] = await sent(shopsOf);
+    const [ofUsers] = await sent(usersOf);
+    expect(ofShops?.caller).to.match(/helper-lines\.test\.ts:\d+$/);
+    expect(ofShops?.caller).not.to.equal(ofUsers?.caller);
   });
 
   it('is that of a line which sends several statements itself', async () => {
