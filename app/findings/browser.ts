@@ -1,7 +1,7 @@
 /** What browsers refuse: responses, cookies, scripts and files. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
-import type { FindingRule } from '../profiler/finding-rule.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -10,6 +10,7 @@ import {
   isUntrustedHttps,
   mediaType,
   nameOfLayer,
+  placeOfHeader,
   receivedHeader,
   type SentHeader,
   sentHeader,
@@ -217,6 +218,52 @@ export const cookieRejected: FindingRule<Needs<'request'>> = {
   },
 };
 
+/** Whether the browser is told to delete it. */
+function isCleared({ attributes }: Cookie): boolean {
+  const expires = attributes.get('expires');
+  return Number(attributes.get('max-age') ?? 1) <= 0 || (expires !== undefined && Date.parse(expires) <= 0);
+}
+
+/** What a browser tells cookies of one name apart by, as it is written in Set-Cookie: `Path=/`. */
+function scopeOf({ attributes }: Cookie, url: string): string {
+  const domain = attributes.get('domain')?.replace(/^\./, '').toLowerCase() ?? '';
+  const path = attributes.get('path') ?? '';
+  // RFC 6265, 5.1.4.
+  const usual = pathOf(url).replace(/\/[^/]*$/, '');
+  const named = path.startsWith('/') ? path : usual === '' ? '/' : usual;
+  return `Path=${named}${domain === '' ? '' : `; Domain=${domain}`}`;
+}
+
+const cookieKept: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'cookie-kept',
+  needs: ['request'],
+  labels: ['cookie kept'],
+  why: 'The response deletes a cookie that the request has sent, and no Set-Cookie of it has the path and domain with which another request had set it.',
+  fix: 'Give `clearCookie` the options that the cookie was set with, at least `path` and `domain`. For a browser, the same name with another path is another cookie.',
+  relates: ({ request }) =>
+    sentHeaders(request, 'set-cookie').some(({ value }) => isCleared(readCookie(value))),
+  find({ request, routing }, { url }, { siblings }) {
+    const sent = sentHeaders(request, 'set-cookie').map((one) => ({ ...one, cookie: readCookie(one.value) }));
+    return sent.flatMap(({ cookie, anchor }): FindingDraft[] => {
+      const { name } = cookie;
+      if (!isCleared(cookie) || !request.jar.some((one) => one.name === name)) return [];
+      const own = sent.filter((one) => one.cookie.name === name).map((one) => scopeOf(one.cookie, url));
+      const setters = siblings.flatMap(({ head, kept }) =>
+        sentHeaders(kept.request as KeptRequest, 'set-cookie')
+          .map(({ value }) => readCookie(value))
+          .filter((one) => one.name === name && !isCleared(one))
+          .map((one) => ({ head, scope: scopeOf(one, head.url) })),
+      );
+      const [setter] = setters;
+      if (setter === undefined || setters.some(({ scope }) => own.includes(scope))) return [];
+      const { head, scope } = setter;
+      const sentence = `Set-Cookie deletes “${excerpt(name, 60)}” with ${excerpt(scopeOf(cookie, url), 80)}, but ${head.method} ${head.route ?? ''} set it with ${excerpt(scope, 80)} (${head.token}): browsers keep that one`;
+      const place = placeOfHeader({ request, routing }, anchor);
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor, place }];
+    });
+  },
+};
+
 const NAMED = 3;
 
 const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
@@ -385,6 +432,7 @@ const htmlInstead: FindingRule<Needs<'request' | 'routing'>> = {
 export const browserRules: readonly FindingRule[] = [
   corsRefused,
   cookieRejected,
+  cookieKept,
   sessionWithoutCookie,
   sessionChangedLate,
   inlineScriptBlocked,

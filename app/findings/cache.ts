@@ -1,11 +1,10 @@
 /** A cache that saves no work, holds stale values, or is read too often. */
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
-import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import type { KeptRequest } from '../panels/request/data.ts';
-import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
-import { type Command, fillOf, MISSES } from './shared/cache.ts';
-import { endOf, type Needs } from './shared/kept.ts';
+import { type Command, fillOf, MISSES, storedIn } from './shared/cache.ts';
+import { endOf, type Kept, type Needs } from './shared/kept.ts';
+import { readsOf, textOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { count, duration, excerpt, placeText, shareOf } from './shared/wording.ts';
@@ -139,72 +138,35 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
   },
 };
 
-/** Fields by which a response tells whose it is. */
-const WHOSE = /^(?:_?id|user_?id|user_?name|email|login)$/i;
-
-/** The first field of a response that the user of the request has, too, with another value that the request did not name. */
-function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
-  const user = leavesOf(request.sessionAndUser?.user ?? null).filter(({ path }) => WHOSE.test(path));
-  const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
-  const received = receivedBy(head, { request });
-  const other = sent.find(({ path, name, value }) => {
-    const own = WHOSE.test(name) && !/\d/.test(path) && user.find((leaf) => leaf.name === name);
-    return own !== false && own !== undefined && own.value !== value && !received.has(String(value));
-  });
-  return other?.name ?? null;
-}
-
-/** The earlier request that stored what was found, and whose statements have the id of its own user, who is another one. */
-function filledForAnother(
-  cache: Given['cache'],
-  user: readonly Leaf[],
-  earlier: readonly EarlierRequest[],
-): { index: number; token: string } | null {
-  const idOf = (leaves: readonly Leaf[]) => leaves.find(({ name }) => /^_?id$/i.test(name))?.value;
-  for (const [index, { key, hits, asked }] of cache.items.entries()) {
-    if (hits !== 1 || asked !== 1 || key === null) continue;
-    const filler = earlier.find(({ kept }) =>
-      (kept.cache as Given['cache'] | undefined)?.items.some(
-        (one) => one.key === key && /^(?:SET|SETEX|PSETEX)$/.test(one.command),
-      ),
-    );
-    const { request, database } = (filler?.kept ?? {}) as Partial<Given>;
-    const id = idOf(leavesOf(request?.sessionAndUser?.user ?? null));
-    const isAsked = database?.queries.some(({ bindings }) =>
-      bindings.some(({ name, value }) => /user|owner|account|customer|^id$/i.test(name) && value === id),
-    );
-    if (filler !== undefined && id !== undefined && isAsked === true && id !== idOf(user))
-      return key.split(/[:/|.-]/).includes(String(id)) ? null : { index, token: filler.head.token };
-  }
-  return null;
-}
-
-const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = {
-  name: 'cache-of-another-user',
-  needs: ['cache', 'request'],
-  labels: ['another user'],
-  why: 'The key of the cached value contains nothing of this request’s user, and the response has the id, name or address of another user that the request did not name. Or another user’s request stored it, with that user’s id in its statements.',
-  fix: 'Put the id of the user into the key, or cache only data that is the same for all users.',
-  compares: ({ cache, request }) =>
-    request.sessionAndUser?.user !== undefined &&
-    cache.items.some(({ hits, asked }) => hits === 1 && asked === 1),
-  find({ cache, request, database }, head, { earlier }) {
-    const user = leavesOf(request.sessionAndUser?.user ?? null);
-    const filled = user.length === 0 ? null : filledForAnother(cache, user, earlier);
-    if (filled !== null) {
-      const { index, token } = filled;
-      const { command, key, caller } = cache.items[index] ?? { command: '', key: '', caller: null };
-      const sentence = `${command} found a value that was read for another user (${token}): its statement asks for that user, and the key ${excerpt(key ?? '', 60)} names none`;
-      return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place: caller }];
-    }
-    const field = user.length === 0 || database !== undefined ? null : ofAnotherUser(request, head);
-    if (field === null) return [];
-    return cache.items.flatMap(({ command, key, hits, asked, caller }, index): FindingDraft[] => {
+const absenceCached: FindingRule<Needs<'cache'>> = {
+  name: 'absence-cached',
+  needs: ['cache'],
+  labels: ['cached absence'],
+  why: 'The request was answered with 404 after it had found a key that an earlier one had stored, which was answered with 404, too. Since then a request has inserted a row with the value in the key.',
+  fix: 'Delete the key when such a row is added. Store only what was found, or that there is nothing for a few seconds only.',
+  compares: ({ cache }, { status }) => status === 404 && cache.items.some(({ hits }) => hits === 1),
+  relates: ({ cache }, { status }) => status === 404 && cache.items.some(({ hits }) => hits === 1),
+  find({ cache }, { status }, { earlier, siblings }) {
+    if (status !== 404) return [];
+    return cache.items.flatMap(({ command, key, hits, asked }, index): FindingDraft[] => {
       if (hits !== 1 || asked !== 1 || key === null) return [];
-      const parts = new Set(key.split(/[:/|.-]/));
-      if (user.some(({ value }) => parts.has(String(value)))) return [];
-      const sentence = `${command} found a value that was cached for another user: the response has another ${field} than the user of this request, and the key ${excerpt(key, 60)} names no user`;
-      return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place: caller }];
+      const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+      if (filler?.head.status !== 404) return [];
+      const parts = new Set(key.split(/[:/|]/));
+      const writer = [...siblings, ...earlier].find(({ head, kept }) => {
+        const { database } = kept as Partial<Kept>;
+        if (head.startedAt < filler.head.startedAt || (head.status ?? 500) >= 300 || database === undefined)
+          return false;
+        return readsOf(database).some(
+          ({ read, query }) =>
+            read.verb === 'insert' && query.bindings.some(({ value }) => parts.has(textOf(value) ?? '')),
+        );
+      });
+      if (writer === undefined) return [];
+      const place = storedIn(filler.kept, key)?.caller;
+      const { head } = writer;
+      const sentence = `${command} found ${excerpt(key, 60)}, stored by a request that had found nothing (${filler.head.token}, 404): ${head.method} ${head.route ?? ''} has inserted it since (${head.token}), and the cache still says that it is not there`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];
     });
   },
 };
@@ -291,7 +253,7 @@ export const cacheRules: readonly FindingRule[] = [
   cacheSparesNothing,
   cacheStampede,
   cacheNotCleared,
-  cacheOfAnotherUser,
+  absenceCached,
   cacheWithoutLifetime,
   cacheLargeReply,
   cacheLostUpdate,

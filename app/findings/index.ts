@@ -5,8 +5,8 @@
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import { bindingRules } from './bindings.ts';
 import { browserRules } from './browser.ts';
-import { cacheProvenanceRules } from './cache-provenance.ts';
 import { cacheRules } from './cache.ts';
+import { callerRules } from './callers.ts';
 import { callRules } from './calls.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
@@ -34,7 +34,7 @@ export function createFindingRules(): FindingRule[] {
     ...bindingRules,
     ...transactionRules,
     ...cacheRules,
-    ...cacheProvenanceRules,
+    ...callerRules,
     ...callRules,
     ...swallowedRules,
     ...timeRules,

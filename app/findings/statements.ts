@@ -6,7 +6,7 @@ import { type Comparison, givenValue } from '../panels/shared/read-statement.ts'
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { labelOf, type Read, readOf, readsOf, rowOf, sqlOf } from './shared/queries.ts';
+import { labelOf, type Read, readOf, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
 import { receivedHeader } from './shared/http.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
 
@@ -14,10 +14,6 @@ type Database = Kept['database'];
 
 function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
-}
-
-function textOf(value: Json | undefined): string | null {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
 /** Texts of the values that a comparison has. */

@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
-import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
+import { receivedFields } from '../panels/shared/received.ts';
 import { aggregatesOf } from '../panels/shared/read-statement.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -66,7 +66,7 @@ function mishap(before: Value, after: Value): string | null {
   return null;
 }
 
-type Given = Needs<'request', 'database' | 'routing' | 'cache'>;
+type Given = Needs<'request', 'database' | 'routing'>;
 
 const valueChanged: FindingRule<Given> = {
   name: 'value-changed',
@@ -514,50 +514,6 @@ const dayMoved: FindingRule<Needs<'request' | 'database', 'routing'>> = {
   },
 };
 
-/** Fields of the address that the response has with one other value only. */
-function otherValues(request: KeptRequest): { field: ReceivedField; sent: string }[] {
-  const { response, query, routeParams } = request;
-  const fields = receivedFields({ query, routeParams });
-  if (fields.length === 0 || !/\bjson\b/i.test(response?.contentType ?? '')) return [];
-  const leaves = leavesOf(parseBeginning(response?.text ?? '')?.value ?? null);
-  return fields.flatMap((field) => {
-    const own = leaves.filter(({ name }) => sameName(name) === sameName(field.name));
-    const [sent, ...others] = new Set(own.map(({ value }) => String(value)));
-    return sent === undefined || others.length > 0 || sent === String(field.value) ? [] : [{ field, sent }];
-  });
-}
-
-const answerOfAnother: FindingRule<Given> = {
-  name: 'answer-of-another',
-  needs: ['request'],
-  labels: ['another answer'],
-  why: 'The response is, letter by letter, that of an earlier request of this route with another parameter, and has the value of that one’s parameter.',
-  fix: 'Put every parameter that the answer depends on into the key of the cache, also those of the query: `req.originalUrl` has them, `req.path` has not.',
-  compares: ({ request }, { method, status }) =>
-    method === 'GET' && status === 200 && otherValues(request).length > 0,
-  find({ request, routing, database, cache }, _head, { earlier }) {
-    for (const { head, kept } of earlier) {
-      const before = kept.request as KeptRequest | undefined;
-      if (before?.response === undefined || before.response.text !== request.response?.text) continue;
-      const given = receivedFields(before);
-      const name = otherValues(request).find(({ field, sent }) =>
-        given.some(
-          ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
-        ),
-      )?.field.name;
-      if (name === undefined) continue;
-      const asked =
-        database === undefined && cache === undefined
-          ? ', and this request asked no database or cache for it'
-          : '';
-      const sentence = `The response is that of an earlier request (${head.token}) for another ${excerpt(name, 40)}${asked}: a cache does not seem to tell the two apart`;
-      const place = cache?.items[0]?.caller ?? routing?.route?.source;
-      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
-    }
-    return [];
-  },
-};
-
 /** People write them with capitals, and nobody stores them so. */
 const ANY_CASE = /mail|user|login|slug|search|^q$/i;
 
@@ -601,6 +557,5 @@ export const valueRules: readonly FindingRule[] = [
   numberAsText,
   numbersJoined,
   dayMoved,
-  answerOfAnother,
   caseChanged,
 ];

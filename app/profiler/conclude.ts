@@ -35,6 +35,8 @@ export interface ConcludeFrom {
   shown?: readonly string[] | undefined;
   /** Earlier full requests of the route, the newest first; default: none. */
   earlier?: readonly EarlierRequest[] | undefined;
+  /** Earlier full requests of other routes, the newest first; default: none. */
+  siblings?: readonly EarlierRequest[] | undefined;
   /** Full requests that ran at the same time, the newest first; default: none. */
   overlapping?: readonly EarlierRequest[] | undefined;
   /** Requests that the browser's reports name; default: none. */
@@ -47,8 +49,8 @@ export interface Conclude {
   findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
   /** Whether rules look at it. */
   isExamined(document: Pick<ProfileDocument, 'kind' | 'summary'>): boolean;
-  /** Whether a rule compares this request with earlier ones of its route, or with those that ran at the same time. */
-  asks(document: ProfileDocument): { earlier: boolean; overlapping: boolean };
+  /** Whether a rule compares this request with earlier ones of its route or of others, or with those that ran at the same time. */
+  asks(document: ProfileDocument): Record<'earlier' | 'siblings' | 'overlapping', boolean>;
   /** The document of another request, for rules that compare. */
   earlierRequest(document: ProfileDocument): EarlierRequest;
 }
@@ -252,7 +254,7 @@ export function createConclude(
 
   function find(
     reading: Reading,
-    { earlier = [], overlapping = [], reported = NO_REQUESTS }: Omit<ConcludeFrom, 'sharedOf'>,
+    { earlier = [], siblings = [], overlapping = [], reported = NO_REQUESTS }: Omit<ConcludeFrom, 'sharedOf'>,
   ): Findings {
     const { profile } = reading;
     if (!isExamined(profile)) return NOTHING_FOUND;
@@ -261,6 +263,7 @@ export function createConclude(
       shared,
       usualMs: profile.usualMs ?? null,
       earlier,
+      siblings,
       overlapping,
       reported,
       get time() {
@@ -292,10 +295,11 @@ export function createConclude(
     asks(document: ProfileDocument) {
       const reading = new Reading(document, panels, () => undefined);
       const { profile } = reading;
-      if (!isExamined(profile)) return { earlier: false, overlapping: false };
+      if (!isExamined(profile)) return { earlier: false, siblings: false, overlapping: false };
       const { kept } = reading.seen();
       return {
         earlier: profile.route !== null && runner.asks('compares', kept, profile),
+        siblings: runner.asks('relates', kept, profile),
         overlapping: runner.asks('overlaps', kept, profile),
       };
     },

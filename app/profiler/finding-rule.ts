@@ -26,6 +26,8 @@ export interface RuleBeside {
   usualMs: number | null;
   /** Up to 20 requests of its route before this one that were recorded in full, the newest first; empty unless `compares` asked for them. */
   earlier: readonly EarlierRequest[];
+  /** Up to 20 requests of other routes before this one, likewise; empty unless `relates` asked for them. */
+  siblings: readonly EarlierRequest[];
   /** Up to 20 requests recorded in full that ran at the same time, the newest first; empty unless `overlaps` asked for them. */
   overlapping: readonly EarlierRequest[];
   /** Requests that the browser's reports name, by their tokens. */
@@ -60,6 +62,8 @@ export interface FindingRule<Kept extends object = Record<string, unknown>> {
   find(kept: Kept, profile: ProfileHead, beside: RuleBeside): FindingDraft[];
   /** Whether it needs `earlier` for this request; they are read from the storage. Absent: never. */
   compares?(kept: Kept, profile: ProfileHead): boolean;
+  /** Whether it needs `siblings` for this request; they are read from the storage. Absent: never. */
+  relates?(kept: Kept, profile: ProfileHead): boolean;
   /** Whether it needs `overlapping` for this request; they are read from the storage. Absent: never. */
   overlaps?(kept: Kept, profile: ProfileHead): boolean;
   /** Called when a page is read: adds what came later (`amendments`, masked), such as a query plan, to its finding. */

@@ -194,15 +194,15 @@ export function createProfiles(options: {
   const readEarlier = ({ token, route, method, startedAt: until }: Routed): Promise<EarlierRequest[]> =>
     readOthers({ route: route ?? '', method, until, not: [{ token }] });
 
+  const readSiblings = ({ route, method, startedAt: until }: Routed): Promise<EarlierRequest[]> =>
+    readOthers({ kinds: ['request'], until, not: [{ route: route ?? '', method }] });
+
   async function readAroundRoute(profile: ProfileHead): Promise<RouteAround | null> {
-    const { token, kind, route, summary, startedAt: until, state } = profile;
+    const { token, kind, route, summary, state } = profile;
     if (kind !== 'request' || route === null || summary !== null || state === 'running') return null;
     const found = await store.read(token).catch(() => null);
     if (found === null) return null;
-    const [earlier, siblings] = await Promise.all([
-      readEarlier(profile),
-      readOthers({ kinds: ['request'], until, not: [{ route, method: profile.method }] }),
-    ]);
+    const [earlier, siblings] = await Promise.all([readEarlier(profile), readSiblings(profile)]);
     return { own: recorder.conclude.earlierRequest(documentOf(found)), earlier, siblings };
   }
 
@@ -238,6 +238,7 @@ export function createProfiles(options: {
     return {
       sharedOf,
       earlier: asked.earlier ? await readEarlier(document) : [],
+      siblings: asked.siblings ? await readSiblings(document) : [],
       overlapping: asked.overlapping ? await readOverlapping({ token, startedAt, durationMs }) : [],
       reported: await readReported(document),
       // One that overlaps may end, and be stored, later.

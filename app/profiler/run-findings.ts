@@ -67,6 +67,7 @@ interface Finder {
   needs: readonly string[];
   find: (kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside) => readonly Finding[];
   compares?: FindingRule['compares'];
+  relates?: FindingRule['relates'];
   overlaps?: FindingRule['overlaps'];
 }
 
@@ -85,6 +86,7 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
       needs,
       find,
       compares: rule.compares?.bind(rule),
+      relates: rule.relates?.bind(rule),
       overlaps: rule.overlaps?.bind(rule),
     });
   }
@@ -93,8 +95,8 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
 
 export interface FindingRunner {
   find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Findings;
-  /** Whether a rule needs earlier requests of the route, or those that ran at the same time. */
-  asks(what: 'compares' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
+  /** Whether a rule needs earlier requests of the route or of others, or those that ran at the same time. */
+  asks(what: 'compares' | 'relates' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
 }
 
 export function createFindingRunner(

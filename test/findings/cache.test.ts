@@ -2,7 +2,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { cacheRules } from '../../app/findings/cache.ts';
 import { urls } from '../../app/urls.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withRedis } from '../support/redis.ts';
@@ -82,47 +81,13 @@ describe('findings about a cache', () => {
     const as = (user: number) => ({ headers: { 'x-user': String(user) } });
     await ask('/me/summary', as(1));
     const [finding] = (await ask('/me/summary', as(2))).of('cache-of-another-user');
-    expect(finding?.sentence).to.contain('another id than the user').and.contain('summary names no user');
+    expect(finding?.sentence).to.contain('another id than the user').and.contain('summary names none');
     expect(finding?.place).to.match(HERE);
     for (const path of ['/me/mine', '/users/users:9/9']) {
       await ask(path, as(1));
       expect((await ask(path, as(2))).of('cache-of-another-user'), path).to.deep.equal([]);
     }
     expect((await ask('/me/summary', as(1))).of('cache-of-another-user')).to.deep.equal([]);
-  });
-
-  it('say that a value was read for another user, whatever the response shows', () => {
-    const rule = cacheRules.find(({ name }) => name === 'cache-of-another-user');
-    const kept = (id: number, key: string, command: string) => ({
-      request: { sessionAndUser: { user: { id } }, response: { text: '["open"]' } },
-      cache: {
-        items: [
-          {
-            command,
-            key,
-            hits: command === 'GET' ? 1 : null,
-            asked: command === 'GET' ? 1 : 0,
-            caller: 'me.js:7',
-          },
-        ],
-      },
-    });
-    const found = (id: number, key: string, owner: number | string) => {
-      const head = { token: 'aaaaaa', url: '/me' };
-      const before = {
-        ...kept(1, key, 'SET'),
-        database: { queries: [{ bindings: [{ name: 'user_id', value: owner }] }] },
-      };
-      return rule?.find(kept(id, key, 'GET'), head as never, { earlier: [{ head, kept: before }] } as never);
-    };
-    expect(found(2, 'my-orders', 1)?.[0]).to.include({
-      sentence:
-        'GET found a value that was read for another user (aaaaaa): its statement asks for that user, and the key my-orders names none',
-      place: 'me.js:7',
-    });
-    expect(found(1, 'my-orders', 1), 'the same user').to.deep.equal([]);
-    expect(found(2, 'my-orders:1', 1), 'a key with a user').to.deep.equal([]);
-    expect(found(2, 'products', 'open'), 'data of nobody').to.deep.equal([]);
   });
 
   async function last(path: string, times: number) {

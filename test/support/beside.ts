@@ -7,6 +7,7 @@ export const NOTHING_BESIDE: RuleBeside = {
   shared: {},
   usualMs: null,
   earlier: [],
+  siblings: [],
   overlapping: [],
   reported: new Map(),
   time: createTimeLedger([], { totalMs: 0, loopIdleMs: null, isAlone: true }),

@@ -22,6 +22,12 @@ export function fillOf(
   return fill === undefined ? null : { fill, index, workMs: fill.startMs - endOf(read) };
 }
 
+/** The command of an earlier request that stored the key. */
+export function storedIn(kept: Readonly<Record<string, unknown>>, key: string): Command | undefined {
+  const { cache } = kept as Partial<Kept>;
+  return cache?.items.find((one) => one.key === key && /^(?:SET|SETEX|PSETEX)$/.test(one.command));
+}
+
 /** It ran because a read found nothing again: that has a finding of its own, with the cause. */
 export function isAfterMiss({ startMs }: Interval, cache: Kept['cache'] | undefined): boolean {
   return (cache?.items ?? []).some((read, _index, items) => {

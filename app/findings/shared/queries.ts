@@ -8,6 +8,7 @@ import type { FindingDraft } from '../../profiler/finding-rule.ts';
 import type { Kept, Query } from './kept.ts';
 import { count, pathText, shareOf } from './wording.ts';
 import { addTo } from '../../profiler/group-by.ts';
+import type { Json } from '../../profiler/json.ts';
 
 type Database = Kept['database'];
 
@@ -42,6 +43,11 @@ export function readsOf(database: Database): Read[] {
     const found = query.error === null ? readOf(database, query) : null;
     return found === null ? [] : [{ query, index, read: found }];
   });
+}
+
+/** A scalar as text; null for others. */
+export function textOf(value: Json | undefined): string | null {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
 /** Names of a primary key. */

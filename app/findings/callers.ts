@@ -1,0 +1,279 @@
+/** Whose data it is: values, rows and responses that belong to another caller, or to another request. */
+import { sameName } from '../panels/shared/compare-values.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
+import { type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import { isMasked } from '../profiler/redact.ts';
+import { type Command, storedIn } from './shared/cache.ts';
+import type { Kept, Needs } from './shared/kept.ts';
+import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { count, excerpt } from './shared/wording.ts';
+
+/** Request headers by which a gateway says whose the request is. */
+const IDENTITY = /^x-(account|customer|member|tenant|user)(?:-?id)?$/i;
+
+interface Caller {
+  /** `user`, or the name of the header. */
+  by: string;
+  /** In names of columns and tables. */
+  words: RegExp;
+  value: string;
+}
+
+/** By the user or session of the request, else by a header; null: nothing says who it is. */
+function callerOf(request: KeptRequest | undefined): Caller | null {
+  const { user = null, session = null } = request?.sessionAndUser ?? {};
+  const id =
+    leavesOf(user).find(({ path }) => PRIMARY.test(path)) ??
+    leavesOf(session).find(({ path }) => /^user_?id$/i.test(path));
+  if (id !== undefined && id.value !== null && !isMasked(String(id.value)))
+    return { by: 'user', words: /user|owner|account|customer|member/i, value: String(id.value) };
+  const { name = '', value = '' } = request?.headers?.find((header) => IDENTITY.test(header.name)) ?? {};
+  const [, word = ''] = IDENTITY.exec(name) ?? [];
+  if (value === '' || isMasked(value)) return null;
+  return { by: name.toLowerCase(), words: new RegExp(word, 'i'), value };
+}
+
+function isSame(one: Caller, other: Caller | null): boolean {
+  return other !== null && one.by === other.by && one.value === other.value;
+}
+
+function isFound({ hits, asked, key }: Command): boolean {
+  return hits === 1 && asked === 1 && key !== null;
+}
+
+/** Whether a statement asked for what is that caller's. */
+function asksFor({ words, value }: Caller, database: Kept['database']): boolean {
+  return readsOf(database).some(({ read, query }) =>
+    read.where?.some(
+      ({ column, operator, values }) =>
+        operator === '=' &&
+        (words.test(column) || (PRIMARY.test(column) && words.test(read.table ?? ''))) &&
+        values.some((one) => textOf(givenValue(one, query.bindings)) === value),
+    ),
+  );
+}
+
+/** Whose the value is that another request stored under this key; null: nobody’s, or that is not known. */
+function ownerOf(key: string, earlier: readonly EarlierRequest[]): (Caller & { token: string }) | null {
+  const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+  const { request, database } = (filler?.kept ?? {}) as Partial<Kept>;
+  const caller = callerOf(request);
+  if (filler === undefined || caller === null || database === undefined) return null;
+  // An address that names it has it for everybody.
+  const isNamed = receivedBy(filler.head, { request: { ...request, sessionAndUser: null } }).has(
+    caller.value,
+  );
+  return isNamed || !asksFor(caller, database) ? null : { ...caller, token: filler.head.token };
+}
+
+/** Fields by which a response tells whose it is. */
+const WHOSE = /^(?:_?id|user_?id|user_?name|email|login)$/i;
+
+/** The first field of a response that the user of the request has, too, with another value that the request did not name. */
+function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
+  const user = leavesOf(request.sessionAndUser?.user ?? null).filter(({ path }) => WHOSE.test(path));
+  if (user.length === 0) return null;
+  const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+  const received = receivedBy(head, { request });
+  const other = sent.find(({ path, name, value }) => {
+    const own = WHOSE.test(name) && !/\d/.test(path) && user.find((leaf) => leaf.name === name);
+    return own !== false && own !== undefined && own.value !== value && !received.has(String(value));
+  });
+  return other?.name ?? null;
+}
+
+const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = {
+  name: 'cache-of-another-user',
+  needs: ['cache', 'request'],
+  labels: ['another user'],
+  why: 'A request of another user, or with another `X-Customer`, `X-Tenant`, …, stored the value, and its statement asked for that one; or the response has the id or name of another user, which nobody asked for. The key names neither.',
+  fix: 'Put the id of the user or the value of the header into the key, or cache only data that is the same for all.',
+  compares: ({ cache, request }) => callerOf(request) !== null && cache.items.some(isFound),
+  find({ cache, request, database }, head, { earlier }) {
+    const own = callerOf(request);
+    if (own === null) return [];
+    const field = database === undefined ? ofAnotherUser(request, head) : null;
+    const user = leavesOf(request.sessionAndUser?.user ?? null);
+    return cache.items.flatMap((item, index): FindingDraft[] => {
+      const { command, key, caller: place } = item;
+      if (!isFound(item) || key === null) return [];
+      const parts = new Set(key.split(/[:/|.-]/));
+      if (parts.has(own.value) || user.some(({ value }) => parts.has(String(value)))) return [];
+      const owner = ownerOf(key, earlier);
+      const isOther =
+        owner !== null && owner.by === own.by && owner.value !== own.value && !parts.has(owner.value);
+      if (!isOther && field === null) return [];
+      const what = isOther
+        ? `stored for another ${own.by} (${owner.token}): its statement asks for that one`
+        : `cached for another user: the response has another ${field ?? ''} than the user of this request`;
+      const sentence = `${command} found a value that was ${what}, and the key ${excerpt(key, 60)} names none`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];
+    });
+  },
+};
+
+/** What a statement of this text compared the column with in each of these requests. */
+function boundBefore(
+  sql: string,
+  name: string,
+  requests: readonly EarlierRequest[],
+): { caller: Caller | null; value: string; token: string }[] {
+  return requests.flatMap(({ head, kept }) => {
+    const { request, database } = kept as Partial<Kept>;
+    const query = database?.queries.find((one) => sqlOf(database, one) === sql);
+    const value = textOf(query?.bindings.find((one) => one.name === name)?.value);
+    return value === null ? [] : [{ caller: callerOf(request), value, token: head.token }];
+  });
+}
+
+const valueOfAnotherRequest: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'value-of-another-request',
+  needs: ['request', 'database'],
+  labels: ['another request’s value'],
+  why: 'A statement was given the value that requests of another caller (user, `X-Tenant`, …) always give it, of which one ran at the same time. In earlier requests of this caller it was another one.',
+  fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. A field of a service or a variable of a module is shared by all requests that wait meanwhile.',
+  compares: ({ request }) => callerOf(request) !== null,
+  overlaps: ({ request }) => callerOf(request) !== null,
+  find({ request, database }, head, { earlier, overlapping }) {
+    const own = callerOf(request);
+    if (own === null || overlapping.length === 0) return [];
+    const received = receivedBy(head, { request });
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const sql = sqlOf(database, one.query);
+      for (const { name, value: given } of one.query.bindings) {
+        const value = textOf(given);
+        if (value === null || isMasked(value) || received.has(value) || own.value === value) continue;
+        const running = boundBefore(sql, name, overlapping).find(
+          (other) => other.caller?.by === own.by && !isSame(own, other.caller) && other.value === value,
+        );
+        if (running === undefined) continue;
+        const before = boundBefore(sql, name, earlier).filter(({ token }) => token !== running.token);
+        const mine = before.filter(({ caller }) => isSame(own, caller));
+        const theirs = before.filter(
+          ({ caller }) => running.caller !== null && isSame(running.caller, caller),
+        );
+        const isUsual = theirs.length > 0 && theirs.every((other) => other.value === running.value);
+        const [usual] = mine;
+        if (!isUsual || usual === undefined || usual.value === running.value) continue;
+        if (mine.some((other) => other.value !== usual.value)) continue;
+        const sentence = `${labelOf(database, one.query)} was given the ${excerpt(name, 40)} of another ${own.by}, whose request ran at the same time (${running.token}), and not that of ${count(mine.length, 'earlier request')} of this one: something that both requests share held it`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      return [];
+    });
+  },
+};
+
+/** Its pattern is the beginning of the other one, as is its path. */
+function isAbove(above: ProfileHead, below: ProfileHead): boolean {
+  const path = ({ url }: ProfileHead): string => url.split('?', 1)[0] ?? '';
+  return (
+    above.route !== null &&
+    above.route.includes(':') &&
+    below.route?.startsWith(`${above.route}/`) === true &&
+    path(below).startsWith(`${path(above)}/`)
+  );
+}
+
+/** Columns, beside the key, whose value says whose a row is: no switch such as `archived`. */
+function alsoAsked({ read, query }: Read): string[] {
+  const where = read.where ?? [];
+  if (!where.some(({ column }) => PRIMARY.test(column))) return [];
+  return where.flatMap(({ column, operator, values: [value] }) => {
+    const given = value === undefined ? null : givenValue(value, query.bindings);
+    const isOwner = (typeof given === 'string' && given !== '') || (typeof given === 'number' && given > 1);
+    return operator === '=' && !PRIMARY.test(column) && isOwner ? [column] : [];
+  });
+}
+
+const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'owner-not-asked',
+  needs: ['request', 'database'],
+  labels: ['owner not asked'],
+  why: 'The same caller was refused the resource above this one (403, 404): its statement found no row with the id and another column. Here rows of that id were found, and no statement asks for the column.',
+  fix: 'Look up the parent as its own route does (`where id = $1 and clinic = $2`) before you read what belongs to it, best in one middleware for all routes below (`router.param`).',
+  relates: ({ request }, { status, route }) =>
+    status === 200 && route?.includes('/:') === true && callerOf(request) !== null,
+  find({ request, database }, head, { siblings }) {
+    const own = callerOf(request);
+    if (own === null || head.status !== 200) return [];
+    const reads = readsOf(database);
+    const last = reads.findLast(({ read, query }) => read.verb === 'select' && (query.rows ?? 0) > 0);
+    if (last === undefined) return [];
+    const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
+    const isOfId = last.query.bindings.some(({ value }) => value !== null && ids.has(textOf(value)));
+    for (const { head: above, kept } of isOfId ? siblings : []) {
+      const { request: asked, database: refused } = kept as Partial<Kept>;
+      if ((above.status !== 403 && above.status !== 404) || !isAbove(above, head)) continue;
+      if (refused === undefined || !isSame(own, callerOf(asked))) continue;
+      const columns = readsOf(refused)
+        .filter(({ query, read }) => query.rows === 0 && read.verb === 'select')
+        .flatMap(alsoAsked);
+      const [column] = columns.filter(
+        (one) =>
+          !database.queries.some((query) =>
+            new RegExp(String.raw`\b${one}\W*(?:=|in\b)`, 'i').test(sqlOf(database, query)),
+          ),
+      );
+      if (column === undefined) continue;
+      const sentence = `${labelOf(database, last.query)} doesn’t ask for ${excerpt(column, 40)}: ${above.method} ${above.route ?? ''} of the same ${own.by} was answered with ${above.status} (${above.token}), because its statement does`;
+      return [draftAt(last, sentence, 'bad')];
+    }
+    return [];
+  },
+};
+
+/** Fields of the address that the response has with one other value only. */
+function otherValues(request: KeptRequest): { field: ReceivedField; sent: string }[] {
+  const { response, query, routeParams } = request;
+  const fields = receivedFields({ query, routeParams });
+  if (fields.length === 0 || !/\bjson\b/i.test(response?.contentType ?? '')) return [];
+  const leaves = leavesOf(parseBeginning(response?.text ?? '')?.value ?? null);
+  return fields.flatMap((field) => {
+    const own = leaves.filter(({ name }) => sameName(name) === sameName(field.name));
+    const [sent, ...others] = new Set(own.map(({ value }) => String(value)));
+    return sent === undefined || others.length > 0 || sent === String(field.value) ? [] : [{ field, sent }];
+  });
+}
+
+const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'cache'>> = {
+  name: 'answer-of-another',
+  needs: ['request'],
+  labels: ['another answer'],
+  why: 'The response is, letter by letter, that of an earlier request of this route with another parameter, and has the value of that one’s parameter.',
+  fix: 'Put every parameter that the answer depends on into the key of the cache, also those of the query: `req.originalUrl` has them, `req.path` has not.',
+  compares: ({ request }, { method, status }) =>
+    method === 'GET' && status === 200 && otherValues(request).length > 0,
+  find({ request, routing, database, cache }, _head, { earlier }) {
+    for (const { head, kept } of earlier) {
+      const before = kept.request as KeptRequest | undefined;
+      if (before?.response === undefined || before.response.text !== request.response?.text) continue;
+      const given = receivedFields(before);
+      const name = otherValues(request).find(({ field, sent }) =>
+        given.some(
+          ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
+        ),
+      )?.field.name;
+      if (name === undefined) continue;
+      const asked =
+        database === undefined && cache === undefined
+          ? ', and this request asked no database or cache for it'
+          : '';
+      const sentence = `The response is that of an earlier request (${head.token}) for another ${excerpt(name, 40)}${asked}: a cache does not seem to tell the two apart`;
+      const place = cache?.items[0]?.caller ?? routing?.route?.source;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+    }
+    return [];
+  },
+};
+
+export const callerRules: readonly FindingRule[] = [
+  cacheOfAnotherUser,
+  valueOfAnotherRequest,
+  ownerNotAsked,
+  answerOfAnother,
+];

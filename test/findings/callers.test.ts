@@ -1,0 +1,176 @@
+import { expect } from 'chai';
+import { callerRules } from '../../app/findings/callers.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+
+function ruleOf(name: string) {
+  const rule = callerRules.find((one) => one.name === name);
+  if (rule === undefined) throw new Error(name);
+  return rule;
+}
+
+const customer = (value: string) => ({ headers: [{ name: 'X-Customer', value }] });
+const user = (id: number) => ({ headers: [], sessionAndUser: { user: { id } } });
+
+interface Past {
+  key?: string;
+  sql?: string;
+  params?: Record<string, string>;
+  url?: string;
+}
+
+function kept(who: object, key: string, command: 'GET' | 'SET', params = {}) {
+  const isRead = command === 'GET';
+  return {
+    request: { ...keptRequest({ params }), ...who },
+    cache: {
+      items: [{ command, key, hits: isRead ? 1 : null, asked: isRead ? 1 : 0, caller: 'lib/cache.js:3' }],
+    },
+  };
+}
+
+const OWN = 'select * from Customers where id = $1';
+
+/** A reader finds what customer or user 1 stored. */
+function found(
+  reader: object,
+  { key = 'dashboard:today', sql = OWN, params = {}, url = '/dashboard' }: Past = {},
+  owner: object = customer('1'),
+) {
+  const rule = ruleOf('cache-of-another-user');
+  const head = { token: 'aaaaaa', url };
+  const before = { ...kept(owner, key, 'SET', params), database: keptQueries({ sql, bindings: { $1: 1 } }) };
+  const own = kept(reader, key, 'GET', params);
+  expect(rule.compares?.(own, head as never)).to.equal(true);
+  return rule.find(own, head as never, { earlier: [{ head, kept: before }] } as never);
+}
+
+describe('finding cache-of-another-user', () => {
+  it('names a value that was stored for another customer, or another user', () => {
+    expect(found(customer('2'))[0]).to.include({
+      sentence:
+        'GET found a value that was stored for another x-customer (aaaaaa): its statement asks for that one, and the key dashboard:today names none',
+      place: 'lib/cache.js:3',
+      anchor: 'k1',
+    });
+    expect(found(customer('2'), { sql: 'select * from orders where customer_id = $1' })).to.have.length(1);
+    const [ofUser] = found(user(2), { sql: 'select * from orders where user_id = $1' }, user(1));
+    expect(ofUser?.sentence).to.contain('stored for another user (aaaaaa)');
+  });
+
+  it('ignores what is the caller’s own, or anybody’s', () => {
+    expect(found(customer('1')), 'the same customer').to.deep.equal([]);
+    expect(found(customer('2'), { key: 'dashboard:1' }), 'a key with the customer').to.deep.equal([]);
+    expect(found(customer('2'), { sql: 'select * from products where id = $1' }), 'of nobody').to.deep.equal(
+      [],
+    );
+    expect(found(customer('2'), { params: { id: '1' } }), 'named by the address').to.deep.equal([]);
+    expect(found(user(2), { sql: 'select * from products where id = $1' }, user(1))).to.deep.equal([]);
+    expect(found(user(2), { key: 'orders:1' }, user(1)), 'a key with the user').to.deep.equal([]);
+  });
+});
+
+const PATIENTS = 'select * from patient where clinic = $1 and archived = false';
+
+/** A request of this member that asked for the patients of a clinic. */
+function listed(member: string, clinic: string, token: string, query: Record<string, string> = {}) {
+  return {
+    head: { token, url: '/patients', status: 200 },
+    kept: {
+      request: { ...keptRequest({ query }), headers: [{ name: 'x-member', value: member }] },
+      database: keptQueries({ sql: PATIENTS, bindings: { clinic }, caller: 'src/patients.ts:24' }),
+    },
+  };
+}
+
+describe('finding value-of-another-request', () => {
+  const rule = ruleOf('value-of-another-request');
+  const mia = listed('mia', 'north', 'aaaaaa');
+  const sam = listed('sam', 'south', 'bbbbbb');
+  const running = listed('sam', 'south', 'cccccc');
+  const of = (
+    { head, kept: own }: ReturnType<typeof listed>,
+    overlapping: readonly object[] = [running],
+    earlier: readonly object[] = [mia, sam],
+  ) => rule.find(own, head as never, { earlier, overlapping } as never);
+
+  it('names a value that belongs to the request that ran at the same time', () => {
+    expect(rule.overlaps?.(mia.kept, {} as never)).to.equal(true);
+    expect(of(listed('mia', 'south', 'dddddd'))).to.deep.equal([
+      {
+        broke: 'unseen',
+        severity: 'bad',
+        sentence:
+          'select … from patient was given the clinic of another x-member, whose request ran at the same time (cccccc), and not that of 1 earlier request of this one: something that both requests share held it',
+        panel: 'database',
+        anchor: 'q1',
+        place: 'src/patients.ts:24',
+      },
+    ]);
+  });
+
+  it('ignores a value of its own, of the address, or of both, and one that was not usual', () => {
+    const own = listed('mia', 'south', 'dddddd');
+    expect(of(listed('mia', 'north', 'dddddd')), 'its own').to.deep.equal([]);
+    expect(of(listed('mia', 'south', 'dddddd', { clinic: 'south' })), 'of the address').to.deep.equal([]);
+    expect(of(own, []), 'alone').to.deep.equal([]);
+    expect(of(own, [listed('mia', 'south', 'cccccc')]), 'of the same member').to.deep.equal([]);
+    expect(of(own, [running], [sam]), 'the first request of this member').to.deep.equal([]);
+    expect(of(own, [running], [mia]), 'the first request of the other one').to.deep.equal([]);
+    expect(of(own, [running], [mia, listed('mia', 'south', 'eeeeee'), sam]), 'both').to.deep.equal([]);
+    const yesterday = [listed('mia', 'north', 'aaaaaa'), listed('sam', 'north', 'bbbbbb')];
+    expect(of(own, [running], yesterday), 'a value that changed for all').to.deep.equal([]);
+  });
+});
+
+/** A request of this member below a patient, or for the patient. */
+function answered(route: string, status: number, member: string, ...queries: AskedQuery[]) {
+  return {
+    head: { token: 'aaaaaa', method: 'GET', url: route.replace(':id', '2'), route, status },
+    kept: {
+      request: {
+        ...keptRequest({ params: { id: '2' } }),
+        headers: [{ name: 'x-member', value: member }],
+      },
+      database: keptQueries(...queries),
+    },
+  };
+}
+
+describe('finding owner-not-asked', () => {
+  const rule = ruleOf('owner-not-asked');
+  const one = (clause: string, value: string | number | boolean, rows = 0): AskedQuery => ({
+    sql: `select * from patient where id = $1 and ${clause} = $2 limit 1`,
+    bindings: { id: 2, [clause]: value },
+    rows,
+  });
+  const visits = (more = ''): AskedQuery => ({
+    sql: `select v.* from visit v left join patient p on p.id = v.patientId where p.id = $1${more}`,
+    bindings: { id: 2 },
+    caller: 'src/visits.ts:32',
+  });
+  const of = (query: AskedQuery, above: ReturnType<typeof answered>) => {
+    const { head, kept: own } = answered('/patients/:id/visits', 200, 'mia', query);
+    expect(rule.relates?.(own, head as never)).to.equal(true);
+    return rule.find(own, head as never, { siblings: [above] } as never);
+  };
+  const refused = answered('/patients/:id', 404, 'mia', one('clinic', 'north'));
+
+  it('names the column that the refused request asked for', () => {
+    const [finding] = of(visits(), refused);
+    expect(finding).to.include({ severity: 'bad', place: 'src/visits.ts:32', anchor: 'q1' });
+    expect(finding?.sentence).to.equal(
+      'select … from visit doesn’t ask for clinic: GET /patients/:id of the same x-member was answered with 404 (aaaaaa), because its statement does',
+    );
+  });
+
+  it('ignores a route that asks for it, a switch, another member, and what was not refused', () => {
+    expect(of(visits(" and p.clinic = 'north'"), refused), 'asks').to.deep.equal([]);
+    expect(of({ ...visits(), rows: 0 }, refused), 'no rows').to.deep.equal([]);
+    const above = (status: number, member: string, query: AskedQuery, route = '/patients/:id') =>
+      of(visits(), answered(route, status, member, query));
+    expect(above(404, 'mia', one('archived', false)), 'a switch').to.deep.equal([]);
+    expect(above(404, 'sam', one('clinic', 'south')), 'another member').to.deep.equal([]);
+    expect(above(200, 'mia', one('clinic', 'north', 1)), 'not refused').to.deep.equal([]);
+    expect(above(404, 'mia', one('clinic', 'north'), '/rooms/:id'), 'another resource').to.deep.equal([]);
+  });
+});
