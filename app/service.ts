@@ -179,6 +179,7 @@ export function createService(options: ServiceOptions): Service {
     describe: (error) => escapeLogEntry(redactor.text(stackText(error))),
     async close(withinMs = config.drainMs) {
       const deadline = performance.now() + withinMs;
+      profiler?.leave();
       await drain(withinMs - Math.min(STORE_WITHIN, withinMs / 2));
       app.close();
       const counters = await profiler?.close(storing ? deadline - performance.now() : 0);

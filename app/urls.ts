@@ -37,6 +37,8 @@ export const urls = {
     withQuery(`${PROFILER_PREFIX}/search.md`, query),
   searchBar: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/search_bar`, query),
+  live: (query: Record<string, string | number | undefined> = {}) =>
+    withQuery(`${PROFILER_PREFIX}/live`, query),
   latest: (query: Record<string, string | number | undefined> = {}) =>
     withQuery(`${PROFILER_PREFIX}/latest`, query),
   profile: (token: string, panel?: string, anchor?: string) =>

@@ -27,6 +27,8 @@ export interface Client {
   text(path: string): Promise<string>;
   json(path: string, withinMs?: number): Promise<unknown>;
   post(path: string, value: unknown, options: { accept: string; signal: AbortSignal }): Promise<string>;
+  /** The parts of a response without an end, as they arrive. */
+  stream(path: string): AsyncIterable<string>;
 }
 
 export interface ClientOptions {
@@ -127,6 +129,12 @@ export function createClient({ url, password }: ClientOptions): Client {
       return (
         await send(path, { method: 'POST', headers: sent, body: JSON.stringify(value), signal })
       ).text();
+    },
+    async *stream(path) {
+      const { body } = await send(path, {});
+      if (body === null) return;
+      const decoder = new TextDecoder();
+      for await (const chunk of body) yield decoder.decode(chunk as Uint8Array, { stream: true });
     },
   };
 }

@@ -1,8 +1,9 @@
-/** The pages of a profiler: the guard, the profiles, and the error pages. */
+/** The pages of a profiler: the guard, the profiles with their live list, and the error pages. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { resolve } from 'node:path';
 import { editorOf } from '../config.ts';
+import { createLive, type Live } from '../controllers/profiler/live.ts';
 import type { RespondWithError } from '../middleware/cut-off.ts';
 import { responseOfError } from '../middleware/error-response.ts';
 import { createGuard, type Guard } from '../middleware/guard.ts';
@@ -73,6 +74,7 @@ interface HostPagesParts extends Pick<
 
 export interface HostPages {
   guard: Guard;
+  live: Live;
   pages: LazyPages;
   errors: ErrorPages;
   handlers: Pick<Profiler, 'pages' | 'errors' | 'respondWithError'>;
@@ -88,7 +90,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
   const { options, core, settings, store, source, sourceOf, redactText, warn } = parts;
   const { root } = source;
   const editor = editorOf(settings.editor, root);
-  const { tracker } = core;
+  const { tracker, profiles } = core;
 
   const guard = createGuard({
     password: settings.password,
@@ -100,10 +102,12 @@ export function createHostPages(parts: HostPagesParts): HostPages {
       warn(redactText(sentence));
     },
   });
+  const live = createLive({ find: (query) => profiles.find(query) });
   const pages = createLazyPages({
     ...core,
     ...parts,
     forms: createFormSigner({ sharedKey: () => sharedKeyOf(store) }),
+    live,
     isStored: options.isStored === true,
     editor: editor === null ? undefined : { ...editor, paths: settings.editorPaths, root },
     sourceAt: createSourceViews(source),
@@ -136,6 +140,7 @@ export function createHostPages(parts: HostPagesParts): HostPages {
 
   return {
     guard,
+    live,
     pages,
     errors,
     handlers: {

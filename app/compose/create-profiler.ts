@@ -145,7 +145,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     },
     warn,
   });
-  const { guard, pages, errors, handlers } = createHostPages({
+  const { guard, live, pages, errors, handlers } = createHostPages({
     options,
     core,
     settings,
@@ -248,10 +248,14 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     redactor,
     sayIfPaused: core.sayIfPaused,
     counters: () => ledger.counts('application'),
+    leave() {
+      live.close();
+    },
     async close(timeoutMs = CLOSE_WITHIN) {
       noteEnd();
       testable.close();
       for (const detach of detaching.splice(0)) detach();
+      live.close();
       observers.close();
       cpu.close();
       values.close();

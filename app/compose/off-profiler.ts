@@ -72,6 +72,7 @@ export function createOffProfiler(options: ServiceOptions & { warn: (sentence: s
     redactor,
     sayIfPaused: () => Promise.resolve(),
     counters: () => core.ledger.counts('application'),
+    leave: nothing,
     async close() {
       for (const detach of detaching.splice(0)) detach();
       await closed;

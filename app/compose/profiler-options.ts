@@ -110,6 +110,8 @@ export interface Profiler extends Manual {
   sayIfPaused(): Promise<void>;
   /** What became of each token. */
   counters(): LedgerCounts;
+  /** The process is about to end: ends event streams of the list. */
+  leave(): void;
   /** Completes open profiles, stores what waits within `timeoutMs`, and restores everything that was observed. */
   close(timeoutMs?: number): Promise<LedgerCounts>;
 }

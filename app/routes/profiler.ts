@@ -54,6 +54,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_search', '/search', list(controllers.search)),
     get('_profiler_search_markdown', '/search\\.md', searchMarkdown),
     get('_profiler_search_bar', '/search_bar', controllers.searchBar),
+    get('_profiler_live', '/live', controllers.live),
     get('_profiler_latest', '/latest', controllers.latest),
     get('_profiler_json', '/search\\.json', searchJson),
     get('_profiler_json', `/${TOKEN}\\.json`, json),

@@ -1,6 +1,5 @@
-// Keeps the list up to date: while it is visible it asks for the newest requests. If some are new, the page is fetched again and its parts
-// are replaced; what is open, selected or focused stays so. If the reader has scrolled down, or points at a row, a button says how many
-// requests are new.
+// Keeps the list up to date: when the server reports new requests, the page is fetched again and its parts are replaced; what is
+// open, selected or focused stays so. If the reader has scrolled down, or points at a row, a button says how many requests are new.
 import { showMark } from './compare.js';
 import { closeFolds } from './fold.js';
 import { say } from './say.js';
@@ -11,11 +10,8 @@ const STORED_LIVE = 'hindsight.live';
 const PARTS = ['views', 'histogram', 'found'];
 // Pixels; the list only moves by itself if it is scrolled less than this.
 const NEAR_TOP = 160;
-const EVERY_MS = 2000;
 
-let timer = null;
-// States of the newest requests at the last look, by token; null: not looked yet.
-let seen = null;
+let source = null;
 let fresh = new Set();
 let asking = false;
 let missed = false;
@@ -87,7 +83,7 @@ async function refresh() {
     demanded = false;
     showNews();
   } catch {
-    // The next look tries again.
+    // The next event tries again.
   } finally {
     asking = false;
     if (missed) {
@@ -112,23 +108,10 @@ function showNews() {
   if (fresh.size > 0) say(text);
 }
 
-// Requests that appeared or ended since the last look; at the first one those that the page is too old to show.
-function newIn(profiles) {
-  const before = seen;
-  seen = new Map(profiles.map(({ token, state }) => [token, state]));
-  return [...seen]
-    .filter(([token, state]) => (before === null ? byId(`r-${token}`) === null : before.get(token) !== state))
-    .map(([token]) => token);
-}
-
-async function look() {
-  // The header keeps these requests out of what is recorded.
-  const response = await fetch(document.querySelector('[data-live]').dataset.live, {
-    headers: { 'x-hindsight-toolbar': '1' },
-  });
-  if (!response.ok || timer === null) return;
-  const tokens = newIn((await response.json()).profiles);
-  if (tokens.length === 0) return;
+// `now`: the newest requests at the start, which the page may be too old to show; `new`: requests that appeared or ended since.
+function onMessage({ data }) {
+  const { now, new: tokens = now } = JSON.parse(data);
+  if (now?.every((token) => byId(`r-${token}`) !== null)) return;
   for (const token of tokens) if (byId(`r-${token}`) === null) fresh.add(token);
   if (mayMove()) {
     void refresh();
@@ -139,36 +122,40 @@ async function look() {
 }
 
 function showState() {
-  byId('live').setAttribute('aria-pressed', String(timer !== null));
-}
-
-// A look that fails is made again.
-async function lookAgain() {
-  await look().catch(() => {});
-  if (timer === null) return;
-  // The page may have been hidden and shown meanwhile.
-  clearTimeout(timer);
-  timer = setTimeout(lookAgain, EVERY_MS);
+  byId('live').setAttribute('aria-pressed', String(source !== null));
 }
 
 function connect() {
-  if (timer !== null || document.hidden || !isWanted()) return;
-  timer = setTimeout(lookAgain, 0);
+  if (source !== null || document.hidden || !isWanted()) return;
+  const opened = new EventSource(document.querySelector('[data-live]').dataset.live);
+  let before = false;
+  opened.addEventListener('message', onMessage);
+  opened.addEventListener('open', () => {
+    // After a reconnect, catch up.
+    if (before) void refresh();
+    before = true;
+  });
+  opened.addEventListener('error', () => {
+    if (opened.readyState === EventSource.CLOSED && source === opened) disconnect();
+  });
+  source = opened;
   showState();
 }
 
 function disconnect() {
-  clearTimeout(timer);
-  timer = null;
+  source?.close();
+  source = null;
   showState();
 }
 
 export function startLive() {
   if (document.querySelector('[data-live]') === null) return;
   byId('live').addEventListener('click', () => {
-    rememberLive(timer === null);
-    if (timer === null) connect();
-    else disconnect();
+    rememberLive(source === null);
+    if (source === null) {
+      connect();
+      void refresh();
+    } else disconnect();
   });
   byId('news').addEventListener('click', (event) => {
     event.preventDefault();
@@ -179,7 +166,10 @@ export function startLive() {
   // A hidden page does not ask.
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) disconnect();
-    else connect();
+    else if (isWanted()) {
+      connect();
+      void refresh();
+    }
   });
   document.addEventListener('mouseout', () => {
     if (postponed && mayMove()) void refresh();

@@ -293,8 +293,16 @@ describe('the list in a browser', () => {
     await page.locator('#live').click();
     expect(await page.locator('#live').getAttribute('aria-pressed')).to.equal('false');
     const unseen = await ask('/products/12');
-    await page.waitForTimeout(3000);
+    await page.waitForTimeout(1500);
     expect(await page.locator(`#r-${unseen}`).count()).to.equal(0);
     await page.context().close();
+  });
+
+  it('lets the service close while a list listens', async () => {
+    const other = await startShop();
+    const { page } = scripted;
+    await page.goto(`${other.origin}/_profiler/`);
+    await page.locator('#live[aria-pressed=true]').waitFor();
+    await other.close();
   });
 });

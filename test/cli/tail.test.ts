@@ -25,14 +25,14 @@ describe('tail', () => {
         .slice(0, -1)
         .map((line) => (JSON.parse(line) as { url: string }).url);
     try {
-      await until(() => said.includes('Following new requests'), 'the first look');
+      await until(() => said.includes('Following new requests'), 'the stream');
       await host.send('/fine?before');
       await until(() => urls().length === 1, 'the first request');
       await host.close();
-      await until(() => said.includes('connecting again.'), 'the end of the application');
+      await until(() => said.includes('connecting again.'), 'the end of the stream');
       host = await startRecordingHost({}, Number(new URL(url).port));
       await host.send('/fine?between');
-      await until(() => said.includes('Connected again.'), 'the next look');
+      await until(() => said.includes('Connected again.'), 'the next stream');
       await host.send('/fine?after');
       await until(() => urls().length >= 3, 'the other requests');
       expect(urls()).to.deep.equal(['/fine?before', '/fine?between', '/fine?after']);

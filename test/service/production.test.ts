@@ -23,6 +23,7 @@ describe('the service with debug off', () => {
       '/_profiler/',
       '/_profiler/latest',
       '/_profiler/search.json',
+      '/_profiler/live',
       '/_profiler/-/clear',
       '/_profiler/abcdef',
     ]) {

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { createAssets } from '../../app/controllers/profiler/assets.ts';
 import { createProfilerControllers } from '../../app/controllers/profiler/index.ts';
+import { createLive } from '../../app/controllers/profiler/live.ts';
 import type { PageServices } from '../../app/controllers/profiler/page-services.ts';
 import type { Dispatch } from '../../app/controllers/profiler/dispatch.ts';
 import { createFindingRules } from '../../app/findings/index.ts';
@@ -148,6 +149,7 @@ export function createPageFixture(
     recording: createRecording(store),
     routeInFull: createRouteInFull(store),
     forms: createFormSigner({}),
+    live: createLive({ find: (query) => profiles.find(query) }),
     panels,
     rules: ruleTexts(rules),
     renderPage: createPageRenderer({ viewsFolder, assets, editor: options.editor }),

@@ -5,6 +5,7 @@ import { createCompareController } from './compare-controller.ts';
 import { createFileController } from './file-controller.ts';
 import { createHealthController } from './health-controller.ts';
 import { createListController } from './list-controller.ts';
+import { createLiveController } from './live-controller.ts';
 import { createFormsController } from './forms-controller.ts';
 import { createMcpController } from './mcp-controller.ts';
 import { createProfileController } from './profile-controller.ts';
@@ -27,6 +28,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createHealthController(services),
     ...createCompareController(services),
     ...createAssetController(services),
+    ...createLiveController(services),
     ...createActionsController(services),
     ...createReplayController(services),
     ...createToolbarController(services),

@@ -179,11 +179,10 @@ function sameAs({ url, method, status }: ProfileIndex): Partial<Record<'url' | '
   return { url, method, ...(status === null ? {} : { status: String(status) }) };
 }
 
-/** Address that a list which shows the newest requests asks again and again; null: it shows others. */
 function liveOf(filters: Filters): string | null {
   const { values, query } = filters;
   if (!isNewestFirst(filters) || query.offset > 0 || query.until !== undefined) return null;
-  return urls.searchJson(withFilters(values, {}));
+  return urls.live(withFilters(values, {}));
 }
 
 interface Pages {

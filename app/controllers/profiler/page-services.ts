@@ -15,6 +15,7 @@ import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { Recording } from '../../profiler/recording.ts';
 import type { RouteInFull } from '../../profiler/route-in-full.ts';
 import type { Assets } from './assets.ts';
+import type { Live } from './live.ts';
 
 export interface ShownSource {
   excerpt: SourceExcerpt;
@@ -27,6 +28,7 @@ export interface PageServices {
   recording: Recording;
   routeInFull: RouteInFull;
   forms: FormSigner;
+  live: Live;
   /** In menu order. */
   panels: readonly Panel[];
   /** Which recorded requests an agent may send again, default: those that are safe; `off`: the pages send none, either. */

@@ -221,6 +221,7 @@ describe('actions behind a password', () => {
       return answer.status;
     };
     expect(await pause({})).to.equal(401);
+    expect((await fetch(`${server.address}/_profiler/live`)).status).to.equal(401);
     expect(await pause({ authorization })).to.equal(303);
     await server.close();
     await profiler.close();

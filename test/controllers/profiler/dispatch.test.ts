@@ -159,7 +159,13 @@ describe('addresses of the profiler', () => {
       guard: () => Promise.reject(new Error('not you')),
     };
     await withPages(createDispatch(options), async (guarded) => {
-      for (const path of ['/_profiler/', '/_profiler', `/_profiler/${token}.json`, '/_profiler/nothing'])
+      for (const path of [
+        '/_profiler/',
+        '/_profiler',
+        `/_profiler/${token}.json`,
+        '/_profiler/nothing',
+        '/_profiler/live',
+      ])
         expect((await ask(guarded, 'GET', path)).body, path).to.equal('not you');
     });
   });
@@ -168,7 +174,7 @@ describe('addresses of the profiler', () => {
     const routes = createProfilerRoutes(createProfilerControllers(fixture.services));
     const named = new Set(routes.map(({ name }) => name));
     expect([...named].filter((name) => !/^_profiler(_[a-z]+)*$/.test(name))).to.deep.equal([]);
-    expect([...named]).to.include.members(['_profiler', '_profiler_home', '_profiler_json', '_profiler_pin']);
+    expect([...named]).to.include.members(['_profiler', '_profiler_home', '_profiler_live', '_profiler_pin']);
     for (const { path } of routes) expect(path.source).to.not.match(/\/[0-9a-f]{6}\$/);
   });
 });

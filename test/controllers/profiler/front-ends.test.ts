@@ -45,7 +45,7 @@ describe('a separate front end', () => {
       expect([answer.status, ...grantOf(answer)], path).to.deep.equal([200, FRONT_END, 'true', 'origin']);
       expect(answer.headers.get('access-control-expose-headers')).to.contain('x-debug-token-link');
     }
-    for (const path of ['', token, `${token}.json`, 'search.json', `${token}/toolbar`])
+    for (const path of ['', token, `${token}.json`, 'search.json', 'live', `${token}/toolbar`])
       expect(
         (await get(path, { origin: FRONT_END })).headers.get('access-control-allow-origin'),
         path,

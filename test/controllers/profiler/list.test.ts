@@ -209,7 +209,7 @@ describe('the list', () => {
   it('offers to tell of new requests only where the newest stand first', async () => {
     await record({}, {});
     expect((await page('?status=2xx'))('[data-live]').attr('data-live')).to.equal(
-      '/_profiler/search.json?status=2xx',
+      '/_profiler/live?status=2xx',
     );
     for (const query of ['?sort=time', '?order=asc', '?page=2&limit=1', '?text=x', '?until=2026-11-20'])
       expect((await page(query))('[data-live], #live'), query).to.have.length(0);
@@ -238,6 +238,25 @@ describe('the list', () => {
     expect(next('a[rel=next]')).to.have.length(0);
     expect(next('[data-live]')).to.have.length(0);
     expect(next('nav[aria-label=Pages] a').attr('href')).to.equal('/_profiler/search?limit=4');
+  });
+
+  it('streams what is new to a list, as events', async () => {
+    const ending = new AbortController();
+    const response = await fetch(`${server.address}/_profiler/live?status=5xx`, { signal: ending.signal });
+    expect(response.headers.get('content-type')).to.equal('text/event-stream');
+    expect(response.headers.get('cache-control')).to.contain('no-transform');
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let text = '';
+    const hear = async (wanted: string): Promise<void> => {
+      while (!text.includes(wanted)) text += Buffer.from((await reader.read()).value ?? []).toString();
+    };
+    await hear('retry: 2000\n\n');
+    await hear('data: {"now":[]}\n\n');
+    const [, failed = ''] = await record({}, { status: 500 });
+    await hear(`data: {"new":["${failed}"]}\n\n`);
+    expect(text.match(/data/g)).to.have.length(2);
+    ending.abort();
+    expect((await fetch(`${server.address}/_profiler/live?status=x`)).status).to.equal(400);
   });
 
   it('says in JSON what is pinned and where a text was found', async () => {
