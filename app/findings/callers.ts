@@ -37,8 +37,8 @@ function callerOf(request: KeptRequest | undefined): Caller | null {
   return { by: name.toLowerCase(), words: new RegExp(word, 'i'), value };
 }
 
-function isSame(one: Caller, other: Caller | null): boolean {
-  return other !== null && one.by === other.by && one.value === other.value;
+function isSame(one: Caller | null, other: Caller | null): boolean {
+  return one !== null && other !== null && one.by === other.by && one.value === other.value;
 }
 
 function isFound({ hits, asked, key }: Command): boolean {
@@ -153,14 +153,12 @@ const valueOfAnotherRequest: FindingRule<Needs<'request' | 'database'>> = {
         if (running === undefined) continue;
         const before = boundBefore(sql, name, earlier).filter(({ token }) => token !== running.token);
         const mine = before.filter(({ caller }) => isSame(own, caller));
-        const theirs = before.filter(
-          ({ caller }) => running.caller !== null && isSame(running.caller, caller),
-        );
-        const isUsual = theirs.length > 0 && theirs.every((other) => other.value === running.value);
-        const [usual] = mine;
-        if (!isUsual || usual === undefined || usual.value === running.value) continue;
-        if (mine.some((other) => other.value !== usual.value)) continue;
-        const sentence = `${labelOf(database, one.query)} was given the ${excerpt(name, 40)} of another ${own.by}, whose request ran at the same time (${running.token}), and not that of ${count(mine.length, 'earlier request')} of this one: something that both requests share held it`;
+        const theirs = before.filter(({ caller }) => isSame(running.caller, caller));
+        const usual = mine.filter((other) => other.value !== value);
+        // It may have happened before.
+        if (usual.length <= mine.length / 2 || new Set(usual.map((other) => other.value)).size > 1) continue;
+        if (theirs.filter((other) => other.value === value).length <= theirs.length / 2) continue;
+        const sentence = `${labelOf(database, one.query)} was given the ${excerpt(name, 40)} of another ${own.by}, whose request ran at the same time (${running.token}), and not that of ${count(usual.length, 'earlier request')} of this one: something that both requests share held it`;
         return [draftAt(one, sentence, 'bad')];
       }
       return [];
@@ -205,8 +203,10 @@ const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
     const last = reads.findLast(({ read, query }) => read.verb === 'select' && (query.rows ?? 0) > 0);
     if (last === undefined) return [];
     const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
-    const isOfId = last.query.bindings.some(({ value }) => value !== null && ids.has(textOf(value)));
-    for (const { head: above, kept } of isOfId ? siblings : []) {
+    const isOfId = last.read.where?.some(({ values }) =>
+      values.some((value) => ids.has(textOf(givenValue(value, last.query.bindings)))),
+    );
+    for (const { head: above, kept } of isOfId === true ? siblings : []) {
       const { request: asked, database: refused } = kept as Partial<Kept>;
       if ((above.status !== 403 && above.status !== 404) || !isAbove(above, head)) continue;
       if (refused === undefined || !isSame(own, callerOf(asked))) continue;

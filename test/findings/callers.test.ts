@@ -117,6 +117,8 @@ describe('finding value-of-another-request', () => {
     expect(of(own, [running], [sam]), 'the first request of this member').to.deep.equal([]);
     expect(of(own, [running], [mia]), 'the first request of the other one').to.deep.equal([]);
     expect(of(own, [running], [mia, listed('mia', 'south', 'eeeeee'), sam]), 'both').to.deep.equal([]);
+    const again = [mia, listed('mia', 'north', 'ffffff'), listed('mia', 'south', 'eeeeee'), sam];
+    expect(of(own, [running], again), 'as once before').to.have.length(1);
     const yesterday = [listed('mia', 'north', 'aaaaaa'), listed('sam', 'north', 'bbbbbb')];
     expect(of(own, [running], yesterday), 'a value that changed for all').to.deep.equal([]);
   });
