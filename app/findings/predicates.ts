@@ -1,4 +1,5 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
+import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
@@ -141,18 +142,19 @@ const orWithoutBrackets: FindingRule<Needs<'database'>> = {
 const NOT_IN =
   /\b(?:\w+\.)?(\w+) not in ?\( ?select (?:distinct )?(?:\w+\.)?(\w+) from (?:\w+\.)?(\w+)(?: (?!where\b)(?:as )?\w+)?(?: where ([^()]*))?\)/i;
 
-/** A column that a NOT IN selects, and that may be NULL as far as the statement says. */
+/** A column that a NOT IN selects of the same table, as of a tree, in which a row without a parent has NULL; null: it may never be NULL. */
 function nullableList(sql: string): string | null {
-  const [found, , column = '', , condition = ''] = NOT_IN.exec(sql) ?? [];
+  const [found, , column = '', table = '', condition = ''] = NOT_IN.exec(sql) ?? [];
   const isKept = PRIMARY.test(column) || new RegExp(String.raw`\b${column}\b`, 'i').test(condition);
-  return found === undefined || isKept ? null : column;
+  const isTree = new RegExp(String.raw`\bfrom (?:\w+\.)?${table}\b.* not in`, 'i').test(sql);
+  return found === undefined || isKept || !isTree ? null : column;
 }
 
 const notInNull: FindingRule<Needs<'database'>> = {
   name: 'not-in-null',
   needs: ['database'],
   labels: ['NOT IN'],
-  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route.',
+  why: 'The WHERE has a NOT IN with a subselect of the same table that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route.',
   fix: 'Use `not exists (select 1 from … where …)`, or exclude NULL in the subselect (`where parent_id is not null`).',
   compares: ({ database }) =>
     database.queries.some((query) => query.rows === 0 && nullableList(plainSql(database, query)) !== null),
@@ -168,7 +170,7 @@ const notInNull: FindingRule<Needs<'database'>> = {
         );
       });
       if (before.length === 0 || before.some(({ rows }) => rows !== 0)) return [];
-      const sentence = `${labelOf(database, query)} found no row, as in ${count(before.length, 'earlier request')}, possibly because a ${column} of its subselect is NULL: then NOT IN is never true`;
+      const sentence = `${labelOf(database, query)} found no row, nor did ${count(before.length, 'earlier request')}: NOT IN is never true if its subselect has NULL, such as the ${column} of a row without a parent`;
       return [draftAt(one, sentence, 'warn')];
     });
   },
@@ -227,16 +229,35 @@ function dayAsEnd({ read, query }: Read): string | null {
   return null;
 }
 
-const lastDayLeftOut: FindingRule<Needs<'database'>> = {
+/** Text of a moment that is no midnight. */
+const IN_DAY = /^\d{4}-\d\d-\d\d[T ](?!00:00(?::00(?:\.0+)?)?(?:Z|$))\d\d:\d\d/;
+
+/** Whether a response or a statement has the column with a time of day. */
+function hasTimeOfDay(column: string, { request, database }: Partial<Kept>): boolean {
+  const sent = leavesOf(parseBeginning(request?.response?.text ?? '')?.value ?? null);
+  const bound = database?.queries.flatMap(({ bindings }) => bindings) ?? [];
+  return [...sent, ...bound].some(
+    ({ name, value }) =>
+      typeof value === 'string' && sameName(name) === sameName(column) && IN_DAY.test(value),
+  );
+}
+
+const lastDayLeftOut: FindingRule<Needs<'database', 'request'>> = {
   name: 'last-day-left-out',
   needs: ['database'],
   labels: ['last day'],
-  why: 'BETWEEN or `<=` compares a column, which has a time by its name, with a date as its end. The date stands for the beginning of that day.',
+  why: 'BETWEEN or `<=` compares a column with a date as its end, which stands for the beginning of that day, and the column has times of day in this response, in an earlier one or in a statement.',
   fix: 'Ask for everything before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
-  find({ database }) {
+  compares: ({ database }) => readsOf(database).some((one) => dayAsEnd(one) !== null),
+  relates: ({ database }) => readsOf(database).some((one) => dayAsEnd(one) !== null),
+  find({ database, request }, _head, { earlier, siblings }) {
+    const seen = [
+      { request, database } as Partial<Kept>,
+      ...[...earlier, ...siblings].map(({ kept }) => kept),
+    ];
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const column = dayAsEnd(one);
-      if (column === null) return [];
+      if (column === null || !seen.some((kept) => hasTimeOfDay(column, kept))) return [];
       const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day: a ${column} later on the last day is not found`;
       return [draftAt(one, sentence, 'warn')];
     });

@@ -132,6 +132,9 @@ const queryNotEscaped: FindingRule<Needs<'http_client' | 'request'>> = {
 const PART =
   /[?&](?:page|per_?page|page_?size|size|limit|offset|skip|first|last|top|take|count|cursor|after|before|start|max|n)\b[^=&]*=/i;
 
+/** An average may be rounded. */
+const ROUNDED = 0.05;
+
 /** How many there are in all, and whether the response says that more follow. */
 function restOf({ responseHeaders }: Call): { total: number | null; isLinked: boolean } {
   const valueOf = (wanted: RegExp): string =>
@@ -147,26 +150,28 @@ function entriesOf({ responseBody }: Call): Json[] | null {
   return whole?.isWhole === true && Array.isArray(whole.value) ? whole.value : null;
 }
 
-/** Whether one value was made of the list: no list was sent, none of its entries, and not how many there are. */
-function isMadeOf(entries: readonly Json[] | null, total: number | null, text: string): boolean {
+/** The path of a number that was sent, and that is the count of the entries, or the sum or average of a field; null: none is. */
+function figureOf(entries: readonly Json[], total: number | null, text: string): string | null {
   const sent = parseBeginning(text);
-  if (sent?.isWhole !== true || !isRecord(sent.value) || text.includes('[')) return false;
-  const ids = entries?.map((entry) => (isRecord(entry) ? (entry.id ?? entry._id) : entry));
+  if (sent?.isWhole !== true || !isRecord(sent.value) || text.includes('[')) return null;
+  const names = new Set(entries.flatMap((entry) => (isRecord(entry) ? Object.keys(entry) : [])));
+  const sums = [...names].flatMap((name) => {
+    const values = entries.map((entry) => (isRecord(entry) ? Number(entry[name] ?? NaN) : NaN));
+    const sum = values.reduce((all, value) => all + value, 0);
+    return /id$/i.test(name) || Number.isNaN(sum) ? [] : [sum, sum / values.length];
+  });
   const leaves = leavesOf(sent.value);
-  return (
-    leaves.some(({ value }) => typeof value === 'number') &&
-    !leaves.some(
-      ({ name, value }) =>
-        value === total || (/^_?id$|_id$|Id$/.test(name) && ids?.includes(value) !== false),
-    )
-  );
+  if (leaves.some(({ value }) => value === total)) return null;
+  const isFigure = (value: unknown): boolean =>
+    typeof value === 'number' && [entries.length, ...sums].some((one) => Math.abs(one - value) < ROUNDED);
+  return leaves.find(({ name, value }) => !/id$/i.test(name) && isFigure(value))?.path ?? null;
 }
 
 const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
   name: 'first-page-only',
   needs: ['http_client', 'request'],
   labels: ['first page only'],
-  why: 'The response of the call says that there are more entries (`Link` with `rel="next"`, or `X-Total-Count`), no other call went to that path, and the request sent numbers without a list.',
+  why: 'The response of the call says that there are more entries (`Link` with `rel="next"`, or `X-Total-Count`), no other call went to that path, and this response has their number, or the sum or average of one of their fields.',
   fix: 'Follow `rel="next"` until there is none, or ask the service for the sum instead of adding up its entries.',
   find({ http_client: { calls }, request }, { status }) {
     const text = request.response?.text ?? '';
@@ -175,19 +180,14 @@ const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
       const { total, isLinked } = restOf(call);
       if (call.method !== 'GET' || call.status !== 200 || PART.test(call.url)) return [];
       const entries = entriesOf(call);
-      // The bodies of some clients are not recorded.
-      if (entries === null && (call.responseBody !== undefined || !isLinked)) return [];
-      const received = entries?.length ?? null;
-      if (received !== null && (received < 2 || received >= (total ?? (isLinked ? Infinity : 0)))) return [];
+      const received = entries?.length ?? 0;
+      if (entries === null || received < 2 || received >= (total ?? (isLinked ? Infinity : 0))) return [];
       const isFollowed = calls.some((other) => other !== call && pathIn(other) === pathIn(call));
-      if (isFollowed || !isMadeOf(entries, total, text)) return [];
+      const figure = isFollowed ? null : figureOf(entries, total, text);
+      if (figure === null) return [];
       const all = total === null ? '' : ` of ${count(total)}`;
-      const what =
-        received === null
-          ? `a page${all === '' ? '' : `${all} entries`}`
-          : `${count(received)}${all} entries`;
       const how = isLinked ? 'its Link header names a next page' : 'X-Total-Count says so';
-      const sentence = `${callName(call)} returned ${what} (${how}), and no call fetched the rest: the numbers of the response may be those of a part`;
+      const sentence = `${callName(call)} returned ${count(received)}${all} entries (${how}), and no call fetched the rest: ${excerpt(figure, 40)} was computed from that part`;
       return [{ broke: 'response', severity: 'warn', sentence, anchor: `c${index + 1}`, place: call.caller }];
     });
   },

@@ -11,7 +11,10 @@ function found(
   earlier: readonly Database[] = [],
 ): string[] {
   const rule = predicateRules.find((one) => one.name === name);
-  const beside = { earlier: earlier.map((before) => ({ head: {}, kept: { database: before } })) };
+  const beside = {
+    siblings: [],
+    earlier: earlier.map((before) => ({ head: {}, kept: { database: before } })),
+  };
   const head = { method: 'GET', status: 200 };
   return (rule?.find({ database, request }, head as never, beside as never) ?? []).map(
     ({ sentence }) => sentence,
@@ -68,12 +71,13 @@ describe('findings from conditions and keys', () => {
       keptQueries({ sql: `select id from categories where id not in (${list}) order by name`, rows });
     const nullable = 'select parent_id from categories';
     expect(found('not-in-null', query(nullable, 0), undefined, [query(nullable, 0)])).to.deep.equal([
-      'select … from categories found no row, as in 1 earlier request, possibly because a parent_id of its subselect is NULL: then NOT IN is never true',
+      'select … from categories found no row, nor did 1 earlier request: NOT IN is never true if its subselect has NULL, such as the parent_id of a row without a parent',
     ]);
     expect(found('not-in-null', query(nullable, 0))).to.deep.equal([]);
     expect(found('not-in-null', query(nullable, 0), undefined, [query(nullable, 4)])).to.deep.equal([]);
     for (const list of [
       'select c.parent_id from categories c where c.parent_id is not null',
+      'select category_id from products',
       'select id from categories',
     ])
       expect(found('not-in-null', query(list, 0), undefined, [query(list, 0)]), list).to.deep.equal([]);
@@ -107,12 +111,18 @@ describe('findings from conditions and keys', () => {
       ['startsAt', '2026-03-01'],
       ['startsAt', '2026-03-31'],
     ];
-    const of = (where: string, bindings: readonly [string, string][] = days) =>
-      found('last-day-left-out', keptQueries({ sql: `select id from visit where ${where}`, bindings }));
+    const of = (where: string, bindings: readonly [string, string][] = days, startsAt = '2026-03-02 09:00') =>
+      found(
+        'last-day-left-out',
+        keptQueries({ sql: `select id from visit where ${where}`, bindings }),
+        keptRequest({ sent: [{ startsAt }] }),
+      );
     const sentence =
       'select … from visit asks for startsAt up to a date without a time, which is the beginning of that day: a startsAt later on the last day is not found';
     expect(of('(("startsAt" between $1 and $2))')).to.deep.equal([sentence]);
     expect(of('"startsAt" >= $1 and "startsAt" <= $2')).to.deep.equal([sentence]);
+    for (const day of ['2026-03-02', '2026-03-02T00:00:00.000Z'])
+      expect(of('"startsAt" between $1 and $2', days, day), day).to.deep.equal([]);
     expect(of('"startsAt" >= $1 and "startsAt" < $2')).to.deep.equal([]);
     const to = (end: string): [string, string][] => [
       ['startsAt', '2026-03-01'],
