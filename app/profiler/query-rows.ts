@@ -40,48 +40,62 @@ function hasMark({ marks }: Row, wanted: string): boolean {
 /** Filters that are not in a row: the store checks pins and searches texts; the others say how to show the result. */
 type BesideRow = 'pinned' | 'text' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset';
 
-type Filters = {
-  [Name in Exclude<keyof ProfileQuery, BesideRow | 'kinds'>]-?: (
-    row: Row,
-    wanted: NonNullable<ProfileQuery[Name]>,
-  ) => boolean;
-};
+/** The members of a row that a filter reads, and whether it matches. */
+type Filter<Name extends keyof ProfileQuery> = readonly [
+  reads: readonly (keyof Row)[],
+  matches: (row: Row, wanted: NonNullable<ProfileQuery[Name]>) => boolean,
+];
+
+type Filters = { [Name in Exclude<keyof ProfileQuery, BesideRow | 'kinds' | 'not'>]-?: Filter<Name> };
 
 const FILTERS: Filters = {
-  token: (row, token) => row.token === token,
-  parent: (row, parent) => row.parent === parent,
-  clientAddress: (row, address) => row.clientAddress === address,
-  method: (row, methods) => methods.toLowerCase().split(',').includes(row.method.toLowerCase()),
-  status: (row, status) => matchesStatus(row.status, status),
-  url: (row, part) => row.url.toLowerCase().includes(part.toLowerCase()),
-  from: (row, from) => row.startedAt >= from,
-  until: (row, until) => row.startedAt < until,
-  endsAfter: ({ startedAt, durationMs }, moment) => startedAt + (durationMs ?? Infinity) > moment,
-  overMs: (row, overMs) => (row.durationMs ?? 0) > overMs,
-  underMs: (row, underMs) => row.durationMs !== null && row.durationMs < underMs,
-  minQueries: (row, least) => row.queries >= least,
-  fewerQueries: (row, count) => row.queries < count,
-  hasError: (row, wanted) => failed(row) === wanted,
-  isAsset: (row, wanted) => isAsset(row) === wanted,
-  isFull: (row, wanted) => (row.summary === null) === wanted,
-  hasFinding: ({ findings }, wanted) => findings !== null && findings > 0 === wanted,
-  isLabelled: (row, wanted) => isUnlabelled(row) !== wanted,
-  mark: hasMark,
-  process: (row, process) => row.process === process,
-  release: (row, release) => isRelease(row.release, release),
-  route: (row, route) => row.route === route,
-  traceId: (row, traceId) => row.traceId === traceId,
-  not: (row, queries) => !queries.some((query) => matchesAll(query)(row)),
+  token: [['token'], (row, token) => row.token === token],
+  parent: [['parent'], (row, parent) => row.parent === parent],
+  clientAddress: [['clientAddress'], (row, address) => row.clientAddress === address],
+  method: [['method'], (row, methods) => methods.toLowerCase().split(',').includes(row.method.toLowerCase())],
+  status: [['status'], (row, status) => matchesStatus(row.status, status)],
+  url: [['url'], (row, part) => row.url.toLowerCase().includes(part.toLowerCase())],
+  from: [['startedAt'], (row, from) => row.startedAt >= from],
+  until: [['startedAt'], (row, until) => row.startedAt < until],
+  endsAfter: [
+    ['startedAt', 'durationMs'],
+    ({ startedAt, durationMs }, moment) => startedAt + (durationMs ?? Infinity) > moment,
+  ],
+  overMs: [['durationMs'], (row, overMs) => (row.durationMs ?? 0) > overMs],
+  underMs: [['durationMs'], (row, underMs) => row.durationMs !== null && row.durationMs < underMs],
+  minQueries: [['queries'], (row, least) => row.queries >= least],
+  fewerQueries: [['queries'], (row, count) => row.queries < count],
+  hasError: [['error', 'status'], (row, wanted) => failed(row) === wanted],
+  isAsset: [['dest'], (row, wanted) => isAsset(row) === wanted],
+  isFull: [['summary'], (row, wanted) => (row.summary === null) === wanted],
+  hasFinding: [['findings'], ({ findings }, wanted) => findings !== null && findings > 0 === wanted],
+  isLabelled: [['findings', 'state'], (row, wanted) => isUnlabelled(row) !== wanted],
+  mark: [['marks'], hasMark],
+  process: [['process'], (row, process) => row.process === process],
+  release: [['release'], (row, release) => isRelease(row.release, release)],
+  route: [['route'], (row, route) => row.route === route],
+  traceId: [['traceId'], (row, traceId) => row.traceId === traceId],
 };
 
-const FILTER_ENTRIES = Object.entries(FILTERS) as [keyof Filters, (row: Row, wanted: unknown) => boolean][];
+const FILTER_ENTRIES = Object.entries(FILTERS) as [
+  keyof Filters,
+  readonly [reads: readonly (keyof Row)[], matches: (row: Row, wanted: unknown) => boolean],
+][];
 
 function matchesAll(query: Partial<ProfileQuery>): (row: Row) => boolean {
-  const wanted = FILTER_ENTRIES.flatMap(([name, matches]) => {
+  const wanted = FILTER_ENTRIES.flatMap(([name, [, matches]]) => {
     const value = query[name];
     return value === undefined ? [] : [{ matches, value }];
   });
-  return (row) => wanted.every(({ matches, value }) => matches(row, value));
+  const without = (query.not ?? []).map(matchesAll);
+  return (row) =>
+    wanted.every(({ matches, value }) => matches(row, value)) && !without.some((matches) => matches(row));
+}
+
+/** The members of a row that the filters of a query read. */
+export function membersRead(query: Partial<ProfileQuery>): (keyof Row)[] {
+  const members = FILTER_ENTRIES.flatMap(([name, [reads]]) => (query[name] === undefined ? [] : reads));
+  return [...members, ...(query.not ?? []).flatMap(membersRead)];
 }
 
 /** Whether a query is about this kind of profile. */

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg';
 import { escapedForJson, type TextPlace } from '../../profiler/find-text.ts';
-import { ASSETS, matcherOf, orderOf } from '../../profiler/query-rows.ts';
+import { ASSETS, matcherOf, membersRead, orderOf } from '../../profiler/query-rows.ts';
 import { type FindResult, MOST_COUNTED, type ProfileQuery, type TextSearch } from '../../profiler/storage.ts';
 import type { FindText, Row } from '../../profiler/store.ts';
 import { inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
@@ -23,44 +23,10 @@ const PAGE_TEXTS = 100;
 /** A search ends after so many milliseconds, and says how far it came. */
 const SEARCH_MS = 1000;
 
-type Filter = Exclude<
-  keyof ProfileQuery,
-  'kinds' | 'pinned' | 'text' | 'not' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset'
->;
-
-/** The members of a row that a filter reads. null: the database filters by it. */
-const READ_BY: Readonly<Record<Filter, readonly (keyof Row)[] | null>> = {
-  token: null,
-  parent: null,
-  traceId: null,
-  from: null,
-  isAsset: null,
-  until: null,
-  clientAddress: ['clientAddress'],
-  method: ['method'],
-  status: ['status'],
-  url: ['url'],
-  endsAfter: ['startedAt', 'durationMs'],
-  overMs: ['durationMs'],
-  underMs: ['durationMs'],
-  minQueries: ['queries'],
-  fewerQueries: ['queries'],
-  hasError: ['error', 'status'],
-  hasFinding: ['findings'],
-  isLabelled: ['findings', 'state'],
-  isFull: ['summary'],
-  mark: ['marks'],
-  process: ['process'],
-  release: ['release'],
-  route: ['route'],
-};
-const FILTERS = Object.keys(READ_BY) as Filter[];
-
-/** The members of a row that a query's filters read. */
-function readBy(query: Partial<ProfileQuery>): (keyof Row)[] {
-  const names = FILTERS.flatMap((name) => (query[name] === undefined ? [] : (READ_BY[name] ?? [])));
-  return [...names, ...(query.not ?? []).flatMap(readBy)];
-}
+/** Filters that the database applies by itself. */
+const OF_DATABASE: ReadonlySet<string> = new Set([
+  'token', 'parent', 'traceId', 'from', 'until', 'isAsset',
+] satisfies (keyof ProfileQuery)[]); // prettier-ignore
 
 interface Condition {
   sql: string;
@@ -92,9 +58,9 @@ function conditionOf(query: ProfileQuery): Condition {
 }
 
 /** Without what the database filters by. */
-function matcherOfRest(query: ProfileQuery): (row: Row) => boolean {
-  const rest = Object.entries(query).filter(([name]) => READ_BY[name as Filter] !== null);
-  return matcherOf(Object.fromEntries(rest) as unknown as ProfileQuery);
+function restOf(query: ProfileQuery): ProfileQuery {
+  const rest = Object.entries(query).filter(([name]) => !OF_DATABASE.has(name));
+  return Object.fromEntries(rest) as unknown as ProfileQuery;
 }
 
 /** Texts as they are stored. */
@@ -224,7 +190,7 @@ export function createFinder(
   /** Looks through the rows, the newest first if the order is that of time; then it ends when the page is full and enough are counted. */
   async function scan(query: ProfileQuery, condition: Condition, names: Set<keyof Row>): Promise<FindResult> {
     const { limit, offset, sort = 'startedAt', descending = true, counted } = query;
-    const matches = matcherOfRest(query);
+    const matches = matcherOf(restOf(query));
     const inOrder = sort === 'startedAt';
     const enough = inOrder ? Math.max(offset + limit, counted === false ? 0 : MOST_COUNTED + 1) : Infinity;
     const found: Row[] = [];
@@ -276,7 +242,7 @@ export function createFinder(
     { names, findText }: { names: Set<keyof Row>; findText: FindText },
   ): Promise<FindResult> {
     const { limit, offset, text } = query;
-    const matches = matcherOfRest(query);
+    const matches = matcherOf(restOf(query));
     const until = performance.now() + SEARCH_MS;
     const hits: string[] = [];
     const places = new Map<string, TextPlace>();
@@ -317,7 +283,7 @@ export function createFinder(
     async find(given, findText) {
       const query = storableQuery(given);
       const condition = conditionOf(query);
-      const read = readBy(query);
+      const read = membersRead(restOf(query));
       const names = new Set<keyof Row>(read);
       const { text, sort = 'startedAt' } = query;
       if (text !== undefined && findText !== undefined)
