@@ -1,5 +1,5 @@
-// A waterfall under the pointer: a line with the time, and a stretch to look at more closely by dragging. Without it, the links and fields
-// above the waterfall do the same.
+// A waterfall under the pointer: a line with the time, and a stretch to look at more closely by dragging. Without it, the fields above
+// the waterfall do the same.
 const SVG = 'http://www.w3.org/2000/svg';
 /** Pixels below which a press is no drag. */
 const LEAST = 6;

@@ -57,7 +57,6 @@ interface Model {
   filtered: number;
   outside: number;
   folds: number;
-  steps: { text: string; href: string }[];
   axis: { fromMs: number; toMs: number; ticks: { atMs: number; text: string }[]; zoomed: boolean };
 }
 
@@ -301,18 +300,6 @@ describe('the timeline panel', () => {
     expect((calls[0] as unknown as { failed: string }).failed).to.equal('404');
   });
 
-  it('cuts the axis into parts that lead closer, to its very end', () => {
-    const { steps, axis } = present(collect(() => undefined, 950));
-    expect(steps.map(({ text }) => text)).to.deep.equal([
-      '0 ms–200 ms',
-      '200 ms–400 ms',
-      '400 ms–600 ms',
-      '600 ms–800 ms',
-      '800 ms to the end',
-    ]);
-    expect(queryOf(steps.at(-1)?.href)).to.include({ from: '800', to: String(axis.toMs) });
-  });
-
   it('draws the connecting of a call as the wait it is', () => {
     const { spans } = collect((context) => {
       context.add('call', call({ startMs: 10, durationMs: 80, connection: { lookupMs: 5, connectMs: 10, tlsMs: null } })); // prettier-ignore
@@ -329,7 +316,6 @@ describe('the timeline panel', () => {
     expect(axis).to.include({ fromMs: 130, toMs: 290, zoomed: true });
     expect(axis.ticks[0]?.text).to.equal('150 ms');
     expect(outside).to.be.greaterThan(20);
-    expect(queryOf(present(data).steps[1]?.href)).to.include({ from: '100', to: '200' });
     for (const odd of [
       { from: '9', to: '2' },
       { from: 'x' },

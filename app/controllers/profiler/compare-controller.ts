@@ -7,13 +7,14 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { compareMarkdown, comparisonSections } from './compare-rows.ts';
-import { repetitionOf, scaleOf, TIMELINE_BOX, timelineDrawing } from './compare-model.ts';
 import { compareProfiles, findingChanges, verdictOf } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { badFilter, isFilterError, readOne } from './filters.ts';
 import { summarizeComparison } from './compare-summary.ts';
+import { repetitionOf } from './replay-profile.ts';
 import { createAnswers, type Forms, jsonForm } from './respond.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
+import type { TimeBar } from '../../view-helpers/time-bars.ts';
 
 interface CompareQuery {
   a: string | null;
@@ -55,6 +56,11 @@ function readCompareQuery(query: URLSearchParams): CompareQuery {
   if (one === null && other === null) return { a, b, newest, all, boxes };
   if (a !== null || second !== '') throw badFilter('t', 'can’t be combined with "a" or "b"; give one pair');
   return { a: one ?? other, b: one === null ? null : other, newest, all, boxes };
+}
+
+/** Who owned the time of a request; empty if that is unknown. */
+function slicesOf({ panels }: Profile): readonly TimeBar[] {
+  return (panels.timeline?.data as { slices?: readonly TimeBar[] } | null | undefined)?.slices ?? [];
 }
 
 const OFFERED = 12;
@@ -123,14 +129,11 @@ export function createCompareController(services: PageServices): { compare: Form
     const [a, b] = [pair.a.profile, pair.b.profile];
     const comparison = compareProfiles(pair.a, pair.b, panels);
     const tokens = { a: a.token, b: b.token };
-    const scaleMs = scaleOf([a, b]);
-    const side = (name: 'A' | 'B', profile: Profile) => ({
-      name,
-      profile,
-      timeline: timelineDrawing(profile, scaleMs),
-    });
-    const sides = [side('A', a), side('B', b)];
-    const kinds = new Set(sides.flatMap(({ timeline }) => timeline?.paths.map(({ kind }) => kind) ?? []));
+    const sides = [
+      { name: 'A', profile: a, slices: slicesOf(a) },
+      { name: 'B', profile: b, slices: slicesOf(b) },
+    ];
+    const kinds = new Set(sides.flatMap(({ slices }) => slices.map(({ kind }) => kind)));
     const repeated = repetitionOf(pair.a, pair.b);
     const changes = findingChanges(comparison.findings, repeated?.by ?? null);
     return {
@@ -139,8 +142,8 @@ export function createCompareController(services: PageServices): { compare: Form
       title: `${a.token} and ${b.token} compared`,
       sides,
       summary: summarizeComparison(a, b, comparison.figures),
-      scaleMs,
-      timelineBox: TIMELINE_BOX,
+      /** The end of the scale on which both are drawn. */
+      scaleMs: Math.max(a.durationMs ?? 0, b.durationMs ?? 0),
       kinds: [...kinds],
       names: Object.fromEntries(Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label])),
       rows: rowsPage(

@@ -26,6 +26,18 @@ export function replayMarkOf({ [NAME]: mark }: FoundProfile['amendments']): Repl
   return (mark as ReplayMark | undefined) ?? null;
 }
 
+/** Whether one of two profiles is the other, sent again. */
+export function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { by: 'A' | 'B' }) | null {
+  for (const [by, one, other] of [
+    ['B', b, a],
+    ['A', a, b],
+  ] as const) {
+    const mark = replayMarkOf(one.amendments);
+    if (mark?.of === other.profile.token) return { ...mark, by };
+  }
+  return null;
+}
+
 /** Another process may have served it, so that it is stored a moment later. */
 async function readEnded(profiles: PageServices['profiles'], token: string): Promise<FoundProfile | null> {
   const deadline = performance.now() + RECORDED_WITHIN_MS;

@@ -109,21 +109,6 @@ function linesOf({ members }: TimelineRow, most: number) {
   return longest.map(({ span }) => ({ span, href: spanHref(span) }));
 }
 
-/** A smaller rest of a step gets no link. */
-const SMALLEST_REST = 0.1;
-
-/** The parts of the axis between its ticks; the last ends with the axis. */
-function stepsOf({ ticks, toMs }: Axis): { text: string; fromMs: number; toMs: number }[] {
-  const stepMs = (ticks[1]?.atMs ?? 0) - (ticks[0]?.atMs ?? 0);
-  return ticks.flatMap(({ text, atMs }, index) => {
-    const next = ticks[index + 1];
-    if (next !== undefined) return [{ text: `${text}–${next.text}`, fromMs: atMs, toMs: next.atMs }];
-    return stepMs > 0 && toMs - atMs > stepMs * SMALLEST_REST
-      ? [{ text: `${text} to the end`, fromMs: atMs, toMs }]
-      : [];
-  });
-}
-
 export function drawTimeline(own: TimelineData, { profile, query, amendments, called }: PanelPage) {
   const data = withCalled(own, profile, called);
   const { spans } = data;
@@ -186,11 +171,6 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
     axis,
     rows,
     total: folded.length,
-    /** Steps of the axis, each with a link that zooms to it. */
-    steps: stepsOf(axis).map(({ text, fromMs, toMs }) => ({
-      text,
-      href: link({ from: ms(fromMs), to: ms(toMs) }),
-    })),
     /** With other `from` and `to`, another part of the axis. */
     zoomHref: link({}),
     wholeHref: link({ from: null, to: null, open: null }),
