@@ -20,7 +20,20 @@ import { createLayerDispatch, type DispatchTrace } from './layer-dispatch.ts';
 import type { FindNextCaller } from './caller.ts';
 import { isFailure, notePassedOn, recordError, recordPassedOn } from './errors-seen.ts';
 import type { LayerFact, LayerKind } from './layer-fact.ts';
-import { misdeclaredHandler } from './misdeclared-handler.ts';
+
+const PARAMETERS = 4;
+/** `error, req` at the beginning of a function. */
+const ERROR_FIRST =
+  /^(?:async\s*)?(?:function\b[^(]*)?\(\s*_?(?:err|error|exception|e)\s*,\s*_?req(?:uest)?\b/;
+const START = 200;
+
+/** The first such layer of a router; undefined if there is none. Called for errors that nothing handled, which are rare. */
+function misdeclaredHandler(router: unknown): Layer | undefined {
+  return stackOf(router)?.find(({ handle, route }) => {
+    if (route !== undefined || typeof handle !== 'function' || handle.length >= PARAMETERS) return false;
+    return ERROR_FIRST.test(Function.prototype.toString.call(handle).slice(0, START));
+  });
+}
 
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;

@@ -5,14 +5,54 @@
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 import { type FindCaller, isProfilerFile, takeSites } from './caller.ts';
-import {
-  type Interval,
-  intervalRan,
-  type IntervalRun,
-  intervalSet,
-  patchSetInterval,
-} from './channels/set-interval.ts';
 import { subscribeTo } from './subscribe.ts';
+import { channel } from 'node:diagnostics_channel';
+import { type Method, wrapMethod } from './channels/wrap-method.ts';
+
+interface Interval {
+  name: string;
+  timer: NodeJS.Timeout;
+  /** `file:line` that set it up, filled in by who subscribes; null: its function is not timed. */
+  place: string | null;
+}
+
+interface IntervalRun {
+  interval: Interval;
+  from: number;
+  to: number;
+}
+
+const intervalSet = channel('express-hindsight:interval:set');
+const intervalRan = channel('express-hindsight:interval:ran');
+
+/** Milliseconds; less blocks nobody. */
+const LONG_MS = 10;
+
+/** Publishes which timers there are, and how long their functions ran. */
+function patchSetInterval(): (() => void) | null {
+  return wrapMethod(
+    globalThis,
+    'setInterval',
+    (original) =>
+      function (this: unknown, callback: unknown, ...rest: unknown[]) {
+        if (typeof callback !== 'function' || !intervalSet.hasSubscribers)
+          return Reflect.apply(original, this, [callback, ...rest]);
+        const interval: Partial<Interval> = { name: callback.name, place: null };
+        const timed: Method = function hindsightInterval(this: unknown, ...args) {
+          const from = performance.now();
+          try {
+            return Reflect.apply(callback, this, args) as unknown;
+          } finally {
+            const to = performance.now();
+            if (interval.place !== null && to - from >= LONG_MS) intervalRan.publish({ interval, from, to });
+          }
+        };
+        const timer = Reflect.apply(original, this, [timed, ...rest]) as NodeJS.Timeout;
+        intervalSet.publish(Object.assign(interval, { timer }));
+        return timer;
+      },
+  );
+}
 
 /** An interval whose function blocked the event loop. */
 export interface IntervalHolder {

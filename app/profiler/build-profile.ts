@@ -5,11 +5,10 @@
 import { round } from './span.ts';
 import { type Context, createSlot } from './context.ts';
 import { describeError } from './thrown-value.ts';
-import type { ErrorFact } from './facts.ts';
+import type { ErrorFact, BodyFact } from './facts.ts';
 import { type Panel, storedFacts } from './panel.ts';
 import { recordFacts } from './recorded-facts.ts';
-import { jsonRpcLabel } from './json-rpc.ts';
-import { type KeptPanel, type ProfileDocument, type ProfileHead } from './profile.ts';
+import type { KeptPanel, ProfileDocument, ProfileHead } from './profile.ts';
 import { rawHeader } from './raw-headers.ts';
 import type { MaskedTree, Redactor } from './redact.ts';
 import type { SharedParts } from './shared-parts.ts';
@@ -19,6 +18,39 @@ import { type NavigationHints, navigationHintsOf } from './navigation-hints.ts';
 import type { SummaryFacts } from './profile-index.ts';
 import { summaryFactsOf, summaryPanels } from './summary.ts';
 import { STATUS_CODES } from '../node-http.ts';
+
+interface Call {
+  jsonrpc?: unknown;
+  method?: unknown;
+  params?: { name?: unknown } | null;
+}
+
+/** Others would make a route of whatever a client sends. */
+const NAME = /^[\w.:/$-]{1,100}$/;
+/** Methods of MCP that call something by its name. */
+const BY_NAME = new Set(['tools/call', 'prompts/get']);
+
+/** As parsed by the application; else its first bytes, if they are all. */
+function callOf({ parsed, preview, truncated, contentType }: BodyFact): Call | null {
+  if (typeof parsed === 'object' && parsed !== null) return parsed;
+  if (parsed !== undefined || truncated || contentType?.includes('json') !== true) return null;
+  return preview.includes('"jsonrpc"') ? (JSON.parse(preview.toString()) as Call | null) : null;
+}
+
+/**
+ * JSON-RPC 2.0 posts every call to one route (MCP servers do, too), so the method tells them apart: `orders.find`, `tools/call search`. null if the
+ * body is no single call. Never throws. https://www.jsonrpc.org/specification
+ */
+function jsonRpcLabel(body: BodyFact | undefined): string | null {
+  try {
+    const call = body === undefined ? null : callOf(body);
+    if (call?.jsonrpc !== '2.0' || typeof call.method !== 'string' || !NAME.test(call.method)) return null;
+    const name = BY_NAME.has(call.method) ? call.params?.name : undefined;
+    return typeof name === 'string' && NAME.test(name) ? `${call.method} ${name}` : call.method;
+  } catch {
+    return null;
+  }
+}
 
 export interface ProfileBuilderOptions {
   panels: readonly Panel[];

@@ -6,18 +6,62 @@ import { createProfileBuilder, type ProfileBuilderOptions } from './build-profil
 import { type Conclude, createConclude, type SharedValue } from './conclude.ts';
 import { dropOldest } from './drop-oldest.ts';
 import type { FindingRule } from './finding-rule.ts';
-import type { Context, ProfileKind, WorkKind } from './context.ts';
-import { Context as RequestContext, type ContextOptions } from './context.ts';
+import {
+  type Context,
+  type ProfileKind,
+  type WorkKind,
+  Context as RequestContext,
+  type ContextOptions,
+} from './context.ts';
 import { createLedger, type Fate, type Ledger } from './ledger.ts';
 import type { WorkFact } from './facts.ts';
 import { createOpenList } from './open-list.ts';
 import type { Profile, ProfileDocument } from './profile.ts';
 import { indexOf, type ProfileIndex } from './profile-index.ts';
 import { createRecordingLimit, type RecordingLimit, type SummaryReason } from './recording-limit.ts';
-import { createRouteTimes } from './route-times.ts';
 import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
 import type { StoredText } from './summary.ts';
+
+/** Requests remembered of each route, and routes. */
+const REMEMBERED = 32;
+const MOST_ROUTES = 500;
+/** With fewer requests nothing is usual. */
+const FEWEST = 5;
+
+/** How long the latest requests of each route of this process took. In memory: the store knows more, but a rule can't wait for it. */
+export interface RouteTimes {
+  /** Milliseconds: the median of the route's latest requests; null if there are too few. */
+  usualMs(route: string): number | null;
+  /** Counted once for each token: a profile may be built several times. */
+  add(route: string, token: string, durationMs: number): void;
+}
+
+interface Times {
+  latest: number[];
+  count: number;
+  token: string;
+}
+
+export function createRouteTimes(): RouteTimes {
+  const routes = new Map<string, Times>();
+  return {
+    usualMs(route) {
+      const { latest = [] } = routes.get(route) ?? {};
+      if (latest.length < FEWEST) return null;
+      return latest.toSorted((a, b) => a - b)[Math.floor(latest.length / 2)] ?? null;
+    },
+    add(route, token, durationMs) {
+      const known = routes.get(route);
+      if (known === undefined) {
+        if (routes.size < MOST_ROUTES) routes.set(route, { latest: [durationMs], count: 1, token });
+      } else if (known.token !== token) {
+        known.latest[known.count++ % REMEMBERED] = durationMs;
+        known.token = token;
+      }
+    },
+  };
+}
 
 /** Milliseconds that the final profile waits for expected facts. */
 const EXPECTED_FACTS_WAIT = 300;

@@ -1,6 +1,6 @@
 /** What is said of a database that can't be used. */
 import { expect } from 'chai';
-import { explain } from '../../app/storage/unavailable.ts';
+import { explain } from '../../app/storage/postgres/postgres-store.ts';
 
 it('a database that can not be reached is explained, where each address of a name has refused', () => {
   const refusals = ['::1', '127.0.0.1'].map((host) => new Error(`connect ECONNREFUSED ${host}:5432`));

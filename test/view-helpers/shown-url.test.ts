@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { shownUrl } from '../../app/view-helpers/shown-url.ts';
+import { shownUrl } from '../../app/view-helpers/text.ts';
 
 describe('a URL as it is shown', () => {
   for (const [sent, shown] of [

@@ -7,14 +7,58 @@ import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { besideSections } from './beside.ts';
 import { type Differences, differencesOf } from './differences.ts';
-import { type Exchange, exchangeOf } from './exchange.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
 import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import { summarySections } from './summary.ts';
 import { type Work, type WorkRow, workOf } from './work.ts';
-import { NOBODY, type OverviewData } from './ran.ts';
+import { NOBODY, type OverviewData, type Ran } from './ran.ts';
 import { answeredRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
 import { outsideNote, shareRow, timelineOf } from '../shared/timeline-data.ts';
+import { type ComparedValue, compareValues } from '../shared/compare-values.ts';
+import { dataOf } from '../shared/panel-data.ts';
+import { askedSteps } from './asked.ts';
+import { receivedSteps } from './received.ts';
+import { sentSteps } from './sent.ts';
+import type { Step } from './step.ts';
+
+export interface Exchange {
+  /** Sections whose rows are steps, those without any left out. */
+  sections: Section[];
+  /** Fields that have another value or type in one of the places. */
+  changed: ComparedValue[];
+}
+
+function section(id: string, title: string, rows: readonly Row[], more: Partial<Section> = {}): Section {
+  return {
+    id,
+    title,
+    unit: 'at',
+    columns: { number: 'At', label: 'What', text: 'Value', place: 'Line' },
+    rows,
+    ...more,
+  };
+}
+
+/** Steps without a time stand where they are; those of what was received by the time when they were known. */
+function inOrder(steps: readonly Step[]): Step[] {
+  return steps.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0));
+}
+
+function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, ran: Ran): Exchange {
+  const compared = compareValues({
+    request: dataOf(profile, 'request'),
+    database: dataOf(profile, 'database'),
+  });
+  const asked = askedSteps(profile, { beside, compared });
+  return {
+    sections: [
+      section('received', 'Received', inOrder(receivedSteps(profile, { ran, compared }))),
+      section('asked', 'Steps', asked.steps, { left: asked.left }),
+      section('sent', 'Sent', sentSteps(profile, { ran, compared })),
+    ].filter(({ rows }) => rows.length > 0),
+    changed: compared.filter(({ change }) => change === 'value' || change === 'type'),
+  };
+}
 
 const { historyText } = historyHelpers;
 

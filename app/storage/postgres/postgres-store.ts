@@ -13,12 +13,86 @@ import type { Store, StoredRecord, StoreItem } from '../../profiler/store.ts';
 import type { PgSettings } from '../pg-settings.ts';
 import { createPool, type Store as Connection, tableIn } from '../pool.ts';
 import { storable } from '../text.ts';
-import { explain, isUnusable, rejectAfter } from '../unavailable.ts';
 import { createFinder } from './find.ts';
 import { clearRecords, purgeRecords } from './purge.ts';
-import { ALL_COLUMNS, marksText, rowOf } from './rows.ts';
-import { writeItems } from './write.ts';
+import { ALL_COLUMNS, marksText, rowOf, insertInto, type WrittenRow, writtenRowOf } from './rows.ts';
 import { createWriteQueue } from './write-queue.ts';
+import { createError, type HindsightError, isHindsightError, codeOf } from '../../errors.ts';
+import { within } from '../../profiler/timeouts.ts';
+
+const TRIES = 10;
+/** SQLSTATE of a conflict with another writer: deadlock, serialization failure. */
+const MET_ANOTHER = new Set(['40P01', '40001']);
+
+async function insert(
+  { pool }: Connection,
+  table: string,
+  rows: readonly WrittenRow[],
+): Promise<Set<string>> {
+  const [statement, batch] = [insertInto(table), JSON.stringify(rows)];
+  for (let tries = 1; ; tries++) {
+    try {
+      const { rows: inserted } = await pool.query<{ token: string }>(statement, [batch]);
+      return new Set(inserted.map(({ token }) => token));
+    } catch (error) {
+      if (tries === TRIES || !MET_ANOTHER.has(codeOf(error))) throw error;
+    }
+  }
+}
+
+/** Stores all or nothing. Returns the tokens that another request has: its record stays. */
+async function writeItems(connection: Connection, items: readonly StoreItem[]): Promise<ReadonlySet<string>> {
+  const table = tableIn(connection.schema, 'hindsight_profiles');
+  // In the same order in all processes, so that two writers rarely deadlock.
+  const rows = items.map(writtenRowOf).sort((a, b) => (a.token < b.token ? -1 : 1));
+  const inserted = await insert(connection, table, rows);
+  const refused = new Map(rows.flatMap((row) => (inserted.has(row.token) ? [] : [[row.token, row]])));
+  if (refused.size === 0) return new Set();
+  const { rows: stored } = await connection.pool.query<{
+    token: string;
+    process: string;
+    started_at: string;
+  }>(`select token, process, started_at from ${table} where token = any($1)`, [[...refused.keys()]]);
+  const others = stored.filter(({ token, process, started_at: startedAt }) => {
+    const row = refused.get(token);
+    return row?.process !== process || row.started_at !== Number(startedAt);
+  });
+  return new Set(others.map(({ token }) => token));
+}
+
+/** SQLSTATE: query_canceled, undefined_table, invalid_schema_name, insufficient_privilege. */
+const CANCELED = '57014';
+const MISSING = new Set(['42P01', '3F000']);
+const FORBIDDEN = '42501';
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'of an unknown failure.';
+  if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
+  return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
+}
+
+/** Whether the tables are missing, or the role may not use them: migrations may fix that. */
+export function isUnusable(error: unknown): boolean {
+  const code = codeOf(error);
+  return MISSING.has(code) || code === FORBIDDEN;
+}
+
+/** `timeoutMs`: what a search was given. The original is the cause. */
+export function explain(error: unknown, timeoutMs: number): HindsightError {
+  if (isHindsightError(error)) return error;
+  const code = codeOf(error);
+  let reason = messageOf(error);
+  if (code === CANCELED) reason = `the search took longer than ${timeoutMs} ms; narrow it down.`;
+  else if (MISSING.has(code)) reason = "the profiler's tables are missing; run its migrations.";
+  else if (code === FORBIDDEN) reason = `the database's role may not use them (${reason})`;
+  return createError('STORAGE_UNAVAILABLE', [reason], { cause: error });
+}
+
+/** Rejects if `work` has not settled in time; `work` goes on. A database that hangs reports no error. */
+export function rejectAfter<T>(work: Promise<T>, ms: number): Promise<T> {
+  const reason = `the database has not replied within ${ms / 1000} s.`;
+  return within(work, ms, () => createError('STORAGE_UNAVAILABLE', [reason]));
+}
 
 export interface PostgresStoreSettings {
   schema: string;
