@@ -68,11 +68,7 @@ function leadOf(data: MigrationsData): string[] {
         : 'The folder of migrations is empty.';
     return [`The table ${name} does not exist: no migration has run in this schema.`, waiting];
   }
-  if (!wasRead(data)) {
-    const why =
-      state === 'locked' ? 'it is locked, or the database was too slow' : 'the database did not respond';
-    return [`The table ${name} could not be read: ${why}.`, ...(message === null ? [] : [message])];
-  }
+  if (!wasRead(data)) return [message ?? `The table ${name} can't be read.`];
   return [`Table ${name}, read while the request ran.`, ...(message === null ? [] : [message])];
 }
 
