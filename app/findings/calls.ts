@@ -6,7 +6,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
-import { callName, isReading, isRetryable, outcomeOf, triesOf, typeOf } from './shared/calls.ts';
+import { callName, isReading, isRetryable, outcomeOf, tellsOf, triesOf, typeOf } from './shared/calls.ts';
 import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
 import { arePolls, certainMs } from './shared/time.ts';
@@ -125,6 +125,9 @@ const repeatedCall: FindingRule<Needs<'http_client'>> = {
   },
 };
 
+/** What an attempt that succeeded in the end may cost, in milliseconds and in number. */
+const FINE_MS = 100;
+const FINE_ATTEMPTS = 3;
 const LISTED_ATTEMPTS = 6;
 /** Pauses that add up to less are the time that the code itself takes. */
 const PAUSES_MS = 20;
@@ -155,7 +158,7 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
   name: 'retried-call',
   needs: ['http_client'],
   labels: ['retried'],
-  why: 'Calls with the same method and address followed each other, each started after the previous one had failed or returned 408, 429 or 5xx, or another 4xx to the same line.',
+  why: 'Calls with the same method and address followed each other, each after the previous one had failed or returned 408, 429, 5xx, or another 4xx to the same line. Up to two failures that a retry repaired in less than 100 ms are ignored.',
   fix: 'Find out why the first attempt fails. Limit retries, pause longer between them, and decide how to respond when they run out.',
   find({ http_client: { calls } }, { durationMs: wholeMs, status }) {
     if (calls.length < 2) return [];
@@ -174,7 +177,9 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
       const what = isFailed
         ? `${callName(first)} failed after ${listed} in ${time}${pausesText(of)}${ignored}`
         : `${callName(first)} needed ${listed}: the failed ones took ${time}${pausesText(of)}`;
-      const sentence = `${what}${remarkOn(of)}`;
+      const remark = remarkOn(of);
+      if (!isFailed && remark === '' && costMs < FINE_MS && of.length <= FINE_ATTEMPTS) return [];
+      const sentence = `${what}${remark}`;
       const broke = isFailed ? { broke: brokeBy(status) } : {};
       const anchor = `c${(attempts[0] ?? 0) + 1}`;
       return [{ ...broke, severity: 'warn', sentence, anchor, costMs, place: first.caller }];
@@ -215,7 +220,7 @@ const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
   name: 'failed-call',
   needs: ['http_client'],
   labels: ['call failed', 'failure ignored'],
-  why: 'The call ended without a response or with a 5xx or 429, and was not retried, or with another 4xx, and the response is a 200 with an error in it. The other status is the one that this request sent.',
+  why: 'The call ended without a response or with a 5xx or 429, and was not retried, or with another 4xx, and the response is a 200 with an error in it. The response, if it is no error, says nothing of a failure.',
   fix: 'Name the missing data in the response, or respond with 502 or 503. Give the call a timeout, and log its error.',
   find({ http_client: { calls }, request }, { status }) {
     // Retried calls have their own rule.
@@ -226,6 +231,15 @@ const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
     const [first] = failed;
     if (first === undefined) return refusalSent(calls, request, status);
     const { call, index } = first;
+    // The response of a fallback says so.
+    const { text = null } = request?.response ?? {};
+    if (
+      status !== null &&
+      status < 400 &&
+      text !== null &&
+      failed.every((one) => tellsOf(one.call.status, text))
+    )
+      return [];
     const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error)})`;
     const more = failed.length > 1 ? `, as did ${count(failed.length - 1, 'other call')}` : '';
     const what = `${callName(call)} ${how}${more}`;

@@ -17,6 +17,7 @@ import {
   sqlOf,
   workOf,
 } from './shared/queries.ts';
+import { limitOf } from './shared/statement-reasons.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
 import { brokeBy, count, excerpt, failureOf, shareOf } from './shared/wording.ts';
 
@@ -40,21 +41,40 @@ function loopCode(
   };
 }
 
-/** Bad from this many reads on, or from this share of the request on. */
+/** Bad from this many reads on, or from this share of the request and time on. */
 const MANY = 10;
 const HEAVY_SHARE = 0.2;
+const HEAVY_MS = 20;
+/** A list with such a limit can't grow. */
+const SMALL_LIST = 5;
+
+/** Each read is for a row of a list with a small LIMIT, and they took no time that matters. */
+function isBounded(
+  database: Kept['database'],
+  { members, durationMs }: Kept['database']['groups'][number],
+): boolean {
+  if (members.length > SMALL_LIST || durationMs >= HEAVY_MS) return false;
+  return readsOf(database).some(
+    ({ read, query, index }) =>
+      index < Math.min(...members) &&
+      query.rows === members.length &&
+      limitOf(read, query) <= SMALL_LIST &&
+      limitOf(read, query) > 0,
+  );
+}
 
 const nPlusOne: FindingRule<Needs<'database'>> = {
   name: 'n-plus-one',
   needs: ['database'],
   labels: ['N+1'],
-  why: 'At least three reads of this request came from the same line and differ only in their values.',
+  why: 'At least three reads of this request came from the same line and differ only in their values. Up to five quick ones for a list with such a LIMIT are ignored.',
   fix: 'Collect the values first, then read all rows with one statement (`where id = any(…)`, `whereIn`, a join).',
   find({ database }, { durationMs: wholeMs }) {
-    return loopsOf(database, 'n+1', wholeMs).map(({ group, ...loop }) => {
+    return loopsOf(database, 'n+1', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
+      if (isBounded(database, group)) return [];
       const { durationMs } = group;
-      const heavy = timesOf(group) >= MANY || (wholeMs !== null && durationMs > wholeMs * HEAVY_SHARE);
-      return { ...loop, severity: heavy ? 'bad' : 'warn' };
+      const isDear = wholeMs !== null && durationMs > Math.max(HEAVY_MS, wholeMs * HEAVY_SHARE);
+      return [{ ...loop, severity: timesOf(group) >= MANY || isDear ? 'bad' : 'warn' }];
     });
   },
   code({ anchor = '' }, { panels }) {

@@ -6,7 +6,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { callName, triesOf } from './shared/calls.ts';
+import { callName, tellsOf, triesOf } from './shared/calls.ts';
 import { type Call, endOf, type Needs } from './shared/kept.ts';
 import { count, excerpt } from './shared/wording.ts';
 
@@ -34,14 +34,6 @@ function isRefusal(call: Call, request: KeptRequest | undefined): boolean {
     hasHeader(requestHeaders, /^(?:authorization|x-api-key)$/i) &&
     !hasHeader(request?.headers ?? [], /^(?:authorization|cookie|x-api-key)$/i);
   return (status !== 401 && status !== 403) || isOwnKey;
-}
-
-/** The response names the status, or has something to say about a failure. */
-function tellsOf(status: number, text: string): boolean {
-  return (
-    new RegExp(String.raw`\b${status}\b`).test(text) ||
-    /error|fail|unavailable|degraded|partial|stale|warning|retry|denied|refused|invalid|limit/i.test(text)
-  );
 }
 
 const refusalIgnored: FindingRule<Given> = {

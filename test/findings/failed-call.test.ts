@@ -22,6 +22,10 @@ describe('finding failed-call', () => {
       await call(req.params.path).catch(() => 0);
       res.send('fine');
     });
+    app.get('/fallback/:path', async (req, res) => {
+      await call(req.params.path);
+      res.json({ weather: null, stale: req.query.fresh === undefined });
+    });
     app.get('/pass/:path', async (req, res) => {
       res.status(502).json(await call(req.params.path));
     });
@@ -56,6 +60,11 @@ describe('finding failed-call', () => {
     expect(reset?.sentence).to.match(
       /^GET 127\.0\.0\.1:\d+\/reset failed \(\S.*\), but this request still answered 200$/,
     );
+  });
+
+  it('ignores a fallback that says so', async () => {
+    expect((await ask('/fallback/503')).of('failed-call')).to.deep.equal([]);
+    expect((await ask('/fallback/503?fresh')).of('failed-call')).to.have.length(1);
   });
 
   it('names a 4xx whose error was sent with a 200', async () => {

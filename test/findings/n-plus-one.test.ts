@@ -37,6 +37,12 @@ describe('finding n-plus-one', () => {
         }
         res.json(found);
       });
+      app.get('/first/:limit', async (req, res) => {
+        const first = await knex('orders').orderBy('id').limit(Number(req.params.limit)).select<{ product_id: number }[]>('*'); // prettier-ignore
+        res.json(
+          await Promise.all(first.map(({ product_id: id }) => knex('products').where({ id }).first())),
+        );
+      });
       const productOf = async (id: number): Promise<unknown> => {
         const product: unknown = await knex('products').where({ id }).first();
         return product;
@@ -108,6 +114,12 @@ describe('finding n-plus-one', () => {
     const from = Math.min(...queries.map(({ startMs }) => startMs));
     const to = Math.max(...queries.map(({ startMs, durationMs }) => startMs + (durationMs ?? 0)));
     expect(finding?.costMs).to.be.within(99, to - from + 0.01);
+  });
+
+  it('ignores a list that can’t grow', async () => {
+    await ask('/first/3');
+    expect((await ask('/first/3')).of('n-plus-one')).to.deep.equal([]);
+    expect((await ask('/first/40')).of('n-plus-one')).to.have.length(1);
   });
 
   it('ignores one statement for all rows, two reads, and three reads on different lines', async () => {

@@ -10,8 +10,12 @@ describe('finding retried-call', () => {
   const upstream = withUpstream((req, res) => {
     asked++;
     res.statusCode =
-      req.url === '/gone' ? 404 : req.url === '/down' || (req.url === '/flaky' && asked < 3) ? 503 : 200;
-    setTimeout(() => res.end('{}'), 5);
+      req.url === '/gone'
+        ? 404
+        : req.url === '/down' || (/^\/(?:flaky|quick)$/.test(req.url ?? '') && asked < 3)
+          ? 503
+          : 200;
+    setTimeout(() => res.end('{}'), req.url === '/flaky' ? 60 : 5);
   });
   const ask = withFindingsApp((app) => {
     app.get('/try/:path', async (req, res) => {
@@ -56,7 +60,7 @@ describe('finding retried-call', () => {
     );
   });
 
-  it('ignores a single attempt, and calls that failed in parallel', async () => {
-    for (const path of ['/try/fine', '/at-once']) expect((await ask(path)).of('retried-call'), path).to.deep.equal([]); // prettier-ignore
+  it('ignores a single attempt, calls that failed in parallel, and retries that cost little', async () => {
+    for (const path of ['/try/fine', '/at-once', '/try/quick']) expect((await ask(path)).of('retried-call'), path).to.deep.equal([]); // prettier-ignore
   });
 });

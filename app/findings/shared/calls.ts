@@ -1,4 +1,5 @@
 /** Helpers of rules that read the HTTP client panel. */
+import { leavesOf, parseBeginning } from '../../panels/shared/json-leaves.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { type Call, endOf } from './kept.ts';
 
@@ -59,4 +60,18 @@ export function triesOf(calls: readonly Call[]): number[][] {
 
 export function isReading({ method }: Pick<Call, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD';
+}
+
+const FAILURE =
+  /error|fail|unavailable|degraded|partial|stale|warning|retry|denied|refused|invalid|limit|fallback/i;
+
+/** Whether a response says that a call failed: a graceful one does. A field that is empty, such as `error: null`, says nothing. */
+export function tellsOf(status: number | null, text: string): boolean {
+  const whole = parseBeginning(text);
+  const shown = text.replace(/<[^>]*>/g, ' ');
+  if (whole === undefined) return FAILURE.test(shown) || shown.includes(String(status));
+  return leavesOf(whole.value).some(
+    ({ path, value }) =>
+      Boolean(value) && (value === status || FAILURE.test(path) || FAILURE.test(String(value))),
+  );
 }
