@@ -59,7 +59,7 @@ export interface Profiles {
   /** Durations of stored requests of the same route before this one; null if it has no route or the store failed. */
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
   /** Requests recorded in full that ran at the same time, the newest first. Empty if the store failed. */
-  overlapping(profile: Pick<ProfileHead, 'token' | 'startedAt' | 'durationMs'>): Promise<EarlierRequest[]>;
+  overlapping(profile: ProfileHead): Promise<readonly EarlierRequest[]>;
   /** A stored request, full ones of its route before it, and of other routes; null: it is not stored in full, or has no route. */
   aroundRoute(profile: ProfileHead): Promise<RouteAround | null>;
   /** Whether a token without a profile belongs to a request that came while recording was paused. */
@@ -189,31 +189,43 @@ export function createProfiles(options: {
     }
   }
 
-  type Routed = Pick<ProfileDocument, 'token' | 'route' | 'method' | 'startedAt'>;
+  type Compared = Pick<ProfileDocument, 'token' | 'route' | 'method' | 'startedAt' | 'durationMs'>;
+  type Others = 'earlier' | 'siblings' | 'overlapping';
 
-  const readEarlier = ({ token, route, method, startedAt: until }: Routed): Promise<EarlierRequest[]> =>
-    readOthers({ route: route ?? '', method, until, not: [{ token }] });
+  const readers: Readonly<Record<Others, (of: Compared) => Promise<readonly EarlierRequest[]>>> = {
+    earlier: ({ token, route, method, startedAt: until }) =>
+      readOthers({ route: route ?? '', method, until, not: [{ token }] }),
+    siblings: ({ route, method, startedAt: until }) =>
+      readOthers({ kinds: ['request'], until, not: [{ route: route ?? '', method }] }),
+    overlapping: ({ token, startedAt, durationMs }) =>
+      readOthers({
+        kinds: ['request', 'job', 'command'],
+        from: startedAt - LONGEST_BESIDE,
+        endsAfter: startedAt,
+        until: startedAt + (durationMs ?? LONGEST_BESIDE),
+        not: [{ token }],
+      }),
+  };
 
-  const readSiblings = ({ route, method, startedAt: until }: Routed): Promise<EarlierRequest[]> =>
-    readOthers({ kinds: ['request'], until, not: [{ route: route ?? '', method }] });
+  /** What rules compared with the profile that was concluded last: its page shows the same. */
+  let latest: { token: string; others: Partial<Pick<ConcludeFrom, Others>> } = { token: '', others: {} };
+
+  async function othersOf(profile: Compared, name: Others): Promise<readonly EarlierRequest[]> {
+    const known = latest.token === profile.token ? latest.others[name] : undefined;
+    return known ?? readers[name](profile);
+  }
 
   async function readAroundRoute(profile: ProfileHead): Promise<RouteAround | null> {
     const { token, kind, route, summary, state } = profile;
     if (kind !== 'request' || route === null || summary !== null || state === 'running') return null;
     const found = await store.read(token).catch(() => null);
     if (found === null) return null;
-    const [earlier, siblings] = await Promise.all([readEarlier(profile), readSiblings(profile)]);
+    const [earlier, siblings] = await Promise.all([
+      othersOf(profile, 'earlier'),
+      othersOf(profile, 'siblings'),
+    ]);
     return { own: recorder.conclude.earlierRequest(documentOf(found)), earlier, siblings };
   }
-
-  const readOverlapping: Profiles['overlapping'] = ({ token, startedAt, durationMs }) =>
-    readOthers({
-      kinds: ['request', 'job', 'command'],
-      from: startedAt - LONGEST_BESIDE,
-      endsAfter: startedAt,
-      until: startedAt + (durationMs ?? LONGEST_BESIDE),
-      not: [{ token }],
-    });
 
   /** Requests that its browser's reports name. */
   async function readReported({ token, facts }: ProfileDocument): Promise<Map<string, EarlierRequest>> {
@@ -233,13 +245,12 @@ export function createProfiles(options: {
     // If the store fails, the panels that need the shared value say so.
     await Promise.all(missing.map(readShared)).catch(() => undefined);
     const asked = recorder.conclude.asks(document);
-    const { token, startedAt, durationMs = null } = document;
     const sharedOf = (id: string): SharedValue | undefined => recorder.sharedOf(id) ?? known.get(id);
     return {
       sharedOf,
-      earlier: asked.earlier ? await readEarlier(document) : [],
-      siblings: asked.siblings ? await readSiblings(document) : [],
-      overlapping: asked.overlapping ? await readOverlapping({ token, startedAt, durationMs }) : [],
+      earlier: asked.earlier ? await readers.earlier(document) : undefined,
+      siblings: asked.siblings ? await readers.siblings(document) : undefined,
+      overlapping: asked.overlapping ? await readers.overlapping(document) : undefined,
       reported: await readReported(document),
       // One that overlaps may end, and be stored, later.
       isWhole: missing.every(isKnown) && !asked.overlapping,
@@ -264,6 +275,7 @@ export function createProfiles(options: {
     if (before?.text === text && before.reports === reports) return before.profile;
     const document = documentOf(found);
     const { isWhole, ...from } = await beside(document);
+    latest = { token, others: from };
     const profile = recorder.conclude(document, from);
     concluded.delete(token);
     // The text of a summary is always empty, so it can't tell a newer version.
@@ -380,7 +392,7 @@ export function createProfiles(options: {
         return null;
       }
     },
-    overlapping: readOverlapping,
+    overlapping: (profile) => othersOf(profile, 'overlapping'),
     aroundRoute: readAroundRoute,
     isUnrecorded,
     async children(token) {

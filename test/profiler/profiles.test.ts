@@ -57,6 +57,7 @@ describe('profiles', () => {
           name: 'bad',
           needs: ['marked'],
           labels: ['bad'],
+          overlaps: ({ marked: url }) => url.includes('bad'),
           why: 'It is bad.',
           fix: 'Be good.',
           find({ marked: url }) {
@@ -278,6 +279,17 @@ describe('profiles', () => {
       expect(await urls({ mark: 'BAD' })).to.deep.equal(['/bad/2', '/bad/1']);
       expect(await urls({ hasFinding: false })).to.deep.equal(['/good']);
       expect(examined).to.have.length(3);
+    });
+
+    it('read what ran beside one once, for its rules and for its page', async () => {
+      let reads = 0;
+      const counting: Store = { ...memory, read: (token) => (reads++, memory.read(token)) };
+      const others = createProfiles({ recorder, store: counting });
+      const [row] = (await memory.find(everything)).rows;
+      const found = await others.read(row?.token ?? '');
+      const before = reads;
+      expect(await others.overlapping(found!.profile)).to.be.an('array');
+      expect([before > 0, reads]).to.deep.equal([true, before]);
     });
 
     it('are counted, and added up by route', async () => {
