@@ -16,6 +16,7 @@ import { refuseRequests } from '../middleware/refuse.ts';
 import { createWatch } from '../middleware/watch.ts';
 import type { RenderingApp } from '../observe/views.ts';
 import { createCpuSampler } from '../observe/cpu.ts';
+import { recordError } from '../observe/errors-seen.ts';
 import { createSourceFiles } from '../observe/source-files.ts';
 import { createSourceMaps } from '../observe/source-maps.ts';
 import { createValueFrames } from '../observe/value-frames.ts';
@@ -176,6 +177,7 @@ export function createProfiler(options: ServiceOptions = {}, note = noteProfiler
     summaryReason: core.summaryReason,
     observeApp: observers.observeApp,
     findSender: observers.findSender,
+    onSourceError: (context, error) => recordError(context, error, { origin: 'stream' }),
     exposeToken: createTokenExposure(new Set(settings.toolbarOrigins)),
     serverTiming: settings.serverTiming ? createServerTiming() : undefined,
     toolbar: settings.toolbar ? { scriptUrl: () => pages.toolbarUrl() } : undefined,

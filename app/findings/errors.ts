@@ -3,6 +3,7 @@ import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
+import { numberHelpers } from '../view-helpers/numbers.ts';
 import { callName, outcomeOf, typeOf } from './shared/calls.ts';
 import {
   isAnsweredTwice,
@@ -61,8 +62,9 @@ export const errorThrown: FindingRule<Needs<'exception', 'request'>> = {
     const isError = status !== null && status >= 400;
     return errors.flatMap((record, index): FindingDraft[] => {
       const { origin, late, atMs } = record;
-      // Reported by unhandled-rejection, logged-error, failure-sent and answered-twice.
-      if (origin === 'uncaughtException' || origin === 'unhandledRejection' || !wasSeen(record)) return [];
+      // Reported by unhandled-rejection, stream-failed, logged-error, failure-sent and answered-twice.
+      if (origin === 'uncaughtException' || origin === 'unhandledRejection' || origin === 'stream') return [];
+      if (!wasSeen(record)) return [];
       if (isAnsweredTwice(record)) return [];
       const common = { anchor: `error-${index + 1}`, place: lineOf(record) ?? record.from?.place };
       const isSent = isError && isInResponse(record, request?.response?.text);
@@ -134,6 +136,24 @@ const rootCause: FindingRule<Needs<'exception'>> = {
       return isFault || origin === 'unhandledRejection' || origin === 'uncaughtException'
         ? findingOf(record, index)
         : [];
+    });
+  },
+};
+
+const streamFailed: FindingRule<Needs<'exception', 'request' | 'routing'>> = {
+  name: 'stream-failed',
+  needs: ['exception'],
+  labels: ['stream failed'],
+  why: 'A stream that was piped into the response emitted an error, and the response ended with a success. `pipe` passes no error on and does not end the response: a listener did.',
+  fix: 'Use `pipeline(source, transform, res)` of `node:stream/promises`: it breaks off the response, so that the client knows. `res.destroy(error)` does the same. `res.end()` makes the part look like all.',
+  find({ exception: { errors }, request, routing }, { status, outcome }) {
+    if (status === null || status >= 400 || outcome !== 'finished') return [];
+    return errors.flatMap((record, index): FindingDraft[] => {
+      if (record.origin !== 'stream') return [];
+      const sent = numberHelpers.bytesText(request?.response?.bytes ?? 0);
+      const sentence = `A stream that was piped into the response failed (${nameOf(record)}), and the response ended with ${status} after ${sent}, as if that was all`;
+      const place = lineOf(record) ?? routing?.route?.source;
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
     });
   },
 };
@@ -340,6 +360,7 @@ export const loggedError: FindingRule<Needs<'logs', 'exception'>> = {
 export const errorRules: readonly FindingRule[] = [
   errorThrown,
   rootCause,
+  streamFailed,
   unhandledRejection,
   errorHandlerArguments,
   errorDropped,

@@ -2,6 +2,7 @@
  * Observes a response and changes at most its headers, if options say so: its methods are replaced by functions that pass their arguments on unchanged and record
  * them. `emit` is bound to the request's context, because finish and close otherwise fire outside of it.
  */
+import { EventEmitter, errorMonitor } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
@@ -23,6 +24,8 @@ export interface ResponseOptions {
   previewBytes: number;
   /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
   findSender?: (() => string | null) | undefined;
+  /** What was piped into a response failed, and the response ended as a success. */
+  onSourceError?: ((context: Context, error: unknown) => void) | undefined;
   /** Changes the arguments of `writeHead`; absent: they stay as they are. */
   exposeToken?: ExposeToken | undefined;
   /** The same, for the header `server-timing`. */
@@ -40,6 +43,8 @@ interface Watched {
   res: ServerResponse;
   context: Context;
   fact: WatchedResponse;
+  /** Of what was piped into it. */
+  sourceError?: unknown;
 }
 
 type Observed = ServerResponse & { _hasBody?: boolean };
@@ -97,6 +102,7 @@ export function createResponseWatch(options: ResponseWatchOptions) {
         const isFinish = args[0] === 'finish';
         // Without a listener: ten are the most that Node.js takes without a warning, and they are the application's.
         if (args[0] === 'close') ended(known);
+        if (args[0] === 'pipe' && context.summary === null) watchSource(known, args[1]);
         if (context.summary !== null && !isFinish) return Reflect.apply(original, res, args);
         if (isFinish) fact.isSent = true;
         const result =
@@ -111,10 +117,20 @@ export function createResponseWatch(options: ResponseWatchOptions) {
     };
   }
 
+  /** A stream that fails doesn't end the response. What its listener does then may look like success. */
+  function watchSource(known: Watched, source: unknown): void {
+    if (!(source instanceof EventEmitter)) return;
+    source.once(errorMonitor, (error: unknown) => {
+      if (!known.res.destroyed) known.sourceError = error;
+    });
+  }
+
   function ended(known: Watched): void {
-    const { res, context, fact } = known;
+    const { res, context, fact, sourceError } = known;
     if (fact.outcome !== 'running') return;
     fact.outcome = fact.isSent || res.writableFinished ? 'finished' : 'aborted';
+    if (sourceError !== undefined && fact.outcome === 'finished' && fact.status < 400)
+      options.onSourceError?.(context, sourceError);
     onClose(context, res.req);
     context.onLayerChange = null;
     open.delete(known);

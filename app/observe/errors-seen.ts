@@ -14,6 +14,7 @@ const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
   logged: 0,
   'passed on': 1,
   graphql: 2,
+  stream: 2,
   late: 2,
   handled: 3,
   work: 3,

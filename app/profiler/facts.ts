@@ -144,12 +144,13 @@ export interface ErrorFact {
   /**
    * `handled`: it reached the error page. `passed on`: it was thrown in a layer or passed to `next`, and the application's own error
    * handler, or Express's, responds. `logged`: a logger got it at level error. `work`: a job or command failed with it.
-   * `graphql`: a resolver threw it. The others come from the process or the HTTP parser.
+   * `graphql`: a resolver threw it. `stream`: what was piped into a successful response failed. The others come from the process or the HTTP parser.
    */
   origin:
     | 'handled'
     | 'work'
     | 'graphql'
+    | 'stream'
     | 'parser'
     | 'uncaughtException'
     | 'unhandledRejection'

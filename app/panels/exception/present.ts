@@ -17,6 +17,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   unhandledRejection: 'unhandled rejection',
   work: 'failed with it',
   graphql: 'thrown by a resolver',
+  stream: 'of a stream that was sent',
   parser: 'refused by the HTTP parser',
   late: 'thrown after the response',
   logged: 'logged, not thrown',
