@@ -38,11 +38,11 @@ describe('the timeline in a browser', () => {
     await page.getByLabel('From millisecond').fill('200');
     await page.getByLabel('To millisecond').fill('300');
     await page.getByRole('button', { name: 'Apply' }).click();
-    expect(new URL(page.url()).searchParams.get('from')).to.equal('200');
+    await page.waitForURL((url) => url.searchParams.get('from') === '200');
     const closer = await page.locator('#wf rect.k-out').first().boundingBox();
     expect(closer?.width).to.be.greaterThan(bar?.width ?? 0);
     await page.getByRole('link', { name: 'The whole request' }).click();
-    expect(new URL(page.url()).searchParams.get('from')).to.equal(null);
+    await page.waitForURL((url) => !url.searchParams.has('from'));
 
     await page.goto(timeline(crowd));
     const fold = page.locator('#wf details').first();
@@ -50,6 +50,7 @@ describe('the timeline in a browser', () => {
     await fold.locator('summary').click();
     expect(await fold.locator('li').first().isVisible()).to.equal(true);
     await fold.getByRole('link', { name: 'Show each on its own row' }).click();
+    await page.waitForURL(/[?&]open=/);
     expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(30);
     expect(await page.locator('#wf details').count()).to.equal(0);
     await page.context().close();

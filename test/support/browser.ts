@@ -18,7 +18,8 @@ import { WITHIN_MS } from './waiting.ts';
 /**
  * What the Chromium with a window has that nobody looks at: two pages for its address bar, and a process for the page to come. Without
  * them a page costs half. The next ones ask hosts of Chromium's maker at every start, which a closed network refuses many times a second.
- * The last makes a new frame for every document, also of the same site: a quarter of what a navigation costs, and nothing that a page sees.
+ * RenderDocument makes a new frame for every document, also of the same site: a quarter of what a navigation costs, and nothing that a page
+ * sees. The last two give each site a process of its own: all pages of a profile share one, because a new one costs half a second of the processor.
  */
 const OFF = [
   'WebUIOmniboxPopup',
@@ -29,6 +30,8 @@ const OFF = [
   'MediaRouter',
   'AutofillServerCommunication',
   'RenderDocument',
+  'IsolateOrigins',
+  'site-per-process',
 ];
 
 const FLAGS = [
@@ -40,6 +43,8 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--disable-default-apps',
+  '--disable-site-isolation-trials',
+  '--renderer-process-limit=1',
   `--disable-features=${OFF.join(',')}`,
   '--force-color-profile=srgb',
   // Pages live for a second: to optimize their scripts costs a tenth of the processor time and is never paid back.
