@@ -2,11 +2,10 @@
 
 const SLOW_MS = 1000;
 const CALL_TONES = ['plain', 'warn', 'bad'];
-const LASTING = ['eventsource', 'websocket'];
 
 /** Whether it stays open until somebody closes it. */
 export function isLasting({ type }) {
-  return LASTING.includes(type);
+  return type === 'eventsource';
 }
 
 function worseOf(one, other) {

@@ -3,7 +3,7 @@ import { badge, element, foreign, span, statusChip, toneClass } from './draw.js'
 import { countText, durationText, shortDuration, shortUrl } from './format.js';
 
 const MOST_ROWS = 30;
-const TYPES = { eventsource: 'event stream', websocket: 'WebSocket', beacon: 'beacon', document: 'frame' };
+const TYPES = { eventsource: 'event stream', beacon: 'beacon', document: 'frame' };
 
 function isBad({ state, tone }) {
   return state === 'failed' || tone === 'bad';

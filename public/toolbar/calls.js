@@ -68,12 +68,10 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     return call;
   }
 
-  /** Only calls over HTTP and WebSockets, and not the bar's own. */
+  /** Only calls over HTTP, and not the bar's own. */
   function isListed(url) {
     const { protocol, host, pathname } = new URL(url);
-    return (
-      /^(https?|wss?):$/.test(protocol) && !(host === ask.base.host && /^\/_profiler(\/|$)/.test(pathname))
-    );
+    return /^https?:$/.test(protocol) && !(host === ask.base.host && /^\/_profiler(\/|$)/.test(pathname));
   }
 
   function close(call, state, why) {

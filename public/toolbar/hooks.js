@@ -217,31 +217,11 @@ function hookEventSource(list) {
   });
 }
 
-function hookWebSocket(list) {
-  const listen = EventTarget.prototype.addEventListener;
-  return hookConstructor('WebSocket', (socket, startedAt) => {
-    const call = list.open({ type: 'websocket', url: socket.url, method: 'GET', startedAt });
-    if (call === null) return;
-    Reflect.apply(listen, socket, ['open', () => quietly(() => list.responded(call, { status: 101 }))]);
-    Reflect.apply(listen, socket, [
-      'close',
-      ({ code, wasClean }) =>
-        quietly(() => {
-          if (call.status === null) list.failed(call, 'failed');
-          else if (wasClean) list.ended(call);
-          else list.failed(call, `closed with code ${code}`);
-        }),
-    ]);
-  });
-}
-
 /**
  * Reports a call to `list` by `open({ type, url, method, startedAt })`, which returns the call, or null if it is not listed; then by
  * `responded`, `retried`, `ended` and `failed`. Returns a function that undoes it all.
  */
 export function hookCalls(list) {
-  const undo = [hookFetch, hookXhr, hookEventSource, hookWebSocket].map(
-    (hook) => quietly(() => hook(list)) ?? (() => {}),
-  );
+  const undo = [hookFetch, hookXhr, hookEventSource].map((hook) => quietly(() => hook(list)) ?? (() => {}));
   return () => undo.forEach((work) => quietly(work));
 }

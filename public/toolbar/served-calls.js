@@ -27,9 +27,8 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
 
   /** Whether it probably reached the service, which may know more of it. */
   function isWanting(call) {
-    const { token, served, tries, state, from, made, status, type } = call;
-    // The service records no WebSockets.
-    if (made || from === 'from cache' || !isHere(call) || type === 'websocket') return false;
+    const { token, served, tries, state, from, made, status } = call;
+    if (made || from === 'from cache' || !isHere(call)) return false;
     if (state === 'open' && !(isLasting(call) && status !== null)) return false;
     return token === null ? tries < ASKED_AFTER_MS.length : tries === 0 && served === null;
   }

@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import type { RequestHandler, Response } from 'express';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Page } from 'playwright-core';
-import { WebSocketServer } from 'ws';
 import type { FindingRule } from '../../app/index.ts';
 import { type OpenPage, useBrowser } from '../support/browser.ts';
 import {
@@ -58,7 +57,6 @@ describe("the calls of a page, in the toolbar's eyes", () => {
   const browser = useBrowser();
   let host: ToolbarHost;
   let other: ToolbarHost;
-  let sockets: WebSocketServer;
   let opened: OpenPage;
   let page: Page;
 
@@ -76,7 +74,6 @@ describe("the calls of a page, in the toolbar's eyes", () => {
         if (req.url === '/late') setTimeout(() => serve?.(req, res), LATE_MS);
         else serve?.(req, res);
       });
-      sockets = new WebSocketServer({ server, path: '/socket' });
     });
     other = await openToolbarHost({}, ({ app }) => {
       app.use('/api', (req, res, next) => {
@@ -91,7 +88,6 @@ describe("the calls of a page, in the toolbar's eyes", () => {
     });
   });
   after(async () => {
-    sockets?.close();
     await host?.close();
     await other?.close();
   });
@@ -387,36 +383,6 @@ describe("the calls of a page, in the toolbar's eyes", () => {
       const calls = await callsWhen(page, '/api/beacon', linked);
       expect(await Promise.all(calls.map(profileOf))).to.deep.equal(['/api/beacon?late']);
     });
-
-    it('lists WebSockets: open, closed, lost and refused', async () => {
-      await openToolbarPage(page, host);
-      await page.evaluate(`(async () => {
-        const open = (path) => { const socket = new WebSocket(location.origin.replace('http', 'ws') + path);
-          return new Promise((done) => { socket.onopen = socket.onerror = () => done(socket); }); };
-        window.one = await open('/socket'); window.two = await open('/socket?closed'); window.three = await open('/nothing');
-        window.four = await open('/socket?lost');
-        two.close();
-      })()`);
-      [...sockets.clients].at(-1)?.terminate();
-      const calls = await callsWhen(
-        page,
-        '',
-        (all) => all.filter(({ state }) => state !== 'open').length === 3,
-      );
-      expect(
-        calls.map(({ url, status, state, tone }) => [
-          new URL(url).pathname + new URL(url).search,
-          status,
-          state,
-          tone,
-        ]),
-      ).to.deep.equal([
-        ['/socket', 101, 'open', 'plain'],
-        ['/socket?closed', 101, 'done', 'plain'],
-        ['/nothing', null, 'failed', 'bad'],
-        ['/socket?lost', 101, 'failed', 'bad'],
-      ]);
-    });
   });
 
   describe('left as they are', () => {
@@ -493,15 +459,15 @@ describe("the calls of a page, in the toolbar's eyes", () => {
         const { open, send } = XMLHttpRequest.prototype;
         const isNative = (work) => /\\[native code\\]/.test(work.toString()) && /\\[native code\\]/.test(Function.prototype.toString.call(work));
         const attributes = (owner, name) => { const { writable, enumerable, configurable } = Object.getOwnPropertyDescriptor(owner, name); return [writable, enumerable, configurable]; };
-        class Source extends EventSource { own() { return 1; } } class Socket extends WebSocket {}
-        const source = new Source('/events'); const plain = new EventSource('/events'); const socket = new WebSocket(location.origin.replace('http', 'ws') + '/socket');
-        source.close(); plain.close(); socket.close();
-        let thrown = []; for (const work of [() => EventSource('/x'), () => WebSocket('ws://x'), () => new WebSocket('nothing:'), () => new EventSource('http://')]) try { work(); } catch (error) { thrown.push([error.name, error.message.replace(/Proxy|object/g, '')]); }
-        return [[fetch, open, send, EventSource, WebSocket].map((work) => [work.name, work.length, isNative(work), typeof work]),
-          [attributes(window, 'fetch'), attributes(window, 'EventSource'), attributes(window, 'WebSocket'), attributes(XMLHttpRequest.prototype, 'open'), attributes(EventSource.prototype, 'constructor')],
+        class Source extends EventSource { own() { return 1; } }
+        const source = new Source('/events'); const plain = new EventSource('/events');
+        source.close(); plain.close();
+        let thrown = []; for (const work of [() => EventSource('/x'), () => new EventSource('http://')]) try { work(); } catch (error) { thrown.push([error.name, error.message.replace(/Proxy|object/g, '')]); }
+        return [[fetch, open, send, EventSource].map((work) => [work.name, work.length, isNative(work), typeof work]),
+          [attributes(window, 'fetch'), attributes(window, 'EventSource'), attributes(XMLHttpRequest.prototype, 'open'), attributes(EventSource.prototype, 'constructor')],
           source.own(), source instanceof Source, source instanceof EventSource, source.constructor === Source, plain.constructor === EventSource, Object.getPrototypeOf(plain) === EventSource.prototype,
-          socket instanceof WebSocket, socket.constructor === WebSocket, WebSocket.OPEN, EventSource.CLOSED, Object.keys(WebSocket), 'prototype' in fetch, 'prototype' in WebSocket, thrown.length, thrown.map(([name]) => name),
-          Object.keys(window).length > 100, plain.url, socket.url.slice(0, 5), Object.prototype.toString.call(socket)];`],
+          EventSource.CLOSED, Object.keys(EventSource), 'prototype' in fetch, 'prototype' in EventSource, thrown.length, thrown.map(([name]) => name),
+          Object.keys(window).length > 100, plain.url, Object.prototype.toString.call(plain)];`],
       'a page that wraps fetch before': [`
         const answer = await fetch('/api/a'); return [answer.tagged, window.wrapped, fetch.own];`,
         `const native = window.fetch; window.wrapped = 0; window.fetch = Object.assign(async function (...args) { if (/^.api/.test(args[0])) window.wrapped++; const answer = await native.apply(this, args); answer.tagged = true; return answer; }, { own: 'mine' });`],
@@ -525,16 +491,16 @@ describe("the calls of a page, in the toolbar's eyes", () => {
 
     it('puts back what is its own, and does nothing where a page has wrapped it since', async () => {
       await openToolbarPage(page, host, {
-        before: `window.originals = [fetch, XMLHttpRequest.prototype.open, XMLHttpRequest.prototype.send, EventSource, WebSocket];`,
+        before: `window.originals = [fetch, XMLHttpRequest.prototype.open, XMLHttpRequest.prototype.send, EventSource];`,
       });
       const same = await page.evaluate(`(async () => {
-        const wrapped = WebSocket; window.WebSocket = function (...args) { return new wrapped(...args); };
+        const wrapped = EventSource; window.EventSource = function (...args) { return new wrapped(...args); };
         watched.stop();
-        const now = [fetch, XMLHttpRequest.prototype.open, XMLHttpRequest.prototype.send, EventSource].map((work, at) => work === originals[at]);
-        new WebSocket(location.origin.replace('http', 'ws') + '/socket'); await fetch('/api/after');
-        return [...now, EventSource.prototype.constructor === EventSource, watched.calls().length];
+        const now = [fetch, XMLHttpRequest.prototype.open, XMLHttpRequest.prototype.send].map((work, at) => work === originals[at]);
+        new EventSource('/events'); await fetch('/api/after');
+        return [...now, EventSource === originals[3], originals[3].prototype.constructor === originals[3], watched.calls().length];
       })()`);
-      expect(same).to.deep.equal([true, true, true, true, true, 0]);
+      expect(same).to.deep.equal([true, true, true, false, true, 0]);
     });
 
     it('leaves frames and workers alone', async () => {
