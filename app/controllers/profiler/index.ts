@@ -1,6 +1,6 @@
 /** All actions of the profiler's pages, by the names in the table of routes. */
 import { createActionsController } from './actions-controller.ts';
-import { createAssetController } from './assets.ts';
+import { createAssetController } from './asset-controller.ts';
 import { createCompareController } from './compare-controller.ts';
 import { createFileController } from './file-controller.ts';
 import { createHealthController } from './health-controller.ts';
