@@ -4,7 +4,7 @@ import { parseBeginning } from '../panels/shared/json-leaves.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { labelOf, type Read, readOf, readsOf, rowOf } from './shared/queries.ts';
+import { draftAt, labelOf, type Read, readOf, readsOf, rowOf } from './shared/queries.ts';
 import { isDeep, isSlow, limitOf, offsetOf } from './shared/statement-reasons.ts';
 import { count, shareOf } from './shared/wording.ts';
 
@@ -118,7 +118,7 @@ const firstPageSkipped: FindingRule<Needs<'database' | 'request'>> = {
           ? 'although no page was asked for'
           : `for page 1, and none of ${count(others.length, 'earlier request')} read them: pages seem to be counted from 1 by the client, and from 0 here`;
       const sentence = `${labelOf(database, query)} skips the first ${count(skipped, 'row')} (OFFSET ${count(skipped)}) ${what}`;
-      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+      return [draftAt({ query, index }, sentence, 'warn')];
     });
   },
 };

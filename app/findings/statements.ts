@@ -6,7 +6,7 @@ import { type Comparison, givenValue } from '../panels/shared/read-statement.ts'
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { labelOf, type Read, readOf, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
+import { draftAt, labelOf, type Read, readOf, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
 import { receivedHeader } from './shared/http.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
 
@@ -114,13 +114,11 @@ const noRowChanged: FindingRule<Needs<'database' | 'request'>> = {
     const condition =
       others.length === 0 ? '' : ` (its condition also asks for ${others.slice(0, 3).join(', ')})`;
     return [
-      {
-        broke: 'unseen',
-        severity: read.verb === 'delete' ? 'info' : 'warn',
-        sentence: `${labelOf(database, query)} changed 0 rows${condition}, but this request answered ${status ?? ''}`,
-        anchor: rowOf(index),
-        place: query.caller,
-      },
+      draftAt(
+        { query, index },
+        `${labelOf(database, query)} changed 0 rows${condition}, but this request answered ${status ?? ''}`,
+        read.verb === 'delete' ? 'info' : 'warn',
+      ),
     ];
   },
 };
@@ -150,13 +148,11 @@ const allRowsChanged: FindingRule<Needs<'database' | 'request'>> = {
           ? ''
           : `, and no statement has the parameter ${excerpt(unasked, 40)}`;
       return [
-        {
-          broke: 'unseen',
-          severity: isOne ? 'bad' : 'warn',
-          sentence: `${labelOf(database, query)} has no WHERE and changed ${count(rows, 'row')}${names}`,
-          anchor: rowOf(index),
-          place: query.caller,
-        },
+        draftAt(
+          { query, index },
+          `${labelOf(database, query)} has no WHERE and changed ${count(rows, 'row')}${names}`,
+          isOne ? 'bad' : 'warn',
+        ),
       ];
     });
   },
@@ -196,13 +192,11 @@ const foundNothing: FindingRule<Needs<'database' | 'request'>> = {
     const { query, index } = first;
     const column = keyedBy(first, keys)?.column ?? '';
     return [
-      {
-        broke: 'unseen',
-        severity: 'warn',
-        sentence: `${labelOf(database, query)} found no row for ${column}, but this request answered 200 without a value`,
-        anchor: rowOf(index),
-        place: query.caller,
-      },
+      draftAt(
+        { query, index },
+        `${labelOf(database, query)} found no row for ${column}, but this request answered 200 without a value`,
+        'warn',
+      ),
     ];
   },
 };
@@ -362,7 +356,7 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
       const [first] = before;
       if (first === undefined || before.some((one) => one.read.isLocking)) continue;
       const sentence = `${labelOf(database, query)} sets ${column} to a number computed from ${labelOf(database, first.query)}, which did not lock the row: of two requests at once, one is lost`;
-      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+      return [draftAt({ query, index }, sentence, 'warn')];
     }
     return [];
   },
@@ -420,7 +414,7 @@ const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
         const field = received.find(({ value }) => value === pattern);
         if (field === undefined) continue;
         const sentence = `${labelOf(database, query)} found ${count(query.rows, 'row')} by a pattern in which the wildcards of ${excerpt(field.name, 40)} are not escaped: they match any ${one.column}`;
-        return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: query.caller }];
+        return [draftAt({ query, index }, sentence, 'warn')];
       }
       return [];
     });
@@ -464,7 +458,7 @@ const comparedAsNumber: FindingRule<Needs<'database' | 'request'>> = {
         });
         if (texts.length === 0) continue;
         const sentence = `${labelOf(database, query)} compares ${column} with a number, and with a text in ${count(texts.length, 'earlier request')}: MySQL converts each ${column} to a number, so texts without digits equal 0`;
-        return [{ broke: 'unseen', severity: 'bad', sentence, anchor: rowOf(index), place: query.caller }];
+        return [draftAt({ query, index }, sentence, 'bad')];
       }
       return [];
     });
@@ -490,9 +484,7 @@ const idempotencyKeyLost: FindingRule<Needs<'database' | 'request', 'cache'>> = 
     if (asked === undefined || first === undefined || writes.some(has)) return [];
     if (cache?.items.some(({ key: stored }) => stored?.includes(key) === true) === true) return [];
     const sentence = `${labelOf(database, asked.query)} asked for the Idempotency-Key, but ${labelOf(database, first.query)} does not store it: a repetition of this request does the work again`;
-    return [
-      { broke: 'unseen', severity: 'bad', sentence, anchor: rowOf(first.index), place: first.query.caller },
-    ];
+    return [draftAt(first, sentence, 'bad')];
   },
 };
 

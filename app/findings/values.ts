@@ -10,7 +10,7 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { mediaType, sentHeader } from './shared/http.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
+import { draftAt, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
 import { brokeBy, excerpt } from './shared/wording.ts';
 
 type Value = Leaf['value'];
@@ -88,14 +88,11 @@ const valueChanged: FindingRule<Given> = {
         const query = database?.queries[found.at.query ?? -1];
         if (database !== undefined && query !== undefined)
           return [
-            {
-              broke: 'unseen',
-              severity: 'warn',
-              sentence: `${field} changed between the request and ${labelOf(database, query)}: ${found.what}`,
-              panel: 'database',
-              anchor: rowOf(found.at.query ?? 0),
-              place: query.caller,
-            },
+            draftAt(
+              { query, index: found.at.query ?? 0 },
+              `${field} changed between the request and ${labelOf(database, query)}: ${found.what}`,
+              'warn',
+            ),
           ];
         return [
           {
@@ -349,16 +346,7 @@ const fieldLost: FindingRule<Given> = {
     if (lost !== null && database !== undefined) {
       const { field, column, query, index } = lost;
       const sentence = `The body has ${excerpt(field.name, 60)}, but ${labelOf(database, query)} got NULL for ${excerpt(column, 60)}`;
-      return [
-        {
-          broke: 'unseen',
-          severity: 'bad',
-          sentence,
-          panel: 'database',
-          anchor: rowOf(index),
-          place: query.caller,
-        },
-      ];
+      return [draftAt({ query, index }, sentence, 'bad')];
     }
     const ignored = ignoredField(request, database);
     if (ignored === null) return [];
@@ -536,16 +524,7 @@ const caseChanged: FindingRule<Needs<'request' | 'database'>> = {
       );
       if (read?.verb !== 'select' || isEqual !== true) return [];
       const sentence = `${labelOf(database, query)} found no row for ${excerpt(name, 40)}, whose capital or small letters were changed after it was received`;
-      return [
-        {
-          broke: 'unseen',
-          severity: 'warn',
-          sentence,
-          panel: 'database',
-          anchor: rowOf(at),
-          place: query.caller,
-        },
-      ];
+      return [draftAt({ query, index: at }, sentence, 'warn')];
     });
   },
 };

@@ -57,7 +57,7 @@ export const PRIMARY = /^(?:_?id|uuid)$/i;
 export function draftAt(
   { query, index }: Omit<Read, 'read'>,
   sentence: string,
-  severity: 'bad' | 'warn',
+  severity: FindingDraft['severity'],
 ): FindingDraft {
   const place = query.caller;
   return { broke: 'unseen', severity, sentence, panel: 'database', anchor: rowOf(index), place };
