@@ -3,14 +3,15 @@
  * run when somebody reads a profile. There is a file for each subject; helpers of several are in `shared/`.
  */
 import type { FindingRule } from '../profiler/finding-rule.ts';
-import { bindingRules } from './bindings.ts';
 import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
 import { callRules } from './calls.ts';
+import { encodingRules } from './encodings.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
+import { missingRules } from './missing.ts';
 import { pageRules } from './pages.ts';
 import { predicateRules } from './predicates.ts';
 import { processRules } from './process.ts';
@@ -31,7 +32,8 @@ export function createFindingRules(): FindingRule[] {
     ...pageRules,
     ...predicateRules,
     ...valueRules,
-    ...bindingRules,
+    ...missingRules,
+    ...encodingRules,
     ...transactionRules,
     ...cacheRules,
     ...callerRules,

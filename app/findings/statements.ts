@@ -6,7 +6,7 @@ import { type Comparison, givenValue } from '../panels/shared/read-statement.ts'
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { draftAt, labelOf, type Read, readOf, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
+import { draftAt, labelOf, type Read, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
 import { receivedHeader } from './shared/http.ts';
 import { count, excerpt, shareOf } from './shared/wording.ts';
 
@@ -361,40 +361,6 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
     return [];
   },
 };
-
-/** The column whose value has a character of four bytes; null if there is none. */
-function beyondThreeBytes({ bindings }: Query): string | null {
-  return (
-    bindings.find(({ value }) => typeof value === 'string' && /[\u{10000}-\u{10ffff}]/u.test(value))?.name ??
-    null
-  );
-}
-
-const writtenWithWarning: FindingRule<Needs<'database'>> = {
-  name: 'written-with-warning',
-  needs: ['database'],
-  labels: ['warning of database'],
-  why: 'MySQL or MariaDB wrote the row and reported a warning. Without the strict mode, it does so if it cuts off or converts a value.',
-  fix: 'Read the warning (`SHOW WARNINGS` on the same connection), make the column wide enough (`utf8mb4` for emoji) or refuse the value, and use the strict mode, which is the default.',
-  find({ database }) {
-    return database.queries.flatMap((query, index): FindingDraft[] => {
-      const { warnings = 0, caller, error, rows } = query;
-      const verb = readOf(database, query)?.verb;
-      if (warnings === 0 || error !== null || (verb !== 'insert' && verb !== 'update')) return [];
-      const sql = sqlOf(database, query);
-      // A row that is there already is a warning, too.
-      if (/\bon\s+duplicate\b/i.test(sql) || (/\bignore\b/i.test(sql) && rows === 0)) return [];
-      const column = beyondThreeBytes(query);
-      const what =
-        column === null
-          ? 'it may have cut off or converted a value'
-          : `${excerpt(column, 40)} has a character of four bytes, such as an emoji, at which a column of utf8mb3 cuts off or replaces the text`;
-      const sentence = `${labelOf(database, query)} succeeded with ${count(warnings, 'warning')} of the database: ${what}`;
-      return [{ broke: 'unseen', severity: 'warn', sentence, anchor: rowOf(index), place: caller }];
-    });
-  },
-};
-
 const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
   name: 'wildcard-received',
   needs: ['database', 'request'],
@@ -489,7 +455,6 @@ const idempotencyKeyLost: FindingRule<Needs<'database' | 'request', 'cache'>> = 
 };
 
 export const statementRules: readonly FindingRule[] = [
-  writtenWithWarning,
   wildcardReceived,
   comparedAsNumber,
   idempotencyKeyLost,

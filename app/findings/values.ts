@@ -1,17 +1,14 @@
-/** Values on their way: a field as it was received, bound to a statement, and sent. Sentences have names, never values. */
+/** Values that changed on their way from the request to a statement or to the response. Sentences have names, never values. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
+import { compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import { aggregatesOf } from '../panels/shared/read-statement.ts';
-import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import { isMasked } from '../profiler/redact.ts';
-import { mediaType, sentHeader } from './shared/http.ts';
-import type { Kept, Needs, Query } from './shared/kept.ts';
-import { draftAt, labelOf, readOf, rowOf, sqlOf } from './shared/queries.ts';
-import { brokeBy, excerpt } from './shared/wording.ts';
+import type { Kept, Needs } from './shared/kept.ts';
+import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
+import { excerpt } from './shared/wording.ts';
 
 type Value = Leaf['value'];
 
@@ -21,7 +18,7 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
 const EXACT_DIGITS = 15;
 
 /** How a value was changed, as a clause; null if nothing is known to have gone wrong. */
-function mishap(before: Value, after: Value): string | null {
+export function mishap(before: Value, after: Value): string | null {
   if (before === null || before === '') return null;
   if (typeof before === 'string' && typeof after === 'number') {
     const text = before.trim();
@@ -66,6 +63,7 @@ function mishap(before: Value, after: Value): string | null {
   return null;
 }
 
+type Database = Kept['database'];
 type Given = Needs<'request', 'database' | 'routing'>;
 
 const valueChanged: FindingRule<Given> = {
@@ -105,261 +103,6 @@ const valueChanged: FindingRule<Given> = {
         ];
       },
     );
-  },
-};
-
-/** Names that stand for a value where something was missing. */
-const MISSING = /^(?:undefined|null|NaN|Invalid Date|\[invalid Date\]|\[object Object\])$/;
-/** Inside of a short text: as a part of an address, of a name, of an amount. */
-const BUILT_FROM =
-  /\[object Object\]|(?:^|\/)undefined(?:$|[/?#.])|\bundefined undefined\b|[$€£]\s?(?:NaN|undefined)\b|\bNaN\s?(?:[€£%]|kB|MB)|^%undefined%$/;
-const LONGEST_BUILT = 200;
-
-function missingIn(value: Json): string | null {
-  if (typeof value !== 'string' || value.length > LONGEST_BUILT) return null;
-  if (MISSING.test(value)) return value === '[invalid Date]' ? 'Invalid Date' : value;
-  return /undefined|NaN|\[object Object\]/.exec(BUILT_FROM.exec(value)?.[0] ?? '')?.[0] ?? null;
-}
-
-/** Text between tags, but where code is shown. */
-const IN_TAG =
-  /<(?!code|kbd|pre|samp|var|script|style|textarea|option)(\w+)\b[^>]*>\s*([$€£]?\s?(?:undefined|NaN|\[object Object\]|Invalid Date))\s*<\//i;
-const IN_ATTRIBUTE = /\s(?:href|src|action)="[^"]*(?:\/undefined|\/NaN|\[object(?: |%20)Object\])["/?#]/;
-
-function missingSent({ response }: KeptRequest): { word: string; where: string } | null {
-  const text = response?.text ?? '';
-  const type = mediaType(response?.contentType ?? null);
-  if (type === 'text/html') {
-    const [, tag, word] = IN_TAG.exec(text) ?? [];
-    if (tag !== undefined && word !== undefined)
-      return { word, where: `in the page as the text of a <${tag}>` };
-    const attribute = IN_ATTRIBUTE.exec(text)?.[0];
-    return attribute === undefined
-      ? null
-      : {
-          word: /undefined|NaN/.exec(attribute)?.[0] ?? '[object Object]',
-          where: 'in the page in an address',
-        };
-  }
-  if (!/\bjson$/.test(type)) return null;
-  const leaf = leavesOf(parseBeginning(text)?.value ?? null).find(
-    ({ value }) => value !== 'null' && missingIn(value) !== null,
-  );
-  return leaf === undefined
-    ? null
-    : { word: missingIn(leaf.value) ?? '', where: `as ${excerpt(leaf.path, 60)}` };
-}
-
-/** Somebody may search for the word. */
-const SEARCHES = /^(?:q|query|search|term|text|filter|keywords?)$/i;
-
-function inAddress({ routeParams, query }: KeptRequest): { name: string; word: string } | null {
-  for (const { name, value } of routeParams) {
-    const word = missingIn(value);
-    if (word !== null) return { name, word };
-  }
-  for (const { name, value } of query) {
-    const word = missingIn(value);
-    if (word !== null && word !== 'null' && !SEARCHES.test(name)) return { name, word };
-  }
-  return null;
-}
-
-const notAValue: FindingRule<Given> = {
-  name: 'not-a-value',
-  needs: ['request'],
-  labels: ['missing value'],
-  why: 'The address, a value of a statement, a Location or the response has `undefined`, `NaN`, `null`, `Invalid Date` or `[object Object]` as text in place of a value.',
-  fix: 'Check the line that builds the text: the variable had no value there, or was an object. Refuse such a parameter with a 400.',
-  find({ request, database, routing }, { status }) {
-    const place = routing?.route?.source;
-    const address = inAddress(request);
-    if (address !== null)
-      return [
-        {
-          broke: brokeBy(status),
-          severity: 'warn',
-          sentence: `The parameter ${excerpt(address.name, 60)} is the text “${address.word}”: the client built the address from something that had no value`,
-          place,
-        },
-      ];
-    for (const [index, { bindings, caller, error }] of (database?.queries ?? []).entries()) {
-      // A driver that refuses it says so.
-      if (error !== null) continue;
-      for (const { name, value, type } of bindings) {
-        const word = type === undefined || type === 'date' ? missingIn(value) : null;
-        if (word === null || receivedFields(request).some((one) => one.value === value)) continue;
-        const query = database?.queries[index];
-        const label = database === undefined || query === undefined ? '' : labelOf(database, query);
-        return [
-          {
-            broke: 'unseen',
-            severity: 'bad',
-            sentence: `${label} was given “${word}” for ${excerpt(name, 60)}`,
-            panel: 'database',
-            anchor: rowOf(index),
-            place: caller,
-          },
-        ];
-      }
-    }
-    if (status === null || status >= 400) return [];
-    const location = sentHeader(request, 'location');
-    if (
-      location !== null &&
-      /(?:\/|=)(?:undefined|NaN|\[object(?: |%20)Object\])(?:$|[/?#&])/.test(location.value)
-    )
-      return [
-        {
-          broke: 'response',
-          severity: 'bad',
-          sentence: 'The redirect leads to an address with “undefined”, “NaN” or “[object Object]” in it',
-          anchor: location.anchor,
-          place,
-        },
-      ];
-    const sent = missingSent(request);
-    if (sent === null) return [];
-    const sentence = `“${sent.word.trim()}” was sent ${sent.where}`;
-    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'response', place }];
-  },
-};
-
-interface Field {
-  name: string;
-  value: Value;
-}
-
-/** Fields of the body at its first level that have a value. */
-function fieldsOf({ body }: KeptRequest): Field[] {
-  const pairs = body?.fields?.map(({ name, value }): [string, Json] => [name, value]);
-  const parsed = isRecord(body?.parsed) ? Object.entries(body.parsed) : [];
-  return (pairs ?? parsed).flatMap(([name, value]) =>
-    (typeof value === 'string' && value !== '') || typeof value === 'number' || typeof value === 'boolean'
-      ? [{ name, value }]
-      : [],
-  );
-}
-
-/** More letters changed make another word. */
-const MOST_LETTERS = 2;
-const SHORTEST_NAME = 4;
-
-function isNear(a: string, b: string): boolean {
-  const [one, other] = [sameName(a), sameName(b)];
-  if (one === other) return true;
-  // `owner_name` for `owner`.
-  const shorter = Math.min(one.length, other.length);
-  if (shorter > SHORTEST_NAME && (one.startsWith(other) || other.startsWith(one))) return true;
-  return (
-    Math.min(one.length, other.length) >= SHORTEST_NAME &&
-    editDistance(one, other, MOST_LETTERS) <= MOST_LETTERS
-  );
-}
-
-function isWrite(database: Kept['database'], query: Query): boolean {
-  const verb = readOf(database, query)?.verb;
-  return verb === 'insert' || verb === 'update';
-}
-
-/** A field of the body, and the column that got NULL where a field of this or a similar name is used. */
-function lostField(request: KeptRequest, database: Kept['database']) {
-  const fields = fieldsOf(request);
-  for (const [index, query] of database.queries.entries()) {
-    if (query.error !== null || !isWrite(database, query)) continue;
-    const bound = new Set(query.bindings.map(({ name }) => sameName(name)));
-    for (const { name, value, type } of query.bindings) {
-      if ((value !== null && type !== 'undefined') || name.startsWith('$')) continue;
-      const field = fields.find(
-        (one) =>
-          isNear(one.name, name) && (sameName(one.name) === sameName(name) || !bound.has(sameName(one.name))),
-      );
-      if (field !== undefined && !isBound(database, field.value))
-        return { field, column: name, query, index };
-    }
-  }
-  return null;
-}
-
-function isBound({ queries, statements }: Kept['database'], value: Value): boolean {
-  return queries.some(
-    ({ bindings, statement }) =>
-      bindings.some((binding) => changeOf(value, leafOf(binding.value), true) !== 'value') ||
-      (typeof value === 'string' && (statements[statement]?.sql.includes(value) ?? false)),
-  );
-}
-
-function leafOf(value: Json): Value {
-  return typeof value === 'object' ? JSON.stringify(value) : value;
-}
-
-/** An object of the response that is what was written: it has an id, or several of the fields that were received. */
-function entityOf(sent: Json, fields: readonly Field[]): Record<string, Json> | null {
-  if (!isRecord(sent)) return null;
-  const names = Object.keys(sent);
-  const isEntity =
-    names.some((name) => /^_?id$|^uuid$/i.test(name)) ||
-    fields.filter(({ name }) => names.includes(name)).length > 1;
-  if (isEntity) return sent;
-  const [only, ...others] = Object.values(sent).filter((value) => isRecord(value));
-  return only === undefined || others.length > 0 ? null : entityOf(only, fields);
-}
-
-const NOT_KEPT = /passw|secret|token|csrf|confirm|hash|pin$/i;
-
-/** A field whose new value is in no statement, and of which the response has another value. */
-function ignoredField(request: KeptRequest, database: Kept['database'] | undefined): Field | null {
-  const { response } = request;
-  if (!/\bjson\b/i.test(response?.contentType ?? '') || response?.truncated === true) return null;
-  const fields = fieldsOf(request);
-  const entity = entityOf(parseBeginning(response?.text ?? '')?.value ?? null, fields);
-  if (entity === null) return null;
-  const columns = new Set(
-    (database?.queries ?? []).flatMap(({ bindings }) => bindings.map(({ name }) => sameName(name))),
-  );
-  return (
-    fields.find(({ name, value }) => {
-      const after = entity[name];
-      if (
-        after === undefined ||
-        typeof after === 'object' ||
-        NOT_KEPT.test(name) ||
-        columns.has(sameName(name))
-      )
-        return false;
-      if ([value, after].some((one) => typeof one === 'string' && isMasked(one))) return false;
-      if (changeOf(value, after, true) !== 'value' || mishap(value, after) !== null) return false;
-      return database === undefined || typeof value === 'boolean' || !isBound(database, value);
-    }) ?? null
-  );
-}
-
-const fieldLost: FindingRule<Given> = {
-  name: 'field-lost',
-  needs: ['request'],
-  labels: ['field lost'],
-  why: 'A field of the body was received; a write bound NULL for the column of this or a similar name, or no statement has it and the response has another value.',
-  fix: 'Compare the names of client, handler and table letter by letter (`unitPrice`, `unit_price`). Validate the body, and refuse fields that are not known.',
-  find({ request, database, routing }, { method, status }) {
-    if (status === null || status < 200 || status >= 400 || method === 'GET' || method === 'HEAD') return [];
-    const lost = database === undefined ? null : lostField(request, database);
-    if (lost !== null && database !== undefined) {
-      const { field, column, query, index } = lost;
-      const sentence = `The body has ${excerpt(field.name, 60)}, but ${labelOf(database, query)} got NULL for ${excerpt(column, 60)}`;
-      return [draftAt({ query, index }, sentence, 'bad')];
-    }
-    const ignored = ignoredField(request, database);
-    if (ignored === null) return [];
-    const stored = database === undefined ? '' : ' no statement has it, and';
-    return [
-      {
-        broke: 'unseen',
-        severity: method === 'POST' ? 'info' : 'warn',
-        sentence: `The body has ${excerpt(ignored.name, 60)}:${stored} the response has another value`,
-        anchor: 'response',
-        place: routing?.route?.source,
-      },
-    ];
   },
 };
 
@@ -529,12 +272,98 @@ const caseChanged: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
+/** Received numbers with one or two decimals. */
+function amountsIn(request: KeptRequest): { name: string; cents: number; cut: number }[] {
+  return receivedFields(request).flatMap(({ name, value }) => {
+    if (!/^\d{1,9}\.\d{1,2}$/.test(String(value))) return [];
+    const times = Number(value) * 100;
+    const [cents, cut] = [Math.round(times), Math.trunc(times)];
+    return cents === cut ? [] : [{ name, cents, cut }];
+  });
+}
+
+const centLost: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'cent-lost',
+  needs: ['database', 'request'],
+  labels: ['cent lost'],
+  why: 'An amount with decimals was received, and a write bound 100 times as much, cut off at the decimal point: one less than the rounded number.',
+  fix: 'Round: `Math.round(amount * 100)`. In floating point, 19.99 × 100 is 1998.9999999999998. `Math.trunc`, `Math.floor`, `parseInt` and `| 0` cut it to 1998.',
+  find({ database, request }) {
+    const amounts = amountsIn(request);
+    if (amounts.length === 0) return [];
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      if (!isWrite(one)) return [];
+      for (const { name, value } of one.query.bindings) {
+        const amount = amounts.find(({ cut }) => value === cut);
+        if (amount === undefined || amounts.some(({ cents }) => value === cents)) continue;
+        const sentence = `${labelOf(database, one.query)} got one less for ${excerpt(name, 40)} than ${excerpt(amount.name, 40)} × 100: its product in floating point was cut off, not rounded`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      return [];
+    });
+  },
+};
+
+const FALSE = /^(?:false|0|no|off)$/i;
+const TRUE = /^(?:true|1|yes|on)$/i;
+
+/** Its 0 is a number. */
+const OF_NUMBER = /page|limit|offset|skip|size|count|index|id$|min|max|from|to$|year|month|day/i;
+
+/** What a request asked for, aside from one parameter of its query. */
+function asideFrom({ query, routeParams }: KeptRequest, name: string): string {
+  return JSON.stringify([query.filter((one) => one.name !== name), routeParams]);
+}
+
+function askedBy({ queries, statements }: Database): { texts: string[]; all: string } {
+  const texts = queries.map(({ statement }) => statements[statement]?.sql ?? '');
+  return { texts, all: JSON.stringify(queries.map(({ bindings }, at) => [texts[at], bindings])) };
+}
+
+const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
+  name: 'false-as-true',
+  needs: ['database', 'request'],
+  labels: ['false as true'],
+  why: 'A parameter of the query says no, the statements and their values are those of an earlier request in which it says yes, and without it a statement is another one.',
+  fix: 'Compare the text (`req.query.archived === "true"`): a parameter is a text, and every text except the empty one is true. `"false"` and `"0"` are true in `if` and `Boolean(…)`.',
+  compares: ({ request }) => request.query.some(({ value }) => FALSE.test(value)),
+  find({ database, request }, _head, { earlier }) {
+    const own = askedBy(database);
+    const others = earlier.flatMap(({ head, kept }) =>
+      kept.request === undefined || kept.database === undefined
+        ? []
+        : [
+            {
+              token: head.token,
+              request: kept.request as KeptRequest,
+              ...askedBy(kept.database as Database),
+            },
+          ],
+    );
+    return request.query.flatMap(({ name, value }): FindingDraft[] => {
+      if (!FALSE.test(value) || (value === '0' && OF_NUMBER.test(name))) return [];
+      const alike = others.filter((one) => asideFrom(one.request, name) === asideFrom(request, name));
+      const yes = alike.find(
+        (one) =>
+          one.request.query.some((other) => other.name === name && TRUE.test(other.value)) &&
+          one.all === own.all,
+      );
+      const without = alike.filter((one) => one.request.query.every((other) => other.name !== name));
+      const index = own.texts.findIndex((text) => without.every(({ texts }) => !texts.includes(text)));
+      const query = database.queries[index];
+      if (yes === undefined || without.length === 0 || query === undefined) return [];
+      const sentence = `${excerpt(name, 40)} says no, but ${labelOf(database, query)} is the same as in an earlier request (${yes.token}) in which it says yes, and another one without it: its text seems to be taken for true`;
+      return [draftAt({ query, index }, sentence, 'bad')];
+    });
+  },
+};
+
 export const valueRules: readonly FindingRule[] = [
   valueChanged,
-  notAValue,
-  fieldLost,
   numberAsText,
   numbersJoined,
   dayMoved,
+  centLost,
+  falseAsTrue,
   caseChanged,
 ];

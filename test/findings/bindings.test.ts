@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bindingRules } from '../../app/findings/bindings.ts';
+import { createFindingRules } from '../../app/findings/index.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 interface Kept {
@@ -8,7 +8,7 @@ interface Kept {
 }
 
 function found(name: string, own: Kept, earlier: readonly Kept[] = []): string[] {
-  const rule = bindingRules.find((one) => one.name === name);
+  const rule = createFindingRules().find((one) => one.name === name);
   const head = { method: 'POST', status: 201 };
   const beside = { earlier: earlier.map((kept, at) => ({ head: { token: `a${at}` }, kept })) };
   return (rule?.find({ ...own }, head as never, beside as never) ?? []).map(({ sentence }) => sentence);

@@ -1,5 +1,6 @@
 import express from 'express';
 import { expect } from 'chai';
+import { encodingRules } from '../../app/findings/encodings.ts';
 import { statementRules } from '../../app/findings/statements.ts';
 import { mysqlDriver } from '../../app/observe/mysql.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
@@ -221,7 +222,7 @@ describe('findings from the text of statements', () => {
   });
 
   it('a row that MySQL wrote with a warning', () => {
-    const rule = statementRules.find(({ name }) => name === 'written-with-warning');
+    const [, , rule] = encodingRules;
     const found = (sql: string, result: object, text = 'a') =>
       rule?.find(
         {

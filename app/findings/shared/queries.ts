@@ -50,6 +50,10 @@ export function textOf(value: Json | undefined): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
+export function isWrite({ read }: Read): boolean {
+  return read.verb === 'insert' || read.verb === 'update';
+}
+
 /** Names of a primary key. */
 export const PRIMARY = /^(?:_?id|uuid)$/i;
 

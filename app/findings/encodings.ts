@@ -1,0 +1,133 @@
+/** Texts whose characters were lost, or that have one that nobody sees. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { Kept, Needs, Query } from './shared/kept.ts';
+import { draftAt, isWrite, labelOf, readsOf, sqlOf } from './shared/queries.ts';
+import { count, excerpt } from './shared/wording.ts';
+
+type Database = Kept['database'];
+type Given = Needs<'request', 'database' | 'routing'>;
+
+interface Text {
+  name: string;
+  value: string;
+  /** Index of its statement. */
+  at: number | null;
+}
+
+/** Texts that were bound, then those that were received, also as names of files. */
+function textsOf(request: KeptRequest, database: Database | undefined): Text[] {
+  const bound = (database?.queries ?? []).flatMap(({ bindings }, at) =>
+    bindings.map(({ name, value }) => ({ name, value, at })),
+  );
+  const received = receivedFields(request).map(({ name, value }) => ({ name, value, at: null }));
+  const files = (request.body?.files ?? []).map(({ name }) => ({
+    name: 'the file’s name',
+    value: name,
+    at: null,
+  }));
+  return [...bound, ...files, ...received].filter((one): one is Text => typeof one.value === 'string');
+}
+
+const AT_START = /^\uFEFF/;
+
+function textDraft({ at }: Pick<Text, 'at'>, sentence: string, { database, routing }: Given): FindingDraft {
+  const query = database?.queries[at ?? -1];
+  if (query !== undefined) return draftAt({ query, index: at ?? 0 }, sentence, 'warn');
+  return { broke: 'unseen', severity: 'warn', sentence, place: routing?.route?.source };
+}
+
+const byteOrderMark: FindingRule<Given> = {
+  name: 'byte-order-mark',
+  needs: ['request'],
+  labels: ['byte order mark'],
+  why: 'A name or a value that was received, bound or sent begins with the character U+FEFF, with which Windows marks files of text.',
+  fix: 'Remove it where the file is read (`bom: true` of csv-parse, `text.replace(/^\\uFEFF/, "")`): it can’t be seen, and `row.sku` is not the field “U+FEFF sku”.',
+  find(kept) {
+    const { request, database } = kept;
+    const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const names: Text[] = [...receivedFields(request), ...sent].map(({ name }) => ({
+      name,
+      value: '',
+      at: null,
+    }));
+    const found = [...textsOf(request, database), ...names].find(
+      ({ name, value }) => AT_START.test(name) || AT_START.test(value),
+    );
+    if (found === undefined) return [];
+    const what = AT_START.test(found.name) ? 'The name' : 'The value of';
+    const sentence = `${what} ${excerpt(found.name.replace(AT_START, ''), 40)} begins with a byte order mark (U+FEFF), which nobody sees`;
+    return [textDraft(found, sentence, kept)];
+  },
+};
+
+/** Whether all bytes of a text in Latin-1 are UTF-8, and some of them not ASCII. */
+function isMisread(text: string): boolean {
+  if (!/[\u00c2-\u00f4][\u0080-\u00bf]/.test(text) || /[^\0-\u00ff]/.test(text)) return false;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const readAsLatin: FindingRule<Given> = {
+  name: 'read-as-latin',
+  needs: ['request'],
+  labels: ['mojibake'],
+  why: 'A bound or received text was read as Latin-1: its characters, taken as bytes, are valid UTF-8.',
+  fix: 'Decode it as UTF-8: `defParamCharset: "utf8"` for Multer and Busboy, whose names of files are Latin-1 by default, or `Buffer.from(name, "latin1").toString("utf8")`.',
+  find(kept) {
+    const { request, database } = kept;
+    const texts = textsOf(request, database);
+    const found = texts.find(({ value }) => isMisread(value));
+    if (found === undefined) return [];
+    const isFile = request.body?.files.some(({ name }) => name === found.value) === true;
+    const named = `${excerpt(found.name, 40)}${isFile && found.at !== null ? ' (the name of the file)' : ''}`;
+    const query = database?.queries[found.at ?? -1];
+    const what =
+      query === undefined || database === undefined
+        ? `${named} was received as`
+        : `${labelOf(database, query)} got for ${named}`;
+    const sentence = `${what} a text whose UTF-8 was read as Latin-1: each letter with an accent is two wrong characters`;
+    return [textDraft(found, sentence, kept)];
+  },
+};
+
+/** The column whose value has a character of four bytes; null if there is none. */
+function beyondThreeBytes({ bindings }: Query): string | null {
+  return (
+    bindings.find(({ value }) => typeof value === 'string' && /[\u{10000}-\u{10ffff}]/u.test(value))?.name ??
+    null
+  );
+}
+
+const writtenWithWarning: FindingRule<Needs<'database'>> = {
+  name: 'written-with-warning',
+  needs: ['database'],
+  labels: ['warning of database'],
+  why: 'MySQL or MariaDB wrote the row and reported a warning. Without the strict mode, it does so if it cuts off or converts a value.',
+  fix: 'Read the warning (`SHOW WARNINGS` on the same connection), make the column wide enough (`utf8mb4` for emoji) or refuse the value, and use the strict mode, which is the default.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query } = one;
+      const { warnings = 0, rows } = query;
+      if (warnings === 0 || !isWrite(one)) return [];
+      const sql = sqlOf(database, query);
+      // A row that is there already is a warning, too.
+      if (/\bon\s+duplicate\b/i.test(sql) || (/\bignore\b/i.test(sql) && rows === 0)) return [];
+      const column = beyondThreeBytes(query);
+      const what =
+        column === null
+          ? 'it may have cut off or converted a value'
+          : `${excerpt(column, 40)} has a character of four bytes, such as an emoji, at which a column of utf8mb3 cuts off or replaces the text`;
+      const sentence = `${labelOf(database, query)} succeeded with ${count(warnings, 'warning')} of the database: ${what}`;
+      return [draftAt(one, sentence, 'warn')];
+    });
+  },
+};
+
+export const encodingRules: readonly FindingRule[] = [byteOrderMark, readAsLatin, writtenWithWarning];
