@@ -72,7 +72,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Whether the tables are missing, or the role may not use them: migrations may fix that. */
-export function isUnusable(error: unknown): boolean {
+function isUnusable(error: unknown): boolean {
   const code = codeOf(error);
   return MISSING.has(code) || code === FORBIDDEN;
 }
@@ -89,7 +89,7 @@ export function explain(error: unknown, timeoutMs: number): HindsightError {
 }
 
 /** Rejects if `work` has not settled in time; `work` goes on. A database that hangs reports no error. */
-export function rejectAfter<T>(work: Promise<T>, ms: number): Promise<T> {
+function rejectAfter<T>(work: Promise<T>, ms: number): Promise<T> {
   const reason = `the database has not replied within ${ms / 1000} s.`;
   return within(work, ms, () => createError('STORAGE_UNAVAILABLE', [reason]));
 }
