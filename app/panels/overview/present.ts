@@ -115,7 +115,7 @@ function usualSections(usual: Usual | null): Section[] {
       title: 'Different this time',
       note: `compared with the last ${numberHelpers.count(compared)}`,
       rows: differences.map(({ text }) => ({ text })),
-      none: 'Status, parameters, process and findings are as usual.',
+      none: 'Status, parameters and process are as usual.',
     },
   ];
 }

@@ -1,7 +1,7 @@
 /** A request against earlier ones of its route, and the differences. */
 import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PercentilePair } from '../../profiler/route-summary.ts';
 import type { Unit } from '../../profiler/rows.ts';
 import { isMasked } from '../../profiler/redact.ts';
@@ -95,18 +95,6 @@ function processDifference({ process, startedAt }: Profile, recent: readonly Pro
   return [{ text: `The first request in process ${process}.` }];
 }
 
-function findingDifferences({ findings }: Profile, recent: readonly ProfileIndex[]): Difference[] {
-  const labels = findings.filter(({ severity }) => severity !== 'info').map(({ label }) => label);
-  return [...new Set(labels)].flatMap((label): Difference[] => {
-    // A list keeps only so many marks of a request: with all of them, it may have the finding, too.
-    const isNew = recent.every(
-      ({ findings, marks }) =>
-        findings !== null && marks.length < MARKS_KEPT && !marks.some((mark) => mark.label === label),
-    );
-    return isNew ? [{ text: `${label}: in none of the last ${recent.length}.` }] : [];
-  });
-}
-
 function histogramOf(durationMs: number | null, recent: readonly ProfileIndex[]): Usual['histogram'] {
   const times = recent.flatMap((row) => row.durationMs ?? []);
   const toMs = Math.max(durationMs ?? 0, ...times);
@@ -134,7 +122,6 @@ export function usualOf(profile: Profile, beside: BesideProfile | undefined): Us
           ...statusDifference(profile.status, recent),
           ...parameterDifferences(profile.url, recent),
           ...processDifference(profile, recent),
-          ...findingDifferences(profile, recent),
         ];
   return {
     count: percentiles.count,
