@@ -171,28 +171,6 @@ const absenceCached: FindingRule<Needs<'cache'>> = {
   },
 };
 
-const cacheWithoutLifetime: FindingRule<Given> = {
-  name: 'cache-without-lifetime',
-  needs: ['cache'],
-  labels: ['no lifetime'],
-  why: 'The request stored a value that it had not found, without a lifetime, and set none afterwards.',
-  fix: 'Give it one (`EX`), even if changes delete it: a deletion that is missed is then forgotten some time.',
-  find(kept) {
-    const { items } = kept.cache;
-    return items.flatMap((read): FindingDraft[] => {
-      if (read.hits !== 0 || read.asked !== 1) return [];
-      const filled = fillOf(items, read);
-      if (filled === null || filled.fill.lifetimeMs !== null || !isWork(kept, read, filled.fill)) return [];
-      const isLimited = items.some(
-        ({ key, lifetimeMs }) => key === read.key && lifetimeMs !== undefined && lifetimeMs !== null,
-      );
-      if (isLimited) return [];
-      const sentence = `${filled.fill.command} stored a result that stays until something deletes it`;
-      return [{ severity: 'info', sentence, anchor: `k${filled.index + 1}`, place: filled.fill.caller }];
-    });
-  },
-};
-
 /** More members than a page shows. */
 const LARGE = 1000;
 
@@ -254,7 +232,6 @@ export const cacheRules: readonly FindingRule[] = [
   cacheStampede,
   cacheNotCleared,
   absenceCached,
-  cacheWithoutLifetime,
   cacheLargeReply,
   cacheLostUpdate,
 ];

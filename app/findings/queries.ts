@@ -45,15 +45,16 @@ function loopCode(
 const MANY = 10;
 const HEAVY_SHARE = 0.2;
 const HEAVY_MS = 20;
-/** A list with such a limit can't grow. */
+/** A list with such a limit can't grow, and reads in this time are no matter then. */
 const SMALL_LIST = 5;
+const SMALL_MS = 100;
 
 /** Each read is for a row of a list with a small LIMIT, and they took no time that matters. */
 function isBounded(
   database: Kept['database'],
   { members, durationMs }: Kept['database']['groups'][number],
 ): boolean {
-  if (members.length > SMALL_LIST || durationMs >= HEAVY_MS) return false;
+  if (members.length > SMALL_LIST || durationMs >= SMALL_MS) return false;
   return readsOf(database).some(
     ({ read, query, index }) =>
       index < Math.min(...members) &&

@@ -3,11 +3,10 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import { aggregatesOf } from '../panels/shared/read-statement.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, isWrite, labelOf, readOf, readsOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
 
 type Value = Leaf['value'];
@@ -106,49 +105,7 @@ const valueChanged: FindingRule<Given> = {
   },
 };
 
-/** Aggregates that drivers return as texts, because a number may not hold them. */
-const AS_TEXT: Readonly<Record<string, RegExp>> = {
-  postgresql: /^(?:count|sum|avg)$/,
-  mysql: /^(?:sum|avg)$/,
-};
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
-
-const numberAsText: FindingRule<Needs<'request' | 'database', 'routing'>> = {
-  name: 'number-as-text',
-  needs: ['request', 'database'],
-  labels: ['number as text'],
-  why: 'A statement computes a count, sum or average, which the driver returns as text because a number may not hold it, and the response has it as text.',
-  fix: 'Convert it (`Number(row.count)`, `count(*)::int`), or register a parser with the driver. In JavaScript `"9" + 1` is `"91"`, and texts sort as `"10" < "9"`.',
-  find({ request, database, routing }, { status }) {
-    const { response } = request;
-    if (status !== 200 || !/\bjson\b/i.test(response?.contentType ?? '')) return [];
-    for (const query of database.queries) {
-      const { system = '' } = database.statements[query.statement] ?? {};
-      const asText = AS_TEXT[system];
-      if (asText === undefined || query.error !== null) continue;
-      const names = aggregatesOf(sqlOf(database, query), system).flatMap(({ by, name }) =>
-        asText.test(by) ? [name] : [],
-      );
-      if (names.length === 0) continue;
-      const leaf = leavesOf(parseBeginning(response?.text ?? '')?.value ?? null).find(
-        ({ name, value }) => names.includes(name) && typeof value === 'string' && NUMBER.test(value),
-      );
-      if (leaf === undefined) continue;
-      const sentence = `${excerpt(leaf.path, 60)} was sent as a text: ${labelOf(database, query)} computes it, and the driver returns such numbers as text`;
-      return [
-        {
-          severity: 'info',
-          sentence,
-          panel: 'request',
-          anchor: 'response',
-          place: query.caller ?? routing?.route?.source,
-        },
-      ];
-    }
-    return [];
-  },
-};
-
 /** Of a field that is the sum of others. */
 const OF_SUM = /total|sum|amount|gross|balance/i;
 /** `{ limit: "12", offset: 0, total: "120" }` is no sum. */
@@ -327,7 +284,7 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
   why: 'A parameter of the query says no, the statements and their values are those of an earlier request in which it says yes, and without it a statement is another one.',
   fix: 'Compare the text (`req.query.archived === "true"`): a parameter is a text, and every text except the empty one is true. `"false"` and `"0"` are true in `if` and `Boolean(…)`.',
   compares: ({ request }) => request.query.some(({ value }) => FALSE.test(value)),
-  find({ database, request }, _head, { earlier }) {
+  find({ database, request, routing }, _head, { earlier }) {
     const own = askedBy(database);
     const others = earlier.flatMap(({ head, kept }) =>
       kept.request === undefined || kept.database === undefined
@@ -352,7 +309,10 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
       const index = own.texts.findIndex((text) => without.every(({ texts }) => !texts.includes(text)));
       const query = database.queries[index];
       if (yes === undefined || without.length === 0 || query === undefined) return [];
-      const sentence = `${excerpt(name, 40)} says no, but ${labelOf(database, query)} is the same as in an earlier request (${yes.token}) in which it says yes, and another one without it: its text seems to be taken for true`;
+      // Of a controller, whose parameter may be declared as a boolean.
+      const handler = routing?.route?.handler ?? '';
+      const to = /^\w+\.\w+$/.test(handler) ? ` to ${handler}` : '';
+      const sentence = `${excerpt(name, 40)} says no${to}, but ${labelOf(database, query)} is the same as in an earlier request (${yes.token}) in which it says yes, and another one without it: its text seems to be taken for true`;
       return [draftAt({ query, index }, sentence, 'bad')];
     });
   },
@@ -360,7 +320,6 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
 
 export const valueRules: readonly FindingRule[] = [
   valueChanged,
-  numberAsText,
   numbersJoined,
   dayMoved,
   centLost,

@@ -35,7 +35,6 @@ describe('findings about a cache', () => {
     app.get('/long', async (_req, res) => res.send(await cached('long', 'PX', 60_000)));
     app.get('/clock', async (_req, res) => res.send(await cached(`report:${Date.now()}:all`, 'PX', 60_000)));
     app.get('/own/:id', async (req, res) => res.send(await cached(`own:${req.params.id}`, 'PX', 60_000)));
-    app.get('/for-ever/:id', async (req, res) => res.send(await cached(`ever:${req.params.id}`)));
     app.get('/swept', async (_req, res) => {
       const result = await cached('swept', 'PX', 60_000);
       await redis.del('swept');
@@ -158,11 +157,7 @@ describe('findings about a cache', () => {
     expect((await ask('/forget/7')).steady).to.deep.equal([]);
   });
 
-  it('names results without a lifetime, KEYS, and large replies', async () => {
-    expect((await ask('/for-ever/1')).of('cache-without-lifetime')[0]).to.include({
-      severity: 'info',
-      anchor: 'k2',
-    });
+  it('names KEYS, and large replies', async () => {
     expect((await ask('/keys')).of('cache-large-reply')[0]?.sentence).to.match(
       /^KEYS looked through all keys of the database and found 0: /,
     );

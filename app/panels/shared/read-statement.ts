@@ -313,20 +313,6 @@ export function readStatement(sql: string, system?: string): ReadStatement | nul
   };
 }
 
-/** Names of the columns that are an aggregate: `select count(*) as orders` -> `count`, `orders`. */
-export function aggregatesOf(sql: string, system?: string): { by: string; name: string }[] {
-  const clauses = clausesOf(wordsOf(sql, system));
-  return splitAtCommas(clauses?.find(({ name }) => name === 'select')?.words ?? []).flatMap((words) => {
-    const [first] = words;
-    const last = words.at(-1);
-    if (first === undefined || words[1]?.text !== '(' || !AGGREGATES.test(first.lower)) return [];
-    const close = closeOf(words, 1);
-    // A cast makes it another type.
-    if (words[close + 1]?.text === '::' || words.length > close + 3) return [];
-    return [{ by: first.lower, name: words[close + 1] === undefined ? first.lower : bare(last?.text ?? '') }];
-  });
-}
-
 /** What a value was when the statement ran; undefined if the record doesn't say. */
 export function givenValue(value: StatementValue, bindings: readonly Binding[]): Json | undefined {
   if (value.kind === 'literal') return value.text;
