@@ -6,6 +6,7 @@ import { EventEmitter, errorMonitor } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
+import { rawHeader } from '../profiler/raw-headers.ts';
 import type { ExposeToken } from './expose-token.ts';
 import { headerMethods, HeaderNotes, noticeHook } from './header-writes.ts';
 import {
@@ -52,6 +53,12 @@ type Observed = ServerResponse & { _hasBody?: boolean };
 /** Nothing but the code that sends the response says why it fails. */
 function isUnexplained({ context }: Watched): boolean {
   return context.summary === null && context.first('error') === undefined;
+}
+
+/** A client may close at the last byte that `Content-Length` announces, before a stream behind the response has ended it. */
+function isWhole({ res, fact }: Watched): boolean {
+  const length = rawHeader(fact.rawHeaders, 'content-length');
+  return length !== null && !res.writableEnded && fact.bodyBytes === Number(length);
 }
 
 function isChunk(given: unknown): boolean {
@@ -128,7 +135,7 @@ export function createResponseWatch(options: ResponseWatchOptions) {
   function ended(known: Watched): void {
     const { res, context, fact, sourceError } = known;
     if (fact.outcome !== 'running') return;
-    fact.outcome = fact.isSent || res.writableFinished ? 'finished' : 'aborted';
+    fact.outcome = fact.isSent || res.writableFinished || isWhole(known) ? 'finished' : 'aborted';
     if (sourceError !== undefined && fact.outcome === 'finished' && fact.status < 400)
       options.onSourceError?.(context, sourceError);
     onClose(context, res.req);

@@ -22,6 +22,11 @@ describe('finding client-left', () => {
     app.use('/stuck', function loadUser() {
       // Neither responds nor goes on.
     });
+    app.get('/whole', (_req, res) => {
+      res.setHeader('Content-Length', 7);
+      // Its end comes later, as that of a file does.
+      res.write('content');
+    });
     app.get('/done', (_req, res) => res.end('x'));
   });
 
@@ -34,6 +39,10 @@ describe('finding client-left', () => {
     expect(half?.sentence).to.match(
       /^The client disconnected after \S+ m?s, with 2\.0 KiB of the body sent$/,
     );
+  });
+
+  it('is silent if all bytes that Content-Length announces were sent before the end', async () => {
+    expect((await leave(get('/whole'))).of('client-left')).to.deep.equal([]);
   });
 
   it('names a middleware that did not go on', async () => {

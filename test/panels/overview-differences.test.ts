@@ -69,6 +69,21 @@ describe('how a request differs from others of its route', () => {
     expect(differencesOf({ own, earlier: times(6, other), siblings: [] })?.missing).to.have.length(1);
   });
 
+  it('misses no question that was asked with another condition', () => {
+    const first = 'select id from payments where account = 1 order by at';
+    const next = 'select id from payments where account = 1 and at < 5 order by at';
+    const earlier = times(8, (at) => request({ sql: [at < 7 ? first : next] }));
+    const found = differencesOf({ own: request({ sql: [next] }), earlier, siblings: [] });
+    expect(found?.missing).to.deep.equal([]);
+  });
+
+  it('compares a success with successes only: what failed ones ran is no work', () => {
+    const failed = (): EarlierRequest => request({ status: 500, sql: ['insert into failures values (1)'] });
+    const done = (): EarlierRequest => request({});
+    const found = differencesOf({ own: done(), earlier: [...times(9, failed), done()], siblings: [] });
+    expect(found?.missing).to.deep.equal([]);
+  });
+
   it('compares a refusal with refusals only, and misses no entries of an empty list', () => {
     const sql = ['select 1 from a', 'select 1 from b'];
     const done = (): EarlierRequest => request({ sql, sent: { notes: [{ id: 1 }] } });

@@ -294,6 +294,10 @@ describe('the overview panel', () => {
     const $ = await page(token);
     expect($('#started .badge').text()).to.equal('failed');
     expect($('#started').text()).to.contain('JOB stock/recount').and.contain('Error: No reservation');
+    const own = await (await fetch(`${server.address}/_profiler/${job.token}.md`)).text();
+    expect(own)
+      .to.contain('# `JOB stock/recount`: failed')
+      .and.not.match(/no response/i);
     expect($('#started a').first().attr('href')).to.equal(`/_profiler/${job.token}`);
     expect($('#wrong .none.unsure').text()).to.contain('Work that this request started failed.');
     const text = await (await fetch(`${server.address}/_profiler/${token}.md?length=short`)).text();
@@ -320,6 +324,54 @@ describe('the overview panel', () => {
       .and.contain('sent by requireAdmin')
       .and.contain('src/auth.ts:7');
     expect($('#wrong .none.unsure').text()).to.contain('did not find the reason');
+  });
+
+  it('names the error that an error handler of the application answered, and its line', async () => {
+    const { token } = await fixture.profileOf({
+      response: { status: 400, headersAtMs: 2, rawHeaders: ['content-type', 'application/json'], preview: Buffer.from('{"error":"bad input"}') }, // prettier-ignore
+      more: (context) => {
+        lasting(context, 3);
+        context.add('error', {
+          error: new Error('not a\n price'),
+          origin: 'passed on',
+          atMs: 1,
+          status: null,
+        });
+      },
+    });
+    const $ = await page(token);
+    const [thrown, refused] = $('#wrong .leads > *').toArray().map((row) => $(row).text().replace(/\s+/g, ' ')); // prettier-ignore
+    expect(thrown).to.contain('thrown').and.contain('Error: not a price').and.contain('overview.test.ts');
+    expect(refused).to.contain('400').and.contain('bad input');
+    const text = await (await fetch(`${server.address}/_profiler/${token}.md`)).text();
+    expect(text).to.contain('an error was thrown').and.not.contain('did not find the reason');
+  });
+
+  it('says that a job is completed, and nothing of a response', async () => {
+    const job = fixture.recorder.openWork('job', { label: 'JOB', name: 'mails/confirm' });
+    fixture.recorder.finish(job);
+    await until(async () => (await fixture.store.read(job.token)) !== null, 'the job is stored');
+    for (const end of ['.md', '.md?length=short']) {
+      const text = await (await fetch(`${server.address}/_profiler/${job.token}${end}`)).text();
+      expect(text)
+        .to.match(/^# `JOB mails\/confirm`: completed/)
+        .and.not.match(/no response/i);
+    }
+  });
+
+  it('does not say who sent what was never sent', async () => {
+    const { token } = await fixture.profileOf({
+      response: { headersAtMs: null, outcome: 'aborted' },
+      more: (context) => {
+        lasting(context, 3);
+        context.add(
+          'layer',
+          layer({ name: 'stuck', startMs: 1, durationMs: 1, nextMs: null, outcome: 'running' }),
+        );
+      },
+    });
+    const $ = await page(token);
+    expect($('#received').text()).to.contain('reached last').and.not.contain('sent by');
   });
 
   it('begins with what was thrown if Hindsight’s error page was sent', async () => {

@@ -4,6 +4,7 @@ import type { FoundProfiles } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
 import { blocks, code, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { endingOf } from './profile-model.ts';
 import { type Filters, withFilters } from './filters.ts';
 import { writeTypedFilters } from './typed-filters.ts';
 
@@ -11,11 +12,7 @@ const { count, durationText, timestampText } = numberHelpers;
 
 const COLUMNS: readonly Column<ProfileIndex>[] = [
   { title: 'Token', value: ({ token }) => token },
-  {
-    title: 'Status',
-    value: ({ status, state }) => String(status ?? (state === 'running' ? state : 'no response')),
-    plain: true,
-  },
+  { title: 'Status', value: endingOf, plain: true },
   { title: 'Request', value: ({ method, url }) => `${method} ${url}` },
   { title: 'Route', value: ({ route }) => route },
   {

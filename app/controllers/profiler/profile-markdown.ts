@@ -10,7 +10,7 @@ import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
 import { OVERVIEW } from './beside-profile.ts';
-import { droppedTexts, hasContent } from './profile-model.ts';
+import { droppedTexts, endingOf, hasContent } from './profile-model.ts';
 import { isRecord } from '../../profiler/json.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 
@@ -26,9 +26,9 @@ export interface MarkdownOptions {
   beside?: PanelPage['beside'];
 }
 
-export function statusOf({ status, outcome, state }: Profile): string {
-  if (status === null)
-    return state === 'running' ? 'running' : outcome === 'cut off' ? 'cut off' : 'no response';
+export function statusOf(profile: Profile): string {
+  const { status, outcome } = profile;
+  if (status === null) return endingOf(profile);
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`.trim();
   return outcome === 'aborted' || outcome === 'cut off' ? `${phrase}, ${outcome}` : phrase;
 }

@@ -1,6 +1,8 @@
 /** What pages of a profile have in common: its panels, the menu with summaries, the title. */
+import { isWork } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
+import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { shorten } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { OVERVIEW } from './beside-profile.ts';
@@ -64,8 +66,22 @@ export function menuOf(profile: Profile, panels: readonly Panel[]) {
   return menu;
 }
 
+/** The status, or how it ended without one. A job or command sends no response. */
+export function endingOf({
+  kind,
+  status,
+  state,
+  outcome,
+  error,
+}: Pick<ProfileIndex, 'kind' | 'status' | 'state' | 'outcome'> & { error: unknown }): string {
+  if (status !== null) return String(status);
+  if (state === 'running') return state;
+  if (outcome === 'cut off') return outcome;
+  return !isWork(kind) ? 'no response' : error === null ? 'completed' : 'failed';
+}
+
 export function titleOf(profile: Profile, panel: Panel): string {
   if (profile.error !== null && (panel.name === 'exception' || panel.name === OVERVIEW))
-    return `${shorten(profile.error.message, TITLE_LENGTH)} (${profile.status ?? 'no response'})`;
+    return `${shorten(profile.error.message, TITLE_LENGTH)} (${endingOf(profile)})`;
   return `${shorten(`${profile.method} ${profile.url.replace(/\?.*$/s, '')}`, TITLE_LENGTH)}: ${panel.title.toLowerCase()}`;
 }

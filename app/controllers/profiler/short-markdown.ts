@@ -183,8 +183,8 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
     ...sectionParts(options, 'exception', (section) =>
       section.id.endsWith('-trace') ? null : withShortBlocks(section),
     ),
-    ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
     ...whatIsWrong(options),
+    ...(profile.route === null ? sectionParts(options, 'routing', lastRows(ROUTES)) : []),
     ...sectionParts(options, OVERVIEW, (section) => (OF_OVERVIEW.has(section.id) ? section : null)),
     ...sectionParts(options, 'logs', lastRows(LOG_LINES)),
     ...sectionParts(options, 'request', (section) =>

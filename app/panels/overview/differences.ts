@@ -8,7 +8,7 @@ import { layerName } from '../shared/header-authors.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
 import type { RanLayer } from '../shared/ran-layers.ts';
-import { isControl, shapeOf } from '../shared/statements.ts';
+import { isControl, labelOf, shapeOf } from '../shared/statements.ts';
 
 export interface Difference {
   /** `query`, `redis`, `call`, `middleware`, `response field` … */
@@ -176,9 +176,17 @@ function compareSeen(own: Kept, others: readonly Kept[], seenIn: (kept: Kept) =>
   const isSpared = [...counts.keys()].some(
     (key) => key.endsWith(MISS) && !mine.has(key) && mine.has(key.slice(0, -MISS.length)),
   );
+  const isUsual = (key: string): boolean => (counts.get(key)?.count ?? 0) >= others.length * MOST;
+  // The same question with another condition, as the second page of a list asks it.
+  const variants = new Set(
+    [...mine].flatMap(([key, { kind, text }]) => (kind === 'query' && !isUsual(key) ? [labelOf(text)] : [])),
+  );
   return {
     missing: [...counts].flatMap(([key, { seen, count }]) =>
-      !mine.has(key) && count >= others.length * MOST && !(isSpared && SPARED.has(seen.kind))
+      !mine.has(key) &&
+      isUsual(key) &&
+      !(isSpared && SPARED.has(seen.kind)) &&
+      !(seen.kind === 'query' && variants.has(labelOf(seen.text)))
         ? [{ ...seen, note: `${of(count, others.length)} have it` }]
         : [],
     ),
@@ -313,8 +321,10 @@ function missingProtection({ own, siblings }: Around): Difference[] {
   return [...found.values()];
 }
 
-function isRefused({ status }: ProfileHead): boolean {
-  return status !== null && status >= 400 && status < 500;
+/** `2` of a success or redirect, `4` of a refusal, `5` of a failure. */
+function endOf({ status }: ProfileHead): 2 | 4 | 5 {
+  if (status === null || status >= 500) return 5;
+  return status < 400 ? 2 : 4;
 }
 
 export function differencesOf(given: RouteAround | null): Differences | null {
@@ -328,8 +338,11 @@ export function differencesOf(given: RouteAround | null): Differences | null {
       ? null
       : { count: earlier.length, missing: siblings, only: [], stays: [], same: [] };
   const others = earlier.map(({ kept }) => kept);
-  // What a refused request did not come to says nothing.
-  const ended = earlier.filter(({ head }) => isRefused(head) === isRefused(own.head)).map(({ kept }) => kept);
+  const end = endOf(own.head);
+  // What a refused request did not come to says nothing, nor what a failed one ran because it failed.
+  const ended = earlier
+    .filter(({ head }) => [end, end === 5 ? 2 : end].includes(endOf(head)))
+    .map(({ kept }) => kept);
   const ran = ended.length < FEWEST ? { missing: [], only: [] } : compareSeen(own.kept, ended, ranIn);
   // A refusal has another body than a success, and other headers; a 304 has none of the body's.
   const alike = earlier.filter(({ head }) => head.status === own.head.status).map(({ kept }) => kept);

@@ -1,6 +1,7 @@
 /** The overview: one model, from which page, Markdown, JSON and agents have the same rows. */
 import type { ExplainedFinding } from '../../profiler/finding.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
+import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { valueText } from '../../view-helpers/amount.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
@@ -160,12 +161,14 @@ export interface Overview {
   isOfTime: boolean;
 }
 
-/** null: it ran everything that it usually runs. */
-function unusualText(differences: Differences | null): string | null {
-  if (differences === null || differences.missing.length === 0) return null;
-  return differences.count === 0
-    ? 'Similar routes run middleware that this one does not.'
-    : 'It did less than this route usually does.';
+/** Kinds of work that a success rarely leaves out on purpose; another page than usual, or a field less, is no less work. */
+const WORK = new Set(['query', 'call', 'job', 'middleware']);
+
+/** null: it ran everything that it usually runs, or a refusal did not come to it. */
+function unusualText({ status }: Profile, differences: Differences | null): string | null {
+  if (differences === null || !differences.missing.some(({ kind }) => WORK.has(kind))) return null;
+  if (differences.count === 0) return 'Similar routes run middleware that this one does not.';
+  return (status ?? 500) < 400 ? 'It did less than this route usually does.' : null;
 }
 
 export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): Overview {
@@ -173,13 +176,15 @@ export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): O
   const exchange = exchangeOf(from, ran);
   const usual = usualOf(from.profile, from.beside);
   const differences = differencesOf(from.beside?.around ?? null);
+  const leads = [...answeredRow(from, ran), ...changedRows(from, exchange.changed)];
   return {
     findings,
     verdict: verdictOf(from, {
       changed: exchange.changed,
-      unusual: unusualText(differences),
+      unusual: leads.length > 0 ? null : unusualText(from.profile, differences),
+      isThrown: leads.some(({ label }) => label === 'thrown'),
     }),
-    leads: [...answeredRow(from, ran), ...changedRows(from, exchange.changed)],
+    leads,
     exchange,
     usual,
     differences,

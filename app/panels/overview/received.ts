@@ -83,7 +83,7 @@ function bodyStep(
 }
 
 /** The handler's own line, or that of what answered in its place. */
-function handlerStep({ method, url }: Profile, { handler, answered }: Ran): Step[] {
+function handlerStep({ method, url, status }: Profile, { handler, answered }: Ran): Step[] {
   const ran = handler ?? answered;
   if (ran === null)
     return [
@@ -97,7 +97,7 @@ function handlerStep({ method, url }: Profile, { handler, answered }: Ran): Step
   const { name, isHandler, startMs, place } = ran;
   return [
     {
-      label: isHandler ? 'handler' : 'sent by',
+      label: isHandler ? 'handler' : status === null ? 'reached last' : 'sent by',
       text: name,
       note: isHandler ? ran.handler : 'no route was reached',
       ...(ran.threw ? { tone: 'bad' as const, badges: ['threw'] } : {}),

@@ -1,4 +1,5 @@
 /** The sentence for a request without findings: the checks that ran, and doubts. */
+import { isWork } from '../../profiler/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/rows.ts';
@@ -28,12 +29,12 @@ function doubts(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
   unusual: string | null,
 ): string[] {
-  const { status, state, outcome, dropped } = profile;
+  const { kind, status, state, outcome, dropped } = profile;
   const notKept = Object.values(dropped).reduce((sum, one) => sum + one, 0);
   const failed = (beside?.started ?? []).filter(({ isFailed }) => isFailed).length;
   return [
     state === 'running' ? 'It is still running.' : '',
-    state !== 'running' && status === null ? 'No response was sent.' : '',
+    state !== 'running' && status === null && !isWork(kind) ? 'No response was sent.' : '',
     outcome === 'aborted' ? 'The client left before the end.' : '',
     failed > 0
       ? `${failed === 1 ? 'Work that this request started failed' : `${count(failed)} tasks that this request started failed`}.`
@@ -45,7 +46,11 @@ function doubts(
 
 export function verdictOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
-  { changed, unusual }: { changed: readonly ComparedValue[]; unusual: string | null },
+  {
+    changed,
+    unusual,
+    isThrown,
+  }: { changed: readonly ComparedValue[]; unusual: string | null; isThrown: boolean },
 ): Verdict {
   const { kind, summary, status } = profile;
   const checked = beside?.checked ?? [];
@@ -57,9 +62,12 @@ export function verdictOf(
   const nothing = reasons.length === 0 ? `Nothing stood out in ${number}.` : `${number} found nothing else.`;
   const checks = checked.length === 0 ? 'No finding.' : nothing;
   const isError = (status ?? 0) >= 400;
+  const refused = isThrown
+    ? `It was answered so because an error was thrown. ${number} found nothing else.`
+    : `${number} did not find the reason.`;
   return {
     isGood: !isError && reasons.length === 0 && changed.length === 0 && checked.length > 0,
-    text: [...reasons, isError ? `${number} did not find the reason.` : checks].join(' '),
+    text: [...reasons, isError ? refused : checks].join(' '),
     checked,
   };
 }
@@ -87,22 +95,31 @@ function whoSent({ route }: Profile, { answered }: Ran): string {
   return route === null ? 'no route matched' : 'no middleware responded';
 }
 
-/** A refusal begins with who sent it, and the body that it sent; Hindsight's own error page with what was thrown. */
+/** It came to an error handler in time. */
+function isHandled(profile: Profile): boolean {
+  return (
+    dataOf(profile, 'exception')?.errors.some(
+      ({ origin, late }) => (origin === 'handled' || origin === 'passed on') && !late,
+    ) ?? false
+  );
+}
+
+/** A refusal begins with an error that led to it, and who sent it, and the body that it sent; Hindsight's own error page with what was thrown. */
 export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran): Row[] {
   const { status, findings, error } = profile;
   const response = dataOf(profile, 'request')?.response;
   if (status === null || status < 400 || findings.some(({ broke }) => broke === 'response')) return [];
   const common = { label: `${status}`, tone: status >= 500 ? ('bad' as const) : ('warn' as const) };
-  if (response?.isErrorPage === true && error !== null)
-    return [
-      {
-        ...common,
-        text: `${error.name}: ${error.message}`,
-        note: 'shown by Hindsight’s error page',
-        place: thrownAt(profile),
-      },
-    ];
+  const thrown =
+    error === null
+      ? null
+      : `${error.name}: ${error.message}`.replace(/\s+/g, ' ').slice(0, LONGEST_BODY).toWellFormed();
+  if (response?.isErrorPage === true && thrown !== null)
+    return [{ ...common, text: thrown, note: 'shown by Hindsight’s error page', place: thrownAt(profile) }];
   return [
+    ...(thrown === null || !isHandled(profile)
+      ? []
+      : [{ label: 'thrown', text: thrown, place: thrownAt(profile) }]),
     {
       ...common,
       text: response === undefined || response === null ? 'without a body' : bodyText(response),
