@@ -1,12 +1,27 @@
 /** Transactions, connections and locks of a database. */
+import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
+import { receivedBy } from '../panels/shared/received.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { callName } from './shared/calls.ts';
 import { isInLibrary } from './shared/errors.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
-import { kindOf, labelOf, rowOf, sqlOf, transactionsOf, workOf } from './shared/queries.ts';
+import {
+  draftAt,
+  kindOf,
+  labelOf,
+  PRIMARY,
+  type Read,
+  readsOf,
+  rowOf,
+  sqlOf,
+  textOf,
+  transactionsOf,
+  workOf,
+} from './shared/queries.ts';
 import { holdersText } from './shared/holders.ts';
 import { shareOfKind } from './shared/time.ts';
 import { brokeBy, count, duration, excerpt, shareOf } from './shared/wording.ts';
@@ -136,6 +151,155 @@ const outsideTransaction: FindingRule<Needs<'database'>> = {
         ? ({ broke: 'unseen', severity: 'warn' } as const)
         : ({ severity: 'info' } as const);
       return [{ ...how, sentence, anchor: rowOf(index), place: query.caller }];
+    });
+  },
+};
+
+/**
+ * Statements that were sent on the connection of a transaction after its end was sent, and before that had succeeded: no pool had the
+ * connection yet, so only the transaction's own client can have sent them.
+ */
+function sentAfterEnd(database: Database, end: Query): Read['index'][] {
+  return database.queries.flatMap((query, index) =>
+    query.connection === end.connection &&
+    query.instance === end.instance &&
+    query.transaction === null &&
+    query.waitMs === 0 &&
+    query.startMs > end.startMs &&
+    query.startMs < endOf(end) &&
+    kindOf(sqlOf(database, query)) !== 'control'
+      ? [index]
+      : [],
+  );
+}
+
+const afterCommit: FindingRule<Needs<'database'>> = {
+  name: 'after-commit',
+  needs: ['database'],
+  labels: ['after COMMIT'],
+  why: 'The statements were sent on the connection of a transaction after its COMMIT or ROLLBACK, before the pool had the connection back: something that the transaction’s function had started sent them, and it was not awaited.',
+  fix: 'Await everything that the function of the transaction starts: `for (const line of lines) await …`, or `await Promise.all(lines.map(…))`. `forEach` waits for nothing.',
+  find({ database }) {
+    const { queries } = database;
+    return transactionsOf(database).flatMap(({ members }): FindingDraft[] => {
+      const end = queries[members.at(-1) ?? -1];
+      if (end === undefined || end.connection === null || end.durationMs === null) return [];
+      const [, word = ''] =
+        /^\s*(commit|rollback)\s*(?:work|transaction)?\s*;?\s*$/i.exec(sqlOf(database, end)) ?? [];
+      const late = word === '' ? [] : sentAfterEnd(database, end);
+      const isWriting = (index: number): boolean =>
+        kindOf(sqlOf(database, queries[index] ?? end)) === 'write';
+      const first = late.find(isWriting) ?? late[0];
+      const query = first === undefined ? undefined : queries[first];
+      if (first === undefined || query === undefined) return [];
+      const labels = new Set(late.map((index) => labelOf(database, queries[index] ?? query)));
+      const [was, part] = late.length === 1 ? ['was', 'it is'] : ['were', 'they are'];
+      const outcome = /rollback/i.test(word)
+        ? 'which undid nothing of this'
+        : `so ${part} not part of the transaction`;
+      const sentence = `${count(late.length, 'statement')} (${[...labels].slice(0, MOST_NAMED).join(', ')}) ${was} sent after the ${word.toUpperCase()} of the transaction on whose connection ${late.length === 1 ? 'it' : 'they'} ran, ${outcome}: the function that sent them was not awaited`;
+      return [draftAt({ query, index: first }, sentence, isWriting(first) ? 'bad' : 'warn')];
+    });
+  },
+};
+
+/** An INSERT of a transaction, and the COMMIT that made its row visible. */
+interface Inserted {
+  insert: Read;
+  commit: Query;
+}
+
+function insertedIn(database: Database): Inserted[] {
+  const reads = readsOf(database);
+  return transactionsOf(database).flatMap(({ members }) => {
+    const commit = database.queries[members.at(-1) ?? -1];
+    if (commit === undefined || !/^\s*(?:commit|end)\b/i.test(sqlOf(database, commit))) return [];
+    return reads
+      .filter(
+        ({ read, index, query }) => read.verb === 'insert' && members.includes(index) && query.rows !== 0,
+      )
+      .map((insert) => ({ insert, commit }));
+  });
+}
+
+/** Reads of one row by its id that found nothing, with the id. */
+function missesIn(database: Database): { miss: Read; id: string }[] {
+  return readsOf(database).flatMap((miss) => {
+    const { read, query } = miss;
+    const [by, ...others] = read.where?.filter(({ column }) => PRIMARY.test(column)) ?? [];
+    if (read.verb !== 'select' || query.rows !== 0 || !read.isPlain || read.joins > 0) return [];
+    if (by?.operator !== '=' || others.length > 0) return [];
+    const id = textOf(by.values[0] === undefined ? undefined : givenValue(by.values[0], query.bindings));
+    return id === null ? [] : [{ miss, id }];
+  });
+}
+
+interface JobAround {
+  request: EarlierRequest;
+  job: EarlierRequest;
+}
+
+/** By which the clocks of two machines may differ. */
+const OTHER_CLOCK_MS = 50;
+
+/** The first read of the job that came before the COMMIT of the row it looked for. */
+function missedBy({ request, job }: JobAround) {
+  const { database: own, jobs: added } = request.kept as Partial<Kept>;
+  const { database, jobs } = job.kept as Partial<Kept>;
+  const run = jobs?.run;
+  const item =
+    added?.items.findIndex(({ id, queue }) => id !== null && id === run?.id && queue === run.queue) ?? -1;
+  const queued = added?.items[item];
+  if (own === undefined || database === undefined || run === undefined || queued === undefined) return null;
+  const shiftMs = job.head.startedAt - request.head.startedAt;
+  const slackMs = request.head.process === job.head.process ? 2 : OTHER_CLOCK_MS;
+  const ids = new Set(leavesOf(run.data).map(({ value }) => String(value)));
+  const received = receivedBy(request.head, request.kept);
+  for (const { miss, id } of missesIn(database)) {
+    // An id that the request was given is of a row that was there, or was never there.
+    if (!ids.has(id) || received.has(id)) continue;
+    const found = insertedIn(own).find(
+      ({ insert, commit }) =>
+        insert.read.table === miss.read.table &&
+        endOf(insert.query) <= queued.startMs &&
+        endOf(miss.query) + shiftMs + slackMs < commit.startMs,
+    );
+    if (found === undefined) continue;
+    const earlyMs = found.commit.startMs - miss.query.startMs - shiftMs;
+    return { ...found, miss, database, item, queued, own, earlyMs };
+  }
+  return null;
+}
+
+function at(place: string | null): string {
+  return place === null ? '' : ` (${place})`;
+}
+
+const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
+  name: 'job-before-commit',
+  needs: ['jobs'],
+  labels: ['job before COMMIT'],
+  why: 'The request inserted a row in a transaction and added a job before the COMMIT. The job ran before the COMMIT, and its statement looked in that table for an id that the job was given and the request had not received. It found no row.',
+  fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
+  overlaps: () => true,
+  find(kept, head, { overlapping }) {
+    const self = { head, kept: { ...kept } };
+    return overlapping.flatMap((other): FindingDraft[] => {
+      const isJob = head.kind === 'job';
+      const around = isJob ? { request: other, job: self } : { request: self, job: other };
+      const found = around.job.head.kind === 'job' ? missedBy(around) : null;
+      if (found === null) return [];
+      const { insert, miss, database, queued, own, item } = found;
+      const { head: request } = around.request;
+      const early = `${duration(found.earlyMs)} before the COMMIT of the transaction`;
+      const row = `${labelOf(own, insert.query)}${at(insert.query.caller)}`;
+      if (isJob) {
+        const by = `${request.method} ${excerpt(request.route ?? request.url, LONGEST_NAME)} (${request.token})`;
+        const sentence = `${labelOf(database, miss.query)} found no row: it ran ${early} in which ${by} had sent ${row} and added this job${at(queued.caller)}`;
+        return [draftAt(miss, sentence, 'bad')];
+      }
+      const sentence = `The job ${excerpt(`${queued.queue}/${queued.name}`, LONGEST_NAME)} (${other.head.token}) ran ${early} with ${row}: its ${labelOf(database, miss.query)}${at(miss.query.caller)} found no row`;
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${item + 1}`, place: queued.caller }];
     });
   },
 };
@@ -412,6 +576,8 @@ export const transactionRules: readonly FindingRule[] = [
   beginThroughPool,
   unendedTransaction,
   outsideTransaction,
+  afterCommit,
+  jobBeforeCommit,
   transactionAcrossCall,
   connectionPerRequest,
   poolWait,

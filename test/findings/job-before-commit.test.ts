@@ -1,0 +1,101 @@
+import * as bullmq from 'bullmq';
+import { expect } from 'chai';
+import type { Knex } from 'knex';
+import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
+import type { Finding, Profiler } from '../../app/index.ts';
+import { urls } from '../../app/urls.ts';
+import { withFindingsDatabase } from '../support/findings-app.ts';
+import { withRedis } from '../support/redis.ts';
+import { until } from '../support/waiting.ts';
+
+describe('finding job-before-commit', () => {
+  const path = withRedis();
+  let undo: (() => void) | null;
+  let queue: bullmq.Queue;
+  let worker: bullmq.Worker;
+  let profiler: Profiler;
+  let database: Knex;
+
+  const ask = withFindingsDatabase(
+    (knex) => knex.raw('create table tickets (id serial primary key, holder text)'),
+    (app, knex, made) => {
+      profiler = made;
+      database = knex;
+      const insert = async (db: Knex): Promise<number> => {
+        const [row] = await db('tickets').insert({ holder: 'Uwe' }).returning<{ id: number }[]>('id');
+        return row!.id;
+      };
+      app.post('/before', async (_req, res) => {
+        await knex.transaction(async (trx) => {
+          const job = await queue.add('confirm', { ticketId: await insert(trx) });
+          await until(async () => (await job.getState()) === 'completed', 'the job ran');
+        });
+        res.send('sold');
+      });
+      app.post('/after', async (_req, res) => {
+        const ticketId = await knex.transaction(insert);
+        const job = await queue.add('confirm', { ticketId });
+        await until(async () => (await job.getState()) === 'completed', 'the job ran');
+        res.send('sold');
+      });
+    },
+  );
+
+  before(() => {
+    undo = bullmqPatch.patch(bullmq);
+    const connection = { path: path(), maxRetriesPerRequest: null };
+    queue = new bullmq.Queue('mails', { connection });
+    worker = new bullmq.Worker(
+      'mails',
+      async ({ data }: bullmq.Job<{ ticketId: number }>) => {
+        const ticket: unknown = await database('tickets').where({ id: data.ticketId }).first();
+        return { sent: ticket !== undefined };
+      },
+      { connection },
+    );
+  });
+  after(async () => {
+    await worker?.close();
+    await queue?.obliterate({ force: true });
+    await queue?.close();
+    undo?.();
+  });
+
+  /** What is found in the request and in its job, once both are stored. */
+  async function foundIn(address: string): Promise<{ request: Finding[]; job: Finding[]; tokens: string[] }> {
+    const { token } = (await ask(address, { method: 'POST' })).profile;
+    let job = '';
+    await until(async () => {
+      const child = (await profiler.profiles.children(token)).find(({ kind }) => kind === 'job');
+      job = child?.token ?? '';
+      return child?.state === 'final';
+    }, 'the job has a profile');
+    const read = async (one: string): Promise<Finding[]> => {
+      const stored = JSON.parse(await ask.page(urls.profileJson(one))) as {
+        profile: { findings: Finding[] };
+      };
+      return stored.profile.findings.filter(({ rule }) => rule === 'job-before-commit');
+    };
+    return { request: await read(token), job: await read(job), tokens: [token, job] };
+  }
+
+  it('names both lines, in the request and in the job', async () => {
+    const { request, job, tokens } = await foundIn('/before');
+    const [token, jobToken] = tokens;
+    expect(request.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
+      `The job mails/confirm (${jobToken}) ran 9 ms before the COMMIT of the transaction with insert into tickets (test/findings/job-before-commit.test.ts:25): its select … from tickets (test/findings/job-before-commit.test.ts:51) found no row`,
+    ]);
+    expect(request[0]).to.include({ panel: 'jobs', anchor: 'j1', broke: 'unseen', severity: 'bad' });
+    expect(request[0]?.place).to.match(/job-before-commit\.test\.ts:30$/);
+    expect(job.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
+      `select … from tickets found no row: it ran 9 ms before the COMMIT of the transaction in which POST /before (${token}) had sent insert into tickets (test/findings/job-before-commit.test.ts:25) and added this job (test/findings/job-before-commit.test.ts:30)`,
+    ]);
+    expect(job[0]?.place).to.match(/job-before-commit\.test\.ts:51$/);
+  });
+
+  it('ignores a job that was added after the transaction', async () => {
+    const { request, job } = await foundIn('/after');
+    expect(request).to.deep.equal([]);
+    expect(job).to.deep.equal([]);
+  });
+});
