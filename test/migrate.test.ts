@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { readConfig, type Config } from '../app/config.ts';
 import { migrate } from '../app/migrate.ts';
 import { packageRoot } from '../app/paths.ts';
-import { endEmbedded, freshVarDir, openKnex, withPostgres } from './support/postgres.ts';
+import { clusterVarDir, endEmbedded, openKnex, withPostgres } from './support/postgres.ts';
 
 describe('the release process', () => {
   const server = withPostgres();
@@ -85,7 +85,7 @@ describe('the release process', () => {
 
 describe("Knex's command line", () => {
   it('works on the embedded server, which ends with it', async () => {
-    const varDir = freshVarDir();
+    const varDir = await clusterVarDir();
     const knex = createRequire(import.meta.url).resolve('knex/bin/cli.js');
     const child = spawn(process.execPath, ['--import', 'tsx', knex, 'migrate:status'], {
       cwd: packageRoot(),

@@ -197,7 +197,7 @@ describe('the command line in the folder of a project', () => {
     const above = await cliIn(folder, ['list']);
     expect(above.code).to.equal(2);
     expect(above.stderr).to.include(`--project ${shop}`).and.include(`--project ${other}`);
-    const named = await cliIn(folder, ['--project', other, 'list']);
+    const named = await cli(['list'], other);
     expect(named.stdout, named.stderr).to.include('/broken');
   });
 
