@@ -16,7 +16,7 @@ import {
   sentHeader,
   sentHeaders,
 } from './shared/http.ts';
-import type { Needs } from './shared/kept.ts';
+import type { Kept, Needs } from './shared/kept.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 /** Need not be allowed. */
@@ -429,12 +429,58 @@ const htmlInstead: FindingRule<Needs<'request' | 'routing'>> = {
   },
 };
 
+/** Names in the session; null if there is none, or it was not read. */
+function sessionNames(request: KeptRequest | undefined): string[] | null {
+  const session = request?.sessionAndUser?.session;
+  return isRecord(session) ? Object.keys(session) : null;
+}
+
+/** A redirect is followed at once, in milliseconds. */
+const FOLLOWED_MS = 10_000;
+const LOGIN = /log-?in|sign-?(?:in|up)|register|auth|callback/i;
+const SENT_AWAY = new Set([302, 303, 401, 403]);
+
+function isSentAway(request: KeptRequest, status: number | null): boolean {
+  return SENT_AWAY.has(status ?? 0) && request.jar.length > 0 && sessionNames(request)?.length === 0;
+}
+
+const sessionEmpty: FindingRule<Needs<'request'>> = {
+  name: 'session-empty',
+  needs: ['request'],
+  labels: ['empty session'],
+  why: 'A login redirected to this address and set the session cookie that this request has sent. The session is empty, and the response sends the visitor away (302, 303, 401, 403).',
+  fix: 'Set values after `req.session.regenerate(…)`, in its callback: it makes a new session. Redirect in the callback of `req.session.save(…)`, if the store is slow.',
+  relates: ({ request }, { status }) => isSentAway(request, status),
+  find({ request }, head, { siblings }) {
+    if (!isSentAway(request, head.status)) return [];
+    for (const { head: before, kept } of siblings) {
+      const login = kept.request as KeptRequest;
+      const left = sessionNames(login);
+      const isNear =
+        before.clientAddress === head.clientAddress && head.startedAt - before.startedAt < FOLLOWED_MS;
+      if (!isNear || left === null || !LOGIN.test(before.url)) continue;
+      if (pathOf(sentHeader(login, 'location')?.value ?? '') !== pathOf(head.url)) continue;
+      const set = sentHeaders(login, 'set-cookie').map(({ value }) => readCookie(value));
+      if (!set.some((one) => !isCleared(one) && request.jar.some(({ name }) => name === one.name))) continue;
+      const how =
+        left.length === 0
+          ? 'but left nothing in the session, as happens if it is regenerated after values were set'
+          : `with ${count(left.length, 'value')} in the session, which was not saved, or not read again`;
+      const sentence = `The session is empty: ${before.method} ${before.route ?? ''} (${before.token}) set its cookie and redirected here, ${how}`;
+      const place = (kept as Partial<Kept>).routing?.route?.source;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'session', place }];
+    }
+    return [];
+  },
+};
+
 export const browserRules: readonly FindingRule[] = [
   corsRefused,
   cookieRejected,
   cookieKept,
   sessionWithoutCookie,
   sessionChangedLate,
+  sessionEmpty,
   inlineScriptBlocked,
   htmlInstead,
 ];
