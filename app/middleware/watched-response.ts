@@ -23,7 +23,7 @@ import { ServerResponse } from '../node-http.ts';
 export interface ResponseOptions {
   tracker: ContextTracker;
   previewBytes: number;
-  /** `file:line` of own code that sends the response; called for a 5xx without a recorded error. */
+  /** `file:line` of own code that sends the response; called for a 4xx or 5xx without a recorded error. */
   findSender?: (() => string | null) | undefined;
   /** What was piped into a response failed, and the response ended as a success. */
   onSourceError?: ((context: Context, error: unknown) => void) | undefined;
@@ -84,7 +84,7 @@ export function createResponseWatch(options: ResponseWatchOptions) {
         const result = Reflect.apply(original, res, given);
         if (fact.headersAtMs === null) {
           fact.noteHeaders(res, context.elapsedMs());
-          if (fact.status >= 500 && isUnexplained(known)) fact.sentFrom = findSender?.() ?? null;
+          if (fact.status >= 400 && isUnexplained(known)) fact.sentFrom = findSender?.() ?? null;
           onHeaders(context, res.req);
         }
         return result;

@@ -106,7 +106,7 @@ export interface ResponseFact {
   headersAtMs: number | null;
   /** When `end()` was called, if the headers had been sent before; null otherwise. */
   endedAtMs?: number | null;
-  /** `file:line` of own code that sent a 5xx, if no error was recorded; null if unknown. */
+  /** `file:line` of own code that sent a 4xx or 5xx, if no error was recorded; null if unknown. */
   sentFrom?: string | null;
   /** `file:line` of own code that called `next()` after the headers were sent; null: a library did; absent: nobody, or unknown. */
   nextFrom?: string | null | undefined;

@@ -64,9 +64,11 @@ export function prose(sentence: string): string {
   return line(sentence, 2000)
     .split(' ')
     .map((word) => {
-      // The punctuation behind a place or an address is not part of it.
-      const [, linked = '', end = ''] = /^(.*?)([,;:.)]*)$/.exec(word) ?? [];
-      if (LINKED.test(linked)) return span(linked) + end;
+      // Brackets, quotes and punctuation around a place or an address are not part of it; those of a call are.
+      const [, open = '', inner = '', after = ''] = /^([(“]*)(.*?)([”,;:.)]*)$/.exec(word) ?? [];
+      const isCall = inner.includes('(') && after.startsWith(')');
+      const linked = isCall ? `${inner})` : inner;
+      if (LINKED.test(linked)) return open + span(linked) + after.slice(isCall ? 1 : 0);
       return LINE_MARK.test(word) ? word.replace(/(?=.$)/, '\\') : word.replace(MARKS, '\\$&');
     })
     .join(' ');

@@ -5,7 +5,7 @@ import type { CodeToken } from './code.ts';
 interface LineOptions {
   /** Characters; the rest is an ellipsis. */
   longest: number;
-  /** The type before each leaf, and lists as their first item. */
+  /** The type before each leaf, and of lists the first items only. */
   isTyped?: boolean;
   /** Paths of leaves that are marked: `lines.0.quantity`. */
   marked?: ReadonlySet<string>;
@@ -15,8 +15,15 @@ interface LineOptions {
 
 const LONGEST_TEXT = 120;
 const DEEPEST = 6;
-/** Values of a list in a shape. */
+/** Values, and objects that differ, of a list in a shape. */
 const MOST_ITEMS = 8;
+const MOST_OBJECTS = 5;
+
+interface Place {
+  depth: number;
+  /** An item before it had the same types. */
+  isTypeSaid: boolean;
+}
 
 /** Texts that stand for values outside of JSON. */
 const IN_BRACKETS =
@@ -56,37 +63,38 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     tokens.push(isFull() ? cut : [kind, text]);
   };
 
-  function list(items: readonly Json[], path: string, depth: number): void {
+  function list(items: readonly Json[], path: string, { depth, isTypeSaid }: Place): void {
     const [first] = items;
-    // Of a shape, the first item stands for all objects, and the first few for values of one type.
+    // Of a shape, the first few stand for all; the first of objects says the types.
     const isFolded = isTyped && items.length > 0 && items.every((item) => typeof item === typeof first);
     const isOfValues = isFolded && !isRecord(first) && !Array.isArray(first) && first !== null;
-    const shown = isOfValues ? items.slice(0, MOST_ITEMS) : isFolded ? items.slice(0, 1) : items;
+    const isAlike = isFolded && items.every((item) => JSON.stringify(item) === JSON.stringify(first));
+    const most = isOfValues ? MOST_ITEMS : isAlike ? 1 : MOST_OBJECTS;
+    const shown = isFolded ? items.slice(0, most) : items;
     push('', isFolded ? `[${items.length} × ` : '[');
-    if (isOfValues) push('c', `${typeof first} `);
+    if (isOfValues && !isTypeSaid) push('c', `${typeof first} `);
     shown.forEach((item, at) => {
       if (isFull()) return;
       if (at > 0) push('', ', ');
-      write(item, path === '' ? String(at) : `${path}.${at}`, { depth: depth + 1, isTypeSaid: isOfValues });
+      write(item, path === '' ? String(at) : `${path}.${at}`, {
+        depth: depth + 1,
+        isTypeSaid: isTypeSaid || isOfValues || (isFolded && at > 0),
+      });
     });
-    push('', isOfValues && shown.length < items.length ? ', …]' : ']');
+    push('', (isOfValues || !isAlike) && shown.length < items.length ? ', …]' : ']');
   }
 
-  function write(
-    part: Json,
-    path: string,
-    { depth, isTypeSaid = false }: { depth: number; isTypeSaid?: boolean },
-  ): void {
+  function write(part: Json, path: string, { depth, isTypeSaid }: Place): void {
     if (isFull()) return;
     if (depth > DEEPEST) push('', '…');
-    else if (Array.isArray(part)) list(part, path, depth);
+    else if (Array.isArray(part)) list(part, path, { depth, isTypeSaid });
     else if (isRecord(part)) {
       const entries = Object.entries(part);
       push('', entries.length === 0 ? '{}' : '{ ');
       entries.forEach(([name, item], at) => {
         if (isFull()) return;
         push('', `${at > 0 ? ', ' : ''}${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: `);
-        write(item, path === '' ? name : `${path}.${name}`, { depth: depth + 1 });
+        write(item, path === '' ? name : `${path}.${name}`, { depth: depth + 1, isTypeSaid });
       });
       if (entries.length > 0) push('', ' }');
     } else {
@@ -96,6 +104,6 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     }
   }
 
-  write(value, '', { depth: 0 });
+  write(value, '', { depth: 0, isTypeSaid: false });
   return tokens;
 }

@@ -6,8 +6,8 @@ import { inLibrary } from '../support/in-library.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withQuietConsole } from '../support/quiet-console.ts';
 
-function respondUnavailable(res: Response): void {
-  res.status(503).json({ problem: 'Try again.' });
+function respondUnavailable(res: Response, status = 503): void {
+  res.status(status).json({ problem: 'Try again.' });
 }
 
 function priceOf(): number {
@@ -107,6 +107,24 @@ describe('finding failure-sent', () => {
         res.status(500).end();
       });
     });
+    app.get('/guarded', (_req, res) => {
+      respondUnavailable(res, 401);
+    });
+    app.get(
+      '/guarded/library',
+      (_req, _res, next) => {
+        next();
+      },
+      inLibrary('(_req, res) => res.status(403).end()'),
+    );
+  });
+
+  it('knows the line that refused, not the one that mounts it, and none of a library', async () => {
+    const from = async (path: string) =>
+      ((await ask(path)).profile.panels.request?.data as { response: { sentFrom?: string } }).response
+        .sentFrom;
+    expect(await from('/guarded')).to.equal('test/findings/failure-sent.test.ts:10');
+    expect(await from('/guarded/library')).to.equal(undefined);
   });
 
   it('names what called an application that passed the request on', async () => {

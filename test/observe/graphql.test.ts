@@ -1,5 +1,6 @@
 /** graphql 16, and 17 if `npm run libraries` has installed it, executed as graphql-http does it, in the real profiler. */
 import { expect } from 'chai';
+import { tracingChannel } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
@@ -85,6 +86,18 @@ for (const [version, folder] of copies)
         );
       });
     });
+    const runPublished = withFindingsApp((app) => {
+      app.get('/published', async (_req, res) => {
+        const document = library.parse('{ echo(text: "once") }');
+        const published = tracingChannel('graphql:execute');
+        res.json(
+          await published.tracePromise(async () => await library.execute({ schema, document }), {
+            schema,
+            document,
+          }),
+        );
+      });
+    });
     const run = (query: string, variables: object = {}) =>
       ask(`/graphql?${new URLSearchParams({ query, variables: JSON.stringify(variables) }).toString()}`);
 
@@ -110,6 +123,12 @@ for (const [version, folder] of copies)
       });
       expect(operation?.durationMs).to.be.above(0);
       expect(profile.route).to.equal('/graphql · Say');
+    });
+
+    it('records an operation once that graphql publishes itself, too', async () => {
+      const { body, profile } = await runPublished('/published');
+      expect(JSON.parse(body)).to.deep.equal({ data: { echo: 'once' } });
+      expect((profile.panels.graphql?.data as GraphqlData).items).to.have.length(1);
     });
 
     it('adds up the resolvers of each field', async () => {

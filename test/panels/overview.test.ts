@@ -311,7 +311,7 @@ describe('the overview panel', () => {
 
   it('begins a refusal with who sent it, and is not sure that nothing is wrong', async () => {
     const { token } = await fixture.profileOf({
-      response: { status: 403, headersAtMs: 2, rawHeaders: ['content-type', 'application/json'], preview: Buffer.from('{"error":"admins only"}') }, // prettier-ignore
+      response: { status: 403, sentFrom: 'src/refuse.ts:9', headersAtMs: 2, rawHeaders: ['content-type', 'application/json'], preview: Buffer.from('{"error":"admins only"}') }, // prettier-ignore
       more: (context) => {
         lasting(context, 3);
         context.add('layer', layer({ name: 'requireAdmin', source: 'src/auth.ts:7', startMs: 1, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
@@ -322,7 +322,9 @@ describe('the overview panel', () => {
       .to.contain('403')
       .and.contain('{ error: "admins only" }')
       .and.contain('sent by requireAdmin')
-      .and.contain('src/auth.ts:7');
+      .and.contain('src/refuse.ts:9');
+    // The line that mounts it.
+    expect($('#received, #sent').text()).to.contain('src/auth.ts:7').and.contain('src/refuse.ts:9');
     expect($('#wrong .none.unsure').text()).to.contain('did not find the reason');
   });
 

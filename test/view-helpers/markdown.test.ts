@@ -64,6 +64,9 @@ describe('Markdown of recorded text', () => {
       'held by GET `/a` (2, `src/a.ts:4`, not released).',
     );
     expect(prose('at src/a.ts:4).')).to.equal('at `src/a.ts:4`).');
+    expect(prose('held (src/a.ts:9) by “/b”, load(a.b).')).to.equal(
+      'held (`src/a.ts:9`) by “`/b`”, `load(a.b)`.',
+    );
   });
 
   it('is shown as it was, where it can be', () => {

@@ -101,7 +101,7 @@ export function sentSteps(
       ]),
       tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain',
       number: headersAtMs,
-      place: answered?.place ?? null,
+      place: response.sentFrom ?? answered?.place ?? null,
       href: '?panel=request#response',
     },
     headersStep(response),

@@ -124,7 +124,7 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran)
       ...common,
       text: response === undefined || response === null ? 'without a body' : bodyText(response),
       note: whoSent(profile, ran),
-      place: ran.answered?.place ?? null,
+      place: response?.sentFrom ?? ran.answered?.place ?? null,
     },
   ];
 }

@@ -17,7 +17,7 @@ interface KeptResponse {
   headersAtMs: number | null;
   /** When `end()` was called, if that was after the headers were sent. */
   endedAtMs?: number | undefined;
-  /** `file:line` of own code that sent a 5xx, if no error was recorded. */
+  /** `file:line` of own code that sent a 4xx or 5xx, if no error was recorded. */
   sentFrom?: string | undefined;
   /** `file:line` of own code that called `next()` after the headers were sent; null: a library did. */
   nextFrom?: string | null | undefined;
