@@ -264,6 +264,24 @@ const cookieKept: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
+const cookieTooLarge: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'cookie-too-large',
+  needs: ['request'],
+  labels: ['cookie too large'],
+  why: 'Name and value of the cookie have more than 4,096 bytes. Browsers ignore such a cookie (RFC 6265bis), and keep the one of that name that they have.',
+  fix: 'Keep the data on the server, under an id that the cookie holds, or limit its length: the last 20 entries, not all.',
+  find({ request, routing }) {
+    return (request.response?.oversized ?? []).flatMap(({ name, bytes }): FindingDraft[] => {
+      const cookie = sentHeaders(request, 'set-cookie').find(({ value }) => readCookie(value).name === name);
+      const anchor = cookie?.anchor ?? 'response';
+      const kept = request.jar.some((one) => one.name === name) ? ', and keep the one they have' : '';
+      const sentence = `The cookie “${excerpt(name, 60)}” has ${count(bytes, 'byte')}: browsers ignore one with more than 4,096${kept}`;
+      const place = placeOfHeader({ request, routing }, anchor);
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor, place }];
+    });
+  },
+};
+
 const NAMED = 3;
 
 const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
@@ -478,6 +496,7 @@ export const browserRules: readonly FindingRule[] = [
   corsRefused,
   cookieRejected,
   cookieKept,
+  cookieTooLarge,
   sessionWithoutCookie,
   sessionChangedLate,
   sessionEmpty,

@@ -7,7 +7,7 @@ import { endOf, type Kept, type Needs } from './shared/kept.ts';
 import { readsOf, textOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
 import { receivedBy } from '../panels/shared/received.ts';
-import { count, duration, excerpt, placeText, shareOf } from './shared/wording.ts';
+import { brokeBy, count, duration, excerpt, placeText, shareOf } from './shared/wording.ts';
 
 type Miss = Command & { past: NonNullable<Command['past']> };
 type Given = Needs<'cache', 'database' | 'http_client' | 'request' | 'runtime'>;
@@ -226,6 +226,85 @@ const cacheLostUpdate: FindingRule<Given> = {
   },
 };
 
+/** A lock that was not given back in time, with the command that gave it back. */
+interface Overdue {
+  take: Command;
+  release: Command;
+  index: number;
+  lifetimeMs: number;
+  heldMs: number;
+}
+
+function takesLock({ command, args, reply, lifetimeMs }: Command): boolean {
+  const isNew = command === 'SET' && args.some(({ value }) => /^nx$/i.test(value));
+  return isNew && reply !== 0 && typeof lifetimeMs === 'number';
+}
+
+/** `DEL`, or a script that compares the owner. */
+const RELEASES = /^(?:DEL|UNLINK|EVAL|EVALSHA)$/;
+
+function overdueIn({ items }: Kept['cache']): Overdue[] {
+  return items.flatMap((take): Overdue[] => {
+    const { lifetimeMs } = take;
+    if (!takesLock(take) || typeof lifetimeMs !== 'number' || take.key === null) return [];
+    const later = items.filter(({ key, startMs }) => key === take.key && startMs >= endOf(take));
+    const release = later.find(({ command }) => RELEASES.test(command));
+    // Something else with the key may renew it; a script that changed something has found it.
+    if (release === undefined || later[0] !== release || release.reply === undefined) return [];
+    if (release.command.startsWith('EVAL') && release.reply !== 0) return [];
+    const heldMs = release.startMs - endOf(take);
+    if (heldMs <= lifetimeMs) return [];
+    return [{ take, release, index: items.indexOf(release), lifetimeMs, heldMs }];
+  });
+}
+
+const lockExpired: FindingRule<Needs<'cache'>> = {
+  name: 'lock-expired',
+  needs: ['cache'],
+  labels: ['lock expired'],
+  why: 'The request took a lock with a lifetime (`SET … NX PX`) and gave it back after that: in between, another one could take it. If DEL then deletes a key, it is the lock of the other one.',
+  fix: 'Give the lock a lifetime well above the longest work, or renew it while the work runs. Delete it with a script that compares the owner, as `redlock` does. Let the work itself refuse to run twice: a unique key, an idempotency key.',
+  overlaps: ({ cache }) => overdueIn(cache).length > 0,
+  find({ cache }, head, { overlapping }) {
+    return overdueIn(cache).map(({ take, release, index, lifetimeMs, heldMs }): FindingDraft => {
+      const other = overlapping.find(({ head: { startedAt }, kept }) =>
+        (kept as Partial<Kept>).cache?.items.some((one) => {
+          const atMs = one.startMs + startedAt - head.startedAt;
+          return one.key === take.key && takesLock(one) && atMs > endOf(take) && atMs < release.startMs;
+        }),
+      );
+      const who =
+        other === undefined
+          ? 'another one'
+          : `${other.head.method} ${excerpt(other.head.route ?? other.head.url, 80)} (${other.head.token})`;
+      const isStolen = release.reply !== 0;
+      const taken = other === undefined && !isStolen ? '' : `; ${who} took it meanwhile`;
+      const end = isStolen ? `, and ${release.command} deleted that lock: it doesn’t ask whose it is` : '';
+      const sentence = `The lock ${excerpt(take.key ?? '', 60)} expires after ${duration(lifetimeMs)}${placeText(take.caller)}, but was given back after ${duration(heldMs)}${taken}${end}`;
+      const severity = taken === '' ? 'warn' : 'bad';
+      return { broke: 'unseen', severity, sentence, anchor: `k${index + 1}`, place: release.caller };
+    });
+  },
+};
+
+/** What express-session stores begins with its cookie. */
+const SESSION = '{"cookie":{';
+
+const sessionNotSaved: FindingRule<Needs<'cache'>> = {
+  name: 'session-not-saved',
+  needs: ['cache'],
+  labels: ['session not saved'],
+  why: 'A command that stores a session of `express-session` failed. The client has its cookie, but the next request finds no session, or the one from before.',
+  fix: 'Read the message of Redis first. If its syntax is wrong, the store got a client that it was not made for: `connect-redis` takes a client of `redis`, and older versions one of `ioredis`.',
+  find({ cache: { items } }, { status }) {
+    return items.flatMap(({ command, args, error, caller }, index): FindingDraft[] => {
+      if (error === null || !args.some(({ value }) => value.startsWith(SESSION))) return [];
+      const sentence = `The session was not saved: ${command} failed (${excerpt(error, 100)})`;
+      return [{ broke: brokeBy(status), severity: 'bad', sentence, anchor: `k${index + 1}`, place: caller }];
+    });
+  },
+};
+
 export const cacheRules: readonly FindingRule[] = [
   cacheNPlusOne,
   cacheSparesNothing,
@@ -234,4 +313,6 @@ export const cacheRules: readonly FindingRule[] = [
   absenceCached,
   cacheLargeReply,
   cacheLostUpdate,
+  lockExpired,
+  sessionNotSaved,
 ];

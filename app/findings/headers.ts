@@ -1,6 +1,7 @@
 /** Headers of a response, above all those for caches. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { HeaderStep } from '../panels/shared/header-authors.ts';
+import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -23,7 +24,7 @@ import {
   sentValue,
 } from './shared/http.ts';
 import type { Needs } from './shared/kept.ts';
-import { count } from './shared/wording.ts';
+import { count, excerpt } from './shared/wording.ts';
 
 /** Headers that hold lists: a later value must include the earlier ones. */
 const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
@@ -338,6 +339,48 @@ const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
+/** Names by which a protocol hands over an address that the server has to know already. */
+const REGISTERED = /(?:uri|relaystate|callback(?:_?url)?|service)$/i;
+
+/** The host that a browser goes to; null: that of the page. */
+function hostOf(location: string): string | null {
+  const base = 'http://own.invalid';
+  if (!URL.canParse(location, base)) return null;
+  const { host, protocol } = new URL(location, base);
+  return host === 'own.invalid' || !protocol.startsWith('http') ? null : host.toLowerCase();
+}
+
+/** `shop.example` of `www.shop.example:8080` */
+function siteOf(host: string): string {
+  return host.replace(/:\d+$/, '').split('.').slice(-2).join('.');
+}
+
+const openRedirect: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'open-redirect',
+  needs: ['request'],
+  labels: ['open redirect'],
+  why: 'The Location leads to another site, and is an address that the request brought in a field. Anybody can send such a link, which begins with your host. A browser reads `//host` and `/\\host` as another host.',
+  fix: 'Compare the host: `new URL(next, origin).origin === origin`. That it begins with `/` is not enough.',
+  find({ request, routing }, { status, origin }) {
+    const location =
+      status !== null && status >= 300 && status < 400 ? sentHeader(request, 'location') : null;
+    const host = location === null ? null : hostOf(location.value);
+    const own = origin !== null && URL.canParse(origin) ? new URL(origin).host : null;
+    if (location === null || host === null || own === null || siteOf(host) === siteOf(own)) return [];
+    const field = receivedFields(request).find(
+      ({ name, value }) =>
+        typeof value === 'string' &&
+        hostOf(value) === host &&
+        location.value.startsWith(value) &&
+        !REGISTERED.test(name),
+    );
+    if (field === undefined) return [];
+    const sentence = `The redirect leads to another host, ${excerpt(host, 60)}, which the ${field.from}’s ${excerpt(field.path, 60)} names: a link to this address can send a visitor anywhere`;
+    const place = placeOfHeader({ request, routing }, location.anchor);
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: location.anchor, place }];
+  },
+};
+
 const streamBuffered: FindingRule<Needs<'request'>> = {
   name: 'stream-buffered',
   needs: ['request'],
@@ -367,5 +410,6 @@ export const headerRules: readonly FindingRule[] = [
   cachingCannotWork,
   etagChanges,
   cachedWrongly,
+  openRedirect,
   streamBuffered,
 ];

@@ -1,7 +1,8 @@
 /** Responses: sent twice, not as announced, or left behind. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
@@ -293,20 +294,42 @@ function inputsOf({ query, routeParams, body }: KeptRequest): [what: string, val
   );
 }
 
+function pageOf({ response }: KeptRequest): string | null {
+  return mediaType(response?.contentType ?? null) === 'text/html' ? (response?.text ?? null) : null;
+}
+
+/** Runs by itself. */
+const RUNS = /<script\b|<[a-z][^>]*\son\w+\s*=|javascript:/i;
+
+/** A text with a script that an earlier request to another address brought, and that the page has as it was sent. */
+function storedScript(text: string, siblings: readonly EarlierRequest[]): string | null {
+  for (const { head, kept } of siblings) {
+    const request = kept.request as KeptRequest | undefined;
+    if (request === undefined || head.method === 'GET' || (head.status ?? 500) >= 400) continue;
+    const field = receivedFields({ body: request.body }).find(
+      ({ value }) => typeof value === 'string' && RUNS.test(value) && text.includes(value),
+    );
+    if (field !== undefined)
+      return `the ${excerpt(field.path, 60)} that ${head.method} ${excerpt(head.route ?? head.url, 80)} received (${head.token})`;
+  }
+  return null;
+}
+
 const unescapedInput: FindingRule<Needs<'request', 'routing'>> = {
   name: 'unescaped-input',
   needs: ['request'],
   labels: ['unescaped input'],
-  why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response.',
-  fix: 'Let a template escape it (`<%= … %>` in EJS), or respond with text or JSON.',
-  find({ request, routing }, _head) {
-    const { response } = request;
-    const text = response?.text ?? null;
-    if (text === null || mediaType(response?.contentType ?? null) !== 'text/html') return [];
+  why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response; or a script that an earlier request to another address brought does.',
+  fix: 'Let a template escape it (`<%= … %>` in EJS, not `<%- … %>`), or respond with text or JSON. Clean what has to be HTML before you print it (`sanitize-html`).',
+  relates: ({ request }) => pageOf(request) !== null && RUNS.test(pageOf(request) ?? ''),
+  find({ request, routing }, _head, { siblings }) {
+    const text = pageOf(request);
+    if (text === null) return [];
     const found = inputsOf(request).find(([, value]) => text.includes(value));
-    if (found === undefined) return [];
+    const what = found?.[0] ?? storedScript(text, siblings);
+    if (what === null) return [];
     const place = placeOfHeader({ request, routing }, sentHeader(request, 'content-type')?.anchor);
-    const sentence = `The HTML of the response contains ${found[0]} as it was sent, not escaped: its markup runs in the page`;
+    const sentence = `The HTML of the response contains ${what} as it was sent, not escaped: its markup runs in the page`;
     return [{ broke: 'unseen', severity: 'bad', sentence, anchor: 'response', place }];
   },
 };

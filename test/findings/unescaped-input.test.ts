@@ -13,6 +13,13 @@ describe('finding unescaped-input', () => {
     app.post('/preview', express.urlencoded({ extended: false }), (req, res) => {
       res.send(`<article>${(req.body as { text: string }).text}</article>`);
     });
+    let stored = '';
+    app.post('/reviews', express.json(), (req, res) => {
+      stored = (req.body as { body: string }).body;
+      res.status(201).end();
+    });
+    app.get('/reviews', (_req, res) => res.send(`<p>${stored}</p>`));
+    app.get('/reviews/escaped', (_req, res) => res.send(`<p>${stored.replaceAll('<', '&lt;')}</p>`));
     app.get('/json', (req, res) => res.json({ q: req.query.q }));
     app.get('/help/:topic', (req, res) => res.send(`<h1>${req.params.topic}</h1>`));
   });
@@ -37,6 +44,21 @@ describe('finding unescaped-input', () => {
     };
     expect(await found('<p>Hello <b>you</b></p>')).to.equal(0);
     expect(await found(MARKUP)).to.equal(1);
+  });
+
+  it('names what an earlier request brought', async () => {
+    const review = async (body: string) => {
+      const headers = { 'content-type': 'application/json' };
+      return (await ask('/reviews', { method: 'POST', headers, body: JSON.stringify({ body }) })).profile
+        .token;
+    };
+    const token = await review(MARKUP);
+    expect((await ask('/reviews')).of('unescaped-input').map(({ sentence }) => sentence)).to.deep.equal([
+      `The HTML of the response contains the body that POST /reviews received (${token}) as it was sent, not escaped: its markup runs in the page`,
+    ]);
+    expect((await ask('/reviews/escaped')).of('unescaped-input')).to.deep.equal([]);
+    await review('<p>Fine <b>shoes</b></p>');
+    expect((await ask('/reviews')).of('unescaped-input')).to.deep.equal([]);
   });
 
   it('ignores escaped input, other types, and input without markup', async () => {

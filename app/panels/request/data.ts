@@ -10,6 +10,8 @@ export type KeptRefusal = Omit<RefusedWrite, 'layer'> & { layer: number };
 
 interface KeptResponse {
   headers: NamedValue[];
+  /** Cookies over 4,096 bytes; absent if there are none. */
+  oversized?: { name: string; bytes: number }[] | undefined;
   /** Absent if nothing was seen. */
   setBy?: HeaderAuthors | undefined;
   /** Changes that came too late. */

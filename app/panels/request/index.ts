@@ -87,6 +87,20 @@ function dataOf(from: RecordReader<KeptRequest>): RequestPanelData | null {
   };
 }
 
+/** Browsers ignore a cookie whose name and value have more (RFC 6265bis). */
+const MOST_COOKIE_BYTES = 4096;
+
+/** Cookies that browsers ignore; undefined if there are none. */
+function oversizedIn(headers: readonly NamedValue[]): { name: string; bytes: number }[] | undefined {
+  const found = headers.flatMap(({ name, value }) => {
+    if (value.length <= MOST_COOKIE_BYTES || name.toLowerCase() !== 'set-cookie') return [];
+    const [pair = ''] = value.split(';', 1);
+    const bytes = Buffer.byteLength(pair.replace('=', '').trim());
+    return bytes > MOST_COOKIE_BYTES ? [{ name: pair.split('=', 1)[0] ?? '', bytes }] : [];
+  });
+  return found.length === 0 ? undefined : found;
+}
+
 function readResponse(response: ResponseFact, context: Context): KeptRequest['response'] {
   const { rawHeaders, headerWrites, refused = [], headersAtMs, endedAtMs } = response;
   const contentType = rawHeader(rawHeaders, 'content-type');
@@ -97,8 +111,10 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
     encoding: rawHeader(rawHeaders, 'content-encoding'),
   });
   const body = withoutToolbar(sent, toolbar?.tag ?? '');
+  const headers = pairHeaders(rawHeaders);
   return {
-    headers: pairHeaders(rawHeaders),
+    headers,
+    oversized: oversizedIn(headers),
     setBy: headerAuthors({ rawHeaders, headerWrites, layers }),
     refused: refused.map(({ layer, ...write }) => ({
       ...write,
