@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { overviewOf } from '../../app/panels/overview/present.ts';
 import { differencesOf } from '../../app/panels/overview/differences.ts';
 import type { EarlierRequest } from '../../app/profiler/finding-rule.ts';
 import type { Json } from '../../app/profiler/json.ts';
@@ -75,6 +76,18 @@ describe('how a request differs from others of its route', () => {
     const earlier = times(8, (at) => request({ sql: [at < 7 ? first : next] }));
     const found = differencesOf({ own: request({ sql: [next] }), earlier, siblings: [] });
     expect(found?.missing).to.deep.equal([]);
+  });
+
+  it('says that a success did less only if it changed or sent less', () => {
+    const textOf = (own: EarlierRequest, other: EarlierRequest): string => {
+      const profile = { kind: 'request', status: own.head.status, summary: null, state: 'final', outcome: 'finished', findings: [], panels: {}, dropped: {} }; // prettier-ignore
+      const around = { own, earlier: times(6, () => other), siblings: [] };
+      return overviewOf({ findings: 0, worst: 'plain' }, { profile, beside: { around, checked: ['a'], started: [] } } as never).verdict.text; // prettier-ignore
+    };
+    expect(textOf(request({}), request({ sql: ['insert into a values (1)'] }))).to.match(/^It did less/);
+    expect(textOf(request({}), request({ sql: ['select 1 from a'] }))).to.equal(
+      'Nothing stood out in 1 check.',
+    );
   });
 
   it('compares a success with successes only: what failed ones ran is no work', () => {

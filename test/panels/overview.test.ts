@@ -359,6 +359,9 @@ describe('the overview panel', () => {
         .to.match(/^# `JOB mails\/confirm`: completed/)
         .and.not.match(/no response/i);
     }
+    const file = load(await (await fetch(`${server.address}/_profiler/${job.token}.html`)).text());
+    expect(file('title').text()).to.contain('completed');
+    expect(file('body').text()).to.not.match(/no response/i);
   });
 
   it('does not say who sent what was never sent', async () => {

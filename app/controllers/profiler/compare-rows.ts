@@ -11,6 +11,7 @@ import {
   type WorkRow,
   type WorkSection,
 } from './compare-profiles.ts';
+import { endingOf } from './profile-model.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { blocks, code, heading, prose } from '../../view-helpers/markdown.ts';
@@ -116,8 +117,9 @@ export function comparisonSections(
 
 const { timestampText } = numberHelpers;
 
-function requestLine(name: string, { token, method, url, status, startedAt }: Profile): string {
-  return `- ${name}: ${code(token)} ${code(`${method} ${url}`)}, ${status ?? 'no response'}, ${timestampText(startedAt)}`;
+function requestLine(name: string, profile: Profile): string {
+  const { token, method, url, startedAt } = profile;
+  return `- ${name}: ${code(token)} ${code(`${method} ${url}`)}, ${endingOf(profile)}, ${timestampText(startedAt)}`;
 }
 
 function findingsOf(changes: readonly FindingChange[]): string {

@@ -9,7 +9,7 @@ import { withHistory } from './finding-history.ts';
 import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
-import { hasContent, menuOf, panelsOf } from './profile-model.ts';
+import { endingOf, hasContent, menuOf, panelsOf } from './profile-model.ts';
 import { replayMarkOf } from './replay-profile.ts';
 import { requireProfile } from './require-profile.ts';
 import { createHash } from 'node:crypto';
@@ -122,7 +122,7 @@ export function createFileController(services: PageServices): Record<'file', Pag
       ]);
       const { html, policy } = singleFile({
         token,
-        title: `${profile.method} ${profile.url}: ${profile.status ?? 'no response'} · Hindsight`,
+        title: `${profile.method} ${profile.url}: ${endingOf(profile)} · Hindsight`,
         body: renderBody(profile, amendments, { children, beside }),
         css: assets.plain('hindsight.css').body.toString(),
       });

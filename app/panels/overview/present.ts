@@ -7,7 +7,7 @@ import { valueText } from '../../view-helpers/amount.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { besideSections } from './beside.ts';
-import { type Differences, differencesOf } from './differences.ts';
+import { type Difference, type Differences, differencesOf } from './differences.ts';
 import { type Measure, type Usual, usualOf } from './usual.ts';
 import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import { summarySections } from './summary.ts';
@@ -17,6 +17,7 @@ import { answeredRow, changedRows, type Verdict, verdictOf } from './verdict.ts'
 import { outsideNote, shareRow, timelineOf } from '../shared/timeline-data.ts';
 import { type ComparedValue, compareValues } from '../shared/compare-values.ts';
 import { dataOf } from '../shared/panel-data.ts';
+import { isRead } from '../shared/statements.ts';
 import { askedSteps } from './asked.ts';
 import { receivedSteps } from './received.ts';
 import { sentSteps } from './sent.ts';
@@ -161,12 +162,15 @@ export interface Overview {
   isOfTime: boolean;
 }
 
-/** Kinds of work that a success rarely leaves out on purpose; another page than usual, or a field less, is no less work. */
-const WORK = new Set(['query', 'call', 'job', 'middleware']);
+/** Work that a success rarely leaves out on purpose. An empty list spares reads, and another view than usual is no less work. */
+function isMissed({ kind, text }: Difference): boolean {
+  if (kind === 'query') return !isRead(text);
+  return kind === 'call' ? !text.startsWith('GET ') : kind === 'job' || kind === 'middleware';
+}
 
 /** null: it ran everything that it usually runs, or a refusal did not come to it. */
 function unusualText({ status }: Profile, differences: Differences | null): string | null {
-  if (differences === null || !differences.missing.some(({ kind }) => WORK.has(kind))) return null;
+  if (differences === null || !differences.missing.some(isMissed)) return null;
   if (differences.count === 0) return 'Similar routes run middleware that this one does not.';
   return (status ?? 500) < 400 ? 'It did less than this route usually does.' : null;
 }
