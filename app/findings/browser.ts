@@ -1,9 +1,12 @@
 /** What browsers refuse: responses, cookies, scripts and files. */
 import type { KeptRequest } from '../panels/request/data.ts';
+import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { isRecord } from '../profiler/json.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
+import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import {
   authorOf,
@@ -17,7 +20,7 @@ import {
   sentHeaders,
 } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { count, duration, excerpt } from './shared/wording.ts';
 
 /** Need not be allowed. */
 const SIMPLE_METHODS = new Set(['GET', 'HEAD', 'POST']);
@@ -310,6 +313,81 @@ const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
+/** What the list or object has, each as text. */
+function entriesOf(value: Json | undefined): Map<string, Json> | null {
+  const list = Array.isArray(value)
+    ? value
+    : isRecord(value)
+      ? Object.entries(value as Record<string, Json>)
+      : null;
+  return list === null ? null : new Map(list.map((one): [string, Json] => [JSON.stringify(one), one]));
+}
+
+/** The name in the session that has an entry of what `first` received, which `second` has not; null: nothing is lost. */
+function lostName(first: EarlierRequest, second: EarlierRequest): string | null {
+  const [own, other] = [first, second].map(({ kept }) => kept.request as KeptRequest);
+  const [had, has] = [own?.sessionAndUser?.session, other?.sessionAndUser?.session];
+  if (own === undefined || !isRecord(had) || !isRecord(has)) return null;
+  const received = new Set(receivedFields(own).map(({ value }) => String(value)));
+  const isReceived = (part: Json): boolean => leavesOf(part).some(({ value }) => received.has(String(value)));
+  const found = Object.entries(had as Record<string, Json>).find(([name, value]) => {
+    const [before, after] = [entriesOf(value), entriesOf(has[name])];
+    if (isMasked(JSON.stringify([value, has[name]]))) return false;
+    if (has[name] === undefined) return isReceived(value);
+    if (before === null || after === null) return false;
+    // Without one of its own, it may have removed what is gone.
+    const isGrown = [...after.keys()].some((text) => !before.has(text));
+    return isGrown && [...before].some(([text, part]) => !after.has(text) && isReceived(part));
+  });
+  return found?.[0] ?? null;
+}
+
+/** Milliseconds between the loading by `second` and the earliest moment at which `first` can have saved; null: in another order. */
+function staleMs(first: EarlierRequest, second: EarlierRequest): number | null {
+  const [one, other] = [first.kept, second.kept] as Partial<Kept>[];
+  const mark = one?.request?.sessionAndUser?.mark;
+  const layer = other?.routing?.layers.find(({ name, nextMs }) => name === 'session' && nextMs !== null);
+  const [savedMs, laterMs] = [one, other].map((kept) => kept?.request?.response?.headersAtMs ?? null);
+  if (mark === undefined || mark !== other?.request?.sessionAndUser?.mark || layer === undefined) return null;
+  if (savedMs === null || savedMs === undefined || laterMs === null || laterMs === undefined) return null;
+  // Of one process, as their marks are of one.
+  const shiftMs = (other?.runtime?.startMark ?? NaN) - (one?.runtime?.startMark ?? NaN);
+  const early = savedMs - (shiftMs + layer.startMs + (layer.nextMs ?? 0));
+  const isLater = shiftMs + laterMs >= savedMs + CLOCK_MS;
+  return early >= CLOCK_MS && isLater ? early : null;
+}
+
+/** Times are rounded. */
+const CLOCK_MS = 0.1;
+
+const sessionOverwritten: FindingRule<Needs<'request' | 'routing', 'runtime'>> = {
+  name: 'session-overwritten',
+  needs: ['request', 'routing'],
+  labels: ['session lost'],
+  why: 'Two requests of one session ran at the same time. The later one had loaded the session before the other one could save it, and saved its own copy after that: a value that the other request had received and put into the session is not in it.',
+  fix: 'Keep what grows, such as a cart, in the database or in a Redis hash, where each request changes its own part. A session is read and written as a whole.',
+  overlaps: ({ request }) => request.sessionAndUser?.mark !== undefined,
+  find(kept, head, { overlapping }) {
+    const self: EarlierRequest = { head, kept: { ...kept } };
+    return overlapping.flatMap((other): FindingDraft[] => {
+      const name = `${other.head.method} ${excerpt(other.head.route ?? other.head.url, 80)} (${other.head.token})`;
+      const common = { broke: 'unseen', severity: 'bad', anchor: 'session' } as const;
+      const place = kept.routing.route?.source;
+      const over = staleMs(other, self);
+      const taken = over === null ? null : lostName(other, self);
+      if (over !== null && taken !== null) {
+        const sentence = `This request saved the session over ${name}: it had loaded it at least ${duration(over)} before that one saved, so what that one put into req.session.${excerpt(taken, 60)} is lost`;
+        return [{ ...common, sentence, place }];
+      }
+      const under = staleMs(self, other);
+      const given = under === null ? null : lostName(self, other);
+      if (under === null || given === null) return [];
+      const sentence = `${name} saved the session over this request: it had loaded it at least ${duration(under)} before this one saved, so what this one put into req.session.${excerpt(given, 60)} is lost`;
+      return [{ ...common, sentence, place }];
+    });
+  },
+};
+
 const sessionChangedLate: FindingRule<Needs<'request', 'routing'>> = {
   name: 'session-changed-late',
   needs: ['request'],
@@ -498,6 +576,7 @@ export const browserRules: readonly FindingRule[] = [
   cookieKept,
   cookieTooLarge,
   sessionWithoutCookie,
+  sessionOverwritten,
   sessionChangedLate,
   sessionEmpty,
   inlineScriptBlocked,

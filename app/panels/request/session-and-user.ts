@@ -3,6 +3,7 @@
  * was when the headers were sent, because it is saved then, with the names of what changed afterwards; the user as it was at the end. If the
  * property is an accessor (cookie-session), reading it could create or save a session, so only its name is recorded.
  */
+import { createHmac, randomBytes } from 'node:crypto';
 import type { RequestFact } from '../../profiler/facts.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import { MASKED } from '../../profiler/redact.ts';
@@ -10,6 +11,8 @@ import { plainPropertyOf } from '../../profiler/session-of.ts';
 
 export interface SessionAndUser {
   session?: Json;
+  /** The same for requests of one process that have the same session; the id itself is not kept. */
+  mark?: string;
   user?: Json;
   /** Names of what changed in the session after the headers were sent. */
   late?: string[];
@@ -53,6 +56,18 @@ function differing(before: Json | undefined, after: Json | undefined): string[] 
   );
 }
 
+/** Lost with the process, so nobody can try ids against a mark. */
+const KEY = randomBytes(32);
+
+/** express-session defines the id as a plain property of the session. */
+function markOf(live: object): string | undefined {
+  const session: unknown = Object.getOwnPropertyDescriptor(live, 'session')?.value;
+  if (typeof session !== 'object' || session === null) return undefined;
+  const id: unknown = Object.getOwnPropertyDescriptor(session, 'id')?.value;
+  if (typeof id !== 'string' || Object.keys(session).includes('id')) return undefined;
+  return createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
+}
+
 /** null if there is neither. */
 export function readSessionAndUser({ live, session: sent }: RequestFact): SessionAndUser | null {
   if (live === undefined) return null;
@@ -66,6 +81,8 @@ export function readSessionAndUser({ live, session: sent }: RequestFact): Sessio
     else held[name] = readable(value);
     found = true;
   }
+  const mark = markOf(live);
+  if (mark !== undefined && held.session !== undefined) held.mark = mark;
   if (sent === undefined || held.unread?.includes('session') === true) return found ? held : null;
   const before = readable(sent);
   const late = differing(before, held.session);
