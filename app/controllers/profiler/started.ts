@@ -1,4 +1,5 @@
 /** Profiles that a request started: its jobs, events and commands, and calls to applications of the same storage, with their outcome. */
+import { isWork } from '../../profiler/context.ts';
 import type { StartedProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
@@ -18,18 +19,13 @@ function firstLine(error: string | null): string | null {
 }
 
 interface KeptErrors {
-  errors?: readonly {
-    thrown: {
-      chain: readonly { frames: readonly { kind: string; file: string | null; line: number | null }[] }[];
-    };
-  }[];
+  errors?: readonly { place: { frame: { file: string | null; line: number | null } } | null }[];
 }
 
 function thrownAt(profile: Profile | undefined): string | null {
   const { errors = [] } = (profile?.panels.exception?.data ?? {}) as KeptErrors;
-  const frames = errors.flatMap(({ thrown }) => thrown.chain.toReversed().flatMap((link) => link.frames));
-  const own = frames.find(({ kind, file }) => kind === 'own' && file !== null);
-  return own === undefined ? null : `${own.file ?? ''}:${own.line ?? ''}`;
+  const frame = errors.find(({ place }) => place !== null)?.place?.frame;
+  return frame === undefined || frame.file === null ? null : `${frame.file}:${frame.line ?? 1}`;
 }
 
 function headOf(
@@ -52,10 +48,6 @@ function headOf(
   };
 }
 
-function isOfWork({ kind }: ProfileIndex): boolean {
-  return kind === 'job' || kind === 'command';
-}
-
 /** Work that it started, and calls to applications of this storage that failed: the others are among what it asked. */
 export async function readStarted(
   services: Pick<PageServices, 'profiles'>,
@@ -67,7 +59,9 @@ export async function readStarted(
     readTraceAround(services, profile).then((around) => readCalled(services, profile, around)),
   ]);
   const failedCalls = [...called.values()].filter(({ status }) => (status ?? 0) >= 400);
-  const rows = children.filter(isOfWork).toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)));
+  const rows = children
+    .filter(({ kind }) => isWork(kind))
+    .toSorted((a, b) => Number(hasFailed(b)) - Number(hasFailed(a)));
   const work = rows.slice(0, MOST).map(async (row, at): Promise<StartedProfile> => {
     const isFailed = hasFailed(row);
     const read = isFailed && at < MOST_READ ? await profiles.read(row.token).catch(() => null) : null;
