@@ -237,10 +237,10 @@ function scopeOf({ attributes }: Cookie, url: string): string {
   return `Path=${named}${domain === '' ? '' : `; Domain=${domain}`}`;
 }
 
-const cookieKept: FindingRule<Needs<'request', 'routing'>> = {
-  name: 'cookie-kept',
+const cookieNotDeleted: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'cookie-not-deleted',
   needs: ['request'],
-  labels: ['cookie kept'],
+  labels: ['cookie not deleted'],
   why: 'The response deletes a cookie that the request has sent, and no Set-Cookie of it has the path and domain with which another request had set it.',
   fix: 'Give `clearCookie` the options that the cookie was set with, at least `path` and `domain`. For a browser, the same name with another path is another cookie.',
   relates: ({ request }) =>
@@ -365,7 +365,7 @@ const sessionOverwritten: FindingRule<Needs<'request' | 'routing', 'runtime'>> =
   needs: ['request', 'routing'],
   labels: ['session lost'],
   why: 'Two requests of one session ran at the same time. The later one had loaded the session before the other one could save it, and saved its own copy after that: a value that the other request had received and put into the session is not in it.',
-  fix: 'Keep what grows, such as a cart, in the database or in a Redis hash, where each request changes its own part. A session is read and written as a whole.',
+  fix: 'Store a list that grows, such as a cart, in the database or in a Redis hash. There, each request changes its own part. A session is read and written as a whole.',
   overlaps: ({ request }) => request.sessionAndUser?.mark !== undefined,
   find(kept, head, { overlapping }) {
     const self: EarlierRequest = { head, kept: { ...kept } };
@@ -573,7 +573,7 @@ const sessionEmpty: FindingRule<Needs<'request'>> = {
 export const browserRules: readonly FindingRule[] = [
   corsRefused,
   cookieRejected,
-  cookieKept,
+  cookieNotDeleted,
   cookieTooLarge,
   sessionWithoutCookie,
   sessionOverwritten,

@@ -142,8 +142,8 @@ const absenceCached: FindingRule<Needs<'cache'>> = {
   name: 'absence-cached',
   needs: ['cache'],
   labels: ['cached absence'],
-  why: 'The request was answered with 404 after it had found a key that an earlier one had stored, which was answered with 404, too. Since then a request has inserted a row with the value in the key.',
-  fix: 'Delete the key when such a row is added. Store only what was found, or that there is nothing for a few seconds only.',
+  why: 'An earlier request, answered with 404, stored the key. This request found it and got the same 404. Since then, a request has inserted a row with the value in the key.',
+  fix: 'Delete the key when such a row is added. Cache rows that exist, or let the entry for a missing row expire after a few seconds.',
   compares: ({ cache }, { status }) => status === 404 && cache.items.some(({ hits }) => hits === 1),
   relates: ({ cache }, { status }) => status === 404 && cache.items.some(({ hits }) => hits === 1),
   find({ cache }, { status }, { earlier, siblings }) {

@@ -90,7 +90,7 @@ const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = 
   name: 'cache-of-another-user',
   needs: ['cache', 'request'],
   labels: ['another user'],
-  why: 'A request of another user, or with another `X-Customer`, `X-Tenant`, …, stored the value, and its statement asked for that one; or the response has the id or name of another user, which nobody asked for. The key names neither.',
+  why: 'A request of another user, or with another `X-Customer`, `X-Tenant`, …, stored the value, and its statement asked for that one. Or the response has the id or name of another user that the request did not name. The key names neither.',
   fix: 'Put the id of the user or the value of the header into the key, or cache only data that is the same for all.',
   compares: ({ cache, request }) => callerOf(request) !== null && cache.items.some(isFound),
   find({ cache, request, database }, head, { earlier }) {
@@ -134,7 +134,7 @@ const valueOfAnotherRequest: FindingRule<Needs<'request' | 'database'>> = {
   name: 'value-of-another-request',
   needs: ['request', 'database'],
   labels: ['another request’s value'],
-  why: 'A statement was given the value that requests of another caller (user, `X-Tenant`, …) always give it, of which one ran at the same time. In earlier requests of this caller it was another one.',
+  why: 'A statement was given the value that requests of another caller (user, `X-Tenant`, …) always give it. One of those requests ran at the same time. Earlier requests of this caller gave another value.',
   fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. A field of a service or a variable of a module is shared by all requests that wait meanwhile.',
   compares: ({ request }) => callerOf(request) !== null,
   overlaps: ({ request }) => callerOf(request) !== null,
@@ -193,7 +193,7 @@ const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
   needs: ['request', 'database'],
   labels: ['owner not asked'],
   why: 'The same caller was refused the resource above this one (403, 404): its statement found no row with the id and another column. Here rows of that id were found, and no statement asks for the column.',
-  fix: 'Look up the parent as its own route does (`where id = $1 and clinic = $2`) before you read what belongs to it, best in one middleware for all routes below (`router.param`).',
+  fix: 'Before you read its children, look up the parent as its own route does (`where id = $1 and clinic = $2`). The best place is one middleware for all routes below it (`router.param`).',
   relates: ({ request }, { status, route }) =>
     status === 200 && route?.includes('/:') === true && callerOf(request) !== null,
   find({ request, database }, head, { siblings }) {

@@ -320,7 +320,7 @@ const unescapedInput: FindingRule<Needs<'request', 'routing'>> = {
   needs: ['request'],
   labels: ['unescaped input'],
   why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response; or a script that an earlier request to another address brought does.',
-  fix: 'Let a template escape it (`<%= … %>` in EJS, not `<%- … %>`), or respond with text or JSON. Clean what has to be HTML before you print it (`sanitize-html`).',
+  fix: 'Let a template escape it (`<%= … %>` in EJS, not `<%- … %>`), or respond with text or JSON. Sanitize HTML before you print it (`sanitize-html`).',
   relates: ({ request }) => pageOf(request) !== null && RUNS.test(pageOf(request) ?? ''),
   find({ request, routing }, _head, { siblings }) {
     const text = pageOf(request);

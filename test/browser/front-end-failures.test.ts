@@ -108,7 +108,7 @@ const CAUSED: readonly (readonly [name: string, said: string, place: string])[] 
     'read “buyer.address” of the response of GET /api/order (200), where the object has only “id”',
     'showOrder',
   ],
-  ['latePage', 'parsed a response as JSON, but that of GET /api/gone (404) is a page of HTML', 'notFound'],
+  ['latePage', 'parsed a response as JSON, but that of GET /api/gone (404) is a page of HTML', 'Not found'],
   ['lateSignIn', 'parsed a response as JSON, but that of GET /sign-in (200) is a page of HTML', 'signIn'],
   ['empty', 'parsed a response as JSON, but that of GET /api/empty (200) has no body', 'sendNothing'],
   [
@@ -133,7 +133,7 @@ const CAUSED: readonly (readonly [name: string, said: string, place: string])[] 
   [
     'missingScript',
     'asked for a <script> that is missing: GET /files/missing.js (404), responded to by noSuchFile',
-    'noSuchFile',
+    'no such file',
   ],
   ['pageAsScript', 'asked for a <script>, and everyPath sent text/html: GET /spa/main.js (200)', 'everyPath'],
   [
@@ -156,9 +156,10 @@ const OWN = [
 
 const HERE = readFileSync(import.meta.filename, 'utf8').split('\n');
 
-/** `file:line` of a function in this file. */
+/** `file:line` of a function in this file, or of a text in a call of it. */
 function lineOf(name: string): string {
-  const line = HERE.findIndex((text) => text.includes(`function ${name}(`) || text.includes(`({ ${name} })`));
+  const texts = [`function ${name}(`, `({ ${name} })`, `('${name}')`, `>${name}</title>`];
+  const line = HERE.findIndex((text) => texts.some((one) => text.includes(one)));
   return `test/browser/front-end-failures.test.ts:${line + 1}`;
 }
 

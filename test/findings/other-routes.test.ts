@@ -106,13 +106,13 @@ describe('findings from requests of other routes', () => {
   it('say that a cookie stays, because it is deleted with another path', async () => {
     const sent = { headers: { cookie: 'token=a; cart=b' } };
     await ask('/login', { method: 'POST' });
-    const [finding] = (await ask('/logout', sent)).of('cookie-kept');
+    const [finding] = (await ask('/logout', sent)).of('cookie-not-deleted');
     expect(finding?.sentence).to.match(
       /^Set-Cookie deletes “token” with Path=\/logout, but POST \/login set it with Path=\/ \(\w{6}\): browsers keep that one$/,
     );
     expect(finding?.place).to.match(HERE);
-    expect((await ask('/sign-out', sent)).of('cookie-kept'), 'the same paths').to.deep.equal([]);
-    expect((await ask('/logout')).of('cookie-kept'), 'no cookie was sent').to.deep.equal([]);
+    expect((await ask('/sign-out', sent)).of('cookie-not-deleted'), 'the same paths').to.deep.equal([]);
+    expect((await ask('/logout')).of('cookie-not-deleted'), 'no cookie was sent').to.deep.equal([]);
   });
 
   it('say that a cached absence hides what was inserted since', async () => {
