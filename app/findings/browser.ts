@@ -227,7 +227,7 @@ function isCleared({ attributes }: Cookie): boolean {
   return Number(attributes.get('max-age') ?? 1) <= 0 || (expires !== undefined && Date.parse(expires) <= 0);
 }
 
-/** What a browser tells cookies of one name apart by, as it is written in Set-Cookie: `Path=/`. */
+/** Path and domain, by which browsers tell cookies of one name apart, as in Set-Cookie: `Path=/`. */
 function scopeOf({ attributes }: Cookie, url: string): string {
   const domain = attributes.get('domain')?.replace(/^\./, '').toLowerCase() ?? '';
   const path = attributes.get('path') ?? '';
@@ -241,7 +241,7 @@ const cookieNotDeleted: FindingRule<Needs<'request', 'routing'>> = {
   name: 'cookie-not-deleted',
   needs: ['request'],
   labels: ['cookie not deleted'],
-  why: 'The response deletes a cookie that the request has sent, and no Set-Cookie of it has the path and domain with which another request had set it.',
+  why: 'The response deletes a cookie that the request sent. Another request had set that cookie with a path and domain that no Set-Cookie of this response has.',
   fix: 'Give `clearCookie` the options that the cookie was set with, at least `path` and `domain`. For a browser, the same name with another path is another cookie.',
   relates: ({ request }) =>
     sentHeaders(request, 'set-cookie').some(({ value }) => isCleared(readCookie(value))),
@@ -271,8 +271,8 @@ const cookieTooLarge: FindingRule<Needs<'request', 'routing'>> = {
   name: 'cookie-too-large',
   needs: ['request'],
   labels: ['cookie too large'],
-  why: 'Name and value of the cookie have more than 4,096 bytes. Browsers ignore such a cookie (RFC 6265bis), and keep the one of that name that they have.',
-  fix: 'Keep the data on the server, under an id that the cookie holds, or limit its length: the last 20 entries, not all.',
+  why: 'Name and value of the cookie have more than 4,096 bytes. Browsers ignore such a cookie and keep the old one of that name (RFC 6265bis).',
+  fix: 'Keep the data on the server, under an id that the cookie holds. Or limit its length: the last 20 entries, not all.',
   find({ request, routing }) {
     return (request.response?.oversized ?? []).flatMap(({ name, bytes }): FindingDraft[] => {
       const cookie = sentHeaders(request, 'set-cookie').find(({ value }) => readCookie(value).name === name);
@@ -313,7 +313,7 @@ const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-/** What the list or object has, each as text. */
+/** Values of the list or object, as text. */
 function entriesOf(value: Json | undefined): Map<string, Json> | null {
   const list = Array.isArray(value)
     ? value
@@ -364,7 +364,7 @@ const sessionOverwritten: FindingRule<Needs<'request' | 'routing', 'runtime'>> =
   name: 'session-overwritten',
   needs: ['request', 'routing'],
   labels: ['session lost'],
-  why: 'Two requests of one session ran at the same time. The later one had loaded the session before the other one could save it, and saved its own copy after that: a value that the other request had received and put into the session is not in it.',
+  why: 'Two requests of one session ran at the same time. The later one loaded the session before the other one saved it, and then saved its own copy. A value that the other request received and put into the session is not in that copy.',
   fix: 'Store a list that grows, such as a cart, in the database or in a Redis hash. There, each request changes its own part. A session is read and written as a whole.',
   overlaps: ({ request }) => request.sessionAndUser?.mark !== undefined,
   find(kept, head, { overlapping }) {
@@ -545,7 +545,7 @@ const sessionEmpty: FindingRule<Needs<'request'>> = {
   needs: ['request'],
   labels: ['empty session'],
   why: 'A login redirected to this address and set the session cookie that this request has sent. The session is empty, and the response sends the visitor away (302, 303, 401, 403).',
-  fix: 'Set values after `req.session.regenerate(…)`, in its callback: it makes a new session. Redirect in the callback of `req.session.save(…)`, if the store is slow.',
+  fix: 'Set values in the callback of `req.session.regenerate(…)`, because it makes a new session. If the store is slow, redirect in the callback of `req.session.save(…)`.',
   relates: ({ request }, { status }) => isSentAway(request, status),
   find({ request }, head, { siblings }) {
     if (!isSentAway(request, head.status)) return [];

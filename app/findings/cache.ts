@@ -262,8 +262,8 @@ const lockExpired: FindingRule<Needs<'cache'>> = {
   name: 'lock-expired',
   needs: ['cache'],
   labels: ['lock expired'],
-  why: 'The request took a lock with a lifetime (`SET … NX PX`) and gave it back after that: in between, another one could take it. If DEL then deletes a key, it is the lock of the other one.',
-  fix: 'Give the lock a lifetime well above the longest work, or renew it while the work runs. Delete it with a script that compares the owner, as `redlock` does. Let the work itself refuse to run twice: a unique key, an idempotency key.',
+  why: 'The request took a lock with a lifetime (`SET … NX PX`) and released it after that lifetime. In between, another request could take it. A DEL at that point deletes the lock of the other request.',
+  fix: 'Set a lifetime well above the longest run, or renew the lock while the work runs. Delete it with a script that compares the owner, as `redlock` does. Make a second run harmless with a unique key or an idempotency key.',
   overlaps: ({ cache }) => overdueIn(cache).length > 0,
   find({ cache }, head, { overlapping }) {
     return overdueIn(cache).map(({ take, release, index, lifetimeMs, heldMs }): FindingDraft => {
@@ -287,15 +287,15 @@ const lockExpired: FindingRule<Needs<'cache'>> = {
   },
 };
 
-/** What express-session stores begins with its cookie. */
+/** A stored session of express-session begins with its cookie. */
 const SESSION = '{"cookie":{';
 
 const sessionNotSaved: FindingRule<Needs<'cache'>> = {
   name: 'session-not-saved',
   needs: ['cache'],
   labels: ['session not saved'],
-  why: 'A command that stores a session of `express-session` failed. The client has its cookie, but the next request finds no session, or the one from before.',
-  fix: 'Read the message of Redis first. If its syntax is wrong, the store got a client that it was not made for: `connect-redis` takes a client of `redis`, and older versions one of `ioredis`.',
+  why: 'A command that stores a session of `express-session` failed. The client has its cookie, but the next request finds no session, or an old one.',
+  fix: 'Read the error of Redis first. A syntax error means that the store got a client of another library: `connect-redis` takes one of `redis`, and its older versions one of `ioredis`.',
   find({ cache: { items } }, { status }) {
     return items.flatMap(({ command, args, error, caller }, index): FindingDraft[] => {
       if (error === null || !args.some(({ value }) => value.startsWith(SESSION))) return [];

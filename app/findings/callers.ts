@@ -45,7 +45,7 @@ function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;
 }
 
-/** Whether a statement asked for what is that caller's. */
+/** Whether a statement asked for data of that caller. */
 function asksFor({ words, value }: Caller, database: Kept['database']): boolean {
   return readsOf(database).some(({ read, query }) =>
     read.where?.some(
@@ -116,7 +116,7 @@ const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = 
   },
 };
 
-/** What a statement of this text compared the column with in each of these requests. */
+/** Values that a statement of this text compared the column with, in each of these requests. */
 function boundBefore(
   sql: string,
   name: string,
@@ -135,7 +135,7 @@ const valueOfAnotherRequest: FindingRule<Needs<'request' | 'database'>> = {
   needs: ['request', 'database'],
   labels: ['another request’s value'],
   why: 'A statement was given the value that requests of another caller (user, `X-Tenant`, …) always give it. One of those requests ran at the same time. Earlier requests of this caller gave another value.',
-  fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. A field of a service or a variable of a module is shared by all requests that wait meanwhile.',
+  fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. All requests that run at the same time share the fields of a service and the variables of a module.',
   compares: ({ request }) => callerOf(request) !== null,
   overlaps: ({ request }) => callerOf(request) !== null,
   find({ request, database }, head, { earlier, overlapping }) {
@@ -192,7 +192,7 @@ const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
   name: 'owner-not-asked',
   needs: ['request', 'database'],
   labels: ['owner not asked'],
-  why: 'The same caller was refused the resource above this one (403, 404): its statement found no row with the id and another column. Here rows of that id were found, and no statement asks for the column.',
+  why: 'The same caller got 403 or 404 for the resource above this one, because no row has the id together with another column. Here, rows of that id were found, and no statement compares that column.',
   fix: 'Before you read its children, look up the parent as its own route does (`where id = $1 and clinic = $2`). The best place is one middleware for all routes below it (`router.param`).',
   relates: ({ request }, { status, route }) =>
     status === 200 && route?.includes('/:') === true && callerOf(request) !== null,
@@ -244,8 +244,8 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
   name: 'answer-of-another',
   needs: ['request'],
   labels: ['another answer'],
-  why: 'The response is, letter by letter, that of an earlier request of this route with another parameter, and has the value of that one’s parameter.',
-  fix: 'Put every parameter that the answer depends on into the key of the cache, also those of the query: `req.originalUrl` has them, `req.path` has not.',
+  why: 'The response is identical to that of an earlier request of this route with another parameter, and it contains the value of that parameter.',
+  fix: 'Put every parameter that the response depends on into the cache key, including the query: `req.originalUrl` has it, `req.path` does not.',
   compares: ({ request }, { method, status }) =>
     method === 'GET' && status === 200 && otherValues(request).length > 0,
   find({ request, routing, database, cache }, _head, { earlier }) {

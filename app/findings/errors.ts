@@ -144,8 +144,8 @@ const streamFailed: FindingRule<Needs<'exception', 'request' | 'routing'>> = {
   name: 'stream-failed',
   needs: ['exception'],
   labels: ['stream failed'],
-  why: 'A stream that was piped into the response emitted an error, and the response ended with a success. `pipe` passes no error on and does not end the response: a listener did.',
-  fix: 'Use `pipeline(source, transform, res)` of `node:stream/promises`: it breaks off the response, so that the client knows. `res.destroy(error)` does the same. `res.end()` makes the part look like all.',
+  why: 'A stream that was piped into the response emitted an error, and the response still ended as a success. `pipe` forwards no error and does not end the response then, so a listener ended it.',
+  fix: 'Use `pipeline(source, transform, res)` of `node:stream/promises`, or call `res.destroy(error)`. Both abort the response, and the client sees the failure. `res.end()` makes a partial response look complete.',
   find({ exception: { errors }, request, routing }, { status, outcome }) {
     if (status === null || status >= 400 || outcome !== 'finished') return [];
     return errors.flatMap((record, index): FindingDraft[] => {

@@ -359,8 +359,8 @@ const openRedirect: FindingRule<Needs<'request', 'routing'>> = {
   name: 'open-redirect',
   needs: ['request'],
   labels: ['open redirect'],
-  why: 'The Location leads to another site, and is an address that the request brought in a field. Anybody can send such a link, which begins with your host. A browser reads `//host` and `/\\host` as another host.',
-  fix: 'Compare the host: `new URL(next, origin).origin === origin`. That it begins with `/` is not enough.',
+  why: 'The Location leads to another site, and the request named that address in a field. Anybody can send such a link, and it begins with your host. A browser reads `//host` and `/\\host` as another host.',
+  fix: 'Compare the host: `new URL(next, origin).origin === origin`. A leading `/` proves nothing.',
   find({ request, routing }, { status, origin }) {
     const location =
       status !== null && status >= 300 && status < 400 ? sentHeader(request, 'location') : null;

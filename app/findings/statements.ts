@@ -361,6 +361,7 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
     return [];
   },
 };
+
 const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
   name: 'wildcard-received',
   needs: ['database', 'request'],

@@ -177,8 +177,8 @@ const afterCommit: FindingRule<Needs<'database'>> = {
   name: 'after-commit',
   needs: ['database'],
   labels: ['after COMMIT'],
-  why: 'The statements were sent on the connection of a transaction after its COMMIT or ROLLBACK, before the pool had the connection back: something that the transaction’s function had started sent them, and it was not awaited.',
-  fix: 'Await everything that the function of the transaction starts: `for (const line of lines) await …`, or `await Promise.all(lines.map(…))`. `forEach` waits for nothing.',
+  why: 'The statements were sent on the transaction’s connection after its COMMIT or ROLLBACK, before the pool had the connection back. So the function of the transaction had started them and did not await them.',
+  fix: 'Await everything that the function of the transaction starts: `for (const line of lines) await …`, or `await Promise.all(lines.map(…))`. `forEach` does not wait.',
   find({ database }) {
     const { queries } = database;
     return transactionsOf(database).flatMap(({ members }): FindingDraft[] => {
@@ -239,7 +239,7 @@ interface JobAround {
   job: EarlierRequest;
 }
 
-/** By which the clocks of two machines may differ. */
+/** Milliseconds by which the clocks of two machines may differ. */
 const OTHER_CLOCK_MS = 50;
 
 /** The first read of the job that came before the COMMIT of the row it looked for. */
@@ -279,7 +279,7 @@ const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
   name: 'job-before-commit',
   needs: ['jobs'],
   labels: ['job before COMMIT'],
-  why: 'The request inserted a row in a transaction and added a job before the COMMIT. The job ran before the COMMIT, and its statement looked in that table for an id that the job was given and the request had not received. It found no row.',
+  why: 'The request inserted a row in a transaction and added a job before the COMMIT. The job ran before the COMMIT and found no row in that table. The id that it looked for was in its data, and the request had not received it.',
   fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
   overlaps: () => true,
   find(kept, head, { overlapping }) {

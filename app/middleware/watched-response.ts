@@ -25,7 +25,7 @@ export interface ResponseOptions {
   previewBytes: number;
   /** `file:line` of own code that sends the response; called for a 4xx or 5xx without a recorded error. */
   findSender?: (() => string | null) | undefined;
-  /** What was piped into a response failed, and the response ended as a success. */
+  /** A stream that was piped into a response failed, and the response ended as a success. */
   onSourceError?: ((context: Context, error: unknown) => void) | undefined;
   /** Changes the arguments of `writeHead`; absent: they stay as they are. */
   exposeToken?: ExposeToken | undefined;
@@ -44,7 +44,7 @@ interface Watched {
   res: ServerResponse;
   context: Context;
   fact: WatchedResponse;
-  /** Of what was piped into it. */
+  /** Of a stream that was piped into it. */
   sourceError?: unknown;
 }
 

@@ -1,4 +1,5 @@
 /** The panel of outgoing calls: who was called, how long each part took, and the profile of the called service. */
+import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
 import {
   round,
   lasting,
@@ -19,7 +20,6 @@ import { loopPath, type SourceAbove, usualPath } from '../shared/loop-path.ts';
 import type { CallEntry, HttpClientData, CallBodyEntry } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { presentCalls } from './present.ts';
-import { brotliDecompressSync, constants, unzipSync } from 'node:zlib';
 import { storedText } from '../../profiler/http-text.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
