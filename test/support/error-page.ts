@@ -42,12 +42,15 @@ export function describerOf(root: string): ReturnType<typeof createErrorDescribe
   });
 }
 
+let renderer: RenderPage | undefined;
+
+/** One for all: each compiles its templates. */
 export function rendererOf(): RenderPage {
-  return createPageRenderer({
+  return (renderer ??= createPageRenderer({
     viewsFolder: join(packageRoot(), 'views'),
     assets: createAssets(),
     editor: { url: 'vscode://file/%f:%l:%c', root: '/home/dev/shop' },
-  });
+  }));
 }
 
 export function snapshotOf(request: FailedRequest, root: string = packageRoot()): Profile {

@@ -25,7 +25,7 @@ import { createRecorder, type Recorder } from '../../app/profiler/recorder.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
 import { readHealth } from '../../app/profiler/health.ts';
 import { createLedger } from '../../app/profiler/ledger.ts';
-import { createPageRenderer } from '../../app/render/render-page.ts';
+import { createPageRenderer, type RenderPage } from '../../app/render/render-page.ts';
 import type { EditorOptions } from '../../app/view-helpers/editor.ts';
 import { createPages } from '../../app/routes/profiler.ts';
 import type { Store } from '../../app/profiler/store.ts';
@@ -108,6 +108,16 @@ export function responseFact(given: Recorded): ResponseFact {
   };
 }
 
+const assets = createAssets();
+let renderer: RenderPage | undefined;
+
+/** One for all fixtures without options of their own: each compiles its templates. */
+function rendererOf(viewsFolder: string | undefined, editor: EditorOptions | undefined): RenderPage {
+  const create = (): RenderPage =>
+    createPageRenderer({ viewsFolder: viewsFolder ?? join(packageRoot(), 'views'), assets, editor });
+  return viewsFolder === undefined && editor === undefined ? (renderer ??= create()) : create();
+}
+
 export function createPageFixture(
   panels: readonly Panel[],
   options: {
@@ -142,8 +152,6 @@ export function createPageFixture(
     warn: () => undefined,
   });
   const profiles = createProfiles({ recorder, store, searched: searchedFields(panels) });
-  const assets = createAssets();
-  const viewsFolder = options.viewsFolder ?? join(packageRoot(), 'views');
   const services: PageServices = {
     profiles,
     recording: createRecording(store),
@@ -152,7 +160,7 @@ export function createPageFixture(
     live: createLive({ find: (query) => profiles.find(query) }),
     panels,
     rules: ruleTexts(rules),
-    renderPage: createPageRenderer({ viewsFolder, assets, editor: options.editor }),
+    renderPage: rendererOf(options.viewsFolder, options.editor),
     assets,
     securityHeaders,
     frontEnds: new Set(options.frontEnds),

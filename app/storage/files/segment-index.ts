@@ -120,6 +120,8 @@ export function createSegmentIndex(options: {
   let clearedAt = 0;
   let pins: ReadonlySet<string> = new Set();
   let damaged = 0;
+  /** Records beyond which old ones are looked for: more than before where many still wait to be written. */
+  let most = MOST_OWN;
 
   function sayDamaged(): void {
     if (damaged++ === 0) warn('Some stored profiles are damaged or of another version; they are skipped.');
@@ -180,11 +182,12 @@ export function createSegmentIndex(options: {
 
   /** While nobody reads, only the newest stay. */
   function dropOld(): void {
-    if (isWhole || byToken.size <= MOST_OWN * 1.1) return;
+    if (isWhole || byToken.size <= most * 1.1) return;
     for (const [token, { text }] of byToken) {
       if (byToken.size <= MOST_OWN) break;
       if (typeof text !== 'string') byToken.delete(token);
     }
+    most = Math.max(MOST_OWN, byToken.size);
     early.clear();
     sorted = null;
   }
