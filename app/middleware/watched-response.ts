@@ -147,10 +147,8 @@ export function createResponseWatch(options: ResponseWatchOptions) {
   return {
     /** Starts to watch a response; its fact is on the context at once. */
     watch(res: ServerResponse, context: Context): void {
-      const fact = new WatchedResponse({
-        // Profiler pages only show what is stored already: masking and storing it again costs more than showing it.
-        previewBytes: context.kind === 'profiler' ? 0 : previewBytes,
-      });
+      // Profiler pages only show what is stored already: masking and storing it again costs more than showing it.
+      const fact = new WatchedResponse(context.kind === 'profiler' ? 0 : previewBytes);
       context.add('response', fact);
       const notes = context.summary !== null ? null : new HeaderNotes(context, res.writeHead, findSender);
       fact.headerNotes = notes;

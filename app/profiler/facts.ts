@@ -112,8 +112,6 @@ export interface ResponseFact {
   nextFrom?: string | null | undefined;
   bodyBytes: number;
   preview: Buffer;
-  /** The preview as text if it was written as ASCII text, so that it need not be decoded; else null. */
-  previewAscii?: string | null;
   /** The body is the profiler's error page, which shows what is recorded anyway: its bytes are counted, and no preview is stored. */
   isErrorPage?: boolean;
   truncated: boolean;

@@ -1,4 +1,5 @@
 /** Bytes of a body -> text, if its type is one of text. */
+import { isAscii } from 'node:buffer';
 
 const TEXT_TYPES =
   /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|ecmascript|graphql|sql|x-ndjson|ndjson|toml|x-www-form-urlencoded|x-sh|csp-report|reports)|image\/svg\+xml|multipart\/.+|message\/.+)$/;
@@ -37,36 +38,27 @@ function decode(bytes: Buffer, charset: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** Charsets in which ASCII bytes are always ASCII characters. */
-const ASCII_BASED = /^(?:utf-?8|us-ascii|iso-8859-\d+|windows-125\d)$/i;
-
 /** No compressed body of this length is all ASCII: the bytes are not what the header says. */
 const ASCII_LENGTH = 64;
 
 /** The bytes are not compressed, whatever the header says: gzip begins with the same two bytes always. */
-function isPlain(preview: Buffer | string, encoding: string): boolean {
-  if (typeof preview === 'string' && preview.length >= ASCII_LENGTH) return true;
-  const bytes = Buffer.from(preview.slice(0, 2) as string, 'latin1');
-  return /^\s*(?:x-)?gzip\s*$/i.test(encoding) && bytes.length === 2 && bytes.readUInt16BE() !== 0x1f8b;
+function isPlain(preview: Buffer, encoding: string): boolean {
+  if (preview.length >= ASCII_LENGTH && isAscii(preview)) return true;
+  return /^\s*(?:x-)?gzip\s*$/i.test(encoding) && preview.length > 1 && preview.readUInt16BE() !== 0x1f8b;
 }
 
-/**
- * The text of a preview; null if it is binary, compressed or empty. A string represents bytes that are all ASCII.
- */
+/** The text of a preview; null if it is binary, compressed or empty. */
 export function decodePreview(
-  preview: Buffer | string,
+  preview: Buffer,
   { contentType, encoding }: { contentType: string | null; encoding: string | null },
 ): string | null {
   if (preview.length === 0 || !isTextType(contentType)) return null;
   if (encoding !== null && !/^\s*(?:identity)?\s*$/i.test(encoding) && !isPlain(preview, encoding))
     return null;
-  const charset = charsetOf(contentType);
-  if (typeof preview === 'string' && ASCII_BASED.test(charset)) return preview;
-  const bytes = typeof preview === 'string' ? Buffer.from(preview, 'latin1') : preview;
   try {
-    return decode(bytes, charset);
+    return decode(preview, charsetOf(contentType));
   } catch {
-    return decode(bytes, 'utf-8');
+    return decode(preview, 'utf-8');
   }
 }
 
@@ -84,7 +76,7 @@ function asForm(type: string, text: string | null): string | null {
 
 /** The text of a preview as it may be stored: in a multipart form, names are far from their values, so secrets can't be masked in it. */
 export function storedText(
-  preview: Buffer | string,
+  preview: Buffer,
   of: { contentType: string | null; encoding: string | null },
 ): string | null {
   const type = mediaTypeOf(of.contentType);

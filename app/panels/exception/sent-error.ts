@@ -78,9 +78,9 @@ function stackIn(text: string): Stack | null {
 /** An error like the one whose stack is in the body; null if the response is no 5xx, or contains none. */
 export function errorInBody(response: ResponseFact): Error | null {
   if (response.status < 500 || response.isErrorPage === true) return null;
-  const { rawHeaders, previewAscii, preview } = response;
+  const { rawHeaders, preview } = response;
   const contentType = rawHeader(rawHeaders, 'content-type');
-  const text = decodePreview(previewAscii ?? preview, {
+  const text = decodePreview(preview, {
     contentType,
     encoding: rawHeader(rawHeaders, 'content-encoding'),
   });

@@ -106,7 +106,7 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
   const contentType = rawHeader(rawHeaders, 'content-type');
   const layers = context.all('layer');
   const toolbar = context.first('toolbar');
-  const sent = decodePreview(response.previewAscii ?? response.preview, {
+  const sent = decodePreview(response.preview, {
     contentType,
     encoding: rawHeader(rawHeaders, 'content-encoding'),
   });
