@@ -1,6 +1,7 @@
 /** Every figure of time, wherever it is shown, against the ledger of its request. */
 import { expect } from 'chai';
 import { type CheerioAPI, load } from 'cheerio';
+import { readShown } from '../../app/controllers/profiler/profile-model.ts';
 import { readShortMarkdown } from '../../app/controllers/profiler/short-markdown.ts';
 import { type TimelineData, timelineOf } from '../../app/panels/shared/timeline-data.ts';
 import type { Context } from '../../app/profiler/context.ts';
@@ -128,7 +129,7 @@ describe('a figure of time', () => {
         const { services } = fixture;
         const short = await readShortMarkdown(
           services,
-          { profile, amendments: {} },
+          await readShown(services, { profile, amendments: {} }),
           { origin: null, longest: 100_000 },
         );
         for (const text of [

@@ -3,16 +3,14 @@ import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/find
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import type { Row } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
-import { createFindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
+import type { ShownProfile } from './profile-model.ts';
 import { readStarted } from './started.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 
-export const OVERVIEW = 'overview';
 /** With fewer requests, percentiles mean nothing. */
 const FEWEST_TIMES = 5;
 const RECENT = 100;
@@ -77,14 +75,14 @@ function isAlone({ panels }: Profile): boolean {
 }
 
 export async function readBeside(
-  { profiles, panels, rules = {} }: Pick<PageServices, 'profiles' | 'panels' | 'rules'>,
-  { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
+  { profiles, rules = {} }: Pick<PageServices, 'profiles' | 'rules'>,
+  { profile, amendments, panels, findings }: ShownProfile,
 ): Promise<BesideProfile> {
   const rowsBy = new Map<string, readonly Row[]>();
   function rowsOf(name: string): readonly Row[] {
     const known = rowsBy.get(name);
     if (known !== undefined) return known;
-    const panel: Panel | undefined = panels.find((one) => one.name === name);
+    const panel = panels.find((one) => one.name === name);
     const presented = panel === undefined ? null : presentPanel(panel, { profile, amendments });
     const rows = presented?.sections.flatMap((section) => section.rows) ?? [];
     rowsBy.set(name, rows);
@@ -108,7 +106,6 @@ export async function readBeside(
     return { percentiles, recent };
   }
 
-  const { shown, folded } = createFindingsModel(profile, rules, amendments);
   const isSummary = profile.summary !== null;
   const [usual, started, around, overlapping] = await Promise.all([
     readUsual(),
@@ -117,7 +114,7 @@ export async function readBeside(
     isAlone(profile) ? [] : profiles.overlapping(profile),
   ]);
   return {
-    findings: explain([...shown, ...folded], rules, rowsOf),
+    findings: explain([...findings.shown, ...findings.folded], rules, rowsOf),
     checked: checkedBy(rules, profile),
     work: panels
       .filter((panel) => isOfWork(panel) && (profile.panels[panel.name]?.data ?? null) !== null)

@@ -1,15 +1,11 @@
 /** A profile as one file that opens without a server: `/_profiler/<token>.html`. */
 import type { BesideProfile } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
-import { childrenOf, OVERVIEW, readBeside } from './beside-profile.ts';
+import { childrenOf, readBeside } from './beside-profile.ts';
 import { attachment, createRespond, HTML } from './respond.ts';
-import { withHistory } from './finding-history.ts';
-import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
-import { endingOf, hasContent, menuOf, panelsOf } from './profile-model.ts';
+import { endingOf, hasContent, menuOf, OVERVIEW, readShown, type ShownProfile } from './profile-model.ts';
 import { replayMarkOf } from './replay-profile.ts';
 import { requireProfile } from './require-profile.ts';
 import { createHash } from 'node:crypto';
@@ -81,21 +77,19 @@ function singleFile(file: SingleFile): { html: string; policy: string } {
 }
 
 export function createFileController(services: PageServices): Record<'file', PageAction> {
-  const { renderPage, foot, rules = {}, assets } = services;
+  const { renderPage, foot, assets } = services;
   const respond = createRespond(services);
 
   function renderBody(
-    profile: Profile,
-    amendments: FoundProfile['amendments'],
-    { children, beside }: { children: readonly ProfileIndex[]; beside: BesideProfile | undefined },
+    { profile, amendments, findings, panels: all }: ShownProfile,
+    { children, beside }: { children: readonly ProfileIndex[]; beside: BesideProfile },
   ): string {
-    const all = panelsOf(profile, services.panels);
     const panels = all.filter(({ name }) => hasContent(profile, name));
     return renderPage('profiler/file', {
       profile,
       children,
       panel: panels.find(({ name }) => name === OVERVIEW),
-      findings: createFindingsModel(profile, rules, amendments),
+      findings,
       menu: { ...menuOf(profile, panels), empty: [] },
       panels: panels.map((panel) =>
         panelShown(panel, {
@@ -113,17 +107,16 @@ export function createFileController(services: PageServices): Record<'file', Pag
   return {
     async file(page) {
       const { token = '' } = page.params;
-      const found = await requireProfile(services, page);
-      const profile = await withHistory(services, found.profile);
-      const { amendments } = found;
+      const shown = await readShown(services, await requireProfile(services, page));
+      const { profile } = shown;
       const [children, beside] = await Promise.all([
         childrenOf(services, profile),
-        readBeside(services, { profile, amendments }),
+        readBeside(services, shown),
       ]);
       const { html, policy } = singleFile({
         token,
         title: `${profile.method} ${profile.url}: ${endingOf(profile)} · Hindsight`,
-        body: renderBody(profile, amendments, { children, beside }),
+        body: renderBody(shown, { children, beside }),
         css: assets.plain('hindsight.css').body.toString(),
       });
       const headers = {

@@ -11,14 +11,12 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import { cpuProfileFile } from '../../render/cpuprofile.ts';
 import { profileHar } from '../../export/har.ts';
 import { presentPanel } from '../../render/present-panel.ts';
-import { childrenOf, OVERVIEW, readBeside } from './beside-profile.ts';
+import { childrenOf, readBeside } from './beside-profile.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import { attachment, createAnswers, JSON_TYPE, jsonForm } from './respond.ts';
 import { readOne, readPanelName } from './filters.ts';
-import { withHistory } from './finding-history.ts';
-import { createFindingsModel } from './findings-model.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
-import { panelsOf } from './profile-model.ts';
+import { OVERVIEW, readShown, type ShownProfile } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
 import { requireProfile } from './require-profile.ts';
 import { readShortMarkdown } from './short-markdown.ts';
@@ -63,8 +61,7 @@ export function jsonPanels(
 const LONGEST = 1024 * 1024;
 const NOT_RECORDED = { data: null, summary: null, error: null };
 
-interface Read extends FoundProfile {
-  allPanels: readonly Panel[];
+interface Read extends ShownProfile, Pick<FoundProfile, 'source'> {
   /** The one that the address names; null: all. */
   panel: Panel | null;
   /** Set for the overview alone. */
@@ -79,13 +76,11 @@ export function createFormsController(
   async function read(page: PageRequest): Promise<Read> {
     const name = readPanelName(page.query);
     const found = await requireProfile(services, page);
-    const profile = await withHistory(services, found.profile);
-    const allPanels = panelsOf(profile, services.panels);
-    const panel = allPanels.find((one) => one.name === name) ?? null;
-    if (name !== null && panel === null) throw createError('UNKNOWN_PANEL', [name, profile.token]);
-    const { amendments } = found;
-    const beside = name === OVERVIEW ? await readBeside(services, { profile, amendments }) : undefined;
-    return { ...found, profile, allPanels, panel, beside };
+    const shown = await readShown(services, found);
+    const panel = shown.panels.find((one) => one.name === name) ?? null;
+    if (name !== null && panel === null) throw createError('UNKNOWN_PANEL', [name, found.profile.token]);
+    const beside = name === OVERVIEW ? await readBeside(services, shown) : undefined;
+    return { ...shown, source: found.source, panel, beside };
   }
 
   function panelJson({ name, title }: Panel, { profile, amendments, beside, panel }: Read): object {
@@ -119,20 +114,15 @@ export function createFormsController(
       const length = readOne(page.query, 'length');
       if (length !== null && length !== 'short')
         throw createError('BAD_FILTER', ['length', `is "${length}"; give short, or leave it out`]);
-      const { profile, amendments, allPanels, panel, beside } = await read(page);
+      const { panel, beside, ...shown } = await read(page);
       if (length === 'short' && panel === null) {
-        const body = await readShortMarkdown(services, { profile, amendments }, { origin: page.origin() });
-        answers.markdown(page, body);
+        answers.markdown(page, await readShortMarkdown(services, shown, { origin: page.origin() }));
         return;
       }
-      const markdown = profileMarkdown({
-        profile,
-        findings: createFindingsModel(profile, services.rules ?? {}, amendments),
-        amendments,
-        panels: panel === null ? allPanels : [panel],
-        allPanels,
-        beside: panel === null ? await readBeside(services, { profile, amendments }) : beside,
-      });
+      const markdown =
+        panel === null
+          ? profileMarkdown(shown, { panels: shown.panels, beside: await readBeside(services, shown) })
+          : profileMarkdown(shown, { panels: [panel], beside });
       const body = cutMarkdown(markdown, LONGEST, 'Ask for one panel: `?panel=`.');
       answers.markdown(page, body);
     },

@@ -5,22 +5,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { OVERVIEW, readBeside } from './beside-profile.ts';
+import { readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-rows.ts';
 import { compareProfiles } from './compare-profiles.ts';
 import { cpuFormOf } from './cpu-form.ts';
 import { blocks, code, prose } from '../../view-helpers/markdown.ts';
 import { cutMarkdown, cutSections } from './cut-markdown.ts';
 import { HAS, readFilters } from './filters.ts';
-import { withHistory } from './finding-history.ts';
-import { createFindingsModel } from './findings-model.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
-import { hasContent, panelsOf } from './profile-model.ts';
+import { hasContent, OVERVIEW, readShown, type ShownProfile } from './profile-model.ts';
 import { requireNamedProfile } from './require-profile.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
@@ -149,47 +146,43 @@ const HOW_TO_GET_CPU =
   'No CPU profile of it was taken: `cpu_profile` with its token names the function and the line that blocked.';
 
 export function createMcpTools(services: PageServices): McpTool[] {
-  const { profiles, panels, cpu, replay = 'safe', rules = {} } = services;
+  const { profiles, panels, cpu, replay = 'safe' } = services;
 
   let waiting = 0;
 
-  async function read(given: string | null): Promise<FoundProfile> {
-    const found = await requireNamedProfile(services, given);
-    return { ...found, profile: await withHistory(services, found.profile) };
+  async function read(given: string | null): Promise<ShownProfile> {
+    return readShown(services, await requireNamedProfile(services, given));
   }
 
   const shorten = (markdown: string, { args }: Call): string =>
     cutMarkdown(markdown, longestOf(args), HOW_TO_GET_MORE);
 
   async function short(token: string | null, { args, origin }: Call): Promise<string> {
-    const found = await read(token);
-    const text = await readShortMarkdown(services, found, { origin, longest: longestOf(args) });
-    return isCpuUnknown(found) ? `${text}\n${HOW_TO_GET_CPU}\n` : text;
+    const shown = await read(token);
+    const text = await readShortMarkdown(services, shown, { origin, longest: longestOf(args) });
+    return isCpuUnknown(shown) ? `${text}\n${HOW_TO_GET_CPU}\n` : text;
   }
 
   /** Code blocked the event loop, and nothing says which function did. */
-  function isCpuUnknown({ profile }: FoundProfile): boolean {
+  function isCpuUnknown({ profile }: ShownProfile): boolean {
     if (replay === 'off' || cpuFormOf(profile, cpu) === null) return false;
     const { totals } = (profile.panels.runtime?.data ?? {}) as { totals?: { blockedMs: number } };
     return !hasContent(profile, 'cpu') && (totals?.blockedMs ?? 0) >= BLOCKED_MS;
   }
 
-  async function panelsMarkdown(
-    { profile, amendments }: FoundProfile,
-    names: readonly string[],
-  ): Promise<string> {
-    const all = panelsOf(profile, panels);
-    const wanted = all.filter(({ name }) => names.includes(name));
+  async function panelsMarkdown(shown: ShownProfile, names: readonly string[]): Promise<string> {
+    const wanted = shown.panels.filter(({ name }) => names.includes(name));
     if (wanted.length === 0) {
-      const recorded = all.filter(({ name }) => hasContent(profile, name)).map(({ name }) => name);
+      const recorded = shown.panels
+        .filter(({ name }) => hasContent(shown.profile, name))
+        .map(({ name }) => name);
       throw createError('BAD_FILTER', [
         'panels',
         `is ${JSON.stringify(names.join(', '))}; this request has ${recorded.join(', ')}`,
       ]);
     }
-    const findings = createFindingsModel(profile, rules, amendments);
-    const beside = names.includes(OVERVIEW) ? await readBeside(services, { profile, amendments }) : undefined;
-    return profileMarkdown({ profile, amendments, findings, panels: wanted, allPanels: all, beside });
+    const beside = names.includes(OVERVIEW) ? await readBeside(services, shown) : undefined;
+    return profileMarkdown(shown, { panels: wanted, beside });
   }
 
   async function findRows(args: Arguments): Promise<ProfileIndex[]> {

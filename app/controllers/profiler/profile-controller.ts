@@ -1,14 +1,12 @@
 /** One profile: its page, the body of its exception panel, the toolbar fragment. */
 import { createError } from '../../errors.ts';
 import type { Panel } from '../../profiler/panel.ts';
-import { childrenOf, enoughTimes, OVERVIEW, readBeside } from './beside-profile.ts';
+import { childrenOf, enoughTimes, readBeside } from './beside-profile.ts';
 import { readPanelName } from './filters.ts';
-import { withHistory } from './finding-history.ts';
 import type { PageAction, PageServices } from './page-services.ts';
 import { panelShown } from './panel-shown.ts';
 import { cpuFormOf } from './cpu-form.ts';
-import { createFindingsModel } from './findings-model.ts';
-import { defaultPanel, droppedTexts, menuOf, panelsOf, titleOf } from './profile-model.ts';
+import { defaultPanel, droppedTexts, menuOf, OVERVIEW, readShown, titleOf } from './profile-model.ts';
 import { replayMarkOf } from './replay-profile.ts';
 import { findRedirects } from './redirects.ts';
 import { createUnknownTokenError, requireProfile } from './require-profile.ts';
@@ -55,7 +53,7 @@ const WINDOW = 50;
 export function createProfileController(
   services: PageServices,
 ): Record<'profile' | 'noToken' | 'exception' | 'toolbar' | 'newer' | 'older', PageAction> {
-  const { profiles, recording, forms, cpu, rules = {} } = services;
+  const { profiles, recording, forms, cpu } = services;
   const { html, redirect } = createAnswers(services);
 
   async function rowsFrom(startedAt: number, isOlder: boolean): Promise<readonly ProfileIndex[]> {
@@ -98,9 +96,8 @@ export function createProfileController(
         return;
       }
       if (found === null) throw await createUnknownTokenError(services, token);
-      const { amendments } = found;
-      const profile = await withHistory(services, found.profile);
-      const panels = panelsOf(profile, services.panels);
+      const shown = await readShown(services, found);
+      const { profile, amendments, panels, findings } = shown;
       const name = wanted ?? defaultPanel(profile, panels);
       const panel = panels.find((listed) => listed.name === name);
       if (panel === undefined) throw createError('UNKNOWN_PANEL', [name, profile.token]);
@@ -111,7 +108,7 @@ export function createProfileController(
           profiles.routePercentiles(profile),
           findRedirects(profiles, profile),
           forms.sign(),
-          panel.name === OVERVIEW ? readBeside(services, { profile, amendments }) : undefined,
+          panel.name === OVERVIEW ? readBeside(services, shown) : undefined,
           around,
           panel.view?.showsCalled ? around.then((trace) => readCalled(services, profile, trace)) : undefined,
           panel.name === OVERVIEW ? readSummary(services, profile) : null,
@@ -143,7 +140,7 @@ export function createProfileController(
         /** Facts beyond the recording limit that the shown panel does not mention. */
         dropped: droppedTexts(profile.dropped, panels, panel),
         menu: menuOf(profile, panels),
-        findings: createFindingsModel(profile, rules, amendments),
+        findings,
         query,
         /** Kind of work that stays coloured in the strip; null: all. */
         kind: panel.view?.kind ?? null,

@@ -1,6 +1,6 @@
 /** A profile as Markdown, for an issue, a chat or a program. Stored text is already masked; here it is escaped. */
 import type { FixCode } from '../../profiler/finding.ts';
-import type { Panel, PanelPage } from '../../profiler/panel.ts';
+import type { Panel, PanelPage, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { blocks, code, fence, heading, pairs, prose } from '../../view-helpers/markdown.ts';
@@ -9,21 +9,16 @@ import { rowsMarkdown, sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
-import { OVERVIEW } from './beside-profile.ts';
-import { droppedTexts, endingOf, hasContent } from './profile-model.ts';
+import { droppedTexts, endingOf, hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { isRecord } from '../../profiler/json.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 
 const { historyText } = historyHelpers;
 
-export interface MarkdownOptions {
-  profile: Profile;
-  findings: FindingsModel;
+interface Written {
   /** The panels to write, in order; a single one is written without findings. */
   panels: readonly Panel[];
-  allPanels: readonly Panel[];
-  amendments?: NonNullable<PanelPage['amendments']>;
-  beside?: PanelPage['beside'];
+  beside: PanelPage['beside'];
 }
 
 export function statusOf(profile: Profile): string {
@@ -76,20 +71,21 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   ]);
 }
 
-function bodyOf(panel: Panel, { profile, amendments = {}, beside }: MarkdownOptions): string {
+function bodyOf(panel: Panel, from: PresentFrom): string {
+  const { profile } = from;
   const record = profile.panels[panel.name];
   if (record?.error) return `${prose(panel.title)} could not be recorded: ${code(record.error)}`;
-  const presented = presentPanel(panel, { profile, amendments, beside });
+  const presented = presentPanel(panel, from);
   return presented === null ? 'Nothing was recorded.' : rowsMarkdown(presented);
 }
 
 /** What of the overview no other panel says. */
 const AT_TOP = new Set(['leads', 'started', 'differs-here', 'beside', 'received', 'asked', 'sent']);
 
-function topOf({ profile, amendments = {}, beside, panels }: MarkdownOptions): string[] {
+function topOf(panels: readonly Panel[], from: PresentFrom): string[] {
   const overview = panels.find(({ name }) => name === OVERVIEW);
-  if (overview === undefined || panels.length === 1 || profile.summary !== null) return [];
-  const sections = presentPanel(overview, { profile, amendments, beside })?.sections ?? [];
+  if (overview === undefined || panels.length === 1 || from.profile.summary !== null) return [];
+  const sections = presentPanel(overview, from)?.sections ?? [];
   const verdict = sections.find(({ id, rows }) => id === 'wrong' && rows.length === 0)?.none;
   return [
     ...(verdict === undefined ? [] : [prose(verdict)]),
@@ -119,8 +115,9 @@ function versionsOf({ panels }: Profile): string {
   return parts.length === 0 ? '' : blocks(['---', parts.map((part) => code(part, 100)).join(' · ')]);
 }
 
-export function profileMarkdown(options: MarkdownOptions): string {
-  const { profile, panels } = options;
+export function profileMarkdown(of: ShownProfile, { panels, beside }: Written): string {
+  const { profile, amendments, findings } = of;
+  const from = { profile, amendments, beside };
   const path = pathOf(profile.url);
   // The overview repeats what the findings and the other panels say, unless only a summary was recorded.
   const shown =
@@ -132,10 +129,10 @@ export function profileMarkdown(options: MarkdownOptions): string {
   const document = blocks([
     `# ${code(`${profile.method} ${path}`, 200)}: ${prose(statusOf(profile))}`,
     headOf(profile),
-    panels.length === 1 ? '' : findingsOf(options.findings),
-    ...topOf(options),
-    ...shown.flatMap((panel) => [heading(2, panel.title), bodyOf(panel, options)]),
-    droppedOf(profile, options.allPanels),
+    panels.length === 1 ? '' : findingsOf(findings),
+    ...topOf(panels, from),
+    ...shown.flatMap((panel) => [heading(2, panel.title), bodyOf(panel, from)]),
+    droppedOf(profile, of.panels),
     versionsOf(profile),
   ]);
   return `${document}\n`;

@@ -1,12 +1,16 @@
-/** What pages of a profile have in common: its panels, the menu with summaries, the title. */
+/** What pages and files of a profile have in common: its panels and findings, the menu with summaries, the title. */
 import { isWork } from '../../profiler/context.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { FoundProfile } from '../../profiler/profiles.ts';
 import { shorten } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { OVERVIEW } from './beside-profile.ts';
+import { withHistory } from './finding-history.ts';
+import { createFindingsModel, type FindingsModel } from './findings-model.ts';
+import type { PageServices } from './page-services.ts';
 
+export const OVERVIEW = 'overview';
 const TITLE_LENGTH = 160;
 
 /** A panel of a stored profile that this process does not know is shown as plain data. */
@@ -14,11 +18,32 @@ function unknownPanel(name: string): Panel {
   return { name, title: name };
 }
 
-/** The panels of a page in order: those of this process, then any others in the profile. */
-export function panelsOf(profile: Profile, installed: readonly Panel[]): Panel[] {
+/** Those of this process, then any others in the profile. */
+function panelsOf(profile: Profile, installed: readonly Panel[]): Panel[] {
   const names = new Set(installed.map(({ name }) => name));
   const others = Object.keys(profile.panels).filter((name) => !names.has(name));
   return [...installed, ...others.map(unknownPanel)];
+}
+
+/** A profile with what its page and every other form of it show. */
+export interface ShownProfile extends Pick<FoundProfile, 'profile' | 'amendments'> {
+  /** In order. */
+  panels: readonly Panel[];
+  findings: FindingsModel;
+}
+
+export async function readShown(
+  services: Pick<PageServices, 'profiles' | 'panels' | 'rules'>,
+  found: Pick<FoundProfile, 'profile' | 'amendments'>,
+): Promise<ShownProfile> {
+  const { amendments } = found;
+  const profile = await withHistory(services, found.profile);
+  return {
+    profile,
+    amendments,
+    panels: panelsOf(profile, services.panels),
+    findings: createFindingsModel(profile, services.rules ?? {}, amendments),
+  };
 }
 
 export function hasContent(profile: Profile, name: string): boolean {

@@ -3,8 +3,7 @@
  * went. What doesn't fit is left out from the end and named.
  */
 import type { Finding } from '../../profiler/finding.ts';
-import type { BesideProfile, Panel } from '../../profiler/panel.ts';
-import type { Profile } from '../../profiler/profile.ts';
+import type { BesideProfile } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { presentPanel } from '../../render/present-panel.ts';
@@ -12,13 +11,11 @@ import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { FoundProfile } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
-import { createFindingsModel, type FindingsModel } from './findings-model.ts';
 import type { PageServices } from './page-services.ts';
-import { OVERVIEW, readBeside } from './beside-profile.ts';
-import { hasContent, panelsOf } from './profile-model.ts';
+import { readBeside } from './beside-profile.ts';
+import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { codeMarkdown, statusOf } from './profile-markdown.ts';
 
 const { count, durationText, timestampText } = numberHelpers;
@@ -35,11 +32,7 @@ const OF_OVERVIEW = new Set([
 ]); // prettier-ignore
 const ROUTES = 30;
 
-interface ShortMarkdownOptions {
-  profile: Profile;
-  amendments: Record<string, unknown>;
-  findings: FindingsModel;
-  panels: readonly Panel[];
+interface ShortMarkdownOptions extends ShownProfile {
   beside: BesideProfile;
   /** Of earlier requests to its route; null if there are too few. */
   routeTimes: RoutePercentiles | null;
@@ -106,12 +99,7 @@ function evidenceOf({ anchor, place }: Finding, presented: Presentation | null):
   ]);
 }
 
-export function findingParts({
-  findings,
-  profile,
-  panels,
-  amendments,
-}: Pick<ShortMarkdownOptions, 'findings' | 'profile' | 'panels' | 'amendments'>): string[] {
+export function findingParts({ findings, profile, panels, amendments }: ShownProfile): string[] {
   const seen = new Set<string>();
   return [...findings.shown, ...findings.folded].map((finding) => {
     const { label, severity, sentence, place, panel, code: fixCode, history } = finding;
@@ -214,19 +202,15 @@ function shortMarkdown(options: ShortMarkdownOptions): string {
 
 export async function readShortMarkdown(
   services: PageServices,
-  { profile, amendments }: Pick<FoundProfile, 'profile' | 'amendments'>,
+  shown: ShownProfile,
   { origin, longest }: { origin: string | null; longest?: number },
 ): Promise<string> {
-  const { panels, rules = {} } = services;
-  const beside = await readBeside(services, { profile, amendments });
+  const beside = await readBeside(services, shown);
   return shortMarkdown({
-    profile,
-    amendments,
-    findings: createFindingsModel(profile, rules, amendments),
-    panels: panelsOf(profile, panels),
+    ...shown,
     beside,
     routeTimes: beside.usual?.percentiles ?? null,
-    link: origin === null ? null : `${origin}${urls.profile(profile.token, OVERVIEW)}`,
+    link: origin === null ? null : `${origin}${urls.profile(shown.profile.token, OVERVIEW)}`,
     ...(longest === undefined ? {} : { longest }),
   });
 }

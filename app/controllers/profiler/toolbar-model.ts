@@ -6,8 +6,8 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { type Card, rowsCard } from '../../render/rows-card.ts';
 import { urls } from '../../urls.ts';
-import { OVERVIEW } from './beside-profile.ts';
 import { createFindingsModel } from './findings-model.ts';
+import { OVERVIEW } from './profile-model.ts';
 import type { PageCalls } from './page-calls.ts';
 
 /** A redirect that led to the page: its row, and its profile if it is still stored. */
