@@ -1,6 +1,5 @@
 import type { ErrorFact } from '../../profiler/facts.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
-import type { ErrorLog } from './logs.ts';
 import type { ValuesRecord } from '../../profiler/values.ts';
 import type { SourcePlace } from './place.ts';
 
@@ -8,6 +7,14 @@ export interface LayerPlace {
   name: string;
   /** `file:line` of its registration. */
   place: string | null;
+}
+
+/** One of the last log lines before the error. */
+interface ErrorLog {
+  atMs: number;
+  level: string;
+  channel: string;
+  message: string;
 }
 
 export interface ThrownRecord {

@@ -9,13 +9,14 @@ import type { Thrown } from '../../profiler/thrown.ts';
 import { truncateText } from '../../profiler/plain.ts';
 import type { Stop, ValuesRecord } from '../../profiler/values.ts';
 import type { ExceptionData, LayerPlace, ThrownRecord } from './data.ts';
-import { readLogs } from './logs.ts';
 import { findPlace } from './place.ts';
 import { presentException } from './present.ts';
 import { errorInBody, errorInLogs } from './sent-error.ts';
 
 const MOST_ERRORS = 10;
 const LONGEST_NAME = 300;
+const MOST_LOG_LINES = 20;
+const LONGEST_LOG_LINE = 500;
 const FATAL: ReadonlySet<ThrownRecord['origin']> = new Set(['uncaughtException', 'unhandledRejection']);
 
 function linksOf({ errors }: ExceptionData): number {
@@ -29,6 +30,17 @@ function isServerFault({ status, origin }: ThrownRecord): boolean {
 /** The application responded with a 4xx on purpose. */
 function isRefusal({ status, origin }: ThrownRecord): boolean {
   return origin === 'passed on' && status !== null && status >= 400 && status < 500;
+}
+
+function readLogs(context: Context): Pick<ExceptionData, 'logs' | 'logsDropped'> {
+  const facts = context.all('log');
+  const logs = facts.slice(-MOST_LOG_LINES).map(({ atMs, level, channel, message }) => ({
+    atMs,
+    level,
+    channel,
+    message: truncateText(message, LONGEST_LOG_LINE),
+  }));
+  return { logs, logsDropped: facts.length - logs.length };
 }
 
 function layerPlace(layer: ErrorFact['layer']): LayerPlace | undefined {

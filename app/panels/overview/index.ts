@@ -2,11 +2,41 @@
  * The page that list and toolbar open: findings, what was received, asked and sent, what took the time, how this route usually is. It
  * records nothing: other panels did, and prove it. The address without a panel keeps to the contract: it opens the exception or the request.
  */
-import type { Panel } from '../../profiler/panel.ts';
-import { drawOverview } from './draw.ts';
-import { presentOverview } from './present.ts';
+import type { Panel, PanelPage } from '../../profiler/panel.ts';
+import { addressOf } from '../../render/rows-page.ts';
+import { legendOf, outsideTexts, timelineOf } from '../shared/timeline-data.ts';
+import { besideSections } from './beside.ts';
+import { overviewOf, presentOverview } from './present.ts';
 import { type OverviewData, ranOf } from './ran.ts';
 import type { SummaryFacts } from '../../profiler/profile-index.ts';
+import { workOf } from './work.ts';
+
+/** Findings shown; a fold that hides a single one would be as long as it. */
+const SHOWN = 5;
+
+function drawOverview(data: OverviewData, page: PanelPage) {
+  const { profile, query } = page;
+  const isAsRan = query.order === 'run';
+  const overview = overviewOf(data, page);
+  const { findings } = overview;
+  const timeline = timelineOf(profile);
+  const shown = findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
+  return {
+    ...overview,
+    beside: besideSections(page, overview.differences),
+    findings: shown,
+    folded: findings.slice(shown.length),
+    findingsLeft: profile.findingsLeft ?? 0,
+    timeline,
+    shares: timeline === null ? [] : legendOf(timeline),
+    totalMs: timeline?.totalMs ?? 0,
+    notCounted: timeline === null ? [] : outsideTexts(timeline),
+    work: overview.isOfTime ? workOf(profile, findings, isAsRan) : null,
+    isAsRan,
+    worstHref: `${addressOf('overview', {})}#time`,
+    ranHref: `${addressOf('overview', { order: 'run' })}#time`,
+  };
+}
 
 export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
   name: 'overview',

@@ -4,8 +4,7 @@
  */
 import type { Profile } from '../../profiler/profile.ts';
 import { MASK_PATTERN } from '../../profiler/redact.ts';
-import type { ReceivedBody } from './body.ts';
-import type { RequestPanelData } from './data.ts';
+import type { ReceivedBody, RequestPanelData } from './data.ts';
 
 /** Safe also in an inline script, and in engines in which U+2028 ends a line. */
 function literal(text: string): string {

@@ -1,9 +1,20 @@
-import type { RefusedWrite, ResponseFact } from '../../profiler/facts.ts';
+import type { RefusedWrite, ResponseFact, UploadedFile } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
+import type { ParsedBody } from '../../profiler/parsed-body.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { HeaderAuthors, NamedAuthors } from '../shared/header-authors.ts';
-import type { ReceivedBody } from './body.ts';
 import type { SessionAndUser } from './session-and-user.ts';
+
+export interface ReceivedBody extends ParsedBody {
+  bytes: number;
+  contentType: string | null;
+  files: UploadedFile[];
+  /** The first bytes as text; null if they are binary, or must not be stored. */
+  text: string | null;
+  truncated: boolean;
+  /** Not read before the response headers were sent. */
+  unread?: true;
+}
 
 /** A change of the response that came too late, with the index of its layer among those that ran. */
 export type KeptRefusal = Omit<RefusedWrite, 'layer'> & { layer: number };

@@ -5,13 +5,13 @@
  */
 import { round } from '../../profiler/span.ts';
 import type { Context } from '../../profiler/context.ts';
-import type { RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
+import type { BodyFact, RequestFact, ResponseFact, RouteFact } from '../../profiler/facts.ts';
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
+import { parsedBodyOf } from '../../profiler/parsed-body.ts';
 import { toPlain } from '../../profiler/plain.ts';
 import { type NamedValue, pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
-import { readBody } from './body.ts';
-import type { KeptRequest, RequestPanelData, Response } from './data.ts';
-import { decodePreview } from '../../profiler/http-text.ts';
+import type { KeptRequest, ReceivedBody, RequestPanelData, Response } from './data.ts';
+import { decodePreview, storedText } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
@@ -47,6 +47,29 @@ function readClient({ remoteAddress, remotePort, origin }: RequestFact): KeptReq
 function readParams(route: RouteFact | undefined): RequestPanelData['routeParams'] {
   if (route === undefined) return [];
   return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
+}
+
+/** null if no body was sent. */
+function readBody(body: BodyFact, rawHeaders: readonly string[]): ReceivedBody | null {
+  if (body.bytes === 0 && body.files.length === 0) return null;
+  const { bytes, contentType, preview, truncated } = body;
+  const { fields, parsed } = body.plain ?? parsedBodyOf(contentType, body.parsed);
+  const encoding = rawHeader(rawHeaders, 'content-encoding');
+  return {
+    bytes,
+    contentType,
+    fields,
+    parsed,
+    files: body.files.map(({ field, name, ...file }) => ({
+      field,
+      name,
+      contentType: file.contentType,
+      bytes: file.bytes,
+    })),
+    text: storedText(preview, { contentType, encoding }),
+    truncated,
+    ...(body.unread === true ? { unread: true as const } : {}),
+  };
 }
 
 /** The response; what the index row contains is not stored twice. */
