@@ -17,5 +17,7 @@ module.exports = {
     : [`test/{${LONG}}/**/*.test.ts`, 'test/*.test.ts', `test/!(${LONG.replaceAll(',', '|')})/**/*.test.ts`],
   ignore: named ? [] : [...slow.ignore, ...slow.spec],
   parallel: !named,
+  // These compute.
+  jobs: 4,
   exit: named,
 };

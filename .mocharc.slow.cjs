@@ -12,7 +12,7 @@ const optimizesLate = process.version.startsWith('v20.') ? ['interrupt-budget=13
 module.exports = {
   extension: ['ts'],
   // In this order: a long file that began last would run alone.
-  spec: ['service', 'package', 'database', 'browser'].map((folder) => `test/${folder}/**/*.test.ts`),
+  spec: ['database', 'service', 'package', 'browser'].map((folder) => `test/${folder}/**/*.test.ts`),
   // They test what `npm run libraries` and `npm run examples` install.
   ignore: ['test/libraries/**'],
   recursive: true,
@@ -25,7 +25,7 @@ module.exports = {
   require: ['test/support/run.ts'],
   reporter: 'test/support/summary-reporter.cjs',
   parallel: true,
-  jobs: 4,
+  jobs: 6,
   // Only in CI; the report names the tests that needed it at the end.
   retries: process.env.CI === 'true' ? 1 : 0,
   // Only there to end a hang: how long a test takes is no question of right or wrong.

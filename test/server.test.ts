@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freshVarDir } from './support/postgres.ts';
+import { clusterVarDir, freshVarDir } from './support/postgres.ts';
 import { type ListeningProcess, startService } from './support/service-process.ts';
 import { until } from './support/waiting.ts';
 
@@ -12,14 +12,14 @@ describe('the process', () => {
   let started: ListeningProcess | undefined;
   afterEach(() => started?.ended('SIGKILL'));
 
-  const start = async (env: Record<string, string>): Promise<ListeningProcess> =>
-    (started = await startService({ VAR_DIR: freshVarDir(), ...env }));
+  const start = async (varDir: string): Promise<ListeningProcess> =>
+    (started = await startService({ VAR_DIR: varDir }));
 
   it('goes on with files where the embedded database can not be used, and says why in a sentence', async () => {
     const varDir = freshVarDir();
     mkdirSync(join(varDir, 'postgres', 'data'), { recursive: true });
     writeFileSync(join(varDir, 'postgres', 'data', 'notes.txt'), '');
-    const { ended, said, origin } = await start({ VAR_DIR: varDir });
+    const { ended, said, origin } = await start(varDir);
     await until(() => said().includes('Profiles are kept in files'), 'it says where profiles are kept');
     expect(said()).to.match(/holds files but no PostgreSQL cluster|belongs to user/);
     expect(said()).to.not.match(/^\s+at /m);
@@ -31,7 +31,7 @@ describe('the process', () => {
   });
 
   it('takes signals that come together as one, and one that comes later as an order to end at once', async () => {
-    const { child, said, origin } = await start({});
+    const { child, said, origin } = await start(await clusterVarDir());
     // A request whose body does not come holds the end up.
     const request = connect(Number(new URL(origin).port), '127.0.0.1');
     request.on('error', () => undefined);

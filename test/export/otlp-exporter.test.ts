@@ -88,7 +88,7 @@ describe('the export to OpenTelemetry', () => {
       expect(exporter.counters()).to.include({ pending: 0, pendingBytes: 0 });
     });
 
-  for (const status of [429, 502, 503, 504])
+  for (const status of [429, 503])
     it(`sends a batch again after ${status}`, async () => {
       start();
       collector.reply = (res, count) => res.writeHead(count > 1 ? 200 : status).end();
@@ -121,7 +121,7 @@ describe('the export to OpenTelemetry', () => {
     expect(exporter.counters().dropped).to.deep.equal({});
   });
 
-  for (const status of [302, 400, 413, 500])
+  for (const status of [302, 413, 500])
     it(`drops and counts what is refused with ${status}`, async () => {
       start();
       collector.reply = (res) => res.writeHead(status, { location: '/elsewhere' }).end();

@@ -80,16 +80,6 @@ describe('the processes of the service', () => {
     });
   }
 
-  it('exit 0 on SIGTERM when node is started directly', async () => {
-    const { child, origin } = await start(process.execPath, ['bin/start.js'], {
-      VAR_DIR: await clusterVarDir(),
-    });
-    await (await fetch(origin)).text();
-    const exited = once(child, 'exit');
-    child.kill('SIGTERM');
-    expect(await exited).to.deep.equal([0, null]);
-  });
-
   /** Runs a script to its end: its exit code, and what it said but for the build. */
   async function runToEnd(script: string, more?: Record<string, string>): Promise<[unknown, string]> {
     const child = spawn(process.execPath, [script], {
@@ -102,7 +92,7 @@ describe('the processes of the service', () => {
     return [code, said.trim().replace(/^Building .*\n/, '')];
   }
 
-  it('migrate by the release process, once', async () => {
+  it('migrate by the release process, once; that of `web` then exits 0 on SIGTERM', async () => {
     const more = { VAR_DIR: await clusterVarDir() };
     const [code, said] = await runToEnd('bin/migrate.js', more);
     expect(code, said).to.equal(0);
@@ -110,6 +100,11 @@ describe('the processes of the service', () => {
     const [again, saidAgain] = await runToEnd('bin/migrate.js', more);
     expect(again, saidAgain).to.equal(0);
     expect(saidAgain).to.match(/is up to date\.$/);
+    const { child, origin } = await start(process.execPath, ['bin/start.js'], more);
+    await (await fetch(origin)).text();
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await exited).to.deep.equal([0, null]);
   });
 
   it('end the start with one sentence where the configuration is wrong', async () => {

@@ -66,7 +66,7 @@ export async function offerParts(parent = tmpdir()): Promise<void> {
   folder = mkdtempSync(join(parent, 'ht-'));
   // As open as /tmp: PostgreSQL runs as another user where the tests run as root.
   chmodSync(folder, 0o1777);
-  // What tsx has compiled stays there: else four processes would compile all sources in each run.
+  // What tsx has compiled stays there: else each process would compile all sources in each run.
   const compiled = `tsx-${process.geteuid?.()}`;
   symlinkSync(join(tmpdir(), compiled), join(folder, compiled));
   process.env.TMPDIR = folder;
