@@ -78,6 +78,8 @@ const TICK = 20;
 const BLOCKED_FROM = 10;
 /** Milliseconds for which a reading of the memory is used again. */
 const MEMORY_AGE = 100;
+/** Milliseconds that a reading of the CPU time serves requests that overlap. */
+const CPU_AGE = 1;
 /** Milliseconds for which the loop is watched after the last request: what blocks it then delays the next one. */
 const GO_ON = 60_000;
 /** Intervals stored for requests that still run. */
@@ -278,8 +280,16 @@ function createLoopWatch(
   };
 }
 
-function sampleProcess(): ProcessSample {
-  return { cpu: process.cpuUsage(), loop: performance.eventLoopUtilization() };
+/** Reads the CPU time of the process. Requests that overlap share a reading for a millisecond: each asks all threads. */
+function createCpuGauge(): (isAlone: boolean) => NodeJS.CpuUsage {
+  let last = process.cpuUsage();
+  let readAt = performance.now();
+  return (isAlone) => {
+    const now = performance.now();
+    if (!isAlone && now - readAt < CPU_AGE) return last;
+    readAt = now;
+    return (last = process.cpuUsage());
+  };
 }
 
 /** Reads the memory of the process, at most ten times a second: a reading costs as much as a small page. */
@@ -302,12 +312,16 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
   const loopWatch = createLoopWatch(running, leftovers);
   const collections = createCollections();
   const memoryNow = createMemoryGauge();
+  const cpuNow = createCpuGauge();
   let started = 0;
   let open = 0;
 
+  function sampleProcess(isAlone: boolean): ProcessSample {
+    return { cpu: cpuNow(isAlone), loop: performance.eventLoopUtilization() };
+  }
+
   class RunningRequest implements RuntimeFact {
     readonly #context: Context;
-    readonly #first = sampleProcess();
     readonly #listeners = leftovers.counts();
     readonly #before: RuntimeReading['before'];
     /** At the end of the response; the profile is built some milliseconds later. */
@@ -315,6 +329,7 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
     /** Requests that ran when this one started, with itself, and how many had started by then. */
     readonly #openAtStart = ++open;
     readonly #startedBefore = ++started;
+    readonly #first = sampleProcess(this.#openAtStart === 1);
     /** Requests that overlapped with it; set when it ends. */
     #concurrent: number | null = null;
     readonly #queuedBefore = loopWatch.queuedMs('sampled');
@@ -333,7 +348,7 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
     end(): void {
       this.#concurrent = this.#overlapping();
       open--;
-      this.#last = sampleProcess();
+      this.#last = sampleProcess(this.#concurrent === 1);
       if ((this.#context.durationMs ?? 0) >= LONG)
         this.#queuedMs = loopWatch.queuedMs('now') - this.#queuedBefore;
     }
@@ -342,7 +357,7 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
       if (this.#final !== null) return this.#final;
       const context = this.#context;
       const first = this.#first;
-      const last = this.#last ?? sampleProcess();
+      const last = this.#last ?? sampleProcess(true);
       const end = context.durationMs ?? context.elapsedMs();
       const concurrent = this.#overlapping();
       const grown = leftovers.grown(context, concurrent === 1 ? this.#listeners : null);
