@@ -9,7 +9,7 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { mediaType, sentHeader } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { brokeBy, count, excerpt } from './shared/wording.ts';
 import { mishap } from './values.ts';
 
@@ -364,4 +364,48 @@ const columnWithoutValues: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const missingRules: readonly FindingRule[] = [notAValue, fieldLost, keyOfNothing, columnWithoutValues];
+const CHANGES = new Set(['PUT', 'PATCH', 'DELETE']);
+const READS_CACHE =
+  /^(?:get|mget|hget|hmget|hgetall|exists|ttl|pttl|type|strlen|scan|smembers|lrange|zrange)$/i;
+
+/** Something else than the database may hold what was changed. */
+function mayChangeElsewhere({ http_client: calls, cache, jobs }: Partial<Kept>): boolean {
+  return (
+    (calls?.calls.some(({ method }) => method !== 'GET') ?? false) ||
+    (cache?.items.some(({ command }) => !READS_CACHE.test(command)) ?? false) ||
+    (jobs?.items.length ?? 0) > 0
+  );
+}
+
+const nothingWritten: FindingRule<
+  Needs<'database' | 'request', 'cache' | 'http_client' | 'jobs' | 'routing'>
+> = {
+  name: 'nothing-written',
+  needs: ['database', 'request'],
+  labels: ['nothing written'],
+  why: 'A PUT, PATCH or DELETE read the row of its address and answered with a success, but ran no statement that writes, called no other service and added no job.',
+  fix: 'Check that the change is saved: call `save()`, or await the UPDATE or DELETE. If the row had these values already, nothing is wrong.',
+  find(kept, { method, status }) {
+    const { database, request, routing } = kept;
+    if (!CHANGES.has(method) || status === null || status < 200 || status >= 300) return [];
+    if (database.queries.some((query) => query.error !== null || kindOf(sqlOf(database, query)) === 'write'))
+      return [];
+    if (database.unkept !== undefined || mayChangeElsewhere(kept)) return [];
+    const ids = new Set(request.routeParams.map(({ value }) => value));
+    const read = readsOf(database).find(
+      ({ query }) => query.rows !== 0 && query.bindings.some(({ value }) => ids.has(textOf(value) ?? '')),
+    );
+    if (read === undefined) return [];
+    const sentence = `${method} answered ${status}, but wrote nothing: after ${labelOf(database, read.query)} no statement changed anything`;
+    const place = routing?.route?.source ?? read.query.caller;
+    return [{ ...draftAt(read, sentence, 'warn'), place }];
+  },
+};
+
+export const missingRules: readonly FindingRule[] = [
+  notAValue,
+  fieldLost,
+  keyOfNothing,
+  columnWithoutValues,
+  nothingWritten,
+];
