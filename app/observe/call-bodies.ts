@@ -1,6 +1,6 @@
 /**
- * The first bytes of the bodies of outgoing calls, as they pass: undici publishes its chunks (undici 7.12 and Node.js 24 and later), and
- * node:http's are seen in `write`, `end` and `push` of the one request or response, before any reader. Nothing is consumed, and nothing
+ * The first bytes of the bodies of outgoing calls, as they pass: undici publishes its chunks (undici 7.12 and Node.js 24 and later), or
+ * they are seen where it hands them to its request; node:http's in `write`, `end` and `push` of the one request or response, before any reader. Nothing is consumed, and nothing
  * is copied of a type that is no text.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
@@ -61,11 +61,12 @@ function bytesOf(chunk: unknown, encoding: unknown): Buffer {
     : NOTHING;
 }
 
+type Tapped = 'write' | 'end' | 'push' | 'onBodySent' | 'onData';
 type ChunkMethod = (chunk?: unknown, encoding?: unknown, done?: unknown) => unknown;
 
 /** Replaces a method of one object; what goes wrong in `note` may not reach the caller. Assigned: a defined property makes the object slow. */
-function tap(target: object, name: 'write' | 'end' | 'push', note: TakeChunk): void {
-  const methods = target as Record<typeof name, ChunkMethod>;
+function tap(target: object, name: Tapped, note: TakeChunk): void {
+  const methods = target as Record<Tapped, ChunkMethod>;
   const original = methods[name];
   const noting = function (this: unknown, chunk?: unknown, encoding?: unknown, done?: unknown): unknown {
     try {
@@ -88,9 +89,16 @@ export interface BodiesFact {
 
 type Side = 'request' | 'response';
 
+interface Call {
+  context: Context;
+  fact: BodiesFact;
+}
+
 export interface CallBodies {
-  /** A chunk that undici published. */
-  take(side: Side, key: object, call: { context: Context; fact: BodiesFact }, chunk: unknown): void;
+  /** A chunk that undici published; nothing if the request is tapped. */
+  take(side: Side, request: object, call: Call, chunk: unknown): void;
+  /** A request of an undici that publishes no chunks. */
+  tapUndici(request: object, call: Call): void;
   /** A request of node:http that nothing was written to yet; of GET and HEAD, which have no body, nothing is kept. */
   tapRequest(context: Context, request: ClientRequest): void;
   /** What was written to it. */
@@ -107,17 +115,33 @@ export function createCallBodies(limit: number): CallBodies {
   };
   const written = new WeakMap<object, CallBody>();
 
+  const tapped = new WeakSet<object>();
+
+  function take(side: Side, request: object, { context, fact }: Call, chunk: unknown): void {
+    let collect = sides[side].get(request);
+    if (collect === undefined) {
+      const keep = (body: CallBody): void => {
+        fact[`${side}Body`] = body;
+      };
+      collect = collectBody(context, { headers: fact[`${side}Headers`], limit, keep });
+      sides[side].set(request, collect);
+    }
+    collect?.(chunk);
+  }
+
   return {
-    take(side, key, { context, fact }, chunk) {
-      let collect = sides[side].get(key);
-      if (collect === undefined) {
-        const keep = (body: CallBody): void => {
-          fact[`${side}Body`] = body;
-        };
-        collect = collectBody(context, { headers: fact[`${side}Headers`], limit, keep });
-        sides[side].set(key, collect);
-      }
-      collect?.(chunk);
+    take(side, request, call, chunk) {
+      if (!tapped.has(request)) take(side, request, call, chunk);
+    },
+    tapUndici(request, call) {
+      if (!('onData' in request && 'onBodySent' in request)) return;
+      tapped.add(request);
+      tap(request, 'onData', (chunk) => {
+        take('response', request, call, chunk);
+      });
+      tap(request, 'onBodySent', (chunk) => {
+        take('request', request, call, chunk);
+      });
     },
     tapRequest(context, request) {
       if (request.method === 'GET' || request.method === 'HEAD') return;

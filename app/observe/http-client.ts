@@ -237,12 +237,13 @@ export function observeHttpClient({
   });
   on('undici:request:create', ({ request }: { request: UndiciRequest }) => {
     const { origin, path, method, headers } = request;
-    begin(request, {
+    const call = begin(request, {
       client: 'fetch',
       method: text(method),
       url: truncateText(`${text(origin)}${text(path)}`, 8192),
       requestHeaders: undiciHeaders(headers),
     });
+    if (call !== undefined && bodyBytes > 0) bodies.tapUndici(request, call);
   });
   later('undici:request:bodySent', ({ fact }, { request }: { request: UndiciRequest }) => {
     // undici adds its own headers after the request was created.
