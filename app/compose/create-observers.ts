@@ -20,6 +20,7 @@ import { pgPatch } from '../observe/channels/pg.ts';
 import { redisPatches } from '../observe/channels/redis.ts';
 import { socketIoPatch } from '../observe/channels/socket-io.ts';
 import { sqlite3Patch } from '../observe/channels/sqlite3.ts';
+import { observeAppLocals } from '../observe/app-locals.ts';
 import { observeConsole } from '../observe/console.ts';
 import { createDump } from '../observe/dump.ts';
 import { observeDriver } from '../observe/drivers.ts';
@@ -140,6 +141,7 @@ export function createObservers(options: ObserverOptions): Observers {
   const findCaller = createCallerFinder(root, maps);
   const registrations = observeRegistrations({ findRegistration: findCaller.registration });
   const runtime = observeRuntime({ tracker, findCaller });
+  const appLocals = observeAppLocals();
   const gate = createLogGate();
   const views = observeViews({ tracker, findCaller });
   const sourceOf = (layer: object): string | null => registrations.sourceOf(layer);
@@ -226,7 +228,10 @@ export function createObservers(options: ObserverOptions): Observers {
       ...libraries.found().filter(({ name }) => DATABASES.has(name)),
     ],
     explainer,
-    onRequest: runtime.onRequest,
+    onRequest(context) {
+      runtime.onRequest(context);
+      appLocals.onRequest(context);
+    },
     observeApp(req) {
       const { app } = req as IncomingMessage & { app?: unknown };
       applications.watch(app);
@@ -235,6 +240,7 @@ export function createObservers(options: ObserverOptions): Observers {
     onFinish(context) {
       noteStillWaiting(context, queries);
       layers.onFinish(context);
+      appLocals.onFinish(context);
     },
     // Bound: a function of ours would be in the stack.
     findSender: findCaller.bind(null, { isOwn: true }),

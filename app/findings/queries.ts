@@ -7,6 +7,7 @@ import type { FixCode } from '../profiler/finding.ts';
 import { mediaType } from './shared/http.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import {
+  draftAt,
   isLarge,
   kindOf,
   labelOf,
@@ -301,6 +302,24 @@ const queryNeverRun: FindingRule<Needs<'database'>> = {
   },
 };
 
+const settingLeft: FindingRule<Needs<'database'>> = {
+  name: 'setting-left',
+  needs: ['database'],
+  labels: ['setting stays'],
+  why: 'An earlier request set a value on this connection of the pool, for as long as the connection lives, and this request ran a statement on it without setting its own.',
+  fix: 'Set it for one transaction only (`SET LOCAL`, `set_config(name, value, true)`), and set it for each request, also to an empty value. Or reset it before you release the connection (`RESET ALL`).',
+  find({ database }) {
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const { setting } = query;
+      if (setting === undefined) return [];
+      const { name, by, place } = setting;
+      if (database.statements.some(({ sql }) => sql.includes(name))) return [];
+      const sentence = `${labelOf(database, query)} ran with ${excerpt(name, 60)} as an earlier request (${by}) had set it on this connection`;
+      return [{ ...draftAt({ query, index }, sentence, 'bad'), place }];
+    });
+  },
+};
+
 export const queryRules: readonly FindingRule[] = [
   nPlusOne,
   writeLoop,
@@ -309,4 +328,5 @@ export const queryRules: readonly FindingRule[] = [
   largeResult,
   failedStatement,
   queryNeverRun,
+  settingLeft,
 ];

@@ -1,8 +1,10 @@
 /** Responses: sent twice, not as announced, or left behind. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
+import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { isMasked } from '../profiler/redact.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
@@ -475,6 +477,40 @@ export const clientLeft: FindingRule<Given> = {
   },
 };
 
+/** Names of what belongs to one visitor. */
+const PERSONAL =
+  /user|member|account|customer|login|profile|session|cart|basket|flash|message|notice|alert|error|csrf|token|tenant/i;
+const SHORTEST_SHOWN = 4;
+
+const appLocals: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'app-locals',
+  needs: ['request'],
+  labels: ['shared by all'],
+  why: 'A request put a value into `app.locals`, which all requests and views share: its name is that of something personal, or requests put different values there. This response has it.',
+  fix: 'Put values of one request into `res.locals`. Set `app.locals` only when the application starts.',
+  find({ request }, { token }) {
+    const text = request.response?.text ?? '';
+    return (request.appLocals ?? []).flatMap(({ name, value, by, source, times }): FindingDraft[] => {
+      if (times < 2 && !PERSONAL.test(name)) return [];
+      const shown = leavesOf(value).find(
+        (leaf) =>
+          typeof leaf.value === 'string' &&
+          leaf.value.length >= SHORTEST_SHOWN &&
+          !isMasked(leaf.value) &&
+          text.includes(leaf.value),
+      );
+      if (shown === undefined) return [];
+      const path = excerpt([name, shown.path].filter(Boolean).join('.'), 60);
+      const sentence =
+        by === token
+          ? `This request put ${name} into app.locals: every other visitor sees it, too`
+          : `The response shows ${path}, which another request (${by}) put into app.locals: all visitors share it`;
+      const severity = by === token ? 'warn' : 'bad';
+      return [{ broke: 'unseen', severity, sentence, anchor: 'response', place: source }];
+    });
+  },
+};
+
 export const responseRules: readonly FindingRule[] = [
   slowTransform,
   answeredTwice,
@@ -483,6 +519,7 @@ export const responseRules: readonly FindingRule[] = [
   jsonTwice,
   wrongType,
   unescapedInput,
+  appLocals,
   workAfterResponse,
   clientLeft,
 ];

@@ -6,6 +6,7 @@ import { type DateWriter, truncateText } from '../profiler/plain.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { callPath } from './call-path.ts';
 import type { CallerOptions, FindCaller } from './caller.ts';
+import { createLeftSettings } from './left-settings.ts';
 import { createHelperLines } from './helper-lines.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
@@ -135,6 +136,7 @@ export function createQueryRecorder({
   const calls = new AsyncLocalStorage<Origin>();
   const counts = new Map<string, number>();
   const helpers = createHelperLines();
+  const settings = createLeftSettings();
   let transactions = 0;
 
   function connectionOf(object: object, system: string): Connection {
@@ -251,6 +253,8 @@ export function createQueryRecorder({
     if (wait?.opened === true) fact.opened = true;
     if (wait?.isFull === true) fact.full = true;
     if (isFirst) fact.first = true;
+    const setting = connection === null ? null : settings.before(connection, context, { sql, caller });
+    if (setting !== null) fact.setting = setting;
     if (query.isPooled === true && (BEGINS.test(sql) || ENDS.test(sql))) fact.pooled = true;
     if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, query);

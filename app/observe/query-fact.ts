@@ -30,6 +30,15 @@ export interface LockHolder {
   waitedMs: number;
 }
 
+/** A setting that an earlier request left on the connection. */
+export interface LeftSetting {
+  /** `app.tenant_id` */
+  name: string;
+  /** Token of that request, and the line of its statement. */
+  by: string;
+  place: string;
+}
+
 export interface QueryFact {
   /** Absent: not known. */
   system?: QuerySystem;
@@ -66,6 +75,8 @@ export interface QueryFact {
   heldBy?: readonly ConnectionHolder[];
   /** Whose transaction may have held the lock that it waited for. */
   lockedBy?: LockHolder;
+  /** The first statement of this request on a connection that still had it. */
+  setting?: LeftSetting;
   error: string | null;
   /** `file:line` in own code. */
   caller: string | null;

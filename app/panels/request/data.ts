@@ -1,4 +1,4 @@
-import type { RefusedWrite, ResponseFact, UploadedFile } from '../../profiler/facts.ts';
+import type { Facts, RefusedWrite, ResponseFact, UploadedFile } from '../../profiler/facts.ts';
 import type { Json } from '../../profiler/json.ts';
 import type { ParsedBody } from '../../profiler/parsed-body.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
@@ -67,6 +67,8 @@ export interface KeptRequest {
   body: ReceivedBody | null;
   /** Session and user, if the host has them. */
   sessionAndUser: SessionAndUser | null;
+  /** What requests put into `app.locals`; absent if none did. */
+  appLocals?: readonly Facts['appLocal'][] | undefined;
   /** Absent if none was sent. */
   response?: KeptResponse | undefined;
 }

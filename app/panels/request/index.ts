@@ -163,6 +163,7 @@ function collect(context: Context): KeptRequest | null {
   if (request === undefined) return null;
   const body = context.first('body');
   const response = context.first('response');
+  const appLocals = context.all('appLocal');
   const headers = pairHeaders(request.rawHeaders);
   const at = request.url.indexOf('?');
   return {
@@ -175,6 +176,7 @@ function collect(context: Context): KeptRequest | null {
     jar: readJar(headers),
     body: body === undefined ? null : readBody(body, request.rawHeaders),
     sessionAndUser: context.kind === 'request' ? readSessionAndUser(request) : null,
+    appLocals: appLocals.length === 0 ? undefined : appLocals,
     response: response === undefined ? undefined : readResponse(response, context),
   };
 }
