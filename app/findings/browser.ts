@@ -68,6 +68,18 @@ function promisesCredentials({ request }: Pick<Exchange, 'request'>): boolean {
   return sentHeader(request, 'access-control-allow-credentials')?.value === 'true';
 }
 
+/** How an origin differs from another one that was meant to be the same; empty if it is a different one. */
+function nearlyText(allowed: string, origin: string): string {
+  if (allowed.toLowerCase().replace(/\/+$/, '') !== origin.toLowerCase()) return '';
+  return allowed.endsWith('/') ? ', without the slash at its end' : ', in lower case';
+}
+
+/** Middleware that compares origins says so by Vary. */
+function absenceOf(request: KeptRequest, origin: string): string {
+  const compares = listed(sentHeader(request, 'vary')).has('origin');
+  return `Access-Control-Allow-Origin was not sent${compares ? `, though Vary: Origin was: ${excerpt(origin, 80)} equals none of the allowed origins, letter by letter` : ''}`;
+}
+
 /** Why browsers refuse it; null if they don't, or it can't be known. */
 function reasonOf(exchange: Exchange): string | null {
   const { request, status, origin, allowed, wanted } = exchange;
@@ -75,12 +87,12 @@ function reasonOf(exchange: Exchange): string | null {
     return `the status is ${status} instead of a 2xx${allowed === null ? ', without Access-Control-Allow-Origin' : ''}`;
   if (allowed === null)
     return wanted !== null || receivedHeader(request, 'sec-fetch-mode') === 'cors'
-      ? 'Access-Control-Allow-Origin was not sent'
+      ? absenceOf(request, origin)
       : null;
   if (allowed.value === '*' && promisesCredentials(exchange) && receivedHeader(request, 'cookie') !== null)
     return 'Access-Control-Allow-Origin is *, which is not valid with credentials';
   if (allowed.value !== '*' && allowed.value !== origin)
-    return `Access-Control-Allow-Origin is ${excerpt(allowed.value, 80)}, and the page is of ${excerpt(origin, 80)}`;
+    return `Access-Control-Allow-Origin is ${excerpt(allowed.value, 80)}, and the page is of ${excerpt(origin, 80)}${nearlyText(allowed.value, origin)}`;
   return wanted === null ? null : missingIn(exchange);
 }
 
@@ -144,7 +156,7 @@ export const corsRefused: FindingRule<Needs<'request' | 'routing', 'browser'>> =
   needs: ['request', 'routing'],
   labels: ['CORS refused'],
   why: 'The request has an Origin of another site, and its response does not have the status or the CORS headers that browsers ask for.',
-  fix: 'Mount `cors({ origin, credentials })` before whatever may respond, such as authentication: a preflight has no cookies and tokens. Name the origin exactly, without a slash at its end, and not as `*` with credentials.',
+  fix: 'Mount `cors({ origin, credentials })` before whatever may respond, such as authentication: a preflight has no cookies and tokens. Name the origin exactly, in lower case and without a slash at its end, and not as `*` with credentials.',
   find({ request, routing, browser }, head) {
     const refusal = corsRefusalOf({ request, routing }, head);
     // The browser has said so: front-end.ts names the line that made the call, too.
@@ -304,12 +316,12 @@ const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
     const named = names.slice(0, NAMED).map((name) => `req.session.${name.slice(0, 60)}`);
     const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
     const proxy = isUntrustedHttps(request) ? ' (the proxy says https, but is not trusted)' : '';
-    const plain =
-      request.client.scheme === 'http' ? ` over http${proxy}, where a secure session cookie is not set` : '';
-    const sentence = `The new session has ${named.join(', ')}${more}, but no session cookie was sent${plain}: the next request may not find it`;
-    return [
-      { broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place: routing?.route?.source },
-    ];
+    const isSecure = request.client.scheme === 'http' && request.sessionAndUser?.onlyHttps === true;
+    const why = isSecure ? `: it is secure, and this request came over http${proxy}` : '';
+    const sentence = `The new session has ${named.join(', ')}${more}, but no session cookie was sent${why}${isSecure ? '. The' : ': the'} next request may not find it`;
+    const made = isSecure ? routing?.layers.find(({ name }) => name === 'session')?.source : undefined;
+    const place = made ?? routing?.route?.source;
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'session', place }];
   },
 };
 

@@ -10,7 +10,16 @@ import { callName, isReading, isRetryable, outcomeOf, tellsOf, triesOf, typeOf }
 import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
 import { arePolls, certainMs } from './shared/time.ts';
-import { brokeBy, count, duration, excerpt, failureOf, shareOf, pathText } from './shared/wording.ts';
+import {
+  brokeBy,
+  count,
+  duration,
+  excerpt,
+  failureOf,
+  isPartial,
+  shareOf,
+  pathText,
+} from './shared/wording.ts';
 
 /** Fewer calls are a handful, not a loop. */
 const MANY = 5;
@@ -140,6 +149,18 @@ function pausesText(attempts: readonly Call[]): string {
   return `, with pauses of ${listed}${pauses.length > LISTED_ATTEMPTS ? ', …' : ''}`;
 }
 
+const RETRY_KEY = /^(?:x-)?(?:idempotency-key|request-id)$/i;
+
+/** A key by which the service can tell that it is the same request again. */
+function hasRetryKey(attempts: readonly Call[]): boolean {
+  const [first, ...others] = attempts.map(({ requestHeaders }) =>
+    requestHeaders.filter(({ name }) => RETRY_KEY.test(name)),
+  );
+  return (first ?? []).some(({ name, value }) =>
+    others.every((headers) => headers.some((one) => one.name === name && one.value === value)),
+  );
+}
+
 /** What repeating could not change, or may have done twice. */
 function remarkOn(attempts: readonly Call[]): string {
   const [first] = attempts;
@@ -148,7 +169,8 @@ function remarkOn(attempts: readonly Call[]): string {
   if (status !== null && !isRetryable(first) && attempts.every((call) => call.status === status))
     return `; repeating does not change a ${status}`;
   const isUnknown = attempts.slice(0, -1).some((call) => call.error !== null);
-  const mayBeTwice = isUnknown && !isReading(first) && !/^(?:PUT|DELETE)$/.test(first.method);
+  const mayBeTwice =
+    isUnknown && !isReading(first) && !/^(?:PUT|DELETE)$/.test(first.method) && !hasRetryKey(attempts);
   return mayBeTwice
     ? '; an attempt without a response may have taken effect, so this may have happened twice'
     : '';
@@ -172,7 +194,10 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
       const isFailed = hasFailed(last) || (last.status ?? 0) >= 400;
       const spentMs = isFailed ? endOf(last) - first.startMs : costMs;
       const time = shareOf(Number.isFinite(spentMs) ? spentMs : costMs, wholeMs);
-      const ignored = status !== null && status < 400 ? `, but this request still answered ${status}` : '';
+      const ignored =
+        status !== null && status < 400 && !isPartial(status)
+          ? `, but this request still answered ${status}`
+          : '';
       const listed = `${count(of.length)} attempts (${outcomes}${more})`;
       const what = isFailed
         ? `${callName(first)} failed after ${listed} in ${time}${pausesText(of)}${ignored}`
@@ -236,8 +261,7 @@ const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
     if (
       status !== null &&
       status < 400 &&
-      text !== null &&
-      failed.every((one) => tellsOf(one.call.status, text))
+      (isPartial(status) || (text !== null && failed.every((one) => tellsOf(one.call.status, text))))
     )
       return [];
     const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error)})`;

@@ -8,7 +8,7 @@ import { pathOf } from '../profiler/request-target.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { callName, tellsOf, triesOf } from './shared/calls.ts';
 import { type Call, endOf, type Needs } from './shared/kept.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { count, excerpt, isPartial } from './shared/wording.ts';
 
 type Given = Needs<'http_client', 'request' | 'cache'>;
 
@@ -44,7 +44,7 @@ const refusalIgnored: FindingRule<Given> = {
   fix: 'Check the status before you use the body: `if (!response.ok) throw …`; axios throws by itself unless `validateStatus` forbids it.',
   find({ http_client: { calls }, request, cache }, { status: sent }) {
     const text = request?.response?.text ?? null;
-    if (sent === null || sent < 200 || sent >= 300 || text === null) return [];
+    if (sent === null || sent < 200 || sent >= 300 || isPartial(sent) || text === null) return [];
     // Retried calls have their own rule.
     const retried = new Set(triesOf(calls).flat());
     return calls.flatMap((call, index): FindingDraft[] => {

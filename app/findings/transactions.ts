@@ -304,6 +304,38 @@ const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
   },
 };
 
+/** The last job that was added before a statement of the transaction that is no control: no `catch` added it. */
+function jobWithin({ items }: Kept['jobs'], ran: readonly Query[], database: Database): number {
+  const [first] = ran;
+  const work = ran.findLast((query) => kindOf(sqlOf(database, query)) !== 'control');
+  if (first === undefined || work === undefined) return -1;
+  return items.findLastIndex(
+    (job) =>
+      job.error === null && job.id !== null && job.startMs >= endOf(first) && endOf(job) <= work.startMs,
+  );
+}
+
+const jobOfRollback: FindingRule<Needs<'jobs' | 'database'>> = {
+  name: 'job-of-rollback',
+  needs: ['jobs', 'database'],
+  labels: ['job of rollback'],
+  why: 'The job was added between two statements of a transaction that was then rolled back. A ROLLBACK doesn’t remove jobs.',
+  fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
+  find({ jobs, database }) {
+    return transactionsOf(database).flatMap(({ members }): FindingDraft[] => {
+      const ran = pick(database.queries, members);
+      const end = ran.at(-1);
+      if (end === undefined || !ROLLED_BACK.test(sqlOf(database, end))) return [];
+      const index = jobWithin(jobs, ran, database);
+      const job = jobs.items[index];
+      if (job === undefined) return [];
+      const named = excerpt(`${job.queue}/${job.name}`, LONGEST_NAME);
+      const sentence = `The job ${named} was added ${duration(end.startMs - endOf(job))} before the ROLLBACK of the transaction around it, which undid ${count(workOf(database, members), 'statement')} but not the job`;
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${index + 1}`, place: job.caller }];
+    });
+  },
+};
+
 const transactionAcrossCall: FindingRule<Needs<'database' | 'http_client'>> = {
   name: 'transaction-across-call',
   needs: ['database', 'http_client'],
@@ -578,6 +610,7 @@ export const transactionRules: readonly FindingRule[] = [
   outsideTransaction,
   afterCommit,
   jobBeforeCommit,
+  jobOfRollback,
   transactionAcrossCall,
   connectionPerRequest,
   poolWait,

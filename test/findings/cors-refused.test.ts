@@ -69,10 +69,16 @@ describe('finding cors-refused', () => {
       'Access-Control-Allow-Origin is *, which is not valid with credentials',
     ]);
     expect(found({}, { origin: ORIGIN }, { [allow('origin')]: `${ORIGIN}/` })).to.deep.equal([
-      'Access-Control-Allow-Origin is https://app.example/, and the page is of https://app.example',
+      'Access-Control-Allow-Origin is https://app.example/, and the page is of https://app.example, without the slash at its end',
     ]);
     expect(found({}, { origin: ORIGIN, 'sec-fetch-mode': 'cors' })).to.deep.equal([
       'Access-Control-Allow-Origin was not sent',
+    ]);
+    expect(found({}, { origin: ORIGIN, 'sec-fetch-mode': 'cors' }, { vary: 'Origin' })).to.deep.equal([
+      'Access-Control-Allow-Origin was not sent, though Vary: Origin was: https://app.example equals none of the allowed origins, letter by letter',
+    ]);
+    expect(found({}, { origin: ORIGIN }, { [allow('origin')]: 'https://App.example' })).to.deep.equal([
+      'Access-Control-Allow-Origin is https://App.example, and the page is of https://app.example, in lower case',
     ]);
     const asks = {
       origin: ORIGIN,

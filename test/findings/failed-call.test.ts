@@ -22,6 +22,10 @@ describe('finding failed-call', () => {
       await call(req.params.path).catch(() => 0);
       res.send('fine');
     });
+    app.get('/part/:path', async (req, res) => {
+      await call(req.params.path);
+      res.status(206).json([]);
+    });
     app.get('/fallback/:path', async (req, res) => {
       await call(req.params.path);
       res.json({ weather: null, stale: req.query.fresh === undefined });
@@ -64,6 +68,7 @@ describe('finding failed-call', () => {
 
   it('ignores a fallback that says so', async () => {
     expect((await ask('/fallback/503')).of('failed-call')).to.deep.equal([]);
+    expect((await ask('/part/503')).of('failed-call')).to.deep.equal([]);
     expect((await ask('/fallback/503?fresh')).of('failed-call')).to.have.length(1);
   });
 

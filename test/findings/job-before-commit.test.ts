@@ -38,6 +38,20 @@ describe('finding job-before-commit', () => {
         await until(async () => (await job.getState()) === 'completed', 'the job ran');
         res.send('sold');
       });
+      app.post('/undone/:when', async (req, res) => {
+        const { when } = req.params;
+        await knex
+          .transaction(async (trx) => {
+            const ticketId = await insert(trx);
+            if (when === 'between') await queue.add('confirm', { ticketId });
+            await insert(trx);
+            if (when === 'failed') await queue.add('refused', { ticketId });
+            if (when !== 'committed') throw new Error('sold out');
+          })
+          .catch(() => null);
+        if (when === 'later') await queue.add('refused', {});
+        res.status(409).send('sold out');
+      });
     },
   );
 
@@ -83,19 +97,34 @@ describe('finding job-before-commit', () => {
     const { request, job, tokens } = await foundIn('/before');
     const [token, jobToken] = tokens;
     expect(request.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
-      `The job mails/confirm (${jobToken}) ran 9 ms before the COMMIT of the transaction with insert into tickets (test/findings/job-before-commit.test.ts:25): its select … from tickets (test/findings/job-before-commit.test.ts:51) found no row`,
+      `The job mails/confirm (${jobToken}) ran 9 ms before the COMMIT of the transaction with insert into tickets (test/findings/job-before-commit.test.ts:25): its select … from tickets (test/findings/job-before-commit.test.ts:65) found no row`,
     ]);
     expect(request[0]).to.include({ panel: 'jobs', anchor: 'j1', broke: 'unseen', severity: 'bad' });
     expect(request[0]?.place).to.match(/job-before-commit\.test\.ts:30$/);
     expect(job.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
       `select … from tickets found no row: it ran 9 ms before the COMMIT of the transaction in which POST /before (${token}) had sent insert into tickets (test/findings/job-before-commit.test.ts:25) and added this job (test/findings/job-before-commit.test.ts:30)`,
     ]);
-    expect(job[0]?.place).to.match(/job-before-commit\.test\.ts:51$/);
+    expect(job[0]?.place).to.match(/job-before-commit\.test\.ts:65$/);
   });
 
   it('ignores a job that was added after the transaction', async () => {
     const { request, job } = await foundIn('/after');
     expect(request).to.deep.equal([]);
     expect(job).to.deep.equal([]);
+  });
+
+  it('names a job whose transaction was rolled back, and shows that end among the steps', async () => {
+    const { of, profile } = await ask('/undone/between', { method: 'POST' });
+    const [finding] = of('job-of-rollback');
+    expect(finding?.sentence).to.match(
+      /^The job mails\/confirm was added [\d.]+ m?s before the ROLLBACK of the transaction around it, which undid 2 statements but not the job$/,
+    );
+    expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
+    expect(finding?.place).to.match(/job-before-commit\.test\.ts:46$/);
+    expect(await ask.page(urls.profileMarkdown(profile.token))).to.match(/`transaction` \| `ROLLBACK` \| T1/);
+    for (const when of ['failed', 'later', 'committed'])
+      expect((await ask(`/undone/${when}`, { method: 'POST' })).of('job-of-rollback'), when).to.deep.equal(
+        [],
+      );
   });
 });

@@ -49,15 +49,20 @@ describe('finding retried-call', () => {
     const [gone] = (await ask('/try/gone')).of('retried-call');
     expect(gone?.sentence).to.match(/failed after 3 attempts \(404, 404, 404\) in .*; repeating does not change a 404$/); // prettier-ignore
     const call = { method: 'POST', url: 'http://a.test/pay', caller: 'pay.ts:1', durationMs: 10 };
-    const calls = [
-      { ...call, startMs: 0, status: null, error: 'timeout' },
-      { ...call, startMs: 60, status: 200, error: null },
-    ];
-    const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
-    const [pay] = retriedCall.find(kept, { durationMs: 100, status: 200 } as ProfileHead, NOTHING_BESIDE);
-    expect(pay?.sentence).to.contain(
-      ', with pauses of 50.0 ms; an attempt without a response may have taken effect',
-    );
+    const paid = (...keys: string[]): string => {
+      const [first = [], second = []] = keys.map((value) => [{ name: 'Idempotency-Key', value }]);
+      const calls = [
+        { ...call, startMs: 0, status: null, error: 'timeout', requestHeaders: first },
+        { ...call, startMs: 60, status: 200, error: null, requestHeaders: second },
+      ];
+      const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
+      const [pay] = retriedCall.find(kept, { durationMs: 100, status: 200 } as ProfileHead, NOTHING_BESIDE);
+      return pay?.sentence ?? '';
+    };
+    const twice = ', with pauses of 50.0 ms; an attempt without a response may have taken effect';
+    expect(paid()).to.contain(twice);
+    expect(paid('a1', 'b2')).to.contain(twice);
+    expect(paid('a1', 'a1')).to.equal('');
   });
 
   it('ignores a single attempt, calls that failed in parallel, and retries that cost little', async () => {

@@ -18,9 +18,10 @@ describe('finding session-without-cookie', () => {
     expect(finding).to.include({
       label: 'session without cookie',
       sentence:
-        'The new session has req.session.userId, but no session cookie was sent over http, where a secure session cookie is not set: the next request may not find it',
+        'The new session has req.session.userId, but no session cookie was sent: it is secure, and this request came over http. The next request may not find it',
     });
-    expect(finding?.place).to.match(/session-without-cookie\.test\.ts:\d+$/);
+    // Where the session’s middleware is registered.
+    expect(finding?.place).to.match(/session-without-cookie\.test\.ts:7$/);
   });
 
   it('ignores a session with a cookie, and an empty one', async () => {

@@ -264,6 +264,14 @@ describe('the overview panel', () => {
     );
   });
 
+  it('shows request headers that no browser or proxy sends by itself', async () => {
+    const { token } = await fixture.profileOf({
+      headers: ['Host', 'a.test', 'User-Agent', 'curl', 'X-Card', 'c1', 'X-Forwarded-For', '10.0.0.1', 'X-Request-Id', 'r1'], // prettier-ignore
+    });
+    const received = (await page(token))('#received').text();
+    expect(received).to.contain('x-card: c1').and.contain('4 others').and.not.contain('10.0.0.1');
+  });
+
   it('marks a value that changed between received, asked and sent', async () => {
     const { token } = await fixture.profileOf({
       method: 'POST',

@@ -28,6 +28,11 @@ export function brokeBy(status: number | null): NonNullable<FindingDraft['broke'
   return status !== null && status < 400 ? 'unseen' : 'response';
 }
 
+/** 206 and 207 say that a part is missing, or that parts failed. */
+export function isPartial(status: number): boolean {
+  return status === 206 || status === 207;
+}
+
 /** A failure of what the request used, by whether its response reports it. */
 export function failureOf(
   what: string,

@@ -40,6 +40,7 @@ function fieldOf({ fields = [] }: Row, label: string): Field | undefined {
 }
 
 const CONTROL = /^\s*(begin|start\s+transaction|commit|rollback|savepoint|release)\b/i;
+const ENDS = /^\s*(?:commit|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i;
 /** Settings of a connection, which an ORM repeats. */
 const SETTING = /^\s*(?:set|pragma)\b/i;
 
@@ -139,6 +140,21 @@ function otherStep(row: Row, panel: { name: string; title: string }): Step {
 /** Fields of a row that say what came of it. */
 const SAID = new Set(['Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
 
+function isInLibrary(place: string | null | undefined): boolean {
+  return place?.includes('node_modules/') === true;
+}
+
+/** The end of a transaction whose beginning is a step: a library sends it later, far from who asked for it. */
+function isEndOfStep(index: number, profile: Profile): boolean {
+  const { statements = [], queries = [] } = dataOf(profile, 'database') ?? {};
+  const end = queries[index];
+  if (end === undefined || end.transaction === null) return false;
+  const first = queries.find(
+    ({ transaction, connection }) => transaction === end.transaction && connection === end.connection,
+  );
+  return ENDS.test(statements[end.statement]?.sql ?? '') && first !== end && !isInLibrary(first?.caller);
+}
+
 function stepOf(
   row: Row,
   index: number,
@@ -149,8 +165,9 @@ function stepOf(
   }: { panel: { name: string; title: string }; profile: Profile; compared: readonly ComparedValue[] },
 ): Step | null {
   const startMs = fieldOf(row, 'Start')?.value;
+  if (typeof startMs !== 'number') return null;
   // What a library asks to do its work, such as a queue of Redis, says less than that it was asked.
-  if (typeof startMs !== 'number' || row.place?.includes('node_modules/') === true) return null;
+  if (isInLibrary(row.place) && !(panel.name === 'database' && isEndOfStep(index, profile))) return null;
   const error = fieldOf(row, 'Error')?.value;
   const made =
     panel.name === 'database'
@@ -164,6 +181,7 @@ function stepOf(
   const { detail: _detail, block: _block, within, ...step } = made;
   return {
     ...step,
+    place: isInLibrary(step.place) ? null : step.place,
     ...(within === undefined ? {} : { within: `${panel.name} ${within}` }),
     // A cache that has not got a value is nothing to warn of.
     tone: made.tone === 'bad' ? 'bad' : 'plain',

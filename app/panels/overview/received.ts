@@ -14,9 +14,10 @@ import { valueLine } from '../../view-helpers/value-line.ts';
 
 const LONGEST = 400;
 const LONGEST_TEXT = 600;
-/** Request headers that decide how it is answered. */
-const DECIDING =
-  /^(?:accept|accept-language|authorization|content-type|if-none-match|if-modified-since|if-match|origin|range|x-requested-with|x-http-method-override|x-forwarded-(?:host|proto)|x-(?:account|customer|member|tenant|user(?!-agent)).*|x-api-key|x-api-version|idempotency-key)$/i;
+/** Request headers that browsers, proxies and other clients send by themselves. */
+const BY_ITSELF =
+  /^(?:host|connection|keep-alive|user-agent|accept-encoding|content-length|content-encoding|transfer-encoding|te|trailer|expect|date|upgrade.*|cookie|referer|cache-control|pragma|dnt|priority|purpose|save-data|sec-.*|access-control-request-.*|via|forwarded|x-forwarded-(?!host|proto).*|x-(?:real|client|cluster-client|original|envoy|request|correlation|trace|b3|amzn?|cloud|datadog|vercel|azure|arr|appengine|nf|github-request)(?:-.*)?|traceparent|tracestate|baggage|b3|sentry-trace|cf-.*|cdn-.*|fly-.*|fastly-.*|true-client-ip|http2-settings|postman-token)$/i;
+const MOST_HEADERS = 12;
 /** Sent by every client, whatever it wants. */
 const USUAL: Readonly<Record<string, RegExp>> = {
   accept: /^\*\/\*$|^text\/html,/,
@@ -110,9 +111,10 @@ function handlerStep({ method, url, status }: Profile, { handler, answered }: Ra
 
 function headersStep(headers: RequestPanelData['headers']): Step[] {
   const deciding = headers.filter(
-    ({ name, value }) => DECIDING.test(name) && !(USUAL[name.toLowerCase()]?.test(value) ?? false),
+    ({ name, value }) => !BY_ITSELF.test(name) && !(USUAL[name.toLowerCase()]?.test(value) ?? false),
   );
   if (deciding.length === 0) return [];
+  deciding.length = Math.min(deciding.length, MOST_HEADERS);
   const rest = headers.length - deciding.length;
   return [
     {

@@ -13,6 +13,8 @@ export interface SessionAndUser {
   session?: Json;
   /** The same for requests of one process that have the same session; the id itself is not kept. */
   mark?: string;
+  /** Its cookie is `secure`: it is only sent over https. */
+  onlyHttps?: true;
   user?: Json;
   /** Names of what changed in the session after the headers were sent. */
   late?: string[];
@@ -68,6 +70,10 @@ function markOf(live: object): string | undefined {
   return createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
 }
 
+function isSecure(session: Json): boolean {
+  return isRecord(session) && isRecord(session.cookie) && session.cookie.secure === true;
+}
+
 /** null if there is neither. */
 export function readSessionAndUser({ live, session: sent }: RequestFact): SessionAndUser | null {
   if (live === undefined) return null;
@@ -78,7 +84,10 @@ export function readSessionAndUser({ live, session: sent }: RequestFact): Sessio
     const { value, unread } = plainPropertyOf(live, name);
     if (unread) (held.unread ??= []).push(name);
     else if (value === undefined) continue;
-    else held[name] = readable(value);
+    else {
+      if (name === 'session' && isSecure(value)) held.onlyHttps = true;
+      held[name] = readable(value);
+    }
     found = true;
   }
   const mark = markOf(live);
