@@ -8,6 +8,7 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
+import { shortCookieOf } from '../profiler/short-cookie.ts';
 import {
   authorOf,
   isUntrustedHttps,
@@ -293,6 +294,26 @@ const cookieTooLarge: FindingRule<Needs<'request', 'routing'>> = {
       const sentence = `The cookie “${excerpt(name, 60)}” has ${count(bytes, 'byte')}: browsers ignore one with more than 4,096${kept}`;
       const place = placeOfHeader({ request, routing }, anchor);
       return [{ broke: 'unseen', severity: 'bad', sentence, anchor, place }];
+    });
+  },
+};
+
+const cookieTooShort: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'cookie-too-short',
+  needs: ['request'],
+  labels: ['cookie too short'],
+  why: 'The Max-Age of the cookie is a usual lifetime divided by 1,000, such as 86 for a day. Max-Age is in seconds, and Express computes it from `maxAge`, which is in milliseconds.',
+  fix: 'Give `res.cookie` and `express-session` milliseconds: `maxAge: 30 * 24 * 60 * 60 * 1000`.',
+  find({ request, routing }) {
+    const found = sentHeaders(request, 'set-cookie').flatMap(({ value, anchor }) => {
+      const short = shortCookieOf(value);
+      return short === null ? [] : [{ ...short, anchor }];
+    });
+    return found.map(({ name, maxAge, meant, anchor }, index): FindingDraft => {
+      const sentence = `The cookie “${excerpt(name, 60)}” lives for ${duration(maxAge * 1000)} (Max-Age=${maxAge}), a thousandth of ${meant}: its maxAge seems to have been given in seconds`;
+      const from = index === 0 ? request.response?.shortLivedFrom : undefined;
+      const place = from ?? placeOfHeader({ request, routing }, anchor);
+      return { broke: 'unseen', severity: 'bad', sentence, anchor, place };
     });
   },
 };
@@ -587,6 +608,7 @@ export const browserRules: readonly FindingRule[] = [
   cookieRejected,
   cookieNotDeleted,
   cookieTooLarge,
+  cookieTooShort,
   sessionWithoutCookie,
   sessionOverwritten,
   sessionChangedLate,

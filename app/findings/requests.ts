@@ -8,7 +8,7 @@ import { pathOf } from '../profiler/request-target.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { isUntrustedHttps, mediaType, nameOfLayer, receivedHeader, sentHeader } from './shared/http.ts';
 import type { Needs } from './shared/kept.ts';
-import { brokeBy, count } from './shared/wording.ts';
+import { brokeBy, count, duration, excerpt } from './shared/wording.ts';
 
 /** With more letters changed it is a different word. */
 const MOST_LETTERS = 2;
@@ -337,6 +337,78 @@ const oneClient: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
+/** Own code that refused the request, else the layer that did. */
+function refusedAt({ response }: KeptRequest, routing: KeptRouting | undefined): string | null | undefined {
+  return response?.sentFrom ?? lastRunning(routing?.layers ?? [])?.source;
+}
+
+/** Nobody wants a session that short. */
+const SHORTEST_SECONDS = 60;
+
+const tokenExpired: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'token-expired',
+  needs: ['request'],
+  labels: ['token expired'],
+  why: 'The request was refused with 401 or 403, and the web token that it sent had expired before it came (`exp`).',
+  fix: "Renew the token before it expires, or sign in again after a 401. If it expires too early, look at its lifetime: `expiresIn: 3600` and `'1h'` of `jsonwebtoken` are an hour, and the text `'3600'` is 3.6 seconds.",
+  find({ request, routing }, { status, startedAt }) {
+    const times = request.expiring ?? [];
+    const expired = times.filter(({ expiresAt }) => expiresAt * 1000 <= startedAt);
+    const [first] = expired;
+    if ((status !== 401 && status !== 403) || first === undefined || expired.length < times.length) return [];
+    const { carrier, expiresAt, issuedAt } = first;
+    const what = carrier === null ? 'The bearer token' : `The token in the cookie “${excerpt(carrier, 60)}”`;
+    const seconds = issuedAt === null ? Infinity : expiresAt - issuedAt;
+    const isShort = seconds < SHORTEST_SECONDS;
+    const lifetime = issuedAt === null ? '' : `; it was valid for ${duration(seconds * 1000)}`;
+    const hint = isShort
+      ? ": as text without a unit, such as expiresIn: '3600', jsonwebtoken reads milliseconds"
+      : '';
+    const sentence = `${what} had expired ${duration(startedAt - expiresAt * 1000)} before${lifetime}${hint}`;
+    const severity = isShort ? 'warn' : 'info';
+    return [{ broke: 'response', severity, sentence, place: refusedAt(request, routing) }];
+  },
+};
+
+/** Headers in which a sender signs the body: `X-Hub-Signature-256`, `X-Shopify-Hmac-Sha256`. */
+const SIGNATURE = /-(?:signature|hmac)(?:-|$)/i;
+
+function signatureOf(request: KeptRequest | undefined): string | null {
+  return request?.headers?.find(({ name }) => SIGNATURE.test(name))?.name.toLowerCase() ?? null;
+}
+
+const signatureOverParsed: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'signature-over-parsed',
+  needs: ['request'],
+  labels: ['signature of other bytes'],
+  why: 'A signed JSON body was parsed and refused with 400, 401 or 403. Written again it is another text, and `req` has no copy of its bytes. The response mentions the signature, or bodies that are the same text either way got through.',
+  fix: "Sign the bytes that came: `express.raw({ type: 'application/json' })` for this route, or keep them with `verify` of `express.json`. `JSON.stringify(req.body)` writes 3.0 as 3, and leaves blanks out.",
+  compares: ({ request }, { status }) =>
+    request.body?.writtenAgain !== undefined && [400, 401, 403].includes(status ?? 0),
+  find({ request, routing }, { status }, { earlier }) {
+    const { writtenAgain, bytes = 0 } = request.body ?? {};
+    const name = signatureOf(request);
+    if (writtenAgain === undefined || name === null || ![400, 401, 403].includes(status ?? 0)) return [];
+    const accepted = earlier.flatMap(({ head, kept }) => {
+      const before = kept.request as KeptRequest | undefined;
+      return head.status !== null && head.status < 300 && signatureOf(before) === name ? [before?.body] : [];
+    });
+    // It does not write the body again.
+    if (accepted.some((body) => body?.writtenAgain !== undefined)) return [];
+    if (accepted.length === 0 && !/signature|hmac/i.test(request.response?.text ?? '')) return [];
+    const { layers = [] } = routing ?? {};
+    const parser = layers.find((layer) => layer.name === 'jsonParser')?.source;
+    const by = parser === undefined || parser === null ? '' : ` by express.json (${parser})`;
+    const others =
+      accepted.length === 0
+        ? ''
+        : `; ${count(accepted.length, 'earlier request')} with a body that is the same text either way got through`;
+    const sentence = `The body has ${count(bytes, 'byte')}, and ${numberHelpers.count(writtenAgain)} if it is parsed${by} and written again: a signature computed over JSON.stringify(req.body) never equals ${excerpt(name, 60)}, which is of the bytes as sent${others}`;
+    const place = refusedAt(request, routing);
+    return [{ broke: 'response', severity: accepted.length > 0 ? 'bad' : 'warn', sentence, place }];
+  },
+};
+
 export const requestRules: readonly FindingRule[] = [
   routeMissed,
   routeShadowed,
@@ -347,4 +419,6 @@ export const requestRules: readonly FindingRule[] = [
   uploadCutOff,
   queryNotNested,
   oneClient,
+  tokenExpired,
+  signatureOverParsed,
 ];

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import { type ParsedBody, parsedBodyOf } from '../profiler/parsed-body.ts';
 import { createPreview } from '../profiler/preview.ts';
+import { writtenAgain } from './written-again.ts';
 
 /** A file as multer, in its common form, puts it on the request. */
 function uploadedFile(file: unknown): UploadedFile[] {
@@ -30,6 +31,7 @@ class TappedBody implements BodyFact {
   truncated = false;
   unread = false;
   plain?: ParsedBody;
+  writtenAgain: number | undefined;
   #uploads: readonly UploadedFile[] = [];
   #req: (IncomingMessage & { body?: unknown; file?: unknown; files?: unknown }) | null;
 
@@ -51,6 +53,7 @@ class TappedBody implements BodyFact {
   leave(): void {
     this.plain = parsedBodyOf(this.contentType, this.parsed);
     this.#uploads = this.files;
+    if (this.#req !== null) this.writtenAgain = writtenAgain(this.#req, this);
     this.#req = null;
   }
 }

@@ -6,6 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
+import { shortCookieOf } from '../profiler/short-cookie.ts';
 import type { Method, ResponseObserver } from './response-methods.ts';
 
 /** Changes recorded per response; Node accepts at most 2,000 headers. */
@@ -16,6 +17,7 @@ export class HeaderNotes {
   readonly context: Context;
   readonly writes: HeaderWrite[] = [];
   refused: RefusedWrite[] | undefined;
+  shortLivedFrom: string | null | undefined;
   /** The layer whose hook runs while the headers are sent; undefined while none does. */
   hook: object | null | undefined = undefined;
   /** The response's `writeHead` when a layer was last left. */
@@ -29,6 +31,11 @@ export class HeaderNotes {
     this.context = context;
     this.head = head;
     this.#findSender = findSender;
+  }
+
+  noteCookies(value: unknown): void {
+    const isShort = [value].flat().some((line) => typeof line === 'string' && shortCookieOf(line) !== null);
+    if (isShort && this.shortLivedFrom === undefined) this.shortLivedFrom = this.#findSender?.() ?? null;
   }
 
   noteRefused(method: string, name: string | null): void {
@@ -73,6 +80,7 @@ function observeHeader(
     if (res.headersSent) notes.noteRefused(method, name);
     throw error;
   }
+  if (name.toLowerCase() === 'set-cookie') notes.noteCookies(value);
   if (!isIdle) note(notes, name, method === 'setHeader' ? value : res.getHeader(name));
   return result;
 }

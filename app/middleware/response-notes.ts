@@ -48,6 +48,10 @@ export class WatchedResponse implements ResponseFact {
     return this.headerNotes?.writes;
   }
 
+  get shortLivedFrom(): string | null | undefined {
+    return this.headerNotes?.shortLivedFrom;
+  }
+
   get refused(): readonly RefusedWrite[] | undefined {
     return this.headerNotes?.refused;
   }

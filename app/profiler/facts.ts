@@ -64,6 +64,8 @@ export interface BodyFact {
   files: readonly UploadedFile[];
   /** Nothing had been read of it when the response headers were sent. */
   unread?: boolean;
+  /** Bytes of a signed JSON body that was parsed, if it is written again and is another text; set when the request ends. */
+  writtenAgain?: number | undefined;
 }
 
 export interface UploadedFile {
@@ -108,6 +110,8 @@ export interface ResponseFact {
   endedAtMs?: number | null;
   /** `file:line` of own code that sent a 4xx or 5xx, if no error was recorded; null if unknown. */
   sentFrom?: string | null;
+  /** `file:line` of own code that set the first cookie whose Max-Age was perhaps given in seconds; null if unknown. */
+  shortLivedFrom?: string | null | undefined;
   /** `file:line` of own code that called `next()` after the headers were sent; null: a library did; absent: nobody, or unknown. */
   nextFrom?: string | null | undefined;
   bodyBytes: number;

@@ -4,6 +4,7 @@ import type { ParsedBody } from '../../profiler/parsed-body.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { HeaderAuthors, NamedAuthors } from '../shared/header-authors.ts';
 import type { SessionAndUser } from './session-and-user.ts';
+import type { TokenTimes } from './token-times.ts';
 
 export interface ReceivedBody extends ParsedBody {
   bytes: number;
@@ -14,6 +15,8 @@ export interface ReceivedBody extends ParsedBody {
   truncated: boolean;
   /** Not read before the response headers were sent. */
   unread?: true;
+  /** Bytes of a signed JSON body if it is written again; absent if that is the same text. */
+  writtenAgain?: number;
 }
 
 /** A change of the response that came too late, with the index of its layer among those that ran. */
@@ -32,6 +35,8 @@ interface KeptResponse {
   endedAtMs?: number | undefined;
   /** `file:line` of own code that sent a 4xx or 5xx, if no error was recorded. */
   sentFrom?: string | undefined;
+  /** `file:line` of own code that set the first cookie whose Max-Age was perhaps given in seconds. */
+  shortLivedFrom?: string | undefined;
   /** `file:line` of own code that called `next()` after the headers were sent; null: a library did. */
   nextFrom?: string | null | undefined;
   contentType: string | null;
@@ -64,6 +69,8 @@ export interface KeptRequest {
   headers: NamedValue[];
   /** Received cookies: name and length of the value. */
   jar: { name: string; length: number }[];
+  /** When the web tokens that it sent expire; absent if none says so. */
+  expiring?: TokenTimes[] | undefined;
   body: ReceivedBody | null;
   /** Session and user, if the host has them. */
   sessionAndUser: SessionAndUser | null;

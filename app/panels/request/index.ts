@@ -14,6 +14,7 @@ import type { KeptRequest, ReceivedBody, RequestPanelData, Response } from './da
 import { decodePreview, storedText } from '../../profiler/http-text.ts';
 import { noRequest, presentRequest } from './present.ts';
 import { readSessionAndUser } from './session-and-user.ts';
+import { tokenTimesOf } from './token-times.ts';
 import { withoutToolbar } from './toolbar-absence.ts';
 import { headerAuthors, layerName, type NamedAuthors } from '../shared/header-authors.ts';
 import { authorsOf, layersOf } from '../shared/kept-panels.ts';
@@ -69,6 +70,7 @@ function readBody(body: BodyFact, rawHeaders: readonly string[]): ReceivedBody |
     text: storedText(preview, { contentType, encoding }),
     truncated,
     ...(body.unread === true ? { unread: true as const } : {}),
+    ...(body.writtenAgain === undefined ? {} : { writtenAgain: body.writtenAgain }),
   };
 }
 
@@ -147,6 +149,7 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
     headersAtMs: headersAtMs === null ? null : round(headersAtMs),
     endedAtMs: typeof endedAtMs === 'number' ? round(endedAtMs) : undefined,
     sentFrom: response.sentFrom ?? undefined,
+    shortLivedFrom: response.shortLivedFrom ?? undefined,
     nextFrom: response.nextFrom,
     contentType,
     bytes: response.bodyBytes,
@@ -174,6 +177,7 @@ function collect(context: Context): KeptRequest | null {
     routeParams: readParams(context.last('route')),
     headers,
     jar: readJar(headers),
+    expiring: tokenTimesOf(headers),
     body: body === undefined ? null : readBody(body, request.rawHeaders),
     sessionAndUser: context.kind === 'request' ? readSessionAndUser(request) : null,
     appLocals: appLocals.length === 0 ? undefined : appLocals,
