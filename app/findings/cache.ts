@@ -1,4 +1,6 @@
 /** A cache that saves no work, holds stale values, or is read too often. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf } from '../panels/shared/overlap.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
@@ -305,6 +307,44 @@ const sessionNotSaved: FindingRule<Needs<'cache'>> = {
   },
 };
 
+/** Whether a response has nulls, and else only what the request brought: it says nothing. */
+function saysNothing(request: KeptRequest, head: ProfileHead): boolean {
+  const sent = parseBeginning(request.response?.text ?? '');
+  if (sent?.isWhole !== true || !/\bjson\b/i.test(request.response?.contentType ?? '')) return false;
+  const received = new Set([...receivedBy(head, { request })].map((value) => value.toLowerCase()));
+  const leaves = leavesOf(sent.value);
+  return (
+    leaves.some(({ value }) => value === null) &&
+    leaves.every(({ value }) => value === null || received.has(String(value).toLowerCase()))
+  );
+}
+
+const emptyHash: FindingRule<Needs<'cache' | 'request'>> = {
+  name: 'empty-hash',
+  needs: ['cache', 'request'],
+  labels: ['empty hash'],
+  why: 'HGETALL found nothing, and the response is a 200 in which every value is null or was received. Clients of Redis return `{}` for a hash that is not there, and `{}` is true in JavaScript.',
+  fix: 'Ask for the number of fields: `if (Object.keys(coupon).length === 0) return res.sendStatus(404)`.',
+  find({ cache: { items }, request }, head) {
+    if (head.status !== 200 || !items.some(({ command }) => command === 'HGETALL')) return [];
+    if (!saysNothing(request, head)) return [];
+    const received = receivedBy(head, { request });
+    const index = items.findIndex(
+      ({ command, hits, error, key }) =>
+        command === 'HGETALL' &&
+        hits === 0 &&
+        error === null &&
+        [...received].some(
+          (value) => value !== '' && key?.toLowerCase().endsWith(value.toLowerCase()) === true,
+        ),
+    );
+    const item = items[index];
+    if (item === undefined) return [];
+    const sentence = `HGETALL found nothing under ${excerpt(item.key ?? '', 60)}, and the 200 has only nulls for it: what it returned, {}, is true, so a check such as !coupon lets it pass`;
+    return [{ broke: 'response', severity: 'warn', sentence, anchor: `k${index + 1}`, place: item.caller }];
+  },
+};
+
 export const cacheRules: readonly FindingRule[] = [
   cacheNPlusOne,
   cacheSparesNothing,
@@ -315,4 +355,5 @@ export const cacheRules: readonly FindingRule[] = [
   cacheLostUpdate,
   lockExpired,
   sessionNotSaved,
+  emptyHash,
 ];

@@ -3,12 +3,13 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
-import { type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
+import { decodeSafely, type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/redact.ts';
-import { type Command, storedIn } from './shared/cache.ts';
-import type { Kept, Needs } from './shared/kept.ts';
+import { type Command, fillOf, storedIn } from './shared/cache.ts';
+import { callName, isReading } from './shared/calls.ts';
+import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
@@ -240,15 +241,100 @@ function otherValues(request: KeptRequest): { field: ReceivedField; sent: string
   });
 }
 
+/** What tells requests from each other, but not their answers. */
+const TRACKING = /^(?:utm_.*|ref|trace.*|.*request_?id|correlation.*|t|ts|_|cb|callback|nonce)$/i;
+
+/** Names and values of an address: of its query, and the parts of its path. */
+function partsOf(url: string): { name: string; value: string }[] {
+  const at = URL.canParse(url, 'http://localhost') ? new URL(url, 'http://localhost') : null;
+  const path = (at?.pathname ?? '').split('/').map((value) => ({ name: '', value: decodeSafely(value) }));
+  return [...path, ...Array.from(at?.searchParams ?? [], ([name, value]) => ({ name, value }))];
+}
+
+function lettersOf(text: string): string {
+  return text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
+}
+
+/** The call or statement that read with this value to make what was stored under the key; null: none did. */
+function madeWith(kept: Partial<Kept>, key: string, { name, value }: ReceivedField): string | null {
+  const items = kept.cache?.items ?? [];
+  const miss = items.find((item) => item.key === key && item.hits === 0);
+  const filled = miss === undefined ? null : fillOf(items, miss);
+  if (miss === undefined || filled === null) return null;
+  const isBetween = ({ startMs }: Interval): boolean =>
+    startMs >= endOf(miss) && startMs < filled.fill.startMs;
+  const text = String(value);
+  const isIt = (one: { name: string; value: string | null }): boolean =>
+    one.value === text && (sameName(one.name) === sameName(name) || /\p{L}.*\p{L}/u.test(text));
+  const call = kept.http_client?.calls.find(
+    (one) => isReading(one) && isBetween(one) && partsOf(one.url).some(isIt),
+  );
+  if (call !== undefined) return callName(call);
+  const { database } = kept;
+  const read = (database === undefined ? [] : readsOf(database)).find(
+    (one) =>
+      one.read.verb === 'select' &&
+      isBetween(one.query) &&
+      one.query.bindings.some((binding) => isIt({ name: binding.name, value: textOf(binding.value) })),
+  );
+  return database === undefined || read === undefined ? null : labelOf(database, read.query);
+}
+
+/** A parameter that made the value of the key in another request, and that the key does not have. */
+function lackingIn(
+  key: string,
+  own: KeptRequest,
+  earlier: readonly EarlierRequest[],
+): { field: ReceivedField; own: ReceivedField | undefined; with: string; token: string } | null {
+  const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+  const kept = (filler?.kept ?? {}) as Partial<Kept>;
+  if (filler === undefined || kept.request === undefined) return null;
+  const { query, routeParams } = own;
+  const mine = receivedFields({ query, routeParams });
+  for (const field of receivedFields({ query: kept.request.query, routeParams: kept.request.routeParams })) {
+    const text = String(field.value);
+    // A fraction may be rounded on purpose, such as a place on the map.
+    if (text === '' || isMasked(text) || TRACKING.test(field.name) || /^-?\d+\.\d+$/.test(text)) continue;
+    const same = mine.find(({ from, path }) => from === field.from && path === field.path);
+    if (lettersOf(key).includes(lettersOf(text)) || lettersOf(String(same?.value ?? '')) === lettersOf(text))
+      continue;
+    const made = madeWith(kept, key, field);
+    if (made !== null) return { field, own: same, with: made, token: filler.head.token };
+  }
+  return null;
+}
+
+function cachedForAnother(
+  { items }: Kept['cache'],
+  request: KeptRequest,
+  earlier: readonly EarlierRequest[],
+): FindingDraft[] {
+  return items.flatMap((item, index): FindingDraft[] => {
+    const { command, key, caller: place } = item;
+    const lacking = isFound(item) && key !== null ? lackingIn(key, request, earlier) : null;
+    if (lacking === null || key === null) return [];
+    const name = excerpt(lacking.field.name, 40);
+    const said = (field: ReceivedField): string => `${name} ${excerpt(String(field.value), 40)}`;
+    const own = lacking.own === undefined ? `no ${name}` : said(lacking.own);
+    const sentence = `${command} found under ${excerpt(key, 60)} what a request with ${said(lacking.field)} (${lacking.token}) got from ${lacking.with}, and this one has ${own}: the key lacks it`;
+    const anchor = `k${index + 1}`;
+    return [{ broke: 'response', severity: 'bad', sentence, panel: 'cache', anchor, place }];
+  });
+}
+
 const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'cache'>> = {
   name: 'answer-of-another',
   needs: ['request'],
   labels: ['another answer'],
-  why: 'The response is identical to that of an earlier request of this route with another parameter, and it contains the value of that parameter.',
+  why: 'The response is that of an earlier request of this route with another parameter, and contains its value. Or the value was cached by such a request, which read it with that parameter, and the key doesn’t have it.',
   fix: 'Put every parameter that the response depends on into the cache key, including the query: `req.originalUrl` has it, `req.path` does not.',
-  compares: ({ request }, { method, status }) =>
-    method === 'GET' && status === 200 && otherValues(request).length > 0,
+  compares: ({ request, cache }, { method, status }) =>
+    method === 'GET' &&
+    status === 200 &&
+    (otherValues(request).length > 0 || cache?.items.some(isFound) === true),
   find({ request, routing, database, cache }, _head, { earlier }) {
+    const cached = cache === undefined ? [] : cachedForAnother(cache, request, earlier);
+    if (cached.length > 0) return cached;
     for (const { head, kept } of earlier) {
       const before = kept.request as KeptRequest | undefined;
       if (before?.response === undefined || before.response.text !== request.response?.text) continue;

@@ -11,6 +11,7 @@ import { encodingRules } from './encodings.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
+import { jobRules } from './jobs.ts';
 import { missingRules } from './missing.ts';
 import { pageRules } from './pages.ts';
 import { predicateRules } from './predicates.ts';
@@ -35,6 +36,7 @@ export function createFindingRules(): FindingRule[] {
     ...missingRules,
     ...encodingRules,
     ...transactionRules,
+    ...jobRules,
     ...cacheRules,
     ...callerRules,
     ...callRules,

@@ -17,6 +17,8 @@ export interface JobFact {
   name: string;
   /** null before it was stored, or if that failed. */
   id: string | null;
+  /** The application chose the id. Then a job of that id that is still stored makes BullMQ ignore the new one. */
+  ownId?: { isRemovedLater: boolean };
   data: Json;
   delayMs: number | null;
   startMs: number;
@@ -105,6 +107,9 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
     for (const [index, key] of (adding.get(message) ?? []).entries())
       calls.end(key, message.error, (fact, { token }) => {
         fact.id = idOf(jobs[index]);
+        const { removeOnComplete = false } = (jobs[index] as BullJob | undefined)?.opts ?? {};
+        if (typeof message.jobs[index]?.opts?.jobId === 'string')
+          fact.ownId = { isRemovedLater: removeOnComplete !== false };
         if (fact.id !== null) remember(`${message.key}:${fact.id}`, token);
       });
   }

@@ -9,9 +9,7 @@ function tokenOf(claims: object): string {
 }
 
 const now = Math.floor(Date.now() / 1000);
-const bearer = (claims: object): RequestInit => ({
-  headers: { authorization: `Bearer ${tokenOf(claims)}` },
-});
+const bearer = (claims: object) => ({ headers: { authorization: `Bearer ${tokenOf(claims)}` } });
 
 describe('finding token-expired', () => {
   const ask = withFindingsApp((app) => {
@@ -26,7 +24,7 @@ describe('finding token-expired', () => {
       /^The bearer token had expired [\d.]+ s before; it was valid for 3\.00 s: as text without a unit, such as expiresIn: '3600', jsonwebtoken reads milliseconds$/,
     );
     expect(finding).to.include({ severity: 'warn', broke: 'response' });
-    expect(finding?.place).to.match(/token-expired\.test\.ts:18$/);
+    expect(finding?.place).to.match(/token-expired\.test\.ts:16$/);
     const stored = await ask.page(urls.profileJson(profile.token));
     expect(stored)
       .to.contain('expiresAt')

@@ -8,7 +8,7 @@ export interface BullJob {
   id?: unknown;
   name?: unknown;
   data?: unknown;
-  opts?: { delay?: unknown; attempts?: unknown };
+  opts?: { delay?: unknown; attempts?: unknown; jobId?: unknown; removeOnComplete?: unknown };
   attemptsMade?: unknown;
   timestamp?: unknown;
   processedOn?: unknown;

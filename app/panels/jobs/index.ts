@@ -54,12 +54,12 @@ export const jobsPanel = listPanel<'job', JobRun>({
   },
   totals: ['Jobs added', 'Time adding jobs'],
   span: ({ queue, name }) => `add job ${queue}/${name}`,
-  row: ({ queue, name, id, data, delayMs }) => ({
+  row: ({ queue, name, id, ownId, data, delayMs }) => ({
     label: queue,
     text: name,
     key: `${queue} ${name}`,
     fields: [
-      { label: 'Id', value: id },
+      { label: ownId === undefined ? 'Id' : 'Own id', value: id },
       { label: 'Delay', value: delayMs === 0 ? null : delayMs, unit: 'ms' },
     ],
     block: json(data),

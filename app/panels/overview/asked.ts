@@ -138,7 +138,7 @@ function otherStep(row: Row, panel: { name: string; title: string }): Step {
 }
 
 /** Fields of a row that say what came of it. */
-const SAID = new Set(['Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
+const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
 
 function isInLibrary(place: string | null | undefined): boolean {
   return place?.includes('node_modules/') === true;

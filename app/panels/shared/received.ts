@@ -58,7 +58,7 @@ export function receivedBy(
   return new Set([...url.split(/[/?&=,]/).map((part) => decodeSafely(part)), ...values]);
 }
 
-function decodeSafely(text: string): string {
+export function decodeSafely(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,0 +1,90 @@
+/** Cached values of another parameter, and hashes that are not there, with a real Redis and another service. */
+import { expect } from 'chai';
+import type { Request } from 'express';
+import { Redis } from 'ioredis';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withRedis } from '../support/redis.ts';
+import { withUpstream } from '../support/upstream.ts';
+
+describe('findings about keys of a cache', () => {
+  const path = withRedis();
+  const upstream = withUpstream((_req, res) => res.end('7'));
+  let redis: Redis;
+  async function cached(key: string, query: string): Promise<string> {
+    const found = await redis.get(key);
+    if (found !== null) return found;
+    const result = await (await fetch(`${upstream()}/prices?${query}`)).text();
+    await redis.set(key, result, 'EX', 60);
+    return result;
+  }
+  const queryOf = (req: Request): string =>
+    new URLSearchParams(req.query as Record<string, string>).toString();
+
+  const ask = withFindingsApp((app) => {
+    app.get('/lacks/:sku', async (req, res) => {
+      const amount = await cached(`price:${req.params.sku}`, queryOf(req));
+      res.json({ amount, currency: req.query.currency ?? 'EUR' });
+    });
+    app.get('/has/:sku', async (req, res) => {
+      const { currency = 'EUR' } = req.query as { currency?: string };
+      const amount = await cached(`has:${req.params.sku}:${currency.toLowerCase()}`, queryOf(req));
+      res.json({ amount, currency });
+    });
+    app.get('/unused/:sku', async (req, res) => {
+      res.json({ amount: await cached(`unused:${req.params.sku}`, 'all'), sort: req.query.sort });
+    });
+    app.get('/tracked/:sku', async (req, res) => {
+      res.json({ amount: await cached(`tracked:${req.params.sku}`, queryOf(req)) });
+    });
+    app.get('/coupons/:code', async (req, res) => {
+      const coupon = await redis.hgetall(`coupon:${req.params.code.toUpperCase()}`);
+      const { percent } = coupon;
+      if (req.query.check !== undefined && percent === undefined) return res.sendStatus(404);
+      return res.json({ code: req.params.code, percent: Number(percent), least: Number(coupon.least) });
+    });
+    app.get('/preferences/:id', async (req, res) => {
+      const { theme = 'light', language = null } = await redis.hgetall(`preferences:${req.params.id}`);
+      res.json({ theme, language });
+    });
+    app.get('/carts/:id', async (req, res) => res.json(await redis.hgetall(`cart:${req.params.id}`)));
+  });
+  before(async () => {
+    redis = new Redis({ path: path() });
+    await redis.hset('coupon:AUTUMN', { percent: 10, least: 500 });
+  });
+  after(() => redis?.disconnect());
+
+  it('name a parameter that made the value and is not in its key', async () => {
+    await ask('/lacks/tent?currency=EUR');
+    expect((await ask('/lacks/tent?currency=EUR')).of('answer-of-another')).to.deep.equal([]);
+    const [finding] = (await ask('/lacks/tent?currency=CHF')).of('answer-of-another');
+    expect(finding?.sentence).to.match(
+      /^GET found under price:tent what a request with currency EUR \(\w+\) got from GET 127\.0\.0\.1:\d+\/prices, and this one has currency CHF: the key lacks it$/,
+    );
+    expect(finding).to.include({ panel: 'cache', anchor: 'k1', severity: 'bad' });
+    expect(finding?.place).to.match(/cache-key\.test\.ts:14$/);
+    expect((await ask('/lacks/tent')).of('answer-of-another')[0]?.sentence).to.contain('has no currency');
+  });
+
+  it('ignore a parameter that is in the key, made nothing, or only names the request', async () => {
+    for (const [first, second] of [
+      ['/has/tent?currency=CHF', '/has/tent?currency=chf'],
+      ['/has/stove?currency=EUR', '/has/stove'],
+      ['/unused/tent?sort=name', '/unused/tent?sort=price'],
+      ['/tracked/tent?trace=abc', '/tracked/tent?trace=abd'],
+    ] as const) {
+      await ask(first);
+      expect((await ask(second)).of('answer-of-another'), second).to.deep.equal([]);
+    }
+  });
+
+  it('name a hash that is not there, where the response says nothing', async () => {
+    const [finding] = (await ask('/coupons/spring')).of('empty-hash');
+    expect(finding?.sentence).to.equal(
+      'HGETALL found nothing under coupon:SPRING, and the 200 has only nulls for it: what it returned, {}, is true, so a check such as !coupon lets it pass',
+    );
+    expect(finding?.place).to.match(/cache-key\.test\.ts:40$/);
+    for (const path of ['/coupons/autumn', '/coupons/spring?check', '/preferences/7', '/carts/7'])
+      expect((await ask(path)).of('empty-hash'), path).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,60 @@
+import * as bullmq from 'bullmq';
+import { expect } from 'chai';
+import { bullmqPatch } from '../../app/observe/channels/bullmq.ts';
+import { urls } from '../../app/urls.ts';
+import { withFindingsApp } from '../support/findings-app.ts';
+import { withRedis } from '../support/redis.ts';
+
+describe('finding job-ignored', () => {
+  const path = withRedis();
+  let undo: (() => void) | null;
+  let queue: bullmq.Queue;
+  let made = 0;
+  const ask = withFindingsApp((app) => {
+    app.post('/:kind/:id', async (req, res) => {
+      const { kind, id } = req.params;
+      made++;
+      const jobId = kind === 'by-customer' || kind === 'removed' ? `${kind}-${id}` : `${kind}-${made}`;
+      const invoice = kind === 'same' ? 1 : made;
+      if (kind === 'no-id') await queue.add('invoice', { invoice });
+      else
+        await queue.add(
+          'invoice',
+          { invoice },
+          { jobId: kind === 'same' ? 'same' : jobId, removeOnComplete: kind === 'removed' },
+        );
+      res.json({ jobs: await queue.count() });
+    });
+  });
+  before(() => {
+    undo = bullmqPatch.patch(bullmq);
+    queue = new bullmq.Queue('mails', { connection: { path: path(), maxRetriesPerRequest: null } });
+  });
+  after(async () => {
+    await queue?.obliterate({ force: true });
+    await queue?.close();
+    undo?.();
+  });
+  const post = async (address: string) => await ask(address, { method: 'POST' });
+
+  it('names a job whose id another one has, and shows the id among the steps', async () => {
+    const first = await post('/by-customer/7');
+    const { of, body, profile } = await post('/by-customer/7');
+    // BullMQ did ignore it.
+    expect(body).to.equal(first.body);
+    const [finding] = of('job-ignored');
+    expect(finding?.sentence).to.equal(
+      `The job mails/invoice has the id by-customer-7 of one of an earlier request (${first.profile.token}), but other data (invoice 2, not 1): BullMQ ignores it while that one is stored, waiting or done`,
+    );
+    expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
+    expect(finding?.place).to.match(/job-ignored\.test\.ts:21$/);
+    expect(await ask.page(urls.profileMarkdown(profile.token))).to.contain('own id by-customer-7');
+  });
+
+  it('ignores ids of their own, the same data, and jobs that are removed', async () => {
+    for (const kind of ['no-id', 'own', 'same', 'removed']) {
+      await post(`/${kind}/7`);
+      expect((await post(`/${kind}/7`)).of('job-ignored'), kind).to.deep.equal([]);
+    }
+  });
+});
