@@ -115,6 +115,14 @@ function failed(name: string, status: number, errorOf: (text: string) => unknown
   };
 }
 
+/** An error whose every part an application can fill. */
+function namedError(text: string): Error {
+  const error = Object.assign(new Error(text), { code: text, note: text, name: text });
+  const place = text.replace(/[\s:()]/g, '');
+  error.stack = `Error\n    at fn${place} (/elsewhere/${place}.js:1:2)`;
+  return error;
+}
+
 /** The recorded request beside another: the same work, other headers. */
 async function compareTwo({ fixture, token, text, get }: PageWorld): Promise<string> {
   const other = await fixture.record({
@@ -157,6 +165,6 @@ export const everyPage: readonly SamplePage[] = [
   at('compare, one chosen', ({ token }) => urls.compare({ a: token })),
   at('compare, unknown token', ({ token }) => urls.compare({ a: token, b: 'ffffff' })),
   { name: 'compare', html: compareTwo },
-  failed('error page', 500, (text) => new Error(text)),
+  failed('error page', 500, namedError),
   failed('not found', 404, (text) => createError('ROUTE_NOT_FOUND', ['GET', `/${text}`])),
 ]; // prettier-ignore
