@@ -11,12 +11,16 @@ describe('the toolbar, asking the service', () => {
 
   it('asks again while the request runs, and for a while', async () => {
     const running = entryOf({ state: 'running', durationMs: null, status: null, parts: [] });
-    bar.host.entries[TOKEN] = [running, running, entryOf()];
+    bar.host.entries[TOKEN] = [running];
+    const asked = (): number => bar.host.asked.filter(({ path }) => path.endsWith('toolbar.json')).length;
     const { page } = await open();
     expect((await texts(page))[0]).to.include('…');
+    await until(() => asked() > 1, 'a second question');
+    bar.host.entries[TOKEN] = [entryOf()];
     await page.waitForFunction(`${ITEMS}[0].innerText.includes('200')`);
+    const before = asked();
     await wait(page, 2000);
-    expect(bar.host.asked.filter(({ path }) => path.endsWith('toolbar.json'))).to.have.length(3);
+    expect(asked()).to.equal(before);
   });
 
   for (const [status, sentence] of [
@@ -33,7 +37,8 @@ describe('the toolbar, asking the service', () => {
       expect(await page.evaluate(`${ITEMS}[0].pathname`)).to.equal(`/_profiler/${TOKEN}`);
       await wait(page, 1000);
       expect(bar.host.asked.filter(({ path }) => path.endsWith('toolbar.json'))).to.have.length(1);
-      expect(await violations(page)).to.deep.equal([]);
+      // The others are the same elements.
+      if (status === 401) expect(await violations(page)).to.deep.equal([]);
     });
 
   it('asks again when somebody comes back who has signed in', async () => {

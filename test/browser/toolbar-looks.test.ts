@@ -174,15 +174,16 @@ describe("the toolbar's looks", () => {
     const expected = await violations(bare.page);
     expect(expected).not.to.deep.equal([]);
     expect(await violations(withBar.page)).to.deep.equal(expected);
-    for (const [colorScheme, viewport, asked] of [
-      ['light', WIDE, {}],
-      ['dark', NARROW, { only: 'colours' }],
+    for (const [colorScheme, viewport, asked, most] of [
+      ['light', WIDE, {}, Infinity],
+      // Their rows have the same classes.
+      ['dark', NARROW, { only: 'colours' }, 4],
     ] as const) {
       const { page } = await open('/', { colorScheme, viewport });
       expect(await violations(page, asked)).to.deep.equal([]);
       const count = (await texts(page)).length;
       await page.keyboard.press('Alt+Shift+KeyH');
-      for (let at = 0; at < count; at++) {
+      for (let at = 0; at < Math.min(count, most); at++) {
         await page.keyboard.press('ArrowRight');
         if (at < count - 1) expect(await preview(page)).not.to.equal(null);
         expect(await violations(page, asked), `${colorScheme}, preview ${at}`).to.deep.equal([]);
