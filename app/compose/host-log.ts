@@ -10,17 +10,6 @@ import type { ServiceOptions } from './profiler-options.ts';
 import { printError } from '../print.ts';
 import { createErrorLog, createRepeatedLines } from './repeated-lines.ts';
 
-export interface HostLog {
-  /** Prints a sentence each time. */
-  say(sentence: string): void;
-  /** The same, once a minute. */
-  warn(sentence: string): void;
-  /** Prints the stack of a thrown value, masked, once a minute. */
-  error(thrown: unknown): void;
-  /** Prints how often entries came again. */
-  close(): void;
-}
-
 export function createHostLog({
   print = (sentence) => {
     printError(`hindsight: ${sentence}\n`);
@@ -29,19 +18,23 @@ export function createHostLog({
 }: {
   print?: ((sentence: string) => void) | undefined;
   redactText: (text: string) => string;
-}): HostLog {
+}) {
   const say = (sentence: string): void => {
     print(escapeLogEntry(sentence));
   };
   const warnings = createRepeatedLines({ what: 'warning', print: say });
   const errors = createErrorLog({ print: say, redactText });
   return {
+    /** Prints a sentence each time. */
     say,
-    warn(sentence) {
+    /** The same, once a minute. */
+    warn(sentence: string): void {
       warnings.say(sentence, () => sentence);
     },
+    /** Prints the stack of a thrown value, masked, once a minute. */
     error: errors.log,
-    close() {
+    /** Prints how often entries came again. */
+    close(): void {
       errors.close();
       warnings.close();
     },

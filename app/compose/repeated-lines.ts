@@ -20,13 +20,6 @@ interface Line {
   more: number;
 }
 
-export interface RepeatedLines {
-  /** Prints the text, unless something with the same key was printed within the last minute. */
-  say(key: string, text: () => string): void;
-  /** Says what was counted; whatever comes later is printed each time. */
-  close(): void;
-}
-
 const WINDOW_MS = 60_000;
 /** Different errors within a minute; beyond that the oldest is forgotten, and printed again if it comes again. */
 const MOST_LINES = 100;
@@ -54,7 +47,7 @@ export function createRepeatedLines({
   what: 'error' | 'warning';
   print: (entry: string) => void;
   clock?: Clock | undefined;
-}): RepeatedLines {
+}) {
   /** The oldest first. */
   const lines = new Map<string, Line>();
   let cancel: (() => void) | null = null;
@@ -96,7 +89,8 @@ export function createRepeatedLines({
   }
 
   return {
-    say(text, entryOf) {
+    /** Prints the entry, unless one with the same text was printed within the last minute. */
+    say(text: string, entryOf: () => string): void {
       // A message may be long, and may hold a secret: neither is kept for a minute.
       const key = createHash('sha256').update(text).digest('base64');
       forgetOld();
@@ -109,7 +103,8 @@ export function createRepeatedLines({
       print(entry);
       if (!isClosed) remember(key, entry);
     },
-    close() {
+    /** Says what was counted; whatever comes later is printed each time. */
+    close(): void {
       isClosed = true;
       cancel?.();
       cancel = null;

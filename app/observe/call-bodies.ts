@@ -94,21 +94,8 @@ interface Call {
   fact: BodiesFact;
 }
 
-export interface CallBodies {
-  /** A chunk that undici published; nothing if the request is tapped. */
-  take(side: Side, request: object, call: Call, chunk: unknown): void;
-  /** A request of an undici that publishes no chunks. */
-  tapUndici(request: object, call: Call): void;
-  /** A request of node:http that nothing was written to yet; of GET and HEAD, which have no body, nothing is kept. */
-  tapRequest(context: Context, request: ClientRequest): void;
-  /** What was written to it. */
-  written(request: ClientRequest): CallBody | undefined;
-  /** A response of node:http whose headers are recorded, and that nothing was read from yet. */
-  tapResponse(context: Context, fact: BodiesFact, response: IncomingMessage): void;
-}
-
 /** `limit`: bytes of each body that are kept; 0: none. */
-export function createCallBodies(limit: number): CallBodies {
+export function createCallBodies(limit: number) {
   const sides = {
     request: new WeakMap<object, TakeChunk | null>(),
     response: new WeakMap<object, TakeChunk | null>(),
@@ -130,10 +117,12 @@ export function createCallBodies(limit: number): CallBodies {
   }
 
   return {
-    take(side, request, call, chunk) {
+    /** A chunk that undici published; nothing if the request is tapped. */
+    take(side: Side, request: object, call: Call, chunk: unknown): void {
       if (!tapped.has(request)) take(side, request, call, chunk);
     },
-    tapUndici(request, call) {
+    /** A request of an undici that publishes no chunks. */
+    tapUndici(request: object, call: Call): void {
       if (!('onData' in request && 'onBodySent' in request)) return;
       tapped.add(request);
       tap(request, 'onData', (chunk) => {
@@ -143,7 +132,8 @@ export function createCallBodies(limit: number): CallBodies {
         take('request', request, call, chunk);
       });
     },
-    tapRequest(context, request) {
+    /** A request of node:http that nothing was written to yet; of GET and HEAD, which have no body, nothing is kept. */
+    tapRequest(context: Context, request: ClientRequest): void {
       if (request.method === 'GET' || request.method === 'HEAD') return;
       let collect: TakeChunk | null | undefined;
       const note: TakeChunk = (chunk, encoding) => {
@@ -159,8 +149,10 @@ export function createCallBodies(limit: number): CallBodies {
       // A body that is announced but never written counts as one of 0 bytes.
       if (Number(request.getHeader('content-length')) > 0) note('');
     },
-    written: (request) => written.get(request),
-    tapResponse(context, fact, response) {
+    /** What was written to it. */
+    written: (request: ClientRequest) => written.get(request),
+    /** A response of node:http whose headers are recorded, and that nothing was read from yet. */
+    tapResponse(context: Context, fact: BodiesFact, response: IncomingMessage): void {
       const keep = (body: CallBody): void => {
         fact.responseBody = body;
       };

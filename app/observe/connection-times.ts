@@ -19,21 +19,12 @@ export interface NewConnection {
   parts: ConnectionParts;
 }
 
-export interface ConnectionTimes {
-  /** Listens to a socket that is about to connect. */
-  watch(socket: Socket): ConnectionParts;
-  begin(connector: object): void;
-  /** That connection is open (with its socket) or has failed. */
-  end(connector: object, socket: Socket | null): void;
-  /** The times of a connection that was opened since; null for a reused one. */
-  since(socket: Socket, mark: number): ConnectionParts | null;
-}
-
-export function createConnectionTimes(): ConnectionTimes {
+export function createConnectionTimes() {
   const known = new WeakMap<Socket, NewConnection>();
   /** When each connector began to connect. */
   const beginnings = new WeakMap<object, number[]>();
 
+  /** Listens to a socket that is about to connect. */
   function watch(socket: Socket): ConnectionParts {
     const before = known.get(socket);
     if (before !== undefined) return before.parts;
@@ -55,12 +46,13 @@ export function createConnectionTimes(): ConnectionTimes {
 
   return {
     watch,
-    begin(connector) {
+    begin(connector: object): void {
       const marks = beginnings.get(connector) ?? [];
       marks.push(performance.now());
       beginnings.set(connector, marks);
     },
-    end(connector, socket) {
+    /** That connection is open (with its socket) or has failed. */
+    end(connector: object, socket: Socket | null): void {
       const marks = beginnings.get(connector) ?? [];
       // With several connections in progress through one connector, we can't tell which of them this is.
       const startMark = marks.length === 1 ? marks[0] : undefined;
@@ -70,7 +62,8 @@ export function createConnectionTimes(): ConnectionTimes {
       if (startMark !== undefined) parts.allMs = performance.now() - startMark;
       known.set(socket, { startMark: startMark ?? performance.now(), parts });
     },
-    since(socket, mark) {
+    /** The times of a connection that was opened since; null for a reused one. */
+    since(socket: Socket, mark: number): ConnectionParts | null {
       const connection = known.get(socket);
       return connection !== undefined && connection.startMark >= mark ? connection.parts : null;
     },

@@ -12,12 +12,6 @@ export interface Slices {
   otherMs: number;
 }
 
-export interface SliceWatch {
-  /** Runs `work`, the first callback, in which the hooks do not see the context. */
-  run<T>(work: () => T): T;
-  end(): Slices;
-}
-
 /** Slices kept; beyond it the last one grows. */
 const MOST = 20_000;
 /** A pause that is shorter is part of the slice. */
@@ -25,7 +19,7 @@ const JOINED_MS = 0.05;
 /** A callback that throws has no end: what it left behind is bounded. */
 const DEEPEST = 200;
 
-export function watchSlices(tracker: ContextTracker, target: Context): SliceWatch {
+export function watchSlices(tracker: ContextTracker, target: Context) {
   const own: number[] = [];
   let otherMs = 0;
   let owner: Context | null = null;
@@ -63,7 +57,8 @@ export function watchSlices(tracker: ContextTracker, target: Context): SliceWatc
   }).enable();
 
   return {
-    run(work) {
+    /** Runs `work`, the first callback, in which the hooks do not see the context. */
+    run<T>(work: () => T): T {
       const before = owner;
       change(target);
       try {
@@ -72,10 +67,12 @@ export function watchSlices(tracker: ContextTracker, target: Context): SliceWatc
         change(before);
       }
     },
-    end() {
+    end(): Slices {
       hook.disable();
       change(null);
       return { own, otherMs };
     },
   };
 }
+
+export type SliceWatch = ReturnType<typeof watchSlices>;

@@ -55,18 +55,6 @@ export interface ExecutedStatement {
   bindings: unknown;
 }
 
-export interface Explainer {
-  /** A pool gave out this connection: one that no known pool gave out can't be replaced by an idle one, and its statements are not planned. */
-  lend(connection: object, client: ExplainClient): void;
-  /** Plans it later if it took at least `overMs`. */
-  note(statement: ExecutedStatement): void;
-  /** Whether the pool of a connection is known, by the name that statements are recorded with. */
-  knows(connection: string): boolean;
-  /** Plans a statement now, on a connection of that pool. Never rejects. */
-  explain(connection: string, statement: StatementToPlan): Promise<PlanOutcome>;
-  close(): void;
-}
-
 export interface ExplainerOptions {
   /** Milliseconds from which on a statement is planned after the response; 0: none is. */
   overMs: number;
@@ -171,7 +159,7 @@ function databaseClient(database: object): ExplainClient {
   };
 }
 
-export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOptions): Explainer {
+export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOptions) {
   const slow = createSlot<SlowStatement[]>('slow statements');
   /** By connection. */
   const clients = new WeakMap<object, ExplainClient>();
@@ -276,10 +264,12 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
   }
 
   return {
-    lend(connection, client) {
+    /** A pool gave out this connection: one that no known pool gave out can't be replaced by an idle one, and its statements are not planned. */
+    lend(connection: object, client: ExplainClient): void {
       clients.set(connection, client);
     },
-    note({ context, fact, connection, sql, bindings: given }) {
+    /** Plans it later if it took at least `overMs`. */
+    note({ context, fact, connection, sql, bindings: given }: ExecutedStatement): void {
       const client = connection === null ? undefined : clients.get(connection);
       if (connection !== null && fact.connection !== null && !named.has(fact.connection)) {
         const known = client ?? (fact.system === 'sqlite' ? databaseClient(connection) : undefined);
@@ -308,8 +298,10 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
       slow.set(context, slowest);
       context.onStored = explainStored;
     },
-    knows: (connection) => named.has(connection),
-    async explain(connection, statement) {
+    /** Whether the pool of a connection is known, by the name that statements are recorded with. */
+    knows: (connection: string) => named.has(connection),
+    /** Plans a statement now, on a connection of that pool. Never rejects. */
+    async explain(connection: string, statement: StatementToPlan): Promise<PlanOutcome> {
       const client = named.get(connection);
       if (client === undefined || closed)
         return problem('The connection is not open in this process any more');
@@ -323,7 +315,7 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
         return problem(`EXPLAIN failed: ${describeError(error).message.slice(0, 300)}`);
       }
     },
-    close() {
+    close(): void {
       closed = true;
       named.clear();
       queue = [];
@@ -331,3 +323,5 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
     },
   };
 }
+
+export type Explainer = ReturnType<typeof createExplainer>;

@@ -4,12 +4,6 @@
  */
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
-export interface HelperLines {
-  learn(line: string, statement: string): void;
-  /** `callerOf` finds the line that called this one; it is asked until two are known, or often enough. */
-  isHelper(line: string, callerOf: () => string | null): boolean;
-}
-
 const LEAST_STATEMENTS = 3;
 const LEAST_CALLERS = 2;
 /** It takes a whole stack. */
@@ -18,10 +12,10 @@ const MOST_ASKED = 50;
 const HEAD_LENGTH = 40;
 const MOST_LINES = 500;
 
-export function createHelperLines(): HelperLines {
+export function createHelperLines() {
   const known = new Map<string, { heads: Set<string>; callers: Set<string>; asked: number }>();
   return {
-    learn(line, statement) {
+    learn(line: string, statement: string): void {
       let of = known.get(line);
       if (of === undefined) {
         known.set(line, (of = { heads: new Set(), callers: new Set(), asked: 0 }));
@@ -29,7 +23,8 @@ export function createHelperLines(): HelperLines {
       }
       if (of.heads.size < LEAST_STATEMENTS) of.heads.add(statement.slice(0, HEAD_LENGTH));
     },
-    isHelper(line, callerOf) {
+    /** `callerOf` finds the line that called this one; it is asked until two are known, or often enough. */
+    isHelper(line: string, callerOf: () => string | null): boolean {
       const of = known.get(line);
       if (of === undefined || of.heads.size < LEAST_STATEMENTS) return false;
       const isKnown = of.callers.size >= LEAST_CALLERS || of.asked++ >= MOST_ASKED;

@@ -57,16 +57,6 @@ interface LinePast {
   key: string;
 }
 
-/** `key`: server, a line break, and the key. */
-export interface KeyHistory {
-  read(key: string, from: { line: string; token: string; fact: MissFact; isHit: boolean }): void;
-  stored(key: string, lifetimeMs: number | null | undefined, by: string | null): void;
-  /** Its lifetime was changed. */
-  kept(key: string, lifetimeMs: number | null): void;
-  /** Returns a key that is stored and looks like this one, if nothing was deleted. */
-  deleted(key: string, count: number, by: string | null): SimilarKey | null;
-}
-
 const MOST_KEYS = 2000;
 const MOST_LINES = 200;
 /** Milliseconds: what was read earlier is no part of a stampede. */
@@ -153,7 +143,8 @@ function shapeOf(key: string): string {
     .replace(/[\p{L}\p{N}]+/gu, (part) => (/^[a-z]{1,30}$/i.test(part) ? part : '…'));
 }
 
-export function createKeyHistory(): KeyHistory {
+/** `key`: server, a line break, and the key. */
+export function createKeyHistory() {
   /** The least recently used first. */
   const keys = new Map<string, KeyPast>();
   const lines = new Map<string, LinePast>();
@@ -193,7 +184,10 @@ export function createKeyHistory(): KeyHistory {
   }
 
   return {
-    read(key, { line, token, fact, isHit }) {
+    read(
+      key: string,
+      { line, token, fact, isHit }: { line: string; token: string; fact: MissFact; isHit: boolean },
+    ): void {
       const past = pastOf(key);
       const now = performance.now();
       const { readAt, stored, deletedBy } = past;
@@ -220,7 +214,7 @@ export function createKeyHistory(): KeyHistory {
         ...missOfLine(line, key),
       };
     },
-    stored(key, lifetimeMs, by) {
+    stored(key: string, lifetimeMs: number | null | undefined, by: string | null): void {
       const past = pastOf(key);
       const now = performance.now();
       dropStale(past, now);
@@ -231,12 +225,14 @@ export function createKeyHistory(): KeyHistory {
       past.deletedBy = null;
       past.missedBy = null;
     },
-    kept(key, lifetimeMs) {
+    /** Its lifetime was changed. */
+    kept(key: string, lifetimeMs: number | null): void {
       const stored = keys.get(key)?.stored;
       if (stored !== null && stored !== undefined)
         Object.assign(stored, { at: performance.now(), lifetimeMs });
     },
-    deleted(key, count, by) {
+    /** Returns a key that is stored and looks like this one, if nothing was deleted. */
+    deleted(key: string, count: number, by: string | null): SimilarKey | null {
       const past = keys.get(key);
       if (count > 0) {
         if (past !== undefined) Object.assign(past, { deletedBy: by, missedBy: null });
@@ -252,3 +248,5 @@ export function createKeyHistory(): KeyHistory {
     },
   };
 }
+
+export type KeyHistory = ReturnType<typeof createKeyHistory>;

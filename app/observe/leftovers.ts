@@ -69,16 +69,6 @@ export interface Grown {
   count: number;
 }
 
-export interface Leftovers {
-  /** The interval whose function ran through most of that time; null: none did. */
-  holder(from: number, to: number): IntervalHolder | null;
-  /** Listeners of the events that Node.js has warned of. */
-  counts(): readonly number[];
-  /** What this request left behind; `before`: the counts at its start, null if other requests ran beside it. */
-  grown(context: Context, before: readonly number[] | null): Grown[];
-  close(): void;
-}
-
 /** Share of a blocked time that one function has to cover. */
 const MOST = 0.8;
 const RUNS = 20;
@@ -120,7 +110,7 @@ function isOurs(): boolean {
   return at === -1 || isProfilerFile(sites[at + 1]?.getFileName() ?? '');
 }
 
-export function observeLeftovers({ tracker, findCaller }: LeftoverParts): Leftovers {
+export function observeLeftovers({ tracker, findCaller }: LeftoverParts) {
   const runs: IntervalRun[] = [];
   const byPlace = new Map<string, Left[]>();
   const leaks: Leak[] = [];
@@ -167,15 +157,18 @@ export function observeLeftovers({ tracker, findCaller }: LeftoverParts): Leftov
   process.on('warning', onWarning);
 
   return {
-    holder(from, to) {
+    /** The interval whose function ran through most of that time; null: none did. */
+    holder(from: number, to: number): IntervalHolder | null {
       const run = runs.findLast(
         (one) => Math.min(one.to, to) - Math.max(one.from, from) >= (to - from) * MOST,
       );
       const { name = '', place = null } = run?.interval ?? {};
       return place === null ? null : { name, place };
     },
+    /** Listeners of the events that Node.js has warned of. */
     counts: () => (leaks.length === 0 ? NONE : leaks.map(countOf)),
-    grown(context, before) {
+    /** What this request left behind; `before`: the counts at its start, null if other requests ran beside it. */
+    grown(context: Context, before: readonly number[] | null): Grown[] {
       const noted = grownBy.get(context) ?? [];
       const more = (before ?? NONE).flatMap((count, at): Grown[] => {
         const leak = leaks[at];
@@ -186,9 +179,11 @@ export function observeLeftovers({ tracker, findCaller }: LeftoverParts): Leftov
       });
       return [...noted, ...more];
     },
-    close() {
+    close(): void {
       process.off('warning', onWarning);
       for (const one of undo) one?.();
     },
   };
 }
+
+export type Leftovers = ReturnType<typeof observeLeftovers>;

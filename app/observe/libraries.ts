@@ -37,14 +37,6 @@ export interface LibraryPatch {
   patch(exports: unknown): (() => void) | null;
 }
 
-export interface Libraries {
-  /** By hand, for libraries in a bundle or loaded in a way that we don't observe. False for an unknown library. */
-  observe(name: string, exports: unknown): boolean;
-  /** What was found in this process. */
-  found(): readonly FoundLibrary[];
-  close(): void;
-}
-
 export interface FoundLibrary {
   name: string;
   /** null if unknown. */
@@ -83,7 +75,7 @@ function importModule(url: string): Promise<object> {
   return typeof hindsightImport === 'undefined' ? import(url) : hindsightImport(url);
 }
 
-export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
+export function watchLibraries(patches: readonly LibraryPatch[]) {
   const byName = new Map<string, LibraryPatch[]>();
   for (const patch of patches) byName.set(patch.name, [...(byName.get(patch.name) ?? []), patch]);
   const requireFile = Module.createRequire(process.execPath);
@@ -237,15 +229,17 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
   const hooks = isModular ? registerHooks({ load: loadModule }) : undefined;
 
   return {
-    observe(name, exports) {
+    /** By hand, for libraries in a bundle or loaded in a way that we don't observe. False for an unknown library. */
+    observe(name: string, exports: unknown): boolean {
       const inside = (exports as { default?: unknown } | null | undefined)?.default;
       const key = { key: `${name} by hand ${done.size}`, folder: null };
       return (byName.get(name) ?? []).some(
         (patch) => apply(patch, exports, key) || (inside !== undefined && apply(patch, inside, key)),
       );
     },
+    /** What was found in this process. */
     found: () => [...found.values()],
-    close() {
+    close(): void {
       hooks?.deregister();
       diagnostics.unsubscribe(LOADED, onLoaded);
       diagnostics.unsubscribe(HANDED_OVER, onHandedOver);
@@ -255,3 +249,5 @@ export function watchLibraries(patches: readonly LibraryPatch[]): Libraries {
     },
   };
 }
+
+export type Libraries = ReturnType<typeof watchLibraries>;

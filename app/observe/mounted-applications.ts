@@ -7,18 +7,6 @@ import { type Layer, routerOf, stackOf } from '../profiler/express-routers.ts';
 import { expressChannels, publishInits, publishUses, type Used } from './channels/express.ts';
 import { createUndoList } from './undo-list.ts';
 
-export interface MountedApplications {
-  /** Follows an application, and those that are mounted on it from now on. Does not touch its router, which may not be made yet. */
-  watch(app: unknown): void;
-  /** Follows the applications that this copy of Express makes from now on. */
-  watchLibrary(express: unknown): void;
-  /** A request found this application behind a layer. */
-  learn(layer: object, app: unknown): void;
-  /** The application that a layer calls; undefined if unknown. */
-  of(layer: object): unknown;
-  close(): void;
-}
-
 function isApplication(value: unknown): value is object {
   return typeof value === 'function' && 'handle' in value && 'set' in value && 'use' in value;
 }
@@ -28,12 +16,13 @@ export function createMountedApplications({
   onUse = () => undefined,
 }: {
   onUse?: (app: unknown) => void;
-} = {}): MountedApplications {
+} = {}) {
   const mounted = new WeakMap<object, unknown>();
   const watched = new WeakSet<object>();
   const changed = createUndoList();
   const libraries: ((() => void) | null)[] = [];
 
+  /** Follows an application, and those that are mounted on it from now on. Does not touch its router, which may not be made yet. */
   function watch(app: unknown): void {
     if (typeof app !== 'function' || watched.has(app) || !isApplication(app)) return;
     watched.add(app);
@@ -59,14 +48,17 @@ export function createMountedApplications({
   subscribe(expressChannels.init.name, watch);
   return {
     watch,
-    watchLibrary(express) {
+    /** Follows the applications that this copy of Express makes from now on. */
+    watchLibrary(express: unknown): void {
       libraries.push(publishInits(express as object));
     },
-    learn(layer, app) {
+    /** A request found this application behind a layer. */
+    learn(layer: object, app: unknown): void {
       if (isApplication(app)) mounted.set(layer, app);
     },
-    of: (layer) => mounted.get(layer),
-    close() {
+    /** The application that a layer calls; undefined if unknown. */
+    of: (layer: object) => mounted.get(layer),
+    close(): void {
       unsubscribe(expressChannels.use.name, onUsed);
       unsubscribe(expressChannels.init.name, watch);
       for (const undo of libraries.splice(0)) undo?.();
@@ -74,3 +66,5 @@ export function createMountedApplications({
     },
   };
 }
+
+export type MountedApplications = ReturnType<typeof createMountedApplications>;

@@ -2,16 +2,6 @@
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { Origin, QueryRecorder, QueryStart, Waiting } from './queries.ts';
 
-export interface PoolWaits {
-  /**
-   * A connection is asked for; null outside of a request. `used`: those of a pool that has none free and can open none. `origin`: who asks,
-   * if that is known.
-   */
-  ask(used: readonly object[], origin?: Origin): Waiting | null;
-  got(waiting: Waiting | null, connection: object): void;
-  refused(waiting: Waiting | null, error: unknown): void;
-}
-
 /** What waits for a connection of an exhausted pool, and may never get one. */
 const exhausted = createSlot<Set<Waiting>>('waiting for a connection');
 
@@ -32,9 +22,13 @@ export function createPoolWaits({
 }: Pick<QueryStart, 'system' | 'library' | 'instance'> & {
   tracker: ContextTracker;
   queries: QueryRecorder;
-}): PoolWaits {
+}) {
   return {
-    ask(used, known) {
+    /**
+     * A connection is asked for; null outside of a request. `used`: those of a pool that has none free and can open none. `known`: who asks,
+     * if that is known.
+     */
+    ask(used: readonly object[], known?: Origin): Waiting | null {
       const context = tracker.observed();
       if (context === undefined) return null;
       const sinceMs = context.elapsedMs();
@@ -44,7 +38,7 @@ export function createPoolWaits({
       if (isFull) exhausted.set(context, (exhausted.get(context) ?? new Set()).add(waiting));
       return waiting;
     },
-    got(waiting, connection) {
+    got(waiting: Waiting | null, connection: object): void {
       if (waiting === null) {
         queries.used(pool.system, connection);
         return;
@@ -52,7 +46,7 @@ export function createPoolWaits({
       exhausted.get(waiting.context)?.delete(waiting);
       queries.waited(waiting, connection);
     },
-    refused(waiting, error) {
+    refused(waiting: Waiting | null, error: unknown): void {
       if (waiting === null) return;
       exhausted.get(waiting.context)?.delete(waiting);
       queries.refused(waiting, { error, stack: () => stackOf(error) });

@@ -81,24 +81,6 @@ export interface Waiting extends Pick<QueryStart, 'system' | 'library' | 'instan
   isFull: boolean;
 }
 
-export interface QueryRecorder {
-  /** null outside of a request. */
-  start(query: QueryStart): RunningQuery | null;
-  end(running: RunningQuery, outcome: QueryOutcome): void;
-  /** Who calls now. */
-  originOf(library: string): Origin;
-  /** It got this connection, whose next statement reports the wait. */
-  waited(waiting: Waiting, connection: object): void;
-  /** It got none, or without `failure`: it waited until the end. A statement without SQL. */
-  refused(waiting: Waiting, failure?: { error: unknown } & Pick<QueryStart, 'stack'>): void;
-  /** Which requests hold these connections. */
-  heldOf(connections: readonly object[]): readonly HeldConnection[];
-  /** Something outside all requests got this connection: it is not new any more. */
-  used(system: QuerySystem, connection: object): void;
-  /** The call that statements are sent for, whenever they are. */
-  calls: AsyncLocalStorage<Origin>;
-}
-
 export interface QueryRecorderOptions {
   tracker: ContextTracker;
   /** Omit to record no callers. */
@@ -126,12 +108,7 @@ const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 /** A statement repeats with its line. */
 const REPEATED: Repeating<QueryFact> = { key: ({ caller, sql }) => `${caller ?? ''}\n${sql}` };
 
-export function createQueryRecorder({
-  tracker,
-  findCaller,
-  explainer,
-  onEnd,
-}: QueryRecorderOptions): QueryRecorder {
+export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: QueryRecorderOptions) {
   const connections = new WeakMap<object, Connection>();
   const calls = new AsyncLocalStorage<Origin>();
   const counts = new Map<string, number>();
@@ -196,6 +173,7 @@ export function createQueryRecorder({
     else fact.types = found;
   }
 
+  /** Who calls now. */
   function originOf(library: string, stack?: QueryStart['stack']): Origin {
     const above = calls.getStore();
     const call = above ?? { caller: null, label: null, library };
@@ -269,9 +247,11 @@ export function createQueryRecorder({
   }
 
   return {
+    /** The call that statements are sent for, whenever they are. */
     calls,
     originOf,
-    start(query) {
+    /** null outside of a request. */
+    start(query: QueryStart): RunningQuery | null {
       const context = tracker.observed();
       if (context === undefined) {
         transactionOf(connections.get(query.connection ?? query) ?? null, query.sql);
@@ -283,7 +263,10 @@ export function createQueryRecorder({
       add(context, fact);
       return { context, fact, query };
     },
-    end({ context, fact, query }, { rows = null, warnings = 0, weekdays, error, ...sent }) {
+    end(
+      { context, fact, query }: RunningQuery,
+      { rows = null, warnings = 0, weekdays, error, ...sent }: QueryOutcome,
+    ): void {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (warnings > 0) fact.warnings = warnings;
@@ -299,22 +282,29 @@ export function createQueryRecorder({
       explainer?.note({ context, fact, connection: connection ?? null, sql, bindings });
       onEnd?.(context, fact);
     },
-    waited({ context, system, sinceMs, held, isFull }, connection) {
+    /** It got this connection, whose next statement reports the wait. */
+    waited({ context, system, sinceMs, held, isFull }: Waiting, connection: object): void {
       const opened = !connections.has(connection);
       const known = connectionOf(connection, system);
       known.holder = context;
       known.sinceMs = context.elapsedMs();
       known.wait = { context, ms: known.sinceMs - sinceMs, opened, held, isFull };
     },
-    heldOf: (used) =>
+    /** Which requests hold these connections. */
+    heldOf: (used: readonly object[]) =>
       used.flatMap((one) => {
         const { holder: context = null, name = null, sinceMs = 0 } = connections.get(one) ?? {};
         return context === null ? [] : [{ context, connection: name, sinceMs }];
       }),
-    used(system, connection) {
+    /** Something outside all requests got this connection: it is not new any more. */
+    used(system: QuerySystem, connection: object): void {
       connectionOf(connection, system).holder = null;
     },
-    refused({ context, sinceMs, held, isFull, ...waiting }, failure) {
+    /** It got none, or without `failure`: it waited until the end. A statement without SQL. */
+    refused(
+      { context, sinceMs, held, isFull, ...waiting }: Waiting,
+      failure?: { error: unknown } & Pick<QueryStart, 'stack'>,
+    ): void {
       const waitMs = context.elapsedMs() - sinceMs;
       const fact = factOf(context, { ...waiting, sql: '' });
       fact.caller ??= calledFrom(failure?.stack) ?? waiting.origin.otherwise ?? null;
@@ -326,3 +316,5 @@ export function createQueryRecorder({
     },
   };
 }
+
+export type QueryRecorder = ReturnType<typeof createQueryRecorder>;

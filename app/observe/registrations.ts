@@ -19,14 +19,6 @@ export interface RouterLibrary {
   prototype: object;
 }
 
-export interface RegistrationObserver {
-  /** `Router` of a library, or a router: layers that its copy registers from now on have a source. */
-  observe(router: unknown): void;
-  /** `file:line` of a layer's registration; null if unknown. */
-  sourceOf(layer: object): string | null;
-  close(): void;
-}
-
 /** On the process: a profiler reads what was registered before it was created, or while another one recorded. */
 const REGISTERED = Symbol.for('express-hindsight.registered');
 
@@ -45,11 +37,7 @@ function onRegistered(message: unknown): void {
   for (const layer of added) known.set(layer, sites);
 }
 
-export function observeRegistrations({
-  findRegistration,
-}: {
-  findRegistration: FindRegistration;
-}): RegistrationObserver {
+export function observeRegistrations({ findRegistration }: { findRegistration: FindRegistration }) {
   const observed = new WeakSet();
   const restore: (() => void)[] = [];
   // Of its own, so that it can be unsubscribed while another profiler listens.
@@ -67,14 +55,16 @@ export function observeRegistrations({
 
   subscribe(expressChannels.register.name, listener);
   return {
-    observe(router) {
+    /** `Router` of a library, or a router: layers that its copy registers from now on have a source. */
+    observe(router: unknown): void {
       const methods = routerMethodsOf(router);
       if (methods === null || observed.has(methods)) return;
       observed.add(methods);
       const undo = publishRegistrations(methods);
       if (undo !== null) restore.push(undo);
     },
-    sourceOf(layer) {
+    /** `file:line` of a layer's registration; null if unknown. */
+    sourceOf(layer: object): string | null {
       const found = registered().get(layer);
       if (found === undefined) return null;
       if ('place' in found) return found.place;
@@ -82,12 +72,14 @@ export function observeRegistrations({
       registered().set(layer, { place });
       return place;
     },
-    close() {
+    close(): void {
       unsubscribe(expressChannels.register.name, listener);
       for (const undo of restore.splice(0)) undo();
     },
   };
 }
+
+export type RegistrationObserver = ReturnType<typeof observeRegistrations>;
 
 let endEarly: (() => void) | null = null;
 

@@ -4,12 +4,6 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 
-export interface RunQueue {
-  /** Milliseconds since the thread began; always 0 if the system does not report it. */
-  waitedMs(): number;
-  close(): void;
-}
-
 const PATH = '/proc/thread-self/schedstat';
 /** Three numbers of at most twenty digits. */
 const LONGEST = 64;
@@ -22,11 +16,12 @@ function openOrNull(): number | null {
   }
 }
 
-export function openRunQueue(): RunQueue {
+export function openRunQueue() {
   let file = openOrNull();
   const buffer = Buffer.alloc(LONGEST);
   return {
-    waitedMs() {
+    /** Milliseconds since the thread began; always 0 if the system does not report it. */
+    waitedMs(): number {
       if (file === null) return 0;
       try {
         const length = readSync(file, buffer, 0, LONGEST, 0);
@@ -36,7 +31,7 @@ export function openRunQueue(): RunQueue {
         return 0;
       }
     },
-    close() {
+    close(): void {
       if (file !== null) closeSync(file);
       file = null;
     },

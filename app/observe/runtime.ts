@@ -66,12 +66,6 @@ declare module '../profiler/facts.ts' {
   }
 }
 
-export interface RuntimeObserver {
-  /** Called once per request, at its start. */
-  onRequest: (context: Context) => void;
-  close(): void;
-}
-
 /** Milliseconds between two samples of the event loop. */
 const TICK = 20;
 /** Lateness of the timer that counts as a block. */
@@ -305,7 +299,7 @@ function createMemoryGauge(): () => RuntimeReading['memory'] {
   };
 }
 
-export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
+export function observeRuntime(parts: LeftoverParts) {
   const leftovers = observeLeftovers(parts);
   const running = createOpenList<Context>();
   const readings = createSlot<RunningRequest>('runtime');
@@ -386,7 +380,8 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
   }
 
   return {
-    onRequest(context) {
+    /** Called once per request, at its start. */
+    onRequest(context: Context): void {
       const now = context.startMark;
       const before = loopWatch.before(now);
       collections.start();
@@ -397,7 +392,7 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
       readings.set(context, fact);
       context.onEnd = end;
     },
-    close() {
+    close(): void {
       collections.close();
       loopWatch.close();
       leftovers.close();
@@ -405,3 +400,5 @@ export function observeRuntime(parts: LeftoverParts): RuntimeObserver {
     },
   };
 }
+
+export type RuntimeObserver = ReturnType<typeof observeRuntime>;

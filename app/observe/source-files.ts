@@ -6,16 +6,6 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { extname, isAbsolute, relative, resolve, sep } from 'node:path';
 
-export interface SourceFiles {
-  /** Text of a source file; null if it may not or can't be read. */
-  text(file: string): string | null;
-  lines(file: string): readonly string[] | null;
-  /** When it was last changed, milliseconds since 1970; null if it may not or can't be read. */
-  changedAt(file: string): number | null;
-  /** Text of the source map that a readable file names. */
-  mapText(file: string): string | null;
-}
-
 interface Entry {
   stamp: string;
   text: string;
@@ -49,7 +39,7 @@ function liesBelow(file: string, root: string): boolean {
   return path !== '' && !isAbsolute(path) && path.split(sep).every((part) => !part.startsWith('.'));
 }
 
-export function createSourceFiles({ roots }: { roots: readonly string[] }): SourceFiles {
+export function createSourceFiles({ roots }: { roots: readonly string[] }) {
   const allowed = realRoots(roots);
   const cache = new Map<string, Entry>();
   let cached = 0;
@@ -106,20 +96,25 @@ export function createSourceFiles({ roots }: { roots: readonly string[] }): Sour
   }
 
   return {
-    text: (file) => read(file, CODE, LARGEST_FILE)?.text ?? null,
-    lines(file) {
+    /** Text of a source file; null if it may not or can't be read. */
+    text: (file: string) => read(file, CODE, LARGEST_FILE)?.text ?? null,
+    lines(file: string): readonly string[] | null {
       const entry = read(file, CODE, LARGEST_FILE);
       if (entry === null) return null;
       entry.lines ??= entry.text.split(/\r?\n/);
       return entry.lines;
     },
-    changedAt(file) {
+    /** When it was last changed, milliseconds since 1970; null if it may not or can't be read. */
+    changedAt(file: string): number | null {
       try {
         return inspect(file, CODE, LARGEST_FILE)?.changedAt ?? null;
       } catch {
         return null;
       }
     },
-    mapText: (file) => read(file, MAP, LARGEST_MAP)?.text ?? null,
+    /** Text of the source map that a readable file names. */
+    mapText: (file: string) => read(file, MAP, LARGEST_MAP)?.text ?? null,
   };
 }
+
+export type SourceFiles = ReturnType<typeof createSourceFiles>;

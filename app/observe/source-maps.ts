@@ -19,13 +19,6 @@ export interface OriginalPlace {
   lines: readonly string[] | null;
 }
 
-export interface SourceMaps {
-  /** null if the file has no map, or the map does not cover the place. */
-  original(file: string, line: number, column: number): OriginalPlace | null;
-  /** Lines of a source by its absolute path, from a map that was read before; null if none has them. */
-  sourceLines(path: string): readonly string[] | null;
-}
-
 interface ParsedMap {
   /** Of the executed file. */
   text: string;
@@ -119,7 +112,7 @@ function findIn(parts: readonly MapPart[], line: number, column: number) {
   return place === null || source === undefined ? null : { ...place, source };
 }
 
-export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps {
+export function createSourceMaps({ files }: { files: SourceFiles }) {
   const cache = new Map<string, ParsedMap>();
 
   /** The JSON of `url`, and its folder. */
@@ -174,13 +167,15 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
   }
 
   return {
-    sourceLines(path) {
+    /** Lines of a source by its absolute path, from a map that was read before; null if none has them. */
+    sourceLines(path: string): readonly string[] | null {
       for (const parsed of cache.values())
         for (const source of parsed.contents.keys())
           if (pathOfSource(source, parsed.folder) === path) return linesOf(parsed, source, path);
       return null;
     },
-    original(file, line, column) {
+    /** null if the file has no map, or the map does not cover the place. */
+    original(file: string, line: number, column: number): OriginalPlace | null {
       if (!COMPILED.test(file)) return null;
       try {
         const parsed = parsedOf(file);
@@ -205,3 +200,5 @@ export function createSourceMaps({ files }: { files: SourceFiles }): SourceMaps 
     },
   };
 }
+
+export type SourceMaps = ReturnType<typeof createSourceMaps>;

@@ -1,21 +1,16 @@
 /** How to undo changes of objects that an application may make for each request: those that it has dropped need none. */
-export interface UndoList {
-  add(target: object, undo: () => void): void;
-  undo(): void;
-}
-
-export function createUndoList(): UndoList {
+export function createUndoList() {
   const undoOf = new WeakMap<object, () => void>();
   const changed = new Set<WeakRef<object>>();
   const forgotten = new FinalizationRegistry<WeakRef<object>>((ref) => changed.delete(ref));
   return {
-    add(target, undo) {
+    add(target: object, undo: () => void): void {
       undoOf.set(target, undo);
       const ref = new WeakRef(target);
       changed.add(ref);
       forgotten.register(target, ref);
     },
-    undo() {
+    undo(): void {
       for (const ref of changed) undoOf.get(ref.deref() ?? ref)?.();
       changed.clear();
     },

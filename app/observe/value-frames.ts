@@ -9,20 +9,7 @@ import type { Stop, StoppedCall, Swallowed, ValuesRecord } from '../profiler/val
 import { placeText, sourcePosition } from './caller.ts';
 import type { SourceFiles } from './source-files.ts';
 import type { SourceMaps } from './source-maps.ts';
-import { filePathOf, type RawFrame } from './stack-frames.ts';
-
-export interface ValueFrames {
-  /** The frames of an error, with values; `wrappers`: errors that it caused, the nearest first; `stops`: of the same request. */
-  withValues(
-    frames: ThrownFrame[],
-    error: unknown,
-    from: { stops: readonly Stop[]; wrappers: readonly unknown[] },
-  ): ThrownFrame[];
-  /** Where a value that is no error, and has no stack, was thrown; empty if unknown. */
-  rawFrames(value: unknown, stops: readonly Stop[]): RawFrame[];
-  /** null if no values were read for this request. */
-  recordOf(context: Context): ValuesRecord | null;
-}
+import { filePathOf } from './stack-frames.ts';
 
 const MOST_SWALLOWED = 20;
 /** Lines of a `try` block that are searched for its `catch`. */
@@ -75,7 +62,7 @@ export function createValueFrames(options: {
   root: string;
   files: Pick<SourceFiles, 'lines'>;
   maps: SourceMaps;
-}): ValueFrames {
+}) {
   const { root, files, maps } = options;
   const sourceOf = (call: Pick<StoppedCall, 'url' | 'line' | 'column'>) => sourceOfScript(call, maps);
 
@@ -126,7 +113,12 @@ export function createValueFrames(options: {
   }
 
   return {
-    withValues(frames, error, { stops, wrappers }) {
+    /** The frames of an error, with values; `wrappers`: errors that it caused, the nearest first; `stops`: of the same request. */
+    withValues(
+      frames: ThrownFrame[],
+      error: unknown,
+      { stops, wrappers }: { stops: readonly Stop[]; wrappers: readonly unknown[] },
+    ): ThrownFrame[] {
       const stopsFor = (thrown: unknown): Stop[] => stops.filter((stop) => stop.error === thrown);
       const own = stopsFor(error);
       const later = wrappers.flatMap(stopsFor);
@@ -154,7 +146,8 @@ export function createValueFrames(options: {
         return { ...frame, values, ...(isThrow ? {} : { isRethrow: true as const }) };
       });
     },
-    rawFrames: (value, stops) =>
+    /** Where a value that is no error, and has no stack, was thrown; empty if unknown. */
+    rawFrames: (value: unknown, stops: readonly Stop[]) =>
       (stops.find(({ error }) => error === value)?.calls ?? []).map(({ name, url, line, column }) => ({
         function: name === '' ? null : name,
         location: filePathOf(url),
@@ -162,7 +155,8 @@ export function createValueFrames(options: {
         column,
         async: false,
       })),
-    recordOf(context) {
+    /** null if no values were read for this request. */
+    recordOf(context: Context): ValuesRecord | null {
       const fact = context.first('values');
       if (fact === undefined) return null;
       const { asked, stops, ended } = fact;
@@ -188,3 +182,5 @@ export function createValueFrames(options: {
     },
   };
 }
+
+export type ValueFrames = ReturnType<typeof createValueFrames>;

@@ -10,16 +10,11 @@ import { dropOldest } from '../../profiler/drop-oldest.ts';
 /** A test looks at the request that it has just sent, or at a few before it. */
 const MOST_ENDED = 100;
 
-export interface ProfilerTestable {
-  add(stored: StoredText): void;
-  close(): void;
-}
-
 export function createTestable(options: {
   recorder: Recorder;
   panels: readonly Panel[];
   rules: readonly FindingRule[];
-}): ProfilerTestable {
+}) {
   const { recorder, panels, rules } = options;
   const { isTested, testables } = processProfilers();
   /** Records by token, the newest last; null: nobody tests. Not global: Jest reports globals that are used after a file has ended. */
@@ -44,14 +39,14 @@ export function createTestable(options: {
   testables.add(testable);
 
   return {
-    add(stored) {
+    add(stored: StoredText): void {
       if (ended === null) return;
       const { token } = stored.row;
       ended.delete(token);
       ended.set(token, stored);
       dropOldest(ended, MOST_ENDED);
     },
-    close() {
+    close(): void {
       testables.delete(testable);
     },
   };

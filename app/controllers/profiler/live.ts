@@ -16,12 +16,6 @@ export interface LiveListener {
   end(): void;
 }
 
-export interface Live {
-  /** Returns a function that stops listening; null if there are too many listeners. */
-  listen(listener: LiveListener): (() => void) | null;
-  close(): void;
-}
-
 export interface LiveOptions {
   find: (query: ProfileQuery) => Promise<Pick<FindResult, 'rows' | 'pinned'>>;
   everyMs?: number;
@@ -43,7 +37,7 @@ interface Seen {
 const NOTHING: Seen = { rows: null, fresh: [], pinned: [] };
 
 /** Create it outside any request, so that its queries belong to none. */
-export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOptions): Live {
+export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOptions) {
   const outside = new AsyncResource('HindsightLive');
   const listeners = new Set<LiveListener>();
   const ungreeted = new Set<LiveListener>();
@@ -118,7 +112,8 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
   }
 
   return {
-    listen(listener) {
+    /** Returns a function that stops listening; null if there are too many listeners. */
+    listen(listener: LiveListener): (() => void) | null {
       if (listeners.size >= mostListeners || closed) return null;
       listeners.add(listener);
       ungreeted.add(listener);
@@ -127,9 +122,11 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
         leave(listener);
       };
     },
-    close() {
+    close(): void {
       closed = true;
       for (const listener of listeners) end(listener);
     },
   };
 }
+
+export type Live = ReturnType<typeof createLive>;
