@@ -19,6 +19,7 @@ import {
   type DatabaseData,
   type DatabaseGroup,
   type DatabaseQuery,
+  isSlow,
   type KeptDatabase,
   type KeptExcerpt,
 } from './data.ts';
@@ -31,7 +32,6 @@ const MOST_UNRUN = 20;
 const DROPPED = /^\u2026 \d+ more$/;
 
 export interface Collecting {
-  slowMs: number;
   excerptAt: (place: string) => SourceExcerpt | null;
   sourceAbove: SourceAbove;
 }
@@ -99,12 +99,10 @@ function groupOf(
 /** Taken now, because the file may have changed when the page is opened. */
 function takeExcerpts(
   { queries, groups }: Pick<DatabaseData, 'queries' | 'groups'>,
-  { slowMs, excerptAt }: Collecting,
+  excerptAt: Collecting['excerptAt'],
 ): KeptExcerpt[] {
   const loops = groups.filter(isLoop).sort((a, b) => b.durationMs - a.durationMs);
-  const slowOrFailed = queries.filter(
-    ({ durationMs, error }) => error !== null || (durationMs !== null && durationMs >= slowMs),
-  );
+  const slowOrFailed = queries.filter((query) => query.error !== null || isSlow(query));
   const places = new Set([
     ...loops.flatMap(({ caller, path = [] }) => path[0] ?? caller ?? []),
     ...slowOrFailed.flatMap(({ caller }) => caller ?? []),
@@ -115,8 +113,10 @@ function takeExcerpts(
   });
 }
 
-export function collectQueries(context: Context, collecting: Collecting): KeptDatabase | null {
-  const { sourceAbove } = collecting;
+export function collectQueries(
+  context: Context,
+  { excerptAt, sourceAbove }: Collecting,
+): KeptDatabase | null {
   const facts = context.all('query');
   const unrun = context
     .all('built')
@@ -171,7 +171,7 @@ export function collectQueries(context: Context, collecting: Collecting): KeptDa
     const path = caller === null || above === undefined ? null : loopPath(caller, above, sourceAbove);
     return groupOf(group, queries, { beyond: beyond.get(repeatKey(caller, shapeAt(first))), path });
   });
-  const excerpts = takeExcerpts({ queries, groups }, collecting);
+  const excerpts = takeExcerpts({ queries, groups }, excerptAt);
   return {
     statements,
     queries,

@@ -17,6 +17,12 @@ export interface DatabaseQuery extends Omit<
   group: number | null;
 }
 
+const SLOW_MS = 100;
+
+export function isSlow({ durationMs }: DatabaseQuery): boolean {
+  return durationMs !== null && durationMs >= SLOW_MS;
+}
+
 export interface DatabaseGroup {
   kind: GroupKind;
   statement: number;

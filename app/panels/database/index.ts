@@ -61,16 +61,12 @@ function querySpans({ statements, queries, unkept }: KeptDatabase, endMs: number
 }
 
 export interface DatabasePanelOptions {
-  /** Duration from which a query is called slow. */
-  slowMs?: number;
   /** The database libraries that are observed in this process. */
   watched?: () => readonly { name: string; version: string | null }[];
   /** Source around a place in own code, `src/a.ts:41`; null if it may not or can't be read. */
   excerptAt?: Collecting['excerptAt'];
   sourceAbove?: Collecting['sourceAbove'];
 }
-
-const SLOW_MS = 100;
 
 const HAND_OVER =
   "Libraries in a bundle, and ES modules that were loaded before the profiler, are not detected. Pass them to profiler.observe('postgres', sql), or " +
@@ -92,7 +88,6 @@ function summary({ totals, groups, queries, statements, unkept }: KeptDatabase):
 }
 
 export function createDatabasePanel({
-  slowMs = SLOW_MS,
   excerptAt = () => null,
   sourceAbove = () => null,
   watched = () => [],
@@ -111,7 +106,7 @@ export function createDatabasePanel({
         todo: HAND_OVER,
       }),
     },
-    collect: (context) => collectQueries(context, { slowMs, excerptAt, sourceAbove }),
+    collect: (context) => collectQueries(context, { excerptAt, sourceAbove }),
     data: ({ collected: kept }) =>
       kept === null
         ? null
@@ -122,7 +117,7 @@ export function createDatabasePanel({
               label: labelOfStatement(statement),
             })),
           },
-    rows: (data, from) => presentQueries(data, from, slowMs),
+    rows: presentQueries,
     view: { kind: 'db', model: drawQueries },
   };
 }

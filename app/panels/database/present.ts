@@ -15,6 +15,7 @@ import {
   type DatabaseQuery,
   GROUP_LABELS,
   GROUP_TONES,
+  isSlow,
 } from './data.ts';
 import { type ShownPlan, shownPlans } from './plans.ts';
 import { lineOf, queryDetail, sqlBlock } from './query-detail.ts';
@@ -59,19 +60,15 @@ function lockedByText({ lockedBy }: DatabaseQuery): string | null {
 }
 
 interface Showing {
-  slowMs: number;
   marks: ReturnType<typeof transactionMarks>;
   plans: ReadonlyMap<number, ShownPlan>;
 }
 
-function badgesOf(
-  { durationMs, waitMs, error }: DatabaseQuery,
-  index: number,
-  { slowMs, marks, plans }: Showing,
-): string[] {
+function badgesOf(query: DatabaseQuery, index: number, { marks, plans }: Showing): string[] {
+  const { waitMs, error } = query;
   return [
     ...(error === null ? [] : ['failed']),
-    ...(durationMs !== null && durationMs >= slowMs ? ['slow'] : []),
+    ...(isSlow(query) ? ['slow'] : []),
     ...(waitMs >= WAIT_SHOWN_MS ? [`waited ${durationText(waitMs)}`] : []),
     ...(plans.get(index)?.tree === undefined ? [] : ['plan']),
     ...(marks.has(index) ? [marks.get(index)?.name ?? ''] : []),
@@ -80,16 +77,15 @@ function badgesOf(
 
 function queryRows(data: DatabaseData, showing: Showing): Row[] {
   const { statements, queries } = data;
-  const { slowMs, marks, plans } = showing;
+  const { marks, plans } = showing;
   return queries.map((query, index): Row => {
     const { statement, bindings, startMs, durationMs, rows, waitMs, error, caller, group } = query;
-    const isSlow = durationMs !== null && durationMs >= slowMs;
     return {
       id: `q${index + 1}`,
       text: statements[statement]?.label || 'waiting for a connection',
       ...(statements[statement]?.sql ? { line: () => lineOf(data, query) } : {}),
       number: durationMs,
-      tone: error !== null ? 'bad' : isSlow || waitMs >= LONG_WAIT_MS ? 'warn' : 'plain',
+      tone: error !== null ? 'bad' : isSlow(query) || waitMs >= LONG_WAIT_MS ? 'warn' : 'plain',
       badges: badgesOf(query, index, showing),
       note: rows === null ? null : count(rows, 'row'),
       place: caller,
@@ -174,11 +170,7 @@ function planRow([index, plan]: [number, ShownPlan]): Row {
   };
 }
 
-export function presentQueries(
-  data: DatabaseData,
-  { profile, amendments }: PresentFrom,
-  slowMs: number,
-): Presentation {
+export function presentQueries(data: DatabaseData, { profile, amendments }: PresentFrom): Presentation {
   const { statements, queries, groups, excerpts = [], unkept, totals } = data;
   const asked = statements.map(({ sql }) => !isControl(sql));
   const marks = transactionMarks(data);
@@ -198,7 +190,7 @@ export function presentQueries(
       title: 'Queries',
       note: 'in the order they ran',
       columns: { text: 'Statement', badges: 'Marks', note: 'Result', place: 'Called from' },
-      rows: queryRows(data, { slowMs, marks, plans }),
+      rows: queryRows(data, { marks, plans }),
       card: 'largest',
       bars: 'db',
       facets: ['Marks'],
