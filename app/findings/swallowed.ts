@@ -127,19 +127,53 @@ const PART =
 /** An average may be rounded. */
 const ROUNDED = 0.05;
 
-/** How many there are in all, and whether the response says that more follow. */
-function restOf({ responseHeaders }: Call): { total: number | null; isLinked: boolean } {
-  const valueOf = (wanted: RegExp): string =>
-    responseHeaders.find(({ name }) => wanted.test(name))?.value ?? '';
-  const total = valueOf(/^x-total(?:-count)?$/i);
-  const isLinked = /;\s*rel="?next"?/i.test(valueOf(/^link$/i));
-  return { total: /^\d{1,9}$/.test(total) ? Number(total) : null, isLinked };
+interface Received {
+  entries: Json[];
+  /** How many there are in all, as far as it says. */
+  total: number | null;
+  /** Where it says that more follow, as a clause; null if it does not. */
+  more: string | null;
 }
 
-/** The entries of a list that were received; null if it was no list, or is not known as a whole. */
-function entriesOf({ responseBody }: Call): Json[] | null {
-  const whole = parseBeginning(responseBody?.text ?? '');
-  return whole?.isWhole === true && Array.isArray(whole.value) ? whole.value : null;
+/** Names in a body for the number of all entries, and for those that follow. */
+const TOTAL = /^total(?:_?(?:count|items|results|entries))?$/i;
+const NEXT = /(?:^|\.)(?:next|next_?(?:page|cursor|url|link|token)|has_?(?:more|next))$/i;
+
+function headerOf({ responseHeaders }: Call, wanted: RegExp): string {
+  return responseHeaders.find(({ name }) => wanted.test(name))?.value ?? '';
+}
+
+/** A list that was received, by itself or as the only list of an object; null if it was none, or is not known as a whole. */
+function receivedOf(call: Call): Received | null {
+  const { value = null, isWhole = false } = parseBeginning(call.responseBody?.text ?? '') ?? {};
+  if (!isWhole || typeof value !== 'object' || value === null) return null;
+  const [list, ...others] = isRecord(value)
+    ? Object.entries(value).filter(([, one]) => Array.isArray(one))
+    : [];
+  const entries = Array.isArray(value)
+    ? value
+    : others.length === 0
+      ? (list?.[1] as Json[] | undefined)
+      : undefined;
+  if (entries === undefined) return null;
+  const about = leavesOf(Array.isArray(value) ? null : value).filter(
+    ({ path }) => !path.startsWith(`${list?.[0]}.`),
+  );
+  const header = headerOf(call, /^x-total(?:-count)?$/i);
+  const said = about.find(({ name, value: one }) => TOTAL.test(name) && typeof one === 'number');
+  const next = about.find(
+    ({ path, value: one }) => NEXT.test(path) && one !== null && one !== false && one !== '',
+  );
+  const isLinked = /;\s*rel="?next"?/i.test(headerOf(call, /^link$/i));
+  const total = /^\d{1,9}$/.test(header) ? Number(header) : said === undefined ? null : Number(said.value);
+  const more = isLinked
+    ? 'its Link header names a next page'
+    : next !== undefined
+      ? `${excerpt(next.path, 40)} in its body names more`
+      : total !== null && total > entries.length
+        ? `${header === '' ? excerpt(said?.path ?? '', 40) : 'X-Total-Count'} says so`
+        : null;
+  return { entries, total, more };
 }
 
 /** The path of a number that was sent, and that is the count of the entries, or the sum or average of a field; null: none is. */
@@ -163,23 +197,20 @@ const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
   name: 'first-page-only',
   needs: ['http_client', 'request'],
   labels: ['first page only'],
-  why: 'The response of the call says that there are more entries (`Link` with `rel="next"`, or `X-Total-Count`), no other call went to that path, and this response has their number, or the sum or average of one of their fields.',
+  why: 'The response of the call says that there are more entries (`Link` with `rel="next"`, `X-Total-Count`, or `next` or `total` in its body), no other call went to that path, and this response has their number, or the sum or average of one of their fields.',
   fix: 'Follow `rel="next"` until there is none, or ask the service for the sum instead of adding up its entries.',
   find({ http_client: { calls }, request }, { status }) {
     const text = request.response?.text ?? '';
     if (calls.length === 0 || status === null || status >= 300) return [];
     return calls.flatMap((call, index): FindingDraft[] => {
-      const { total, isLinked } = restOf(call);
       if (call.method !== 'GET' || call.status !== 200 || PART.test(call.url)) return [];
-      const entries = entriesOf(call);
-      const received = entries?.length ?? 0;
-      if (entries === null || received < 2 || received >= (total ?? (isLinked ? Infinity : 0))) return [];
+      const { entries = [], total = null, more = null } = receivedOf(call) ?? {};
+      if (more === null || entries.length < 2 || entries.length >= (total ?? Infinity)) return [];
       const isFollowed = calls.some((other) => other !== call && pathIn(other) === pathIn(call));
       const figure = isFollowed ? null : figureOf(entries, total, text);
       if (figure === null) return [];
       const all = total === null ? '' : ` of ${count(total)}`;
-      const how = isLinked ? 'its Link header names a next page' : 'X-Total-Count says so';
-      const sentence = `${callName(call)} returned ${count(received)}${all} entries (${how}), and no call fetched the rest: ${excerpt(figure, 40)} was computed from that part`;
+      const sentence = `${callName(call)} returned ${count(entries.length)}${all} entries (${more}), and no call fetched the rest: ${excerpt(figure, 40)} was computed from that part`;
       return [{ broke: 'response', severity: 'warn', sentence, anchor: `c${index + 1}`, place: call.caller }];
     });
   },

@@ -14,6 +14,11 @@ describe('findings about what a call said', () => {
       res.end(JSON.stringify([1, 2, 3].map((id) => ({ id, stars: id }))));
       return;
     }
+    if (pathname === '/orders') {
+      const data = [7, 8, 9].map((amount) => ({ amount }));
+      res.end(JSON.stringify({ data, meta: { total: 11 }, links: { next: '/orders?page=2' } }));
+      return;
+    }
     res.statusCode = Number(/^\/(\d+)/.exec(pathname)?.[1] ?? 200);
     res.end(JSON.stringify({ offers: [] }));
   });
@@ -48,9 +53,9 @@ describe('findings about what a call said', () => {
       else if (what === 'told') res.json({ average: 2, of: Number(answer.headers['x-total-count']) });
       else res.json({ reviews: reviews.length, average: 2 });
     });
-    app.get('/fetched', async (_req, res) => {
-      const reviews = (await (await fetch(`${upstream()}/reviews`)).json()) as { stars: number }[];
-      res.json({ best: Math.max(...reviews.map(({ stars }) => stars)) });
+    app.get('/revenue', async (_req, res) => {
+      const { data } = (await (await fetch(`${upstream()}/orders`)).json()) as { data: { amount: number }[] };
+      res.json({ revenue: data.reduce((sum, { amount }) => sum + amount, 0) });
     });
     app.get('/raw', async ({ query: { q } }, res) =>
       res.json(await offers(`books?lang=en&q=${typeof q === 'string' ? q : ''}`)),
@@ -107,7 +112,10 @@ describe('findings about what a call said', () => {
     expect(finding?.sentence).to.match(
       /\/reviews returned 3 of 25 entries \(its Link header names a next page\), and no call fetched the rest: reviews was computed from that part$/,
     );
-    expect((await ask('/fetched')).of('first-page-only'), 'a body that was not recorded').to.deep.equal([]);
+    const [inBody] = (await ask('/revenue')).of('first-page-only');
+    expect(inBody?.sentence).to.match(
+      /\/orders returned 3 of 11 entries \(links\.next in its body names more\), and no call fetched the rest: revenue was computed from that part$/,
+    );
     for (const what of ['asked', 'all', 'list', 'one', 'told', 'newest'])
       expect((await ask(`/rating/${what}`)).of('first-page-only'), what).to.deep.equal([]);
   });
