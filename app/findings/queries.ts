@@ -320,6 +320,30 @@ const settingLeft: FindingRule<Needs<'database'>> = {
   },
 };
 
+/** Names of conditions that say whose row it is. A filter that is not given is left out on purpose. */
+const OWNER =
+  /^(?:id|uuid|e?mail|(?:user|owner|author|tenant|customer|account|organi[sz]ation|org|company|member|team|workspace|client|patient|shop|store)_?id)$/i;
+
+const conditionDropped: FindingRule<Needs<'database'>> = {
+  name: 'condition-dropped',
+  needs: ['database'],
+  labels: ['condition dropped'],
+  why: 'TypeORM or Prisma was given a condition whose value is `undefined`, and left it out: the statement asked for the rows of everybody. Reads are flagged for ids and e-mail addresses, writes for any name.',
+  fix: 'Look at the name of the property: it may be spelled in another way where the value comes from. Refuse the request if the value is missing, and let the ORM throw (`invalidWhereValuesBehavior` of TypeORM, `strictUndefinedChecks` of Prisma).',
+  find({ database }) {
+    const said = new Set<string>();
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const isForAny = kindOf(sqlOf(database, query)) === 'write';
+      const names = (query.dropped ?? []).filter((name) => isForAny || OWNER.test(name));
+      const key = `${query.caller} ${names.join(' ')}`;
+      if (names.length === 0 || query.error !== null || said.has(key)) return [];
+      said.add(key);
+      const sentence = `${labelOf(database, query)} ran without ${excerpt(names.join(', '), 80)}: the value was undefined, and the ORM leaves such a condition out`;
+      return [draftAt({ query, index }, sentence, 'bad')];
+    });
+  },
+};
+
 export const queryRules: readonly FindingRule[] = [
   nPlusOne,
   writeLoop,
@@ -329,4 +353,5 @@ export const queryRules: readonly FindingRule[] = [
   failedStatement,
   queryNeverRun,
   settingLeft,
+  conditionDropped,
 ];

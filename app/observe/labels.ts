@@ -25,10 +25,10 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
   ormCalls.bindStore(calls, (call): Origin => {
     const outer = calls.getStore();
     if (outer !== undefined) return outer;
-    const { label, stack } = call as OrmCall;
+    const { label, stack, dropped } = call as OrmCall;
     const caller = callerOf(call as OrmCall);
     const from = stack === undefined ? {} : { stack: stack() };
-    return { label, caller, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
+    return { label, caller, dropped, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
   });
   const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
     if (tracker.observed() === undefined || calls.getStore() !== undefined) return;

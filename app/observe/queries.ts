@@ -21,6 +21,8 @@ export interface Origin {
   otherwise?: string | null;
   /** Model and method of an ORM. */
   label: string | null;
+  /** Conditions that the ORM was given `undefined` for, and that it leaves out. */
+  dropped?: readonly string[] | undefined;
   /** A query builder whose frames are no callers. Absent for an ORM: no line of any library says more than its call. */
   library?: string;
   instance?: string | undefined;
@@ -210,6 +212,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       instance = system,
       path,
       through,
+      dropped,
     } = query.origin ?? originOf(library, query.stack);
     const line = through ?? caller;
     if (line !== null && !BEGINS.test(sql) && !ENDS.test(sql)) helpers.learn(line, sql);
@@ -237,6 +240,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     if (wait !== null) noteHolders(fact, wait.held);
     bind(fact, query);
     if (label !== null) fact.label = label;
+    if (dropped !== undefined) fact.dropped = dropped;
     if (path !== undefined) fact.path = path;
     if (through !== undefined) fact.through = through;
     return fact;

@@ -44,6 +44,8 @@ export interface QueryFact {
   system?: QuerySystem;
   /** What a level above calls it: `User.findMany`. */
   label?: string;
+  /** Conditions that were given `undefined`, and that the ORM has left out. */
+  dropped?: readonly string[];
   /** As sent, with the dialect's placeholders. */
   sql: string;
   bindings: Json[];

@@ -1,5 +1,7 @@
 /** Sequelize, TypeORM, MikroORM, Mongoose and Prisma -> channel `express-hindsight:orm:call`: the model and method that statements are sent for. */
 import { channel } from 'node:diagnostics_channel';
+import { types } from 'node:util';
+import { field, isObject } from '../../profiler/safe-read.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 
@@ -10,6 +12,8 @@ export interface OrmCall {
   stack?: () => string;
   /** `file:line` of the call, where it was found before the call is made. */
   caller?: string;
+  /** Conditions that it was given `undefined` for. */
+  dropped?: readonly string[];
 }
 
 type LabelOf = (self: unknown, args: readonly unknown[]) => string | null;
@@ -52,6 +56,24 @@ interface MongooseQuery {
   op?: unknown;
 }
 
+/** TypeORM and Prisma leave out a condition whose value is `undefined`. */
+function droppedIn(where: unknown): Pick<OrmCall, 'dropped'> {
+  const found = [where].flat().flatMap((one): string[] => {
+    if (typeof one !== 'object' || one === null || types.isProxy(one)) return [];
+    const fields = Object.entries(Object.getOwnPropertyDescriptors(one));
+    return fields.flatMap(([name, given]) => ('value' in given && given.value === undefined ? [name] : []));
+  });
+  return found.length === 0 ? {} : { dropped: found };
+}
+
+const TYPEORM_BY_CONDITION = /By$|ByOrFail$|^(?:update|delete|softDelete|restore|increment|decrement)$/;
+const TYPEORM_BY_OPTIONS = /^(?:find|count|exists?)(?!.*By)/;
+
+function typeormConditions(name: string, [, given]: readonly unknown[]): Pick<OrmCall, 'dropped'> {
+  if (TYPEORM_BY_CONDITION.test(name)) return droppedIn(given);
+  return TYPEORM_BY_OPTIONS.test(name) && isObject(given) ? droppedIn(field(given, 'where')) : {};
+}
+
 function mongooseCall({ model, op }: MongooseQuery): OrmCall {
   const name = model?.modelName;
   return { label: typeof name === 'string' && typeof op === 'string' ? `${name}.${op}` : null };
@@ -61,13 +83,15 @@ function mongooseCall({ model, op }: MongooseQuery): OrmCall {
 interface PrismaRequest {
   model?: unknown;
   action?: unknown;
+  args?: unknown;
   callsite?: { _error?: { stack?: unknown } };
 }
 
 /** A model's call is sent when it is awaited, and from a batch: only the stack that Prisma has taken knows its line. */
-function prismaCall({ model, action, callsite }: PrismaRequest): OrmCall {
+function prismaCall({ model, action, args, callsite }: PrismaRequest): OrmCall {
   return {
     label: typeof model === 'string' ? `${model}.${String(action)}` : null,
+    ...(isObject(args) ? droppedIn(field(args, 'where')) : {}),
     stack() {
       const stack = callsite?._error?.stack;
       return typeof stack === 'string' ? stack : '';
@@ -95,6 +119,7 @@ function labelPatch(
   targetOf: (exports: unknown) => unknown,
   names: readonly string[],
   labelOf: LabelOf,
+  conditionsOf: (name: string, args: readonly unknown[]) => Pick<OrmCall, 'dropped'> = () => ({}),
 ): LibraryPatch {
   return {
     ...at,
@@ -102,7 +127,7 @@ function labelPatch(
       const undo = names.flatMap((name) => {
         const callOf: CallOf = (self, args) => {
           const of = labelOf(self, args);
-          return { label: of === null ? null : `${of}.${name}` };
+          return { label: of === null ? null : `${of}.${name}`, ...conditionsOf(name, args) };
         };
         return published(targetOf(exports), name, callOf) ?? [];
       });
@@ -128,7 +153,13 @@ export const labelPatches: readonly LibraryPatch[] = [
   labelPatch(SEQUELIZE, (exports) => exports, SEQUELIZE_STATIC, nameOf),
   labelPatch(SEQUELIZE, prototypeOf, SEQUELIZE_INSTANCE, byClass),
   labelPatch({ name: 'sequelize', file: 'lib/sequelize.js' }, prototypeOf, ['query'], ownSql),
-  labelPatch(TYPEORM_MANAGER, (exports) => prototypeOf(exports, 'EntityManager'), TYPEORM, byEntity),
+  labelPatch(
+    TYPEORM_MANAGER,
+    (exports) => prototypeOf(exports, 'EntityManager'),
+    TYPEORM,
+    byEntity,
+    typeormConditions,
+  ),
   labelPatch(
     { name: 'typeorm', file: 'data-source/DataSource.js' },
     (exports) => prototypeOf(exports, 'DataSource'),
