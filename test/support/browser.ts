@@ -37,6 +37,8 @@ const OFF = [
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
+  // Else a process of its own paints, by the processor: 6 % more of it.
+  '--in-process-gpu',
   '--disable-quic',
   '--no-first-run',
   '--disable-background-networking',
