@@ -302,15 +302,16 @@ const cookieTooShort: FindingRule<Needs<'request', 'routing'>> = {
   name: 'cookie-too-short',
   needs: ['request'],
   labels: ['cookie too short'],
-  why: 'The Max-Age of the cookie is a usual lifetime divided by 1,000, such as 86 for a day. Max-Age is in seconds, and Express computes it from `maxAge`, which is in milliseconds.',
+  why: 'The cookie lives for a usual lifetime divided by 1,000, such as 86 seconds for a day. Express computes Max-Age and Expires from `maxAge`, which is in milliseconds.',
   fix: 'Give `res.cookie` and `express-session` milliseconds: `maxAge: 30 * 24 * 60 * 60 * 1000`.',
-  find({ request, routing }) {
+  find({ request, routing }, { startedAt }) {
+    const sentAt = startedAt + (request.response?.headersAtMs ?? 0);
     const found = sentHeaders(request, 'set-cookie').flatMap(({ value, anchor }) => {
-      const short = shortCookieOf(value);
+      const short = shortCookieOf(value, sentAt);
       return short === null ? [] : [{ ...short, anchor }];
     });
-    return found.map(({ name, maxAge, meant, anchor }, index): FindingDraft => {
-      const sentence = `The cookie “${excerpt(name, 60)}” lives for ${duration(maxAge * 1000)} (Max-Age=${maxAge}), a thousandth of ${meant}: its maxAge seems to have been given in seconds`;
+    return found.map(({ name, seconds, meant, attribute, anchor }, index): FindingDraft => {
+      const sentence = `The cookie “${excerpt(name, 60)}” lives for ${duration(seconds * 1000)} (${attribute}), a thousandth of ${meant}: its maxAge seems to have been given in seconds`;
       const from = index === 0 ? request.response?.shortLivedFrom : undefined;
       const place = from ?? placeOfHeader({ request, routing }, anchor);
       return { broke: 'unseen', severity: 'bad', sentence, anchor, place };

@@ -34,7 +34,11 @@ export class HeaderNotes {
   }
 
   noteCookies(value: unknown): void {
-    const isShort = [value].flat().some((line) => typeof line === 'string' && shortCookieOf(line) !== null);
+    // A hook runs below whatever sends the response: its layer says more than that line.
+    if (this.hook !== undefined) return;
+    const isShort = [value]
+      .flat()
+      .some((line) => typeof line === 'string' && shortCookieOf(line, Date.now()) !== null);
     if (isShort && this.shortLivedFrom === undefined) this.shortLivedFrom = this.#findSender?.() ?? null;
   }
 

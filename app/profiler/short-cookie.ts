@@ -1,4 +1,4 @@
-/** Cookies whose Max-Age is a usual lifetime divided by 1,000: Express wants milliseconds and sends seconds. */
+/** Cookies whose lifetime is a usual one divided by 1,000: Express and express-session want milliseconds. */
 
 /** Max-Age -> what it would have been. */
 const MEANT: ReadonlyMap<number, string> = new Map([
@@ -15,10 +15,32 @@ const MEANT: ReadonlyMap<number, string> = new Map([
 /** A message that is shown once may well live for seconds. */
 const MESSAGE = /flash|message|msg|toast|notice|state|nonce/i;
 
-/** Of a Set-Cookie; null if its lifetime is none of these. */
-export function shortCookieOf(line: string): { name: string; maxAge: number; meant: string } | null {
-  const maxAge = Number(/;\s*max-age=(\d{1,6})\s*(?:;|$)/i.exec(line)?.[1] ?? NaN);
-  const meant = MEANT.get(maxAge);
+/** `express-session` sends a moment only, and computes it before the response is sent. */
+const LATE_SECONDS = 2;
+const SHORTEST_MOMENT = 60;
+
+function momentOf(line: string, atMs: number): number | undefined {
+  if (/;\s*max-age=/i.test(line)) return undefined;
+  const seconds = (Date.parse(/;\s*expires=([^;]+)/i.exec(line)?.[1] ?? '') - atMs) / 1000;
+  return [...MEANT.keys()].find(
+    (one) => one > SHORTEST_MOMENT && seconds < one + 1 && seconds > one - LATE_SECONDS,
+  );
+}
+
+export interface ShortCookie {
+  name: string;
+  seconds: number;
+  /** The usual lifetime. */
+  meant: string;
+  attribute: 'Max-Age' | 'Expires';
+}
+
+/** Of a Set-Cookie that was sent at `atMs`; null if its lifetime is none of these. */
+export function shortCookieOf(line: string, atMs: number): ShortCookie | null {
+  const maxAge = /;\s*max-age=(\d{1,6})\s*(?:;|$)/i.exec(line)?.[1];
+  const seconds = maxAge === undefined ? momentOf(line, atMs) : Number(maxAge);
+  const meant = MEANT.get(seconds ?? NaN);
   const [name = ''] = line.split('=', 1);
-  return meant === undefined || MESSAGE.test(name) ? null : { name: name.trim(), maxAge, meant };
+  if (seconds === undefined || meant === undefined || MESSAGE.test(name)) return null;
+  return { name: name.trim(), seconds, meant, attribute: maxAge === undefined ? 'Expires' : 'Max-Age' };
 }

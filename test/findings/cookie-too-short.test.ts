@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { sessionOf, sessions } from '../support/sessions.ts';
 
 const MONTH_S = 30 * 24 * 60 * 60;
 
@@ -8,6 +9,12 @@ describe('finding cookie-too-short', () => {
     app.get('/basket', (_req, res) => {
       res.cookie('basket', 'b1', { maxAge: MONTH_S });
       res.send('kept');
+    });
+    app.use('/seconds', sessions({ cookie: { maxAge: 86_400 } }));
+    app.use('/day', sessions({ cookie: { maxAge: 86_400_000 } }));
+    app.get(['/seconds', '/day'], (req, res) => {
+      sessionOf(req).userId = 7;
+      res.send('in');
     });
     app.get('/healthy', (_req, res) => {
       res.cookie('basket', 'b1', { maxAge: MONTH_S * 1000 });
@@ -25,12 +32,19 @@ describe('finding cookie-too-short', () => {
       label: 'cookie too short',
       severity: 'bad',
       sentence:
-        'The cookie “basket” lives for 43 min 12 s (Max-Age=2592), a thousandth of 30 days: its maxAge seems to have been given in seconds',
+        'The cookie “basket” lives for 43 min 12 s (Max-Age), a thousandth of 30 days: its maxAge seems to have been given in seconds',
     });
-    expect(finding?.place).to.match(/cookie-too-short\.test\.ts:9$/);
+    expect(finding?.place).to.match(/cookie-too-short\.test\.ts:10$/);
+  });
+
+  it('names the registration of a session, which sends Expires', async () => {
+    const [finding] = (await ask('/seconds')).of('cookie-too-short');
+    expect(finding?.sentence).to.contain('lives for 1 min 26 s (Expires), a thousandth of 1 day');
+    expect(finding?.place).to.match(/cookie-too-short\.test\.ts:13$/);
   });
 
   it('ignores lifetimes in milliseconds, messages, and cookies without one', async () => {
-    expect((await ask('/healthy')).of('cookie-too-short')).to.deep.equal([]);
+    for (const path of ['/healthy', '/day'])
+      expect((await ask(path)).of('cookie-too-short'), path).to.deep.equal([]);
   });
 });
