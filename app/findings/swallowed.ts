@@ -86,11 +86,12 @@ function parameterOf(url: string, query: string, isCut: boolean): string | null 
 }
 
 function becameOf(name: string, value: string, mark: '&' | '#' | '+' | '%'): string {
-  const sent = `${excerpt(name, 40)}=${excerpt(value, 60)} was sent`;
+  const sent = `${excerpt(name, 40)}=${excerpt(value, 60)} was sent unescaped`;
   const [before = '', ...others] = value.split(mark).map((part) => excerpt(part.trim(), 40));
-  if (mark === '&') return `${sent} as ${excerpt(name, 40)}=${before} and ${others.join(' and ')}`;
-  if (mark === '#') return `${sent} as ${excerpt(name, 40)}=${before}`;
-  return `${sent} unescaped, and ${mark === '+' ? 'a + in a query is read as a space' : 'a % in a query begins an escape'}`;
+  if (mark === '+') return `${sent}, and a + in a query is read as a space`;
+  if (mark === '%') return `${sent}, and a % in a query begins an escape`;
+  const parameters = `, and ${others.length === 1 ? 'a parameter' : 'parameters'} ${others.join(' and ')}`;
+  return `${sent}: the service reads ${excerpt(name, 40)}=${before}${mark === '&' ? parameters : ''}`;
 }
 
 const queryNotEscaped: FindingRule<Needs<'http_client' | 'request'>> = {

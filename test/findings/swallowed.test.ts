@@ -89,9 +89,9 @@ describe('findings about what a call said', () => {
 
   it('name a value that was cut in the query of a call', async () => {
     const sentences: Record<string, string> = {
-      'R&D': 'q=R&D was sent as q=R and D',
-      'R & D, Ltd': 'q=R & D, Ltd was sent as q=R and D, Ltd',
-      'C# 12': 'q=C# 12 was sent as q=C',
+      'R&D': 'q=R&D was sent unescaped: the service reads q=R, and a parameter D',
+      'R & D, Ltd': 'q=R & D, Ltd was sent unescaped: the service reads q=R, and a parameter D, Ltd',
+      'C# 12': 'q=C# 12 was sent unescaped: the service reads q=C',
       'C++': 'q=C++ was sent unescaped, and a + in a query is read as a space',
       '100%': 'q=100% was sent unescaped, and a % in a query begins an escape',
     };
