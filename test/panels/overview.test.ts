@@ -293,6 +293,29 @@ describe('the overview panel', () => {
     expect($('#sent .vl').last().text()).to.contain('[1 × { quantity: number 1 }]');
   });
 
+  it('marks a changed value by its placeholder, and does not say that nothing stands out', async () => {
+    const { token } = await fixture.profileOf({
+      method: 'PATCH',
+      url: '/devices/7',
+      more: (context) => {
+        context.add('body', { bytes: 40, contentType: 'application/json', parsed: { volume: 5, pin: '1234', settings: {} }, files: [], preview: Buffer.from(''), truncated: false }); // prettier-ignore
+        lasting(context, 9);
+        context.add('query', query({ sql: 'update devices set brightness = $2, volume = $3, settings = $4 where id = $1', bindings: [7, 80, 30, '{"theme":"dark","notify":{"push":1}}'], startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
+      },
+    });
+    const $ = await page(token);
+    expect($('#asked u').text()).to.equal('30');
+    expect($('#asked').text()).to.contain('"push":1}}');
+    expect($('#received .note').text()).to.equal('Masked values with the same number are equal.');
+    expect($('#wrong h3').text().trim()).to.equal('Stands out');
+    expect($('#wrong .leads').text()).to.contain('volume received as 5, bound as 30');
+    expect($('#wrong .none p').first().text()).to.match(/^\d+ checks found nothing else\.$/);
+    for (const end of ['.md', '.md?length=short']) {
+      const text = await (await fetch(`${server.address}/_profiler/${token}${end}`)).text();
+      expect(text, end).to.match(/## Stands out\n[^#]*bound as 30[^#]*\d+ checks found nothing else\./);
+    }
+  });
+
   it('says what became of the work that it started, also if that failed later', async () => {
     const { token } = await fixture.record({ more: (context) => lasting(context, 9) });
     const job = fixture.recorder.openWork('job', { label: 'JOB', name: 'stock/recount', parent: token });

@@ -5,6 +5,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { blocks, code, fence, heading, pairs, prose } from '../../view-helpers/markdown.ts';
 import { presentPanel } from '../../render/present-panel.ts';
+import type { Section } from '../../profiler/rows.ts';
 import { rowsMarkdown, sectionMarkdown } from '../../render/rows-markdown.ts';
 import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -80,18 +81,18 @@ function bodyOf(panel: Panel, from: PresentFrom): string {
 }
 
 /** What of the overview no other panel says. */
-const AT_TOP = new Set(['leads', 'started', 'differs-here', 'beside', 'received', 'asked', 'sent']);
+const AT_TOP = new Set(['started', 'differs-here', 'beside', 'received', 'asked', 'sent']);
 
 function topOf(panels: readonly Panel[], from: PresentFrom): string[] {
   const overview = panels.find(({ name }) => name === OVERVIEW);
   if (overview === undefined || panels.length === 1 || from.profile.summary !== null) return [];
   const sections = presentPanel(overview, from)?.sections ?? [];
   const verdict = sections.find(({ id, rows }) => id === 'wrong' && rows.length === 0)?.none;
+  const write = (section: Section): string => sectionMarkdown(section).replace(/^### /, '## ');
   return [
+    ...sections.filter(({ id }) => id === 'leads').map(write),
     ...(verdict === undefined ? [] : [prose(verdict)]),
-    ...sections
-      .filter(({ id }) => AT_TOP.has(id))
-      .map((section) => sectionMarkdown(section).replace(/^### /, '## ')),
+    ...sections.filter(({ id }) => AT_TOP.has(id)).map(write),
   ];
 }
 

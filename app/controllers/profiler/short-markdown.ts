@@ -28,7 +28,7 @@ const SAMPLES = 3;
 const LOG_LINES = 12;
 /** Its other sections repeat what stands above or below. */
 const OF_OVERVIEW = new Set([
-  'leads', 'received', 'asked', 'sent', 'started', 'differs-here', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
+  'received', 'asked', 'sent', 'started', 'differs-here', 'beside', 'shares', 'worst', 'usual', 'differs', 'summary', 'not-recorded', 'in-full',
 ]); // prettier-ignore
 const ROUTES = 30;
 
@@ -160,8 +160,9 @@ function nothingFound({ profile, panels, amendments, beside }: ShortMarkdownOpti
 
 function whatIsWrong(options: ShortMarkdownOptions): string[] {
   const [first, ...others] = findingParts(options);
-  if (first === undefined) return [nothingFound(options)];
-  return [blocks([heading(2, 'Findings'), first]), ...others];
+  const leads = sectionParts(options, OVERVIEW, (section) => (section.id === 'leads' ? section : null));
+  if (first === undefined) return [...leads, nothingFound(options)];
+  return [blocks([heading(2, 'Findings'), first]), ...others, ...leads];
 }
 
 function shortMarkdown(options: ShortMarkdownOptions): string {

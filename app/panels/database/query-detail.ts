@@ -12,13 +12,15 @@ import { oneLine } from './statement-line.ts';
 const { count, durationText } = numberHelpers;
 /** Characters of a statement. */
 const STATEMENT_LENGTH = 12_000;
-/** Characters of a value in the line of a row. */
+/** Characters of a value in the line of a row, and of all of them if they are few. */
 const VALUE_LENGTH = 32;
+const VALUES_LENGTH = 160;
 
 /** The statement in a line, with its values. */
 export function lineOf({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): SqlToken[] {
   const { sql = '', system } = statements[statement] ?? {};
-  return joinTokens(valuesInPlace(oneLine(sql, system), bindings, { system, longest: VALUE_LENGTH }).tokens);
+  const longest = Math.max(VALUE_LENGTH, Math.floor(VALUES_LENGTH / bindings.length));
+  return joinTokens(valuesInPlace(oneLine(sql, system), bindings, { system, longest }).tokens);
 }
 
 /** A statement in lines, as text and coloured. */

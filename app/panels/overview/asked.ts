@@ -8,6 +8,8 @@ import { addressOf } from '../../render/rows-page.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
+import { sqlTokens } from '../shared/sql-tokens.ts';
+import { type Binding, indexesOf } from '../shared/sql-values.ts';
 import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
@@ -44,10 +46,17 @@ const ENDS = /^\s*(?:commit|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i;
 /** Settings of a connection, which an ORM repeats. */
 const SETTING = /^\s*(?:set|pragma)\b/i;
 
-/** The values of a statement that changed on their way are underlined. */
+/** Names of the bound values in the order of their placeholders. */
+function placedNames(sql: string, system: string | undefined, bindings: readonly Binding[]): string[] {
+  return indexesOf(sqlTokens(sql, system), bindings.length).flatMap((at) =>
+    at === null ? [] : (bindings[at]?.name ?? []),
+  );
+}
+
+/** The values of a statement that changed on their way are underlined. A line may end before the statement does. */
 function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<string>): readonly CodeToken[] {
   const tokens: readonly CodeToken[] = row.line?.() ?? [['', valueText(row.text)]];
-  if (changed.size === 0 || tokens.filter(([kind]) => kind === 'v').length !== names.length) return tokens;
+  if (changed.size === 0) return tokens;
   let at = 0;
   return tokens.map(([kind, text]): CodeToken =>
     kind === 'v' && changed.has(names[at++] ?? '') ? ['u', text] : [kind, text],
@@ -62,13 +71,13 @@ function queryStep(
 ): Step | null {
   const { statements = [], queries = [] } = dataOf(profile, 'database') ?? {};
   const query = queries[index];
-  const sql = statements[query?.statement ?? -1]?.sql ?? '';
+  const { sql = '', system } = statements[query?.statement ?? -1] ?? {};
   if (SETTING.test(sql)) return null;
   const changed = compared.filter(({ bound }) =>
     bound.some((at) => at.query === index && at.change !== null),
   );
   const names = new Set(changed.flatMap(({ bound }) => bound.map(({ field }) => field)));
-  const tokens = queryLine(row, query?.bindings.map(({ name }) => name) ?? [], names);
+  const tokens = queryLine(row, placedNames(sql, system, query?.bindings ?? []), names);
   const control = CONTROL.exec(sql);
   return {
     ...row,

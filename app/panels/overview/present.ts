@@ -46,18 +46,25 @@ function inOrder(steps: readonly Step[]): Step[] {
   return steps.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0));
 }
 
+const NUMBERED_MARK = /\[masked \d+, /;
+const OF_MARKS = 'Masked values with the same number are equal.';
+
 function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, ran: Ran): Exchange {
   const compared = compareValues({
     request: dataOf(profile, 'request'),
     database: dataOf(profile, 'database'),
   });
   const asked = askedSteps(profile, { beside, compared });
+  const sections = [
+    section('received', 'Received', inOrder(receivedSteps(profile, { ran, compared }))),
+    section('asked', 'Steps', asked.steps, { left: asked.left }),
+    section('sent', 'Sent', sentSteps(profile, { ran, compared })),
+  ].filter(({ rows }) => rows.length > 0);
+  const masked = sections.findIndex(({ rows }) =>
+    rows.some(({ text }) => typeof text === 'string' && NUMBERED_MARK.test(text)),
+  );
   return {
-    sections: [
-      section('received', 'Received', inOrder(receivedSteps(profile, { ran, compared }))),
-      section('asked', 'Steps', asked.steps, { left: asked.left }),
-      section('sent', 'Sent', sentSteps(profile, { ran, compared })),
-    ].filter(({ rows }) => rows.length > 0),
+    sections: sections.map((one, at) => (at === masked ? { ...one, note: OF_MARKS } : one)),
     changed: compared.filter(({ change }) => change === 'value' || change === 'type'),
   };
 }
@@ -185,8 +192,8 @@ export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): O
     findings,
     verdict: verdictOf(from, {
       changed: exchange.changed,
+      leads,
       unusual: leads.length > 0 ? null : unusualText(from.profile, differences),
-      isThrown: leads.some(({ label }) => label === 'thrown'),
     }),
     leads,
     exchange,

@@ -48,9 +48,9 @@ export function verdictOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
   {
     changed,
+    leads,
     unusual,
-    isThrown,
-  }: { changed: readonly ComparedValue[]; unusual: string | null; isThrown: boolean },
+  }: { changed: readonly ComparedValue[]; leads: readonly Row[]; unusual: string | null },
 ): Verdict {
   const { kind, summary, status } = profile;
   const checked = beside?.checked ?? [];
@@ -59,10 +59,11 @@ export function verdictOf(
   if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
   const reasons = doubts({ profile, beside }, unusual);
   const number = count(checked.length, 'check');
-  const nothing = reasons.length === 0 ? `Nothing stood out in ${number}.` : `${number} found nothing else.`;
+  const isAll = reasons.length === 0 && leads.length === 0;
+  const nothing = isAll ? `Nothing stood out in ${number}.` : `${number} found nothing else.`;
   const checks = checked.length === 0 ? 'No finding.' : nothing;
   const isError = (status ?? 0) >= 400;
-  const refused = isThrown
+  const refused = leads.some(({ label }) => label === 'thrown')
     ? `It was answered so because an error was thrown. ${number} found nothing else.`
     : `${number} did not find the reason.`;
   return {

@@ -59,7 +59,20 @@ export function sameName(name: string): string {
   return name.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 }
 
+/** `1,249.50`, `1.249,50` and `1249,50`, as people write them. */
+const GROUPED = /^([+-]?[1-9]\d{0,2}(?:([.,'’ \u00a0\u202f])\d{3})(?:\2\d{3})*)(?:(?!\2)[.,](\d+))?$/;
+const DECIMAL = /^([+-]?(?:0|[1-9]\d*))()[.,](\d+)$/;
+
+function isWrittenNumber(text: string, number: number): boolean {
+  return [GROUPED, DECIMAL].some((pattern) => {
+    const [found, whole = '', , decimals = '0'] = pattern.exec(text) ?? [];
+    const plain = whole.replace(/[^\d+-]/g, '');
+    return found !== undefined && plain.length < 13 && Number(`${plain}.${decimals}`) === number;
+  });
+}
+
 function isSameNumber(text: string, number: number): boolean {
+  if (isWrittenNumber(text, number)) return true;
   if (!/^[+-]?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text) || Number(text) !== number) return false;
   return text.replace(/\D/g, '').length <= 15;
 }

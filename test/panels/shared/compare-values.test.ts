@@ -76,6 +76,20 @@ describe('the same field in three places', () => {
   it('knows lost zeros, lost digits, the truth of "false", and days moved by a time zone', () => {
     expect(changeOf('007', 7, true)).to.equal('value');
     expect(changeOf('12345678901234567890', Number('12345678901234567890'), true)).to.equal('value');
+    for (const [text, number] of [
+      ['1.249,50', 1.249],
+      ['1,249', 1],
+      ['12,5', 125],
+      ['1.249.50', 1249.5],
+    ] as const)
+      expect(changeOf(text, number, true), text).to.equal('value');
+    for (const [text, number] of [
+      ['1.249,50', 1249.5],
+      ['1,249.50', 1249.5],
+      ['1 249', 1249],
+      ['-12,5', -12.5],
+    ] as const)
+      expect(changeOf(text, number, true), text).to.equal(null);
     expect(changeOf('false', true, true)).to.equal('value');
     expect(changeOf('2024-03-01', '2024-02-29T23:00:00.000Z', true)).to.equal('value');
     expect(changeOf('2024-03-01', '2024-03-01T00:00:00.000Z', true)).to.equal(null);
