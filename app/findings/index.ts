@@ -13,6 +13,7 @@ import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
 import { jobRules } from './jobs.ts';
 import { missingRules } from './missing.ts';
+import { numberRules } from './numbers.ts';
 import { pageRules } from './pages.ts';
 import { predicateRules } from './predicates.ts';
 import { processRules } from './process.ts';
@@ -33,6 +34,7 @@ export function createFindingRules(): FindingRule[] {
     ...pageRules,
     ...predicateRules,
     ...valueRules,
+    ...numberRules,
     ...missingRules,
     ...encodingRules,
     ...transactionRules,

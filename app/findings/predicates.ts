@@ -1,7 +1,7 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
 import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -311,6 +311,106 @@ const joinedRowsCounted: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
+/** `left join time_entries as t on …` */
+const LEFT_JOIN =
+  /\bleft (?:outer )?join (?:\w+\.)?(\w+)(?: as)?(?: (?!on\b|using\b)(\w+))? (?:on|using)\b/gi;
+/** They are unknown for NULL. */
+const NEVER_NULL = new Set([
+  '=',
+  '<>',
+  '!=',
+  '<',
+  '>',
+  '<=',
+  '>=',
+  'like',
+  'ilike',
+  'in',
+  'not in',
+  'between',
+]);
+
+/** Columns that the text before FROM counts, or sums up with a value for none: rows without a match are wanted. */
+function wantsUnmatched(sql: string, alias: string): boolean {
+  const columns = /^select (.*?) from /i.exec(sql)?.[1] ?? '';
+  const of = String.raw`[^()]*\b${alias}\.`;
+  return (
+    new RegExp(String.raw`\bcount ?\( ?(?:distinct )?${alias}\.`, 'i').test(columns) ||
+    new RegExp(String.raw`\b(?:coalesce|ifnull|nvl) ?\( ?\w+ ?\(${of}`, 'i').test(columns)
+  );
+}
+
+const leftJoinUndone: FindingRule<Needs<'database'>> = {
+  name: 'left-join-undone',
+  needs: ['database'],
+  labels: ['LEFT JOIN'],
+  why: 'A LEFT JOIN whose rows are counted or summed up with a value for none, and a WHERE that compares a column of the joined table: the column is NULL where no row matches, and a comparison with NULL is never true.',
+  fix: 'Move the condition from WHERE to the ON of the join: `left join time_entries t on t.employee_id = e.id and t.approved`.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      if (read.verb !== 'select' || read.joins === 0 || !read.isPlain) return [];
+      const sql = plainSql(database, query);
+      for (const [, table = '', alias = table] of sql.matchAll(LEFT_JOIN)) {
+        const compared = (read.where ?? []).filter(({ of }) => of?.toLowerCase() === alias.toLowerCase());
+        const [first] = compared.filter(({ operator }) => NEVER_NULL.has(operator));
+        if (first === undefined || compared.some(({ operator }) => operator === 'is')) continue;
+        if (!wantsUnmatched(sql, alias)) continue;
+        const from = read.table ?? 'the first table';
+        const sentence = `${labelOf(database, query)} has a LEFT JOIN of ${excerpt(table, 40)}, but its WHERE compares ${first.column} of it, which is NULL where no row matches: rows of ${excerpt(from, 40)} without ${excerpt(table, 40)} are left out`;
+        return [draftAt(one, sentence, 'warn')];
+      }
+      return [];
+    });
+  },
+};
+
+const IN_LIST = /(?:^|\.)\d+\./;
+const WITH_MS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{3}/;
+
+/** A comparison by `>` or `<` with a time that an entry of the response has. */
+function repeatedTime({ read, query }: Read, sent: readonly Leaf[]): Comparison | null {
+  for (const one of read.where ?? []) {
+    const { column, operator, values, wrapped } = one;
+    const [value] = values;
+    const given = value === undefined ? undefined : givenValue(value, query.bindings);
+    if ((operator !== '>' && operator !== '<') || wrapped !== null || typeof given !== 'string') continue;
+    if (!WITH_MS.test(given)) continue;
+    const isRepeated = sent.some(
+      (leaf) =>
+        IN_LIST.test(leaf.path) &&
+        sameName(leaf.name) === sameName(column) &&
+        typeof leaf.value === 'string' &&
+        WITH_MS.test(leaf.value) &&
+        Date.parse(leaf.value) === Date.parse(given),
+    );
+    if (isRepeated) return one;
+  }
+  return null;
+}
+
+const cursorTooCoarse: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'cursor-too-coarse',
+  needs: ['database', 'request'],
+  labels: ['row repeated'],
+  why: 'The only statement that returned rows asks for times after or before a bound one, and an entry of the response has exactly this time in that column.',
+  fix: 'Page by the time and a unique column, and pass the time on as text (`sent_at::text`), or store milliseconds (`timestamptz(3)`): a `Date` has milliseconds, a timestamp of PostgreSQL has microseconds.',
+  find({ database, request }) {
+    const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const reads = readsOf(database).filter(
+      ({ read, query }) => read.verb === 'select' && !read.isAggregated && query.rows !== 0,
+    );
+    const [one, ...others] = reads;
+    if (one === undefined || others.length > 0 || !one.read.isPlain) return [];
+    const repeated = repeatedTime(one, sent);
+    if (repeated === null) return [];
+    const { column, operator } = repeated;
+    const side = operator === '>' ? 'after' : 'before';
+    const sentence = `${labelOf(database, one.query)} asks for a ${column} ${side} the bound one, but an entry of the response has exactly that one: the column has more digits, so the last row of the page before comes again`;
+    return [draftAt(one, sentence, 'bad')];
+  },
+};
+
 export const predicateRules: readonly FindingRule[] = [
   anyRow,
   orWithoutBrackets,
@@ -318,4 +418,6 @@ export const predicateRules: readonly FindingRule[] = [
   sortedByConstant,
   lastDayLeftOut,
   joinedRowsCounted,
+  leftJoinUndone,
+  cursorTooCoarse,
 ];

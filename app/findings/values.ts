@@ -1,12 +1,13 @@
 /** Values that changed on their way from the request to a statement or to the response. Sentences have names, never values. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
+import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
-import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { isRecord, type Json } from '../profiler/json.ts';
+import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
+import { groupBy } from '../profiler/group-by.ts';
+import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, readOf, readsOf } from './shared/queries.ts';
+import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
 
 type Value = Leaf['value'];
@@ -15,6 +16,11 @@ const DAY = /^(\d{4}-\d\d-\d\d)$/;
 const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
 /** Digits that a number of JavaScript holds for certain. */
 const EXACT_DIGITS = 15;
+
+/** `arrival and departure` */
+function listOf(names: readonly string[]): string {
+  return [...new Set(names)].map((name) => excerpt(name, 40)).join(' and ');
+}
 
 /** How a value was changed, as a clause; null if nothing is known to have gone wrong. */
 export function mishap(before: Value, after: Value): string | null {
@@ -26,31 +32,31 @@ export function mishap(before: Value, after: Value): string | null {
       Number(text) === after &&
       text.replace(/\D/g, '').length > EXACT_DIGITS
     )
-      return 'a JavaScript number can’t hold all of its digits';
+      return 'a JavaScript number can’t hold all of the digits';
     if (/^0\d{2,}$/.test(text) && Number(text) === after)
-      return 'the conversion to a number cut off its leading zeros';
+      return 'the conversion to a number cut off leading zeros';
     if (Number(text) !== after && (parseInt(text) === after || parseFloat(text) === after))
-      return 'only the beginning of its text was read as a number (parseInt, parseFloat)';
+      return 'only the beginning of the text was read as a number (parseInt, parseFloat)';
   }
   if (
     typeof before === 'string' &&
     (after === true || after === 1) &&
     /^(?:false|off|no)$/i.test(before.trim())
   )
-    return 'its text was taken for true, as any text is (Boolean("false"))';
+    return 'the text was taken for true, as any text is (Boolean("false"))';
   if (
     typeof before === 'number' &&
     typeof after === 'number' &&
     !Number.isInteger(before) &&
     Math.trunc(before) === after
   )
-    return 'its decimals were cut off';
+    return 'the decimals were cut off';
   if (typeof before === 'boolean' && after === String(before)) return 'the boolean became a text';
   if (typeof before === 'string' && typeof after === 'string') {
     const [, day] = DAY.exec(before) ?? [];
     const [, other] = MOMENT.exec(after) ?? [];
     if (day !== undefined && DAY.test(after) && Math.abs(Date.parse(day) - Date.parse(after)) === 86_400_000)
-      return 'its day moved by one, as it does when a local midnight is written in UTC (toISOString)';
+      return 'the day moved by one, as it does when a local midnight is written in UTC (toISOString)';
     if (
       day !== undefined &&
       other !== undefined &&
@@ -72,93 +78,178 @@ const valueChanged: FindingRule<Given> = {
   why: 'A field was received, and bound to a statement or sent under the same name with another value, in a way that is known to lose something.',
   fix: 'Check a value before you convert it (`Number`, a schema), keep identifiers and long numbers as text, and send dates without a time as text.',
   find({ request, database, routing }) {
-    return compareValues({ request, ...(database === undefined ? {} : { database }) }).flatMap(
-      ({ name, received, bound, sent }): FindingDraft[] => {
+    const moved = database === undefined ? [] : movedDays({ request, database }).map(({ name }) => name);
+    const changes = compareValues({ request, ...(database === undefined ? {} : { database }) }).flatMap(
+      ({ name, received, bound, sent }) => {
         const find = (places: readonly FieldAt[]) =>
-          places
-            .map((at) => ({ at, what: mishap(received.value, at.value) }))
-            .find(({ what }) => what !== null);
-        const inBound = find(bound);
-        const found = inBound ?? find(sent);
-        if (found?.what === undefined || found.what === null) return [];
-        const field = excerpt(name, 60);
-        const query = database?.queries[found.at.query ?? -1];
-        if (database !== undefined && query !== undefined)
-          return [
-            draftAt(
-              { query, index: found.at.query ?? 0 },
-              `${field} changed between the request and ${labelOf(database, query)}: ${found.what}`,
-              'warn',
-            ),
-          ];
-        return [
-          {
-            broke: 'unseen',
-            severity: 'warn',
-            sentence: `${field} changed between the request and the response: ${found.what}`,
-            anchor: 'response',
-            place: routing?.route?.source,
-          },
-        ];
+          places.flatMap((at) => {
+            const what = mishap(received.value, at.value);
+            return what === null ? [] : [{ name, what, at: at.query ?? null }];
+          })[0];
+        const found = find(bound) ?? find(sent);
+        // A DATE of the database that moved has a finding of its own.
+        return found === undefined || (found.at === null && moved.includes(name)) ? [] : [found];
+      },
+    );
+    return [...groupBy(changes, ({ what, at }) => `${at ?? ''} ${what}`).values()].flatMap(
+      (alike): FindingDraft[] => {
+        const [first] = alike;
+        if (first === undefined) return [];
+        const query = database?.queries[first.at ?? -1];
+        const where =
+          database === undefined || query === undefined ? 'the response' : labelOf(database, query);
+        const sentence = `${listOf(alike.map(({ name }) => name))} changed between the request and ${where}: ${first.what}`;
+        if (query !== undefined) return [draftAt({ query, index: first.at ?? 0 }, sentence, 'warn')];
+        const place = routing?.route?.source;
+        return [{ broke: 'unseen', severity: 'warn', sentence, anchor: 'response', place }];
       },
     );
   },
 };
 
-const NUMBER = /^-?\d+(?:\.\d+)?$/;
-/** Of a field that is the sum of others. */
-const OF_SUM = /total|sum|amount|gross|balance/i;
-/** `{ limit: "12", offset: 0, total: "120" }` is no sum. */
-const OF_PAGES = /^(?:page|limit|offset|skip|per|size|count)/i;
-
-/** Two numbers that were added, of which one is a text: the result has two points, or the name of a sum. */
-function joinedNumbers(object: Record<string, Json>): { name: string; parts: string[] } | null {
-  const numbers = Object.entries(object).filter(
-    (entry): entry is [string, string | number] =>
-      typeof entry[1] === 'number' || (typeof entry[1] === 'string' && NUMBER.test(entry[1])),
-  );
-  for (const [name, value] of Object.entries(object)) {
-    if (typeof value !== 'string' || !/^-?\d+(?:\.\d+){0,2}$/.test(value)) continue;
-    const hasTwoPoints = /\..*\./.test(value);
-    if (!hasTwoPoints && !OF_SUM.test(name)) continue;
-    const parts = hasTwoPoints ? numbers : numbers.filter(([part]) => !OF_PAGES.test(part));
-    for (const [one, first] of parts) {
-      const other = parts.find(
-        ([own, second]) =>
-          own !== one && (hasTwoPoints || typeof first !== typeof second) && `${first}${second}` === value,
-      )?.[0];
-      if (other !== undefined) return { name, parts: [one, other] };
-    }
-  }
-  return null;
+/** What `||` takes for missing. */
+function isFalsy(value: Value): boolean {
+  return value === 0 || value === false || value === '';
 }
 
-function objectsIn(value: Json, depth = 0): Record<string, Json>[] {
-  if (depth > 4 || typeof value !== 'object' || value === null) return [];
-  const parts = Object.values(value).flatMap((part) => objectsIn(part, depth + 1));
-  return isRecord(value) ? [value, ...parts] : parts;
+interface Past {
+  token: string;
+  /** undefined: not received. */
+  given: Value | undefined;
+  bound: Json;
 }
 
-const numbersJoined: FindingRule<Given> = {
-  name: 'numbers-joined',
-  needs: ['request'],
-  labels: ['joined numbers'],
-  why: 'A text of the response is two numbers of the same object, one of them a text, written one behind the other; it has two decimal points, or its name is that of a sum.',
-  fix: 'Convert both before you add them (`Number(row.price) + Number(row.shipping)`), or count in cents: drivers return `numeric` and `decimal` as text.',
-  find({ request, routing, database }) {
-    for (const object of objectsIn(parseBeginning(request.response?.text ?? '')?.value ?? null)) {
-      const found = joinedNumbers(object);
-      if (found === null) continue;
-      const [one = '', other = ''] = found.parts.map((part) => excerpt(part, 40));
-      const sentence = `${excerpt(found.name, 40)} was sent as the texts of ${one} and ${other}, one behind the other: they were joined, not added`;
-      const place = routing?.route?.source ?? database?.queries[0]?.caller;
-      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
-    }
-    return [];
+/** What earlier requests received for a field, and what the same kind of statement bound for it. */
+function pastOf(earlier: RuleBeside['earlier'], name: string, { read }: Read): Past[] {
+  return earlier.flatMap(({ head, kept: { request, database } }): Past[] => {
+    if (request === undefined || database === undefined) return [];
+    const given = receivedFields(request as KeptRequest).find((one) => sameName(one.name) === sameName(name));
+    return readsOf(database as Database)
+      .filter((one) => one.read.verb === read.verb && one.read.table === read.table)
+      .flatMap(({ query }) => query.bindings.filter((one) => sameName(one.name) === sameName(name)))
+      .map(({ value }) => ({ token: head.token, given: given?.value, bound: value }));
+  });
+}
+
+/** Whether an earlier response of the same address had this value. */
+function wasSent(
+  before: readonly EarlierRequest[],
+  request: KeptRequest,
+  name: string,
+  value: Value,
+): boolean {
+  return before.some(({ kept }) => {
+    const other = kept.request as KeptRequest | undefined;
+    if (JSON.stringify(other?.routeParams) !== JSON.stringify(request.routeParams)) return false;
+    return leavesOf(parseBeginning(other?.response?.text ?? '')?.value ?? null).some(
+      (leaf) => sameName(leaf.name) === sameName(name) && leaf.value === value,
+    );
+  });
+}
+
+/** Fields of the body for which a write bound another value than the received 0, false or empty text. */
+function overridden({ request, database }: Pick<Kept, 'request' | 'database'>) {
+  return compareValues({ request, database }).flatMap(({ name, received, bound }) => {
+    const { field, value } = received;
+    if (!field.startsWith('body ') || !isFalsy(value)) return [];
+    return bound.flatMap((at) => {
+      const one = readsOf(database).find(({ index }) => index === at.query);
+      // 1 may be a minimum.
+      const isMinimum = value === 0 && at.value === 1;
+      if (one === undefined || !isWrite(one) || at.change !== 'value' || at.value === null || isMinimum)
+        return [];
+      return [{ name, value, bound: at.value, one }];
+    });
+  });
+}
+
+const falsyOverridden: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'falsy-overridden',
+  needs: ['request', 'database'],
+  labels: ['taken for missing'],
+  why: 'The body has 0, `false` or an empty text for a field, and a write bound another value: the one that it binds without the field, the old one, or, of a number, one that is no minimum, because a smaller one was bound before.',
+  fix: 'Use `??` in place of `||`: `req.body.volume ?? device.volume`. `||` takes 0, `false` and `""` for missing.',
+  compares: (kept) => overridden(kept).length > 0,
+  relates: (kept) => overridden(kept).length > 0,
+  find(kept, { method }, { earlier, siblings }) {
+    const { request, database } = kept;
+    const isChange = method === 'PATCH' || method === 'PUT';
+    return overridden(kept)
+      .flatMap(({ name, value, bound, one }): FindingDraft[] => {
+        const past = pastOf(earlier, name, one);
+        const received = past.filter(({ given }) => given !== undefined && !isFalsy(given));
+        // The server decides by itself.
+        if (
+          received.some((before) => changeOf(before.given ?? null, before.bound as Value, true) === 'value')
+        )
+          return [];
+        const without = past.find((before) => before.given === undefined && before.bound === bound);
+        const isOld = isChange && wasSent([...earlier, ...siblings], request, name, bound);
+        const isNoMinimum =
+          typeof bound === 'number' &&
+          received.some((before) => typeof before.bound === 'number' && before.bound < bound);
+        const isProven = value === '' ? isOld && without !== undefined : isOld || without !== undefined;
+        if (!isProven && !(value === 0 && isNoMinimum)) return [];
+        const got = isOld
+          ? 'the old value'
+          : without === undefined
+            ? 'another value'
+            : `what it gets without one (request ${without.token})`;
+        const what = value === '' ? 'an empty text' : String(value);
+        const sentence = `${excerpt(name, 40)} was received as ${what}, but ${labelOf(database, one.query)} got ${got}: || takes ${what} for missing`;
+        return [draftAt(one, sentence, 'bad')];
+      })
+      .slice(0, 1);
   },
 };
 
-const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const WHOLE_MARK = /^\[masked \d+, [a-z]+\]$/;
+
+/** `pinCode` -> `pin_code` */
+function snakeCase(name: string): string {
+  return name.replace(/([a-z])([A-Z])/g, '$1_$2');
+}
+
+const PASSWORD = /^(?:\w+_)?(?:password|passwd|pwd|passphrase|passcode|pin|pincode)(?:_?\d)?$/i;
+const OF_HASH = /(?:^|_)(?:\w*hash|digest)$/i;
+/** The database hashes it. */
+const HASHES = /\b(?:crypt|digest|sha\d*|md5|hmac|encrypt|pgp_\w+|hashbytes|standard_hash)\s*\(/i;
+/** They have to be known again, to sign in somewhere else. */
+const OF_OTHERS =
+  /smtp|imap|mail|ftp|wifi|network|integration|connection|credential|server|device|door|lock/i;
+
+const passwordStored: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'password-stored',
+  needs: ['request', 'database'],
+  labels: ['plain password'],
+  why: 'The body has a password or PIN, and a write bound the same value, by its mark, for a column named like a password, a PIN, a hash or a digest.',
+  fix: 'Hash it before it is stored (`scrypt`, `argon2`, `bcrypt`). Hooks of an ORM that hash don’t run for each method: `Model.update()` of Sequelize skips `beforeSave` unless `individualHooks` is set, and TypeORM’s `update()` skips `@BeforeUpdate`.',
+  find({ request, database }) {
+    const received = receivedFields(request).filter(
+      ({ name, from, value }) =>
+        (from === 'body' || from === 'form') &&
+        PASSWORD.test(snakeCase(name)) &&
+        typeof value === 'string' &&
+        WHOLE_MARK.test(value),
+    );
+    if (received.length === 0) return [];
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      if (!isWrite(one) || query.rows === 0 || OF_OTHERS.test(read.table ?? '')) return [];
+      if (HASHES.test(sqlOf(database, query))) return [];
+      const set = new Set(read.sets.map(({ column }) => column));
+      for (const { name, value } of query.bindings) {
+        const column = snakeCase(name);
+        const field = received.find((other) => other.value === value);
+        const isStored = read.verb === 'insert' || set.has(name);
+        if (field === undefined || !isStored || !(PASSWORD.test(column) || OF_HASH.test(column))) continue;
+        const sentence = `${labelOf(database, query)} stored ${excerpt(field.name, 40)} in ${excerpt(name, 40)} as it was received, not hashed`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      return [];
+    });
+  },
+};
 
 /** The weekday in UTC of the one date of this name in the response; null if it has none, or several. */
 function sentWeekday(
@@ -172,33 +263,43 @@ function sentWeekday(
   return { name: leaf.name, weekday: new Date(day).getUTCDay(), isMoment: !DAY.test(leaf.value) };
 }
 
-const dayMoved: FindingRule<Needs<'request' | 'database', 'routing'>> = {
+/** Dates of a statement that the response has as the day before. */
+function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
+  const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+  const days = database.queries.flatMap(({ weekdays }, index) =>
+    Object.entries(weekdays ?? {}).map(([column, weekday]) => ({ column, weekday, index })),
+  );
+  return days.flatMap(({ column, weekday, index }) => {
+    const sent = sentWeekday(leaves, column);
+    const isOnly = days.every((one) => one.column !== column || one.weekday === weekday);
+    return sent !== null && isOnly && (sent.weekday + 1) % 7 === weekday ? [{ ...sent, index }] : [];
+  });
+}
+
+const dayMoved: FindingRule<Needs<'request' | 'database'>> = {
   name: 'day-moved',
   needs: ['request', 'database'],
   labels: ['day moved'],
-  why: 'A statement read one row with a DATE, and the response has it under the same name, but on the day of the week before.',
+  why: 'A statement returned one row with a DATE, and the response has it under the same name, but on the day of the week before.',
   fix: 'Keep dates without a time as text: `types.setTypeParser(1082, String)` of `pg`. It makes them a local midnight, which `toISOString()` and JSON write in UTC: east of Greenwich that is the day before.',
-  find({ request, database, routing }) {
-    const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
-    const days = database.queries.flatMap(({ weekdays }, index) =>
-      Object.entries(weekdays ?? {}).map(([column, weekday]) => ({ column, weekday, index })),
-    );
-    for (const { column, weekday, index } of days) {
-      const sent = sentWeekday(leaves, column);
-      const isOnly = days.every((one) => one.column !== column || one.weekday === weekday);
-      const query = database.queries[index];
-      if (sent === null || query === undefined || !isOnly || (sent.weekday + 1) % 7 !== weekday) continue;
-      const as = sent.isMoment ? 'a moment of' : 'a';
-      const how = sent.isMoment
-        ? 'only clients in the time zone of this server get the day back'
-        : 'a local midnight was written in UTC, which is the day before';
-      const sentence = `${excerpt(sent.name, 40)} was sent as ${as} ${WEEKDAYS[sent.weekday] ?? ''}, but ${labelOf(database, query)} read a ${WEEKDAYS[weekday] ?? ''}: ${how}`;
-      const place = routing?.route?.source ?? query.caller;
-      const broke = sent.isMoment ? {} : ({ broke: 'response' } as const);
-      const severity = sent.isMoment ? 'info' : 'bad';
-      return [{ ...broke, severity, sentence, anchor: 'response', place }];
-    }
-    return [];
+  find(kept) {
+    const { database } = kept;
+    const moved = movedDays(kept);
+    const [first] = moved;
+    const query = database.queries[first?.index ?? -1];
+    if (first === undefined || query === undefined) return [];
+    const { isMoment } = first;
+    const alike = moved.filter((one) => one.index === first.index && one.isMoment === isMoment);
+    const names = listOf(alike.map(({ name }) => name));
+    const was = alike.length === 1 ? 'was' : 'were';
+    const what = isMoment ? 'as a moment of the day before' : 'as the day before';
+    const how = isMoment
+      ? 'only clients in the time zone of this server get the day back'
+      : 'a local midnight was written in UTC';
+    const sentence = `${names} ${was} sent ${what} the one that ${labelOf(database, query)} returned: ${how}`;
+    const broke = isMoment ? {} : ({ broke: 'response' } as const);
+    const severity = isMoment ? 'info' : 'bad';
+    return [{ ...broke, severity, sentence, anchor: 'response', place: query.caller }];
   },
 };
 
@@ -225,38 +326,6 @@ const caseChanged: FindingRule<Needs<'request' | 'database'>> = {
       if (read?.verb !== 'select' || isEqual !== true) return [];
       const sentence = `${labelOf(database, query)} found no row for ${excerpt(name, 40)}, whose capital or small letters were changed after it was received`;
       return [draftAt({ query, index: at }, sentence, 'warn')];
-    });
-  },
-};
-
-/** Received numbers with one or two decimals. */
-function amountsIn(request: KeptRequest): { name: string; cents: number; cut: number }[] {
-  return receivedFields(request).flatMap(({ name, value }) => {
-    if (!/^\d{1,9}\.\d{1,2}$/.test(String(value))) return [];
-    const times = Number(value) * 100;
-    const [cents, cut] = [Math.round(times), Math.trunc(times)];
-    return cents === cut ? [] : [{ name, cents, cut }];
-  });
-}
-
-const centLost: FindingRule<Needs<'database' | 'request'>> = {
-  name: 'cent-lost',
-  needs: ['database', 'request'],
-  labels: ['cent lost'],
-  why: 'An amount with decimals was received, and a write bound 100 times as much, cut off at the decimal point: one less than the rounded number.',
-  fix: 'Round: `Math.round(amount * 100)`. In floating point, 19.99 × 100 is 1998.9999999999998. `Math.trunc`, `Math.floor`, `parseInt` and `| 0` cut it to 1998.',
-  find({ database, request }) {
-    const amounts = amountsIn(request);
-    if (amounts.length === 0) return [];
-    return readsOf(database).flatMap((one): FindingDraft[] => {
-      if (!isWrite(one)) return [];
-      for (const { name, value } of one.query.bindings) {
-        const amount = amounts.find(({ cut }) => value === cut);
-        if (amount === undefined || amounts.some(({ cents }) => value === cents)) continue;
-        const sentence = `${labelOf(database, one.query)} got one less for ${excerpt(name, 40)} than ${excerpt(amount.name, 40)} × 100: its product in floating point was cut off, not rounded`;
-        return [draftAt(one, sentence, 'bad')];
-      }
-      return [];
     });
   },
 };
@@ -320,9 +389,9 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
 
 export const valueRules: readonly FindingRule[] = [
   valueChanged,
-  numbersJoined,
+  falsyOverridden,
+  passwordStored,
   dayMoved,
-  centLost,
   falseAsTrue,
   caseChanged,
 ];

@@ -165,4 +165,49 @@ describe('findings from conditions and keys', () => {
     expect(of('distinct `c`.`id`', 6, 2)).to.deep.equal([]);
     expect(of('`c`.`id`', 2, 2)).to.deep.equal([]);
   });
+
+  it('a LEFT JOIN that its WHERE undoes', () => {
+    const of = (where: string, columns = 'e.id, coalesce(sum(t.hours), 0) as hours') =>
+      found(
+        'left-join-undone',
+        keptQueries({
+          sql: `select ${columns} from employees e left join public.time_entries as t on t.employee_id = e.id where ${where} group by e.id`,
+        }),
+      );
+    const sentence =
+      'select … from employees has a LEFT JOIN of time_entries, but its WHERE compares approved of it, which is NULL where no row matches: rows of employees without time_entries are left out';
+    expect(of('e.team = $1 and t.approved = true')).to.deep.equal([sentence]);
+    expect(of('"t"."approved" = true', 'e.id, count(distinct t.id)')).to.deep.equal([sentence]);
+    for (const where of [
+      'e.team = $1',
+      '(t.approved = true or t.id is null)',
+      't.id is null',
+      't.id is not null and t.approved = true',
+      'coalesce(t.approved, true) = true',
+    ])
+      expect(of(where), where).to.deep.equal([]);
+    for (const columns of ['e.id, t.hours', "e.id, coalesce(t.note, '') as note", 'e.id, count(*)'])
+      expect(of('t.approved = true', columns), columns).to.deep.equal([]);
+  });
+
+  it('a row that comes again because its time has more digits than the cursor', () => {
+    const cursor = '2026-11-20T11:00:03.001+01:00';
+    const of = (where: string, sentAt: string, list = 'messages') =>
+      found(
+        'cursor-too-coarse',
+        keptQueries({
+          sql: `select id, sent_at from messages where room = $1 and ${where} order by sent_at limit 3`,
+          bindings: { room: 1, sent_at: cursor },
+          rows: 3,
+        }),
+        keptRequest({ sent: { [list]: [{ id: 3, sentAt }], after: '2026-11-20T10:00:03.001Z' } }),
+      );
+    expect(of('sent_at > $2', '2026-11-20T10:00:03.001Z')).to.deep.equal([
+      'select … from messages asks for a sent_at after the bound one, but an entry of the response has exactly that one: the column has more digits, so the last row of the page before comes again',
+    ]);
+    expect(of('sent_at > $2', '2026-11-20T10:00:03.002Z')).to.deep.equal([]);
+    expect(of('sent_at >= $2', '2026-11-20T10:00:03.001Z')).to.deep.equal([]);
+    expect(of('(sent_at > $2 or sent_at = $2 and id > 3)', '2026-11-20T10:00:03.001Z')).to.deep.equal([]);
+    expect(of("date_trunc('milliseconds', sent_at) > $2", '2026-11-20T10:00:03.001Z')).to.deep.equal([]);
+  });
 });

@@ -9,6 +9,14 @@ describe('findings from values on their way', () => {
         'create table items (id serial, name text, quantity int, sku bigint, active boolean, unit_price numeric, due date, note text)',
       );
       await knex('items').insert({ name: 'first', quantity: 1 });
+      await knex.raw('create table devices (id serial, volume int, muted boolean)');
+      await knex('devices').insert([
+        { volume: 30, muted: true },
+        { volume: 30, muted: true },
+      ]);
+      await knex.raw('create table totals (total_quantity int)');
+      await knex.raw('create table accounts (password_hash text)');
+      await knex.raw('create table smtp_servers (password text)');
     },
     (app, knex) => {
       app.use(express.json(), express.urlencoded({ extended: false }));
@@ -78,6 +86,46 @@ describe('findings from values on their way', () => {
             req.query.day !== undefined && value instanceof Date ? value.toISOString().slice(0, 10) : value,
         });
       });
+      app.post('/bookings', async (req, res) => {
+        const { arrival, departure } = req.body as { arrival: string; departure: string };
+        const { rows } = await knex.raw<{ rows: { arrival: Date; departure: Date }[] }>(
+          'select ?::date as arrival, ?::date as departure',
+          [arrival, departure],
+        );
+        const [row] = rows;
+        const day = (date: Date | undefined) => date?.toISOString().slice(0, 10);
+        res.json({ arrival: day(row?.arrival), departure: day(row?.departure) });
+      });
+      app.patch('/devices/:id', async (req, res) => {
+        const { id } = req.params;
+        const given = req.body as { volume?: number; muted?: boolean; note_text?: string };
+        const [old] = (await knex('devices').where({ id })) as (typeof given)[];
+        const isSafe = req.query.safe !== undefined;
+        const [volume, muted] = isSafe
+          ? [given.volume ?? old?.volume, given.muted ?? old?.muted]
+          : [given.volume || old?.volume, given.muted || old?.muted];
+        await knex('devices').where({ id }).update({ volume, muted });
+        res.json({ volume, muted });
+      });
+      app.post('/carts', async (req, res) => {
+        const { quantity } = req.body as { quantity: number };
+        await knex('items').insert({ name: 'a', quantity: Math.max(1, quantity) });
+        res.json({ ok: true });
+      });
+      app.post('/totals', async (req, res) => {
+        const { total_quantity: total } = req.body as { total_quantity: number };
+        await knex('totals').insert({ total_quantity: 42 });
+        res.json({ ok: total !== 0 });
+      });
+      app.post('/accounts', async (req, res) => {
+        const { password } = req.body as { password: string };
+        const hash =
+          req.query.hashed === undefined ? password : `salt:${password.length}:${password.toUpperCase()}`;
+        const [table, column] =
+          req.query.mail === undefined ? ['accounts', 'password_hash'] : ['smtp_servers', 'password'];
+        await knex(table).insert({ [column]: hash });
+        res.status(201).json({ ok: true });
+      });
       const kept: object[] = [];
       app.get('/kept/:month', (req, res) => {
         kept.push({ month: Number(req.params.month), total: 12 });
@@ -113,13 +161,13 @@ describe('findings from values on their way', () => {
 
   it('say how a value was changed before it was bound', async () => {
     expect(await said('/parsed', post({ quantity: '1,200' }))).to.deep.equal([
-      'quantity changed between the request and insert into items: only the beginning of its text was read as a number (parseInt, parseFloat)',
+      'quantity changed between the request and insert into items: only the beginning of the text was read as a number (parseInt, parseFloat)',
     ]);
     expect(await said('/sku', post({ sku: '9007199254740993' }))).to.deep.equal([
-      'sku changed between the request and insert into items: a JavaScript number can’t hold all of its digits',
+      'sku changed between the request and insert into items: a JavaScript number can’t hold all of the digits',
     ]);
     expect(await said('/active', post({ active: 'false' }))).to.deep.equal([
-      'active changed between the request and insert into items: its text was taken for true, as any text is (Boolean("false"))',
+      'active changed between the request and insert into items: the text was taken for true, as any text is (Boolean("false"))',
     ]);
     expect(await said('/due', post({ due: '2026-03-10' }))).to.deep.equal([
       'due changed between the request and the response: the date became a time, and the time zone moved it to another day',
@@ -159,7 +207,7 @@ describe('findings from values on their way', () => {
 
   it('say that a day moved by one', async () => {
     expect(await said('/day/2026-03-01')).to.deep.equal([
-      'due changed between the request and select … from items: its day moved by one, as it does when a local midnight is written in UTC (toISOString)',
+      'due changed between the request and select … from items: the day moved by one, as it does when a local midnight is written in UTC (toISOString)',
     ]);
   });
 
@@ -185,10 +233,10 @@ describe('findings from values on their way', () => {
       const [moment] = (await ask('/delivery')).of('day-moved');
       expect(moment?.severity).to.equal('info');
       expect(moment?.sentence).to.match(
-        /^dueOn was sent as a moment of Monday, but select.* read a Tuesday: only clients in the time zone of this server/,
+        /^dueOn was sent as a moment of the day before the one that select.* returned: only clients in the time zone of this server/,
       );
       expect((await ask('/delivery?day=1')).of('day-moved')[0]?.sentence).to.match(
-        /^dueOn was sent as a Monday, but select.* read a Tuesday: a local midnight was written in UTC/,
+        /^dueOn was sent as the day before the one that select.* returned: a local midnight was written in UTC/,
       );
       expect(await said('/delivery?text=1')).to.deep.equal([]);
       process.env.TZ = 'UTC';
@@ -197,6 +245,53 @@ describe('findings from values on their way', () => {
       if (zone === undefined) delete process.env.TZ;
       else process.env.TZ = zone;
     }
+  });
+
+  it('say once that two days moved, at the statement', async () => {
+    const zone = process.env.TZ;
+    try {
+      process.env.TZ = 'Europe/Berlin';
+      const body = { arrival: '2026-08-03', departure: '2026-08-07' };
+      const { steady } = await ask('/bookings', post(body));
+      expect(steady.map(({ sentence }) => sentence)).to.deep.equal([
+        'arrival and departure were sent as the day before the one that select returned: a local midnight was written in UTC',
+      ]);
+      expect(steady[0]?.place).to.match(/values\.test\.ts:\d+$/);
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
+  });
+
+  it('say that 0 and false were taken for missing, where the statement got the old value', async () => {
+    const patch = (path: string, body: object) => said(path, post(body, 'PATCH'));
+    expect(await patch('/devices/1', { volume: 30 })).to.deep.equal([]);
+    expect(await patch('/devices/1', { volume: 0 })).to.deep.equal([
+      'volume was received as 0, but update devices got the old value: || takes 0 for missing',
+    ]);
+    expect(await patch('/devices/1', { muted: false })).to.deep.equal([
+      'muted was received as false, but update devices got the old value: || takes false for missing',
+    ]);
+    expect(await patch('/devices/2?safe=1', { volume: 0 })).to.deep.equal([]);
+    expect(await patch('/devices/2?safe=1', { muted: false })).to.deep.equal([]);
+  });
+
+  it('take no minimum and no value of the server’s own for one that was missing', async () => {
+    expect(await said('/carts', post({ quantity: 5 }))).to.deep.equal([]);
+    expect(await said('/carts', post({ quantity: 0 }))).to.deep.equal([]);
+    expect(await said('/totals', post({ total_quantity: 7 }))).to.deep.equal([]);
+    expect(await said('/totals', post({}))).to.deep.equal([]);
+    expect(await said('/totals', post({ total_quantity: 0 }))).to.deep.equal([]);
+  });
+
+  it('say that a password was stored as it was received', async () => {
+    const { of } = await ask('/accounts', post({ password: 'correct horse' }));
+    expect(of('password-stored')[0]).to.include({
+      severity: 'bad',
+      sentence: 'insert into accounts stored password in password_hash as it was received, not hashed',
+    });
+    expect(await said('/accounts?hashed=1', post({ password: 'correct horse' }))).to.deep.equal([]);
+    expect(await said('/accounts?mail=1', post({ password: 'correct horse' }))).to.deep.equal([]);
   });
 
   it('say that the response was kept for other parameters', async () => {

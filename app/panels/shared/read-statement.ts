@@ -17,6 +17,8 @@ export type StatementValue =
 export interface Comparison {
   /** Without its table. */
   column: string;
+  /** The name of its table in the statement; absent if it has none, or is not bare. */
+  of?: string;
   /** Lower case: `=`, `<>`, `in`, `not in`, `like`, `is` … */
   operator: string;
   /** One, those of a list, or both ends of `between`. */
@@ -146,7 +148,7 @@ function withoutBrackets(words: Words): Words {
   return isWhole ? withoutBrackets(words.slice(1, -1)) : words;
 }
 
-function columnBefore(words: Words, operator: number): Pick<Comparison, 'column' | 'wrapped'> | null {
+function columnBefore(words: Words, operator: number): Pick<Comparison, 'column' | 'of' | 'wrapped'> | null {
   let at = operator - 1;
   if (words[at]?.lower === 'not') at--;
   if (words[at - 1]?.text === '::') {
@@ -164,7 +166,9 @@ function columnBefore(words: Words, operator: number): Pick<Comparison, 'column'
     if (name === undefined) return null;
     return { column: bare(name.text), wrapped: isName(by) && by?.kind === '' ? by.lower : null };
   }
-  return isName(last) && last?.kind !== 'k' ? { column: bare(last?.text ?? ''), wrapped: null } : null;
+  if (!isName(last) || last?.kind === 'k') return null;
+  const of = words[at - 1]?.text === '.' ? { of: bare(words[at - 2]?.text ?? '') } : {};
+  return { column: bare(last?.text ?? ''), ...of, wrapped: null };
 }
 
 /** Where the value at `from` ends: at the next AND or OR, or the bracket that closes one opened before it. */

@@ -49,6 +49,7 @@ describe('what a statement asks for', () => {
     expect(read?.where).to.deep.equal([
       {
         column: 'id',
+        of: 'a',
         operator: 'not in',
         wrapped: null,
         values: [{ kind: 'literal', text: '1' }, { kind: 'null' }],

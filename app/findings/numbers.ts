@@ -1,0 +1,244 @@
+/** Numbers that were joined as texts, cut off, or lost digits. Sentences have names, never values. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
+import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
+import { callName } from './shared/calls.ts';
+import { sentHeader } from './shared/http.ts';
+import type { Call, Needs } from './shared/kept.ts';
+import { draftAt, isWrite, labelOf, readsOf } from './shared/queries.ts';
+import { count, excerpt } from './shared/wording.ts';
+
+const NUMBER = /^-?\d+(?:\.\d+)?$/;
+/** Of a field that is the sum of others. */
+const OF_SUM = /total|sum|amount|gross|balance/i;
+/** `{ limit: "12", offset: 0, total: "120" }` is no sum. */
+const OF_PAGES = /^(?:page|limit|offset|skip|per|size|count)/i;
+
+/** Two numbers that were added, of which one is a text: the result has two points, or the name of a sum. */
+function joinedNumbers(object: Record<string, Json>): { name: string; parts: string[] } | null {
+  const numbers = Object.entries(object).filter(
+    (entry): entry is [string, string | number] =>
+      typeof entry[1] === 'number' || (typeof entry[1] === 'string' && NUMBER.test(entry[1])),
+  );
+  for (const [name, value] of Object.entries(object)) {
+    if (typeof value !== 'string' || !/^-?\d+(?:\.\d+){0,2}$/.test(value)) continue;
+    const hasTwoPoints = /\..*\./.test(value);
+    if (!hasTwoPoints && !OF_SUM.test(name)) continue;
+    const parts = hasTwoPoints ? numbers : numbers.filter(([part]) => !OF_PAGES.test(part));
+    for (const [one, first] of parts) {
+      const other = parts.find(
+        ([own, second]) =>
+          own !== one && (hasTwoPoints || typeof first !== typeof second) && `${first}${second}` === value,
+      )?.[0];
+      if (other !== undefined) return { name, parts: [one, other] };
+    }
+  }
+  return null;
+}
+
+function objectsIn(value: Json, depth = 0): Record<string, Json>[] {
+  if (depth > 4 || typeof value !== 'object' || value === null) return [];
+  const parts = Object.values(value).flatMap((part) => objectsIn(part, depth + 1));
+  return isRecord(value) ? [value, ...parts] : parts;
+}
+
+const numbersJoined: FindingRule<Needs<'request', 'database' | 'routing'>> = {
+  name: 'numbers-joined',
+  needs: ['request'],
+  labels: ['joined numbers'],
+  why: 'A text of the response is two numbers of the same object, one of them a text, written one behind the other; it has two decimal points, or its name is that of a sum.',
+  fix: 'Convert both before you add them (`Number(row.price) + Number(row.shipping)`), or count in cents: drivers return `numeric` and `decimal` as text.',
+  find({ request, routing, database }) {
+    for (const object of objectsIn(parseBeginning(request.response?.text ?? '')?.value ?? null)) {
+      const found = joinedNumbers(object);
+      if (found === null) continue;
+      const [one = '', other = ''] = found.parts.map((part) => excerpt(part, 40));
+      const sentence = `${excerpt(found.name, 40)} was sent as the texts of ${one} and ${other}, one behind the other: they were joined, not added`;
+      const place = routing?.route?.source ?? database?.queries[0]?.caller;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+    }
+    return [];
+  },
+};
+
+/** Names of parameters that a next page is computed from. */
+const OF_PAGE = /^(?:page|p|pageno|pagenumber|pageindex|currentpage)$/;
+const OF_OFFSET = /^(?:offset|skip|start)$/;
+const USUAL_LIMITS = ['10', '20', '25', '50', '100'];
+
+/** What `+` makes of a received number that is a text: 1, or the size of a page, written behind it. */
+function joinedWith({ name, value }: { name: string; value: Json }, sizes: readonly string[]): string[] {
+  if (typeof value !== 'string' || !/^\d{1,9}$/.test(value)) return [];
+  const behind = OF_PAGE.test(sameName(name)) ? ['1'] : OF_OFFSET.test(sameName(name)) ? sizes : [];
+  return behind.map((number) => value + number);
+}
+
+/** Texts of the response that name the next page: its number, or its address. */
+function nextTexts(request: KeptRequest): { name: string; text: string }[] {
+  const link = sentHeader(request, 'link')?.value ?? '';
+  const [, next] = /<([^<>]*)>\s*;\s*rel="?next\b/.exec(link) ?? [];
+  const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+  return [
+    ...(next === undefined ? [] : [{ name: 'the header Link', text: next }]),
+    ...leaves.flatMap(({ path, name, value }) =>
+      typeof value === 'string' && /(?:^|\.)next/i.test(path) ? [{ name, text: value }] : [],
+    ),
+  ];
+}
+
+const nextPageJoined: FindingRule<Needs<'request', 'routing'>> = {
+  name: 'next-page-joined',
+  needs: ['request'],
+  labels: ['joined page'],
+  why: 'The response names the next page by the received number with a digit, or the size of a page, written behind it.',
+  fix: 'Convert the parameter before you add to it: `Number(req.query.page) + 1`, or a pipe such as `ParseIntPipe`. A parameter is a text, and `"2" + 1` is `"21"`.',
+  find({ request, routing }) {
+    const { query } = request;
+    const sizes = [...USUAL_LIMITS, ...query.map(({ value }) => value)].filter((text) =>
+      /^\d{1,4}$/.test(text),
+    );
+    const next = nextTexts(request);
+    return query.slice(0, 50).flatMap((parameter): FindingDraft[] => {
+      const { name } = parameter;
+      const joined = joinedWith(parameter, sizes);
+      const found = next.find(({ text }) => {
+        const [, inAddress = text] =
+          new RegExp(`[?&]${name.replace(/\W/g, '\\$&')}=(\\d+)(?:&|$)`).exec(text) ?? [];
+        return joined.includes(inAddress);
+      });
+      if (found === undefined) return [];
+      const handler = routing?.route?.handler ?? '';
+      const by = /^\w+\.\w+$/.test(handler) ? ` (${handler})` : '';
+      const sentence = `${excerpt(found.name, 40)} has the received ${excerpt(name, 40)} with a number written behind it, not added to it: a parameter is a text${by}`;
+      return [
+        { broke: 'response', severity: 'bad', sentence, anchor: 'response', place: routing?.route?.source },
+      ];
+    });
+  },
+};
+
+/** Received numbers with one or two decimals. */
+function amountsIn(request: KeptRequest): { name: string; cents: number; cut: number }[] {
+  return receivedFields(request).flatMap(({ name, value }) => {
+    if (!/^\d{1,9}\.\d{1,2}$/.test(String(value))) return [];
+    const times = Number(value) * 100;
+    const [cents, cut] = [Math.round(times), Math.trunc(times)];
+    return cents === cut ? [] : [{ name, cents, cut }];
+  });
+}
+
+/** Numbers in the body of a call, which is JSON or a form. */
+function numbersOf({ requestBody, requestHeaders }: Call): { name: string; value: number }[] {
+  const text = requestBody?.text ?? '';
+  const json = parseBeginning(text);
+  const isForm = requestHeaders.some(
+    ({ name, value }) => /^content-type$/i.test(name) && value.includes('urlencoded'),
+  );
+  const pairs: { name: string; value: Leaf['value'] }[] =
+    json === undefined
+      ? isForm
+        ? Array.from(new URLSearchParams(text), ([name, value]) => ({ name, value }))
+        : []
+      : leavesOf(json.value);
+  return pairs.flatMap(({ name, value }) =>
+    /^\d+$/.test(String(value)) ? [{ name, value: Number(value) }] : [],
+  );
+}
+
+const centLost: FindingRule<Needs<'request', 'database' | 'http_client'>> = {
+  name: 'cent-lost',
+  needs: ['request'],
+  labels: ['cent lost'],
+  why: 'An amount with decimals was received, and a write bound or a call sent 100 times as much, cut off at the decimal point: one less than the rounded number.',
+  fix: 'Round: `Math.round(amount * 100)`. In floating point, 19.99 × 100 is 1998.9999999999998. `Math.trunc`, `Math.floor`, `parseInt` and `| 0` cut it to 1998.',
+  find({ request, database, http_client: client }) {
+    const amounts = amountsIn(request);
+    if (amounts.length === 0) return [];
+    const cutIn = (numbers: readonly { name: string; value: Json }[]) => {
+      const has = (number: number) => numbers.find(({ value }) => value === number);
+      const amount = amounts.find(({ cut, cents }) => has(cut) !== undefined && has(cents) === undefined);
+      return amount === undefined
+        ? undefined
+        : `got one less for ${excerpt(has(amount.cut)?.name ?? '', 40)} than ${excerpt(amount.name, 40)} × 100: its product in floating point was cut off, not rounded`;
+    };
+    const written = (database === undefined ? [] : readsOf(database)).flatMap((one): FindingDraft[] => {
+      const what = isWrite(one) ? cutIn(one.query.bindings) : undefined;
+      return what === undefined || database === undefined
+        ? []
+        : [draftAt(one, `${labelOf(database, one.query)} ${what}`, 'bad')];
+    });
+    const called = (client?.calls ?? []).flatMap((call, index): FindingDraft[] => {
+      const what = cutIn(numbersOf(call));
+      if (what === undefined) return [];
+      const at = { panel: 'http_client', anchor: `c${index + 1}`, place: call.caller };
+      return [{ broke: 'unseen', severity: 'bad', sentence: `${callName(call)} ${what}`, ...at }];
+    });
+    return [...written, ...called];
+  },
+};
+
+/** An id of a JSON text, with digits that not every number of JavaScript can have. */
+const LONG_ID = /"((?:\w+_)?id|\w*[a-z]I[dD])"\s*:\s*("?)(\d{18,20})\2(?=\s*[,}\]])/g;
+const ID = /^(?:\w+_)?id$|[a-z]I[dD]$/;
+
+interface LongId {
+  name: string;
+  digits: string;
+  isText: boolean;
+  /** As JavaScript prints a number above 2^53: the digits behind the 17th or so are zeros. */
+  isRounded: boolean;
+}
+
+function longIdsIn(text: string): LongId[] {
+  return Array.from(text.matchAll(LONG_ID), ([, name = '', quote, digits = '']) => ({
+    name,
+    digits,
+    isText: quote !== '',
+    isRounded: String(Number(digits)) === digits,
+  }));
+}
+
+/** Ids of the response that were numbers of JavaScript; none if a single text may end in zeros by chance. */
+function roundedIds({ response }: KeptRequest): LongId[] {
+  const ids = longIdsIn(response?.text ?? '');
+  if (!ids.every(({ isRounded }) => isRounded)) return [];
+  return ids.some(({ isText }) => !isText) || new Set(ids.map(({ digits }) => digits)).size > 1 ? ids : [];
+}
+
+const digitsLost: FindingRule<Needs<'request', 'database' | 'http_client' | 'routing'>> = {
+  name: 'digits-lost',
+  needs: ['request'],
+  labels: ['digits lost'],
+  why: 'A statement got a number above 2^53 for an id, or the response has ids of 18 digits or more whose last digits are all zeros, as JavaScript prints such numbers.',
+  fix: 'Keep long ids as text from where they come: `supportBigNumbers` of `mysql2`, `bigint` as text in `pg` (its default), or a JSON parser that reads long numbers as BigInt (`json-bigint`).',
+  find({ request, database, http_client: client, routing }) {
+    for (const [index, query] of (database?.queries ?? []).entries()) {
+      const long = query.bindings.find(
+        ({ name, value }) => ID.test(name) && Number.isInteger(value) && !Number.isSafeInteger(value),
+      );
+      if (long === undefined || query.error !== null || database === undefined) continue;
+      const sentence = `${labelOf(database, query)} got a number above 2^53 for ${excerpt(long.name, 40)}: a JavaScript number can’t hold its last digits`;
+      return [draftAt({ query, index }, sentence, 'bad')];
+    }
+    const ids = roundedIds(request);
+    const [first] = ids;
+    if (first === undefined) return [];
+    const calls = client?.calls ?? [];
+    const found = calls.findIndex(({ responseBody }) =>
+      longIdsIn(responseBody?.text ?? '').some(
+        ({ digits, isRounded }) => !isRounded && ids.some((id) => id.digits === String(Number(digits))),
+      ),
+    );
+    const call = calls[found] ?? (calls.length === 1 ? calls[0] : undefined);
+    const many = count(ids.length, 'value');
+    const from = found === -1 || call === undefined ? '' : `; ${callName(call)} responded with all of them`;
+    const sentence = `${many} of ${excerpt(first.name, 40)} in the response lost the last digits: a JavaScript number can’t hold them above 2^53${from}`;
+    const place = call?.caller ?? database?.queries[0]?.caller ?? routing?.route?.source;
+    return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+  },
+};
+
+export const numberRules: readonly FindingRule[] = [numbersJoined, nextPageJoined, centLost, digitsLost];

@@ -1,0 +1,109 @@
+import { expect } from 'chai';
+import { numberRules } from '../../app/findings/numbers.ts';
+import type { Json } from '../../app/profiler/json.ts';
+import { type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
+
+interface AskedCall {
+  sent?: Json;
+  form?: string;
+  got?: string;
+}
+
+const callOf = ({ sent, form, got }: AskedCall) => ({
+  method: 'POST',
+  url: 'http://bank.internal/refunds',
+  caller: 'src/bank.ts:7',
+  requestHeaders: [
+    {
+      name: 'content-type',
+      value: form === undefined ? 'application/json' : 'application/x-www-form-urlencoded',
+    },
+  ],
+  requestBody: { text: form ?? JSON.stringify(sent ?? null) },
+  responseBody: { text: got ?? '{}' },
+});
+
+function found(
+  name: string,
+  asked: AskedRequest & { text?: string; link?: string },
+  { calls = [], database }: { calls?: readonly AskedCall[]; database?: ReturnType<typeof keptQueries> } = {},
+) {
+  const rule = numberRules.find((one) => one.name === name);
+  const request = keptRequest(asked);
+  const headers = asked.link === undefined ? [] : [{ name: 'Link', value: asked.link }];
+  const response = { ...request.response, headers, text: asked.text ?? request.response.text };
+  const kept = {
+    request: { ...request, response },
+    routing: { route: { source: 'src/movies.ts:4', handler: 'listMovies' } },
+    http_client: { calls: calls.map(callOf) },
+    ...(database === undefined ? {} : { database }),
+  };
+  return rule?.find(kept, { method: 'GET', status: 200 } as never, {} as never) ?? [];
+}
+
+const sentences = (...given: Parameters<typeof found>) => found(...given).map(({ sentence }) => sentence);
+
+describe('findings from numbers', () => {
+  it('a cent that was lost on the way to a service', () => {
+    const of = (amount: number, call: AskedCall) =>
+      found('cent-lost', { body: { amount } }, { calls: [call] });
+    const sentence =
+      'POST bank.internal/refunds got one less for cents than amount × 100: its product in floating point was cut off, not rounded';
+    expect(of(19.99, { sent: { order: 3, cents: 1998 } })[0]).to.include({
+      sentence,
+      place: 'src/bank.ts:7',
+      anchor: 'c1',
+    });
+    expect(of(19.99, { form: 'currency=eur&cents=1998' })[0]?.sentence).to.equal(sentence);
+    expect(of(19.99, { sent: { cents: 1999 } })).to.deep.equal([]);
+    expect(of(19.99, { sent: { cents: 1999, fee: 1998 } })).to.deep.equal([]);
+    expect(of(20.5, { sent: { cents: 2050 } })).to.deep.equal([]);
+  });
+
+  it('a next page that is a text with a number behind it', () => {
+    const of = (query: Record<string, string>, next: Json, more = {}) =>
+      sentences('next-page-joined', { query, sent: { page: query.page ?? null, next }, ...more });
+    const sentence = (name: string, field = 'next') =>
+      `${field} has the received ${name} with a number written behind it, not added to it: a parameter is a text`;
+    expect(of({ page: '2' }, '/movies?page=21')).to.deep.equal([sentence('page')]);
+    expect(of({ page: '2' }, '21')).to.deep.equal([sentence('page')]);
+    expect(of({ offset: '20', limit: '15' }, '/movies?limit=15&offset=2015')).to.deep.equal([
+      sentence('offset'),
+    ]);
+    expect(of({ page: '2' }, null, { link: '</movies?page=21>; rel="next"' })).to.deep.equal([
+      sentence('page', 'the header Link'),
+    ]);
+    for (const next of ['/movies?page=3', 3, 21, null, '/movies?page=211'])
+      expect(of({ page: '2' }, next)).to.deep.equal([]);
+    expect(of({ offset: '20', limit: '15' }, '/movies?offset=35')).to.deep.equal([]);
+    expect(of({ after: '2' }, '/movies?after=21'), 'the id of the next').to.deep.equal([]);
+  });
+
+  it('ids that lost their last digits', () => {
+    const of = (text: string, got?: string) =>
+      sentences('digits-lost', { text }, { calls: got === undefined ? [] : [{ got }] });
+    const lost =
+      'value of id in the response lost the last digits: a JavaScript number can’t hold them above 2^53';
+    expect(of('{"id":1871240935127654400}')).to.deep.equal([`1 ${lost}`]);
+    expect(of('[{"id":"1871240935127654400"},{"id":"1871240935127659000"}]')).to.deep.equal([
+      `2 ${lost.replace('value', 'values')}`,
+    ]);
+    expect(of('{"id":1871240935127654400}', '{"id":1871240935127654401}')).to.deep.equal([
+      `1 ${lost}; POST bank.internal/refunds responded with all of them`,
+    ]);
+    for (const text of [
+      '{"id":"1871240935127654400"}',
+      '{"id":1871240935127654401}',
+      '[{"id":"1871240935127654400"},{"id":"1871240935127654401"}]',
+      '[{"id":9007199254740991},{"id":7}]',
+      '{"bytes":1871240935127654400}',
+    ])
+      expect(of(text), text).to.deep.equal([]);
+    const database = (id: Json) =>
+      keptQueries({ sql: 'select * from posts where id = $1', bindings: { id } });
+    expect(sentences('digits-lost', {}, { database: database(1871240935127654400) })).to.deep.equal([
+      'select … from posts got a number above 2^53 for id: a JavaScript number can’t hold its last digits',
+    ]);
+    expect(sentences('digits-lost', {}, { database: database('1871240935127654401') })).to.deep.equal([]);
+  });
+});
