@@ -198,7 +198,7 @@ const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
   name: 'first-page-only',
   needs: ['http_client', 'request'],
   labels: ['first page only'],
-  why: 'The response of the call says that there are more entries (`Link` with `rel="next"`, `X-Total-Count`, or `next` or `total` in its body), no other call went to that path, and this response has their number, or the sum or average of one of their fields.',
+  why: 'The response of a call says that more entries follow (`Link`, `X-Total-Count`, `next` or `total` in its body), no other call went to that path, and this response has their number, or the sum or average of one of their fields.',
   fix: 'Follow `rel="next"` until there is none, or ask the service for the sum instead of adding up its entries.',
   find({ http_client: { calls }, request }, { status }) {
     const text = request.response?.text ?? '';
