@@ -127,9 +127,9 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
   why: 'The deletion replied 0, and this process has stored a key with the same values and nearly the same words, which nothing has deleted. A later read of that key has the same finding.',
   fix: 'Build the key in one function that reading, storing and deleting call.',
   find({ cache: { items } }) {
-    return items.flatMap(({ command, similar, missedBy, caller }, index): FindingDraft[] => {
+    return items.flatMap(({ command, key, similar, missedBy, caller }, index): FindingDraft[] => {
       if (missedBy !== undefined) {
-        const sentence = `${command} found a value that a deletion${placeText(missedBy.place)} may have meant ${duration(missedBy.ms)} before: it deleted nothing, because its key is spelled in another way`;
+        const sentence = `${command} found ${excerpt(key ?? 'a value', 60)}, which may be old: ${duration(missedBy.ms)} before, a deletion${placeText(missedBy.place)} deleted nothing, because it spelled that key in another way`;
         return [{ broke: 'response', severity: 'warn', sentence, anchor: `k${index + 1}`, place: caller }];
       }
       if (similar === undefined) return [];

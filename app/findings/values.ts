@@ -380,8 +380,9 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
       if (yes === undefined || without.length === 0 || query === undefined) return [];
       // Of a controller, whose parameter may be declared as a boolean.
       const handler = routing?.route?.handler ?? '';
-      const to = /^\w+\.\w+$/.test(handler) ? ` to ${handler}` : '';
-      const sentence = `${excerpt(name, 40)} says no${to}, but ${labelOf(database, query)} is the same as in an earlier request (${yes.token}) in which it says yes, and another one without it: its text seems to be taken for true`;
+      const to = /^\w+\.\w+$/.test(handler) ? ` in ${handler}` : '';
+      const said = yes.request.query.find((other) => other.name === name)?.value ?? '';
+      const sentence = `${excerpt(name, 40)}=${excerpt(value, 20)} ran ${labelOf(database, query)} exactly as ${excerpt(name, 40)}=${excerpt(said, 20)} of an earlier request (${yes.token}): the text “${excerpt(value, 20)}” seems to count as true${to}`;
       return [draftAt({ query, index }, sentence, 'bad')];
     });
   },

@@ -119,7 +119,7 @@ describe('findings from bound values', () => {
     });
     const all = list(null, null);
     expect(found('false-as-true', list('false', true), [list('true', true), all])).to.deep.equal([
-      'archived says no, but select … from patients is the same as in an earlier request (a0) in which it says yes, and another one without it: its text seems to be taken for true',
+      'archived=false ran select … from patients exactly as archived=true of an earlier request (a0): the text “false” seems to count as true',
     ]);
     expect(found('false-as-true', list('false', false), [list('true', true), all])).to.deep.equal([]);
     expect(found('false-as-true', list('false', true), [all])).to.deep.equal([]);

@@ -145,7 +145,7 @@ describe('findings about a cache', () => {
     );
     const [read] = (await ask('/products/7')).of('cache-not-cleared');
     expect(read?.sentence).to.match(
-      /^GET found a value that a deletion at test\/findings\/cache\.test\.ts:\d+ may have meant [\d.]+ m?s before: it deleted nothing/,
+      /^GET found caches:products:7, which may be old: [\d.]+ m?s before, a deletion at test\/findings\/cache\.test\.ts:\d+ deleted nothing, because it spelled that key/,
     );
     await ask('/products/mug');
     expect((await ask('/change/mug')).of('cache-not-cleared')[0]?.sentence).to.contain(
