@@ -396,7 +396,7 @@ const nothingWritten: FindingRule<
       ({ query }) => query.rows !== 0 && query.bindings.some(({ value }) => ids.has(textOf(value) ?? '')),
     );
     if (read === undefined) return [];
-    const sentence = `${method} answered ${status}, but wrote nothing: after ${labelOf(database, read.query)} no statement changed anything`;
+    const sentence = `${method} answered ${status}, but no statement wrote anything: only reads ran, such as ${labelOf(database, read.query)}`;
     const place = routing?.route?.source ?? read.query.caller;
     return [{ ...draftAt(read, sentence, 'warn'), place }];
   },

@@ -5,6 +5,7 @@ import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leave
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
+import { namedHeader } from '../profiler/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
 import type { Call, Needs } from './shared/kept.ts';
@@ -134,9 +135,7 @@ function amountsIn(request: KeptRequest): { name: string; cents: number; cut: nu
 function numbersOf({ requestBody, requestHeaders }: Call): { name: string; value: number }[] {
   const text = requestBody?.text ?? '';
   const json = parseBeginning(text);
-  const isForm = requestHeaders.some(
-    ({ name, value }) => /^content-type$/i.test(name) && value.includes('urlencoded'),
-  );
+  const isForm = namedHeader(requestHeaders, 'content-type')?.includes('urlencoded') === true;
   const pairs: { name: string; value: Leaf['value'] }[] =
     json === undefined
       ? isForm

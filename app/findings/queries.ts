@@ -314,7 +314,7 @@ const settingLeft: FindingRule<Needs<'database'>> = {
       if (setting === undefined) return [];
       const { name, by, place } = setting;
       if (database.statements.some(({ sql }) => sql.includes(name))) return [];
-      const sentence = `${labelOf(database, query)} ran with ${excerpt(name, 60)} as an earlier request (${by}) had set it on this connection`;
+      const sentence = `${labelOf(database, query)} ran with the ${excerpt(name, 60)} that an earlier request (${by}) had set on this connection`;
       return [{ ...draftAt({ query, index }, sentence, 'bad'), place }];
     });
   },

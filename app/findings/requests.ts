@@ -4,6 +4,7 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting, NearGroup, SharedRoutes } from '../panels/routing/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import { SIGNATURE_HEADER } from '../profiler/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { isUntrustedHttps, mediaType, nameOfLayer, receivedHeader, sentHeader } from './shared/http.ts';
@@ -370,11 +371,8 @@ const tokenExpired: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-/** Headers in which a sender signs the body: `X-Hub-Signature-256`, `X-Shopify-Hmac-Sha256`. */
-const SIGNATURE = /-(?:signature|hmac)(?:-|$)/i;
-
 function signatureOf(request: KeptRequest | undefined): string | null {
-  return request?.headers?.find(({ name }) => SIGNATURE.test(name))?.name.toLowerCase() ?? null;
+  return request?.headers?.find(({ name }) => SIGNATURE_HEADER.test(name))?.name.toLowerCase() ?? null;
 }
 
 const signatureOverParsed: FindingRule<Needs<'request', 'routing'>> = {

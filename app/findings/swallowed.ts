@@ -4,6 +4,7 @@ import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
+import { namedHeader } from '../profiler/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { callName, tellsOf, triesOf } from './shared/calls.ts';
@@ -140,13 +141,9 @@ interface Received {
 const TOTAL = /^total(?:_?(?:count|items|results|entries))?$/i;
 const NEXT = /(?:^|\.)(?:next|next_?(?:page|cursor|url|link|token)|has_?(?:more|next))$/i;
 
-function headerOf({ responseHeaders }: Call, wanted: RegExp): string {
-  return responseHeaders.find(({ name }) => wanted.test(name))?.value ?? '';
-}
-
 /** A list that was received, by itself or as the only list of an object; null if it was none, or is not known as a whole. */
-function receivedOf(call: Call): Received | null {
-  const { value = null, isWhole = false } = parseBeginning(call.responseBody?.text ?? '') ?? {};
+function receivedOf({ responseBody, responseHeaders }: Call): Received | null {
+  const { value = null, isWhole = false } = parseBeginning(responseBody?.text ?? '') ?? {};
   if (!isWhole || typeof value !== 'object' || value === null) return null;
   const [list, ...others] = isRecord(value)
     ? Object.entries(value).filter(([, one]) => Array.isArray(one))
@@ -160,17 +157,18 @@ function receivedOf(call: Call): Received | null {
   const about = leavesOf(Array.isArray(value) ? null : value).filter(
     ({ path }) => !path.startsWith(`${list?.[0]}.`),
   );
-  const header = headerOf(call, /^x-total(?:-count)?$/i);
+  const header =
+    namedHeader(responseHeaders, 'x-total-count') ?? namedHeader(responseHeaders, 'x-total') ?? '';
   const said = about.find(({ name, value: one }) => TOTAL.test(name) && typeof one === 'number');
   const next = about.find(
     ({ path, value: one }) => NEXT.test(path) && one !== null && one !== false && one !== '',
   );
-  const isLinked = /;\s*rel="?next"?/i.test(headerOf(call, /^link$/i));
+  const isLinked = /;\s*rel="?next"?/i.test(namedHeader(responseHeaders, 'link') ?? '');
   const total = /^\d{1,9}$/.test(header) ? Number(header) : said === undefined ? null : Number(said.value);
   const more = isLinked
     ? 'its Link header names a next page'
     : next !== undefined
-      ? `${excerpt(next.path, 40)} in its body names more`
+      ? `its body has ${excerpt(next.path, 40)}`
       : total !== null && total > entries.length
         ? `${header === '' ? excerpt(said?.path ?? '', 40) : 'X-Total-Count'} says so`
         : null;

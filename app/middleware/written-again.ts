@@ -5,8 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { BodyFact } from '../profiler/facts.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
-
-const SIGNATURE = /-(?:signature|hmac)(?:-|$)/;
+import { SIGNATURE_HEADER } from '../profiler/raw-headers.ts';
 
 /** `express.json({ verify })` and NestJS put them on the request. */
 function keepsBytes(req: IncomingMessage, bytes: number): boolean {
@@ -22,7 +21,7 @@ export function writtenAgain(
   { contentType, preview, truncated }: Pick<BodyFact, 'contentType' | 'preview' | 'truncated'>,
 ): number | undefined {
   if (truncated || preview.length === 0 || !/\bjson$/.test(mediaTypeOf(contentType))) return undefined;
-  if (!Object.keys(req.headers).some((name) => SIGNATURE.test(name))) return undefined;
+  if (!Object.keys(req.headers).some((name) => SIGNATURE_HEADER.test(name))) return undefined;
   if (typeof req.body !== 'object' || req.body === null || Buffer.isBuffer(req.body)) return undefined;
   if (keepsBytes(req, preview.length)) return undefined;
   try {

@@ -29,3 +29,6 @@ export function rawHeader(raw: readonly string[], name: string): string | null {
 export function namedHeader(rows: readonly NamedValue[], name: string): string | null {
   return rows.find((row) => row.name.toLowerCase() === name)?.value ?? null;
 }
+
+/** Headers in which a sender signs the body: `X-Hub-Signature-256`, `X-Shopify-Hmac-Sha256`. */
+export const SIGNATURE_HEADER = /-(?:signature|hmac)(?:-|$)/i;

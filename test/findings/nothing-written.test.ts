@@ -29,7 +29,7 @@ describe('finding nothing-written', () => {
   it('names a change that was not saved', async () => {
     const [finding] = (await ask('/forgotten/1', { method: 'PATCH' })).of('nothing-written');
     expect(finding?.sentence).to.equal(
-      'PATCH answered 200, but wrote nothing: after select … from products no statement changed anything',
+      'PATCH answered 200, but no statement wrote anything: only reads ran, such as select … from products',
     );
     expect(finding?.place).to.match(/nothing-written\.test\.ts:11$/);
   });

@@ -31,7 +31,7 @@ describe('finding setting-left', () => {
     expect(first.of('setting-left')).to.deep.equal([]);
     const [finding] = (await ask('/none')).of('setting-left');
     expect(finding?.sentence).to.equal(
-      `select … from invoices ran with app.tenant as an earlier request (${first.profile.token}) had set it on this connection`,
+      `select … from invoices ran with the app.tenant that an earlier request (${first.profile.token}) had set on this connection`,
     );
     expect(finding?.place).to.match(/setting-left\.test\.ts:13$/);
   });

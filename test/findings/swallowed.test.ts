@@ -114,7 +114,7 @@ describe('findings about what a call said', () => {
     );
     const [inBody] = (await ask('/revenue')).of('first-page-only');
     expect(inBody?.sentence).to.match(
-      /\/orders returned 3 of 11 entries \(links\.next in its body names more\), and no call fetched the rest: revenue was computed from that part$/,
+      /\/orders returned 3 of 11 entries \(its body has links\.next\), and no call fetched the rest: revenue was computed from that part$/,
     );
     for (const what of ['asked', 'all', 'list', 'one', 'told', 'newest'])
       expect((await ask(`/rating/${what}`)).of('first-page-only'), what).to.deep.equal([]);
