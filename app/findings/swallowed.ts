@@ -139,6 +139,8 @@ interface Received {
 
 /** Names in a body for the number of all entries, and for those that follow. */
 const TOTAL = /^total(?:_?(?:count|items|results|entries))?$/i;
+/** Without one of these beside it, `total` may be an amount of money. */
+const PAGED = /^(?:page|pages|limit|offset|skip|per_?page|page_?size)$/i;
 const NEXT = /(?:^|\.)(?:next|next_?(?:page|cursor|url|link|token)|has_?(?:more|next))$/i;
 
 /** A list that was received, by itself or as the only list of an object; null if it was none, or is not known as a whole. */
@@ -159,7 +161,11 @@ function receivedOf({ responseBody, responseHeaders }: Call): Received | null {
   );
   const header =
     namedHeader(responseHeaders, 'x-total-count') ?? namedHeader(responseHeaders, 'x-total') ?? '';
-  const said = about.find(({ name, value: one }) => TOTAL.test(name) && typeof one === 'number');
+  const isPaged = about.some(({ name }) => PAGED.test(name));
+  const said = about.find(
+    ({ path, name, value: one }) =>
+      TOTAL.test(name) && Number.isInteger(one) && (path.toLowerCase() !== 'total' || isPaged),
+  );
   const next = about.find(
     ({ path, value: one }) => NEXT.test(path) && one !== null && one !== false && one !== '',
   );

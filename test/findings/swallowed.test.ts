@@ -14,6 +14,10 @@ describe('findings about what a call said', () => {
       res.end(JSON.stringify([1, 2, 3].map((id) => ({ id, stars: id }))));
       return;
     }
+    if (pathname === '/basket') {
+      res.end(JSON.stringify({ items: [{ price: 5 }, { price: 8 }], total: 13 }));
+      return;
+    }
     if (pathname === '/orders') {
       const data = [7, 8, 9].map((amount) => ({ amount }));
       res.end(JSON.stringify({ data, meta: { total: 11 }, links: { next: '/orders?page=2' } }));
@@ -52,6 +56,10 @@ describe('findings about what a call said', () => {
       else if (what === 'newest') res.json({ newest: reviews[0]?.stars });
       else if (what === 'told') res.json({ average: 2, of: Number(answer.headers['x-total-count']) });
       else res.json({ reviews: reviews.length, average: 2 });
+    });
+    app.get('/basket', async (_req, res) => {
+      const { items } = (await (await fetch(`${upstream()}/basket`)).json()) as { items: unknown[] };
+      res.json({ items: items.length });
     });
     app.get('/revenue', async (_req, res) => {
       const { data } = (await (await fetch(`${upstream()}/orders`)).json()) as { data: { amount: number }[] };
@@ -116,6 +124,7 @@ describe('findings about what a call said', () => {
     expect(inBody?.sentence).to.match(
       /\/orders returned 3 of 11 entries \(its body has links\.next\), and no call fetched the rest: revenue was computed from that part$/,
     );
+    expect((await ask('/basket')).of('first-page-only'), 'an amount of money').to.deep.equal([]);
     for (const what of ['asked', 'all', 'list', 'one', 'told', 'newest'])
       expect((await ask(`/rating/${what}`)).of('first-page-only'), what).to.deep.equal([]);
   });
