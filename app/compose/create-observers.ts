@@ -9,6 +9,7 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
+import { http2Patches } from '../observe/channels/http2.ts';
 import { drizzlePatches } from '../observe/channels/lazy-query.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
@@ -201,7 +202,7 @@ export function createObservers(options: ObserverOptions): Observers {
     .filter(isWanted)
     .map((name): LibraryPatch => ({ name, patch: (exports) => views.watchLibrary(exports) }));
   const patches = observed.flatMap((one) => one.patches);
-  const libraries = watchLibraries([...express, ...engines, pinoPatch, ...patches]);
+  const libraries = watchLibraries([...express, ...engines, pinoPatch, ...http2Patches, ...patches]);
   const unobserved = patches.some(({ module }) => module !== undefined) ? unobservedModules() : null;
   if (unobserved !== null) warn(unobserved);
   endEarlyRegistrations();

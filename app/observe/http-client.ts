@@ -1,6 +1,7 @@
 /**
- * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`, node:http2 from
- * Node.js 22.17 and 24.2 on `http2.client.stream.*`; a call is on one of them. Nothing is patched (but an agent on Node 20; bodies: call-bodies.ts). A call belongs to the context that is current when it is made; its
+ * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`, node:http2
+ * `http2.client.stream.*`; a call is on one of them. Little is patched: an agent and node:http2 where Node.js publishes less
+ * (channels/http-agent.ts, channels/http2.ts), bodies (call-bodies.ts). A call belongs to the context that is current when it is made; its
  * later events may fire in any.
  */
 import diagnostics from 'node:diagnostics_channel';
@@ -368,8 +369,9 @@ export function observeHttpClient({
     const status = rawHeader(responseHeaders, 'grpc-status') ?? '0';
     const message = rawHeader(responseHeaders, 'grpc-message') ?? '';
     // Before the channel of errors, if the server has reset it.
-    const { rstCode } = stream;
-    if (rstCode !== 0) calls.end(stream, new Error(`the stream was closed with HTTP/2 error ${rstCode}`));
+    const { errored, rstCode } = stream;
+    if (rstCode !== 0)
+      calls.end(stream, errored ?? new Error(`the stream was closed with HTTP/2 error ${rstCode}`));
     calls.end(stream, status === '0' ? undefined : new Error(`grpc-status ${status}: ${message}`));
   });
 

@@ -5,7 +5,7 @@
  */
 import diagnostics from 'node:diagnostics_channel';
 import { readFileSync } from 'node:fs';
-import Module from 'node:module';
+import Module, { isBuiltin } from 'node:module';
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { modulesSeen } from './caller.ts';
@@ -165,7 +165,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
   function onLoaded(message: unknown): void {
     const { request, parent } = message as { request: string; parent: string | null };
     try {
-      if (request.startsWith('node:')) lookAtBuiltin(request);
+      if (isBuiltin(request)) lookAtBuiltin(request.startsWith('node:') ? request : `node:${request}`);
       else if (isAbsolute(request)) lookAtFile(resolve(request));
       else if (byName.has(BARE.exec(request)?.[0] ?? ''))
         lookAtFile(parent === null ? resolve(request) : Module.createRequire(parent).resolve(request));

@@ -5,15 +5,12 @@ import { connect, constants, createServer as createHttp2Server } from 'node:http
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
+import { http2Patches } from '../../app/observe/channels/http2.ts';
 import { observeHttpClient } from '../../app/observe/http-client.ts';
+import { watchLibraries } from '../../app/observe/libraries.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 const HERE = /^test\/observe\/http-client\.test\.ts:\d+$/;
-
-function versionAtLeast(major: number, minor: number): boolean {
-  const [ownMajor = 0, ownMinor = 0] = process.versions.node.split('.').map(Number);
-  return ownMajor > major || (ownMajor === major && ownMinor >= minor);
-}
 
 /** A port on which nothing listens. */
 async function unusedAddress(): Promise<AddressInfo> {
@@ -244,9 +241,10 @@ describe('outgoing calls as they are observed', () => {
   });
 
   describe('over HTTP/2', () => {
-    const announces = versionAtLeast(24, 2) || (versionAtLeast(22, 17) && !versionAtLeast(23, 0));
+    const libraries = watchLibraries(http2Patches);
+    after(() => libraries.close());
 
-    (announces ? it : it.skip)('has status, duration, caller, and what gRPC says at its end', async () => {
+    it('has status, duration, caller, and what gRPC says at its end', async () => {
       const upstream = createHttp2Server();
       upstream.on('stream', (stream, headers) => {
         if (headers[':path'] === '/refused') {
@@ -267,8 +265,9 @@ describe('outgoing calls as they are observed', () => {
       await once(upstream, 'listening');
       const { port } = upstream.address() as AddressInfo;
       const session = connect(`http://127.0.0.1:${port}`);
-      const call = async (path: string): Promise<void> => {
-        const stream = session.request({ ':path': path, ':method': 'POST', te: 'trailers' });
+      const unused = (await unusedAddress()).port;
+      const call = async (path: string, through = session): Promise<void> => {
+        const stream = through.request({ ':path': path, ':method': 'POST', te: 'trailers' });
         stream
           .on('error', () => undefined)
           .resume()
@@ -281,12 +280,14 @@ describe('outgoing calls as they are observed', () => {
           await call('/svc.Users/Get');
           await call('/svc.Users/List');
           await call('/refused');
+          const nobody = connect(`http://127.0.0.1:${unused}`).on('error', () => undefined);
+          await call('/unreached', nobody);
         });
       } finally {
         session.destroy();
         upstream.close();
       }
-      const [failed, fine, refused] = context.all('call');
+      const [failed, fine, refused, unreached] = context.all('call');
       expect(failed).to.include({
         client: 'http2',
         method: 'POST',
@@ -299,7 +300,8 @@ describe('outgoing calls as they are observed', () => {
       expect(failed!.requestHeaders).to.include.members(['te', 'trailers']);
       expect(fine).to.include({ status: 200, error: null });
       expect(refused!.status).to.equal(null);
-      expect(refused!.error).to.include('closed with HTTP/2 error 7');
+      expect(refused!.error).to.match(/losed with (HTTP\/2 error 7|error code NGHTTP2_REFUSED_STREAM)/);
+      expect(unreached!.error).to.include('ECONNREFUSED');
     });
   });
 });

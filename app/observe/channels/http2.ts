@@ -1,0 +1,56 @@
+/**
+ * Goes with Node 20, and 22 before 22.17: calls of node:http2 are published as later versions do it themselves. The class of a session is
+ * not exported: it is read from the first session that is opened, and earlier sessions follow.
+ */
+import { channel } from 'node:diagnostics_channel';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { syncBuiltinESMExports } from 'node:module';
+import type { LibraryPatch } from '../libraries.ts';
+import { wrapCalls } from './wrap-method.ts';
+
+const created = channel('http2.client.stream.created');
+const answered = channel('http2.client.stream.finish');
+const failed = channel('http2.client.stream.error');
+const closed = channel('http2.client.stream.close');
+
+/** Whether Node.js has these channels. */
+function announces(version = process.versions.node): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 24 || (major === 24 && minor >= 2) || (major === 22 && minor >= 17);
+}
+
+function publish(stream: ClientHttp2Stream): void {
+  created.publish({ stream, headers: stream.sentHeaders });
+  stream.once('response', (headers) => answered.publish({ stream, headers }));
+  stream.once('close', () => {
+    // A listener for `error` would keep it from ending the process.
+    if (stream.errored !== null) failed.publish({ stream, error: stream.errored });
+    closed.publish({ stream });
+  });
+}
+
+const http2Patch: LibraryPatch = {
+  name: 'node:http2',
+  patch(exports) {
+    let restoreRequest: (() => void) | null = null;
+    const restoreConnect = wrapCalls(exports, 'connect', (connect) => {
+      const session = connect() as ClientHttp2Session;
+      restoreRequest ??= wrapCalls(Object.getPrototypeOf(session), 'request', (request) => {
+        const stream = request() as ClientHttp2Stream;
+        if (created.hasSubscribers) publish(stream);
+        return stream;
+      });
+      return session;
+    });
+    if (restoreConnect === null) return null;
+    // What ES modules imported by name follows.
+    syncBuiltinESMExports();
+    return () => {
+      restoreRequest?.();
+      restoreConnect();
+      syncBuiltinESMExports();
+    };
+  },
+};
+
+export const http2Patches: readonly LibraryPatch[] = announces() ? [] : [http2Patch];
