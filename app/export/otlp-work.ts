@@ -8,7 +8,7 @@ import type { LogsData } from '../panels/logs/data.ts';
 import type { MailData } from '../panels/mail/index.ts';
 import type { ProcessesData } from '../panels/processes/index.ts';
 import type { Kept } from '../panels/shared/panel-data.ts';
-import { labelOfStatement } from '../panels/shared/about-statement.ts';
+import { aboutStatement, labelOfStatement } from '../panels/shared/about-statement.ts';
 import type { ProfileDocument } from '../profiler/profile.ts';
 import { namedHeader } from '../profiler/raw-headers.ts';
 import { type Attributes, SPAN_KIND } from './otlp-model.ts';
@@ -111,11 +111,23 @@ const SYSTEMS: Readonly<Record<string, string>> = {
   other: 'other_sql',
 };
 
+/** `host:port/database`; without a port it is a socket, or as much as is known. */
+function databaseServerOf(server: string | null | undefined): Attributes {
+  const [, address = server, port, database] = /^(.+):(\d+)(?:\/(.*))?$/.exec(server ?? '') ?? [];
+  const isSocket = address?.startsWith('/') === true;
+  return {
+    'server.address': address?.replace(/^\[|\]$/g, ''),
+    'server.port': port === undefined || isSocket ? undefined : Number(port),
+    'db.namespace': database,
+  };
+}
+
 function queries(profile: ExportedProfile): Work[] {
   const data = dataOf(profile, 'database');
   const statements = data?.statements.map((it) => ({ ...it, label: labelOfStatement(it) })) ?? [];
   return worksOf('database', data?.queries, ({ statement, durationMs, waitMs, rows }) => {
-    const { sql, system = 'other', label } = statements[statement] ?? { sql: '', label: '' };
+    const { sql, system = 'other', label, server } = statements[statement] ?? { sql: '', label: '' };
+    const { name, table } = aboutStatement(sql, system).operation;
     // A wait for a connection that no statement followed.
     const isWait = sql === '';
     return {
@@ -126,6 +138,9 @@ function queries(profile: ExportedProfile): Work[] {
         'db.system.name': SYSTEMS[system] ?? system,
         'db.query.text': sql,
         'db.query.summary': isWait ? undefined : label,
+        'db.operation.name': system === 'mongodb' ? name : name.toUpperCase(),
+        'db.collection.name': table,
+        ...databaseServerOf(server),
         'db.response.returned_rows': /^\s*select\b/i.test(sql) ? rows : undefined,
         'hindsight.connection.wait_ms': waitMs > 0 ? waitMs : undefined,
       },
@@ -189,13 +204,14 @@ function calls(profile: ExportedProfile): Work[] {
 }
 
 function commands(profile: ExportedProfile): Work[] {
-  return worksOf('cache', dataOf(profile, 'cache')?.items, ({ command, key, hits, asked }) => ({
+  return worksOf('cache', dataOf(profile, 'cache')?.items, ({ command, key, hits, asked, connection }) => ({
     name: command,
     kind: SPAN_KIND.client,
     attributes: {
       'db.system.name': 'redis',
       'db.operation.name': command,
       'db.query.text': key === null ? command : `${command} ${key}`,
+      ...databaseServerOf(connection),
       'hindsight.cache.hits': hits,
       'hindsight.cache.asked': asked > 0 ? asked : undefined,
     },

@@ -17,10 +17,10 @@ export interface Driver<Q extends Traced> {
   /** Its stores apply while an event of a statement is heard; absent: it has callbacks only. */
   event?: Channel;
   /** null: not a statement of the application. */
-  describe(
-    message: Q,
-  ):
-    | (Pick<QueryStart, 'sql' | 'bindings' | 'connection' | 'stack' | 'writeDate'> & { library?: string })
+  describe(message: Q):
+    | (Pick<QueryStart, 'sql' | 'bindings' | 'connection' | 'server' | 'stack' | 'writeDate'> & {
+        library?: string;
+      })
     | null;
   outcome(message: Q): QueryOutcome;
   pool?: {
@@ -36,6 +36,14 @@ export interface DriverObserverOptions {
   tracker: ContextTracker;
   queries: QueryRecorder;
   explainer?: Explainer | undefined;
+}
+
+/** `host:port/database`, as far as it is known. */
+export function serverText(host: unknown, port: unknown, database: unknown): string | undefined {
+  if (typeof host !== 'string') return undefined;
+  const address = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  const number = typeof port === 'number' || typeof port === 'string' ? `:${port}` : '';
+  return `${address}${number}${typeof database === 'string' && database !== '' ? `/${database}` : ''}`;
 }
 
 function contextOf(call: { context: Context } | null | undefined): Context | null | undefined {

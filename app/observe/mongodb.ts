@@ -140,10 +140,13 @@ export const mongodbDriver: Driver<MongodbCommand> = {
   system: 'mongodb',
   library: 'mongodb',
   query: mongodbChannels.command,
-  describe({ command, connection }) {
+  describe({ command, connection, namespace }) {
     if (!isAsked(command)) return null;
     const { text, values } = commandText(command);
-    return { sql: text, bindings: values, connection };
+    const { address } = connection as { address?: unknown };
+    const { db } = (namespace ?? {}) as { db?: unknown };
+    const server = typeof address === 'string' && typeof db === 'string' ? `${address}/${db}` : undefined;
+    return { sql: text, bindings: values, connection, server };
   },
   outcome: ({ result, error }) => ({ rows: rowsOf(result), error }),
 };

@@ -4,7 +4,7 @@ import { promisify, types } from 'node:util';
 import { convert, sentJson } from '../profiler/plain.ts';
 import { isObject } from '../profiler/safe-read.ts';
 import { dateParts } from './date-parts.ts';
-import type { Driver } from './drivers.ts';
+import { type Driver, serverText } from './drivers.ts';
 import type { ExplainClient } from './explain.ts';
 import { BINDING } from './statement.ts';
 
@@ -103,6 +103,16 @@ function dateWriterOf(connection: object): (date: Date) => string {
   };
 }
 
+function serverOf(connection: object): string | undefined {
+  const { config = {} } = connection as {
+    config?: Partial<Record<'host' | 'port' | 'socketPath' | 'database', unknown>>;
+  };
+  const { host, port, socketPath, database } = config;
+  return typeof socketPath === 'string'
+    ? serverText(socketPath, undefined, database)
+    : serverText(host, port, database);
+}
+
 export const mysqlDriver: Driver<MysqlQuery> = {
   system: 'mysql',
   library: 'mysql2',
@@ -112,6 +122,7 @@ export const mysqlDriver: Driver<MysqlQuery> = {
     connection: message.connection,
     sql: message.sql,
     bindings: bindingsOf(message),
+    server: serverOf(message.connection),
     writeDate: dateWriterOf(message.connection),
   }),
   outcome: ({ result, error }) => ({ rows: rowsOf(result), warnings: warningsOf(result), error }),

@@ -1,7 +1,7 @@
 /** `pg` and pg-pool, by the channels of channels/pg.ts. Slow statements of a pool are planned by it. */
 import type pg from 'pg';
 import { type PgQuery, pgChannels } from './channels/pg.ts';
-import type { Driver } from './drivers.ts';
+import { type Driver, serverText } from './drivers.ts';
 import type { ExplainClient } from './explain.ts';
 import { rowsOf } from './statement.ts';
 import { dateParts } from './date-parts.ts';
@@ -53,12 +53,16 @@ export const pgDriver: Driver<PgQuery> = {
   library: 'pg',
   query: pgChannels.query,
   event: pgChannels.event,
-  describe: ({ client, text, values }) => ({
-    sql: text,
-    bindings: values,
-    connection: client,
-    writeDate: writeLocalDate,
-  }),
+  describe({ client, text, values }) {
+    const { host, port, database } = client as Partial<Record<'host' | 'port' | 'database', unknown>>;
+    return {
+      sql: text,
+      bindings: values,
+      connection: client,
+      server: serverText(host, port, database),
+      writeDate: writeLocalDate,
+    };
+  },
   outcome: ({ result, error }) => ({ rows: rowsOf(result), weekdays: weekdaysOf(result), error }),
   pool: {
     connect: pgChannels.connect,

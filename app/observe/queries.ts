@@ -44,6 +44,8 @@ export interface QueryStart {
   writeDate?: DateWriter | undefined;
   /** The object that identifies the connection: it gets a name, and its transactions are followed. */
   connection?: object | null;
+  /** `host:port/database` */
+  server?: string | undefined;
   /** Package whose frames are skipped for the caller. */
   library: string;
   /** If that is known already. */
@@ -231,6 +233,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       caller,
       instance: query.instance ?? instance,
     };
+    if (query.server !== undefined) fact.server = query.server;
     if (wait?.opened === true) fact.opened = true;
     if (wait?.isFull === true) fact.full = true;
     if (isFirst) fact.first = true;

@@ -42,6 +42,8 @@ export interface LeftSetting {
 export interface QueryFact {
   /** Absent: not known. */
   system?: QuerySystem;
+  /** `host:port/database`, or the folder of a socket in place of the host; absent: not known. */
+  server?: string;
   /** What a level above calls it: `User.findMany`. */
   label?: string;
   /** Conditions that were given `undefined`, and that the ORM has left out. */

@@ -582,7 +582,7 @@ describe('drivers of databases', () => {
         args: [bound],
         method: 'all',
       }),
-      mongodbDriver.describe({ command: { find: 'a', filter: { bound } }, connection: {} }),
+      mongodbDriver.describe({ command: { find: 'a', filter: { bound } }, connection: {}, namespace: {} }),
       pgDriver.describe({ client: {}, text: 'select $1', values: bound }),
       postgresDriver.outcome({
         query: { string: '', parameters: values, args: values, strings: [] },

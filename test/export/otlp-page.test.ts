@@ -17,6 +17,7 @@ const SECRET = 'hunter2-9f8e7d6c5b4a';
 /** A query without a database: what an observer would add. */
 const QUERY = {
   system: 'postgresql',
+  server: '[::1]:5433/shop',
   sql: `select * from orders where id = $1 and note = 'password=${SECRET}'`,
   bindings: [SECRET],
   method: 'select',
@@ -142,7 +143,15 @@ describe('a profile in OTLP/JSON', () => {
     const query = spanOf(otlp, 'select … from orders');
     expect(query).to.include({ kind: 3, traceId: root.traceId, parentSpanId: root.spanId });
     expect(BigInt(query.endTimeUnixNano) - BigInt(query.startTimeUnixNano)).to.equal(2_500_000n);
-    expect(attributeOf(query, 'db.system.name')).to.equal('postgresql');
+    const expected = {
+      'db.system.name': 'postgresql',
+      'db.operation.name': 'SELECT',
+      'db.collection.name': 'orders',
+      'db.namespace': 'shop',
+      'server.address': '::1',
+      'server.port': '5433',
+    };
+    for (const [key, value] of Object.entries(expected)) expect(attributeOf(query, key), key).to.equal(value);
     expect(attributeOf(query, 'db.query.text')).to.contain('select * from orders where id = $1');
     expect(attributeOf(query, 'db.response.returned_rows')).to.equal('3');
     expect(attributeOf(query, 'code.file.path')).to.equal('src/orders.ts');

@@ -56,6 +56,7 @@ describe('mongodb as it is observed', () => {
     for (const query of queries) {
       expect(query).to.include({ system: 'mongodb', transaction: null });
       expect(query.connection).to.match(/^mongodb\d+$/);
+      expect(query.server).to.match(/^127\.0\.0\.1:\d+\/\w+$/);
       expect(query.durationMs).to.be.greaterThan(0);
       expect(query.caller).to.match(HERE);
     }

@@ -88,8 +88,10 @@ describe('MySQL drivers as they are observed', () => {
           ['select 1', [], 1],
           ['select * from nowhere', [], null],
         ]);
+        const { host, port, database } = server();
         for (const query of queries) {
           expect(query).to.include({ system: 'mysql', transaction: null });
+          expect(query.server).to.equal(`${host}:${port}/${database}`);
           expect(query.connection).to.match(/^mysql\d+$/);
           expect(query.durationMs).to.be.greaterThan(0);
           expect(query.caller).to.match(HERE);

@@ -74,6 +74,8 @@ describe('pg as it is observed', () => {
       await client.query({ name: 'by-id', values: [2] } as unknown as { text: string });
     });
     client.release();
+    const { host, port, database } = server().connection;
+    expect(queries.map((query) => query.server)).to.deep.equal(Array(2).fill(`${host}:${port}/${database}`));
     expect(queries.map(({ sql, bindings }) => [sql, bindings])).to.deep.equal([
       ['select name from things where id = $1', [1]],
       ['select name from things where id = $1', [2]],

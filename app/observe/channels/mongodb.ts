@@ -6,6 +6,8 @@ import { ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface MongodbCommand extends Traced {
   connection: object;
+  /** Database and collection. */
+  namespace: unknown;
   command: Record<string, unknown>;
 }
 
@@ -21,9 +23,9 @@ export const mongodbPatch: LibraryPatch = {
     return wrapMethod(ownerOf(Connection?.prototype, 'command'), 'command', (original) => {
       // Driver 5 calls back from its pool, in the request that released the connection: commands would be recorded for the wrong request.
       if (Object.prototype.toString.call(original) !== '[object AsyncFunction]') return null;
-      return publishing(original, command, (connection, [, sent]): MongodbCommand | null =>
+      return publishing(original, command, (connection, [namespace, sent]): MongodbCommand | null =>
         typeof sent === 'object' && sent !== null
-          ? { connection, command: sent as Record<string, unknown> }
+          ? { connection, namespace, command: sent as Record<string, unknown> }
           : null,
       );
     });

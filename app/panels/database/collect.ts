@@ -131,8 +131,8 @@ export function collectQueries(
     grouped.flatMap(({ members }, group) => members.map((index) => [index, group] as const)),
   );
 
-  function statementOf({ sql, label: above, system }: Facts['query']): number {
-    const key = `${above ?? ''}\n${system ?? ''}\n${sql}`;
+  function statementOf({ sql, label: above, system, server }: Facts['query']): number {
+    const key = `${above ?? ''}\n${system ?? ''}\n${server ?? ''}\n${sql}`;
     let number = numbers.get(key);
     if (number === undefined) {
       number =
@@ -140,6 +140,7 @@ export function collectQueries(
           sql,
           ...(above === undefined || sql === '' ? {} : { above }),
           ...(system === undefined ? {} : { system }),
+          ...(server === undefined ? {} : { server }),
         }) - 1;
       numbers.set(key, number);
     }
@@ -152,7 +153,7 @@ export function collectQueries(
   const queries = facts.map((fact, index): DatabaseQuery => {
     const { columns, shape } = aboutStatement(fact.sql, fact.system);
     shapes.add(shape);
-    const { sql: _sql, label: _label, system: _system, types: _types, path: _path, ...query } = fact;
+    const { sql: _sql, label: _label, system: _system, server: _server, types: _types, path: _path, ...query } = fact; // prettier-ignore
     return {
       ...withRoundedTimes(query),
       statement: statementOf(fact),

@@ -8,7 +8,7 @@ type QueryFact = Facts['query'];
 
 export interface DatabaseQuery extends Omit<
   QueryFact,
-  'system' | 'label' | 'sql' | 'bindings' | 'types' | 'path'
+  'system' | 'server' | 'label' | 'sql' | 'bindings' | 'types' | 'path'
 > {
   /** Index in `statements`. */
   statement: number;
@@ -52,6 +52,8 @@ export interface KeptStatement {
   above?: string;
   /** `postgresql`, `mysql`, `mongodb` …; absent: not known. */
   system?: string;
+  /** `host:port/database`; absent: not known. */
+  server?: string;
 }
 
 /** A write that was built with a query builder, and that nothing ran. */
@@ -66,7 +68,7 @@ export interface DatabaseStatement extends KeptStatement {
 }
 
 export interface DatabaseData {
-  /** Each text once for each system and label. */
+  /** Each text once for each server, system and label. */
   statements: DatabaseStatement[];
   queries: DatabaseQuery[];
   groups: DatabaseGroup[];

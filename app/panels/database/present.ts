@@ -94,6 +94,7 @@ function queryRows(data: DatabaseData, showing: Showing): Row[] {
         { label: 'Start', value: startMs, unit: 'at' },
         { label: 'SQL', value: `S${statement + 1}` },
         { label: 'System', value: statements[statement]?.system ?? null },
+        { label: 'Server', value: statements[statement]?.server ?? null },
         {
           label: 'Bindings',
           value: bindings.map(({ name, value }) => `${name} = ${JSON.stringify(value)}`).join(', ') || null,

@@ -1,11 +1,12 @@
 /** Properties of statements, computed once per text: an application repeats few different ones. */
 import { dropOldest } from '../../profiler/drop-oldest.ts';
-import { bindingColumns, labelOf, shapeOf } from './statements.ts';
+import { bindingColumns, labelOf, operationOf, shapeOf, type Operation } from './statements.ts';
 
 export interface StatementFacts {
   /** The same for statements that differ only in values. */
   shape: string;
   label: string;
+  operation: Operation;
   /** By placeholder. */
   columns: readonly (string | null)[];
 }
@@ -21,6 +22,7 @@ export function aboutStatement(sql: string, system?: string): StatementFacts {
   const facts = {
     shape: shapeOf(sql, system),
     label: labelOf(sql, system),
+    operation: operationOf(sql, system),
     columns: bindingColumns(sql, system),
   };
   known.set(key, facts);

@@ -59,29 +59,48 @@ export function isRead(sql: string): boolean {
   return command === undefined ? /^\s*(?:select|with)\b/i.test(sql) : READS.has(command);
 }
 
+/** What a statement does, and with which table or collection. */
+export interface Operation {
+  /** `select`, `find`; empty if there is no statement. */
+  name: string;
+  table: string | null;
+}
+
+/** The word before the name of the table. */
+const BEFORE_TABLE: Readonly<Record<string, string>> = {
+  select: 'from', with: 'from', insert: 'into', update: 'update', delete: 'from',
+}; // prettier-ignore
+
+export function operationOf(sql: string, system?: string): Operation {
+  const [, collection, command] = COMMAND.exec(sql) ?? [];
+  if (command !== undefined) return { name: command, table: collection === '' ? null : (collection ?? null) };
+  const tokens = significant(sql, system);
+  const name = (tokens.find(([kind]) => kind === 'k')?.[1] ?? tokens[0]?.[1] ?? '').toLowerCase();
+  const word = BEFORE_TABLE[name];
+  return { name, table: word === undefined ? null : nameAfter(tokens, word) };
+}
+
 /** `select … from products`, `insert into users`, `commit`: short enough for a row of the timeline. */
 export function labelOf(sql: string, system?: string): string {
-  const [, collection, command] = COMMAND.exec(sql) ?? [];
-  if (command !== undefined) return collection === '' ? command : `${collection}.${command}`;
-  const tokens = significant(sql, system);
-  const verb = (tokens.find(([kind]) => kind === 'k')?.[1] ?? tokens[0]?.[1] ?? '').toLowerCase();
+  const { name, table } = operationOf(sql, system);
+  if (COMMAND.test(sql)) return table === null ? name : `${table}.${name}`;
   const short = (text: string): string => (text.length > 60 ? `${text.slice(0, 59)}…` : text);
-  switch (verb) {
+  switch (name) {
     case 'select':
-    case 'with': {
-      const table = nameAfter(tokens, 'from');
+    case 'with':
       return short(table === null ? 'select' : `select … from ${table}`);
-    }
     case 'insert':
-      return short(`insert into ${nameAfter(tokens, 'into') ?? '…'}`);
+      return short(`insert into ${table ?? '…'}`);
     case 'update':
-      return short(`update ${nameAfter(tokens, 'update') ?? '…'}`);
+      return short(`update ${table ?? '…'}`);
     case 'delete':
-      return short(`delete from ${nameAfter(tokens, 'from') ?? '…'}`);
+      return short(`delete from ${table ?? '…'}`);
     case '':
       return 'waiting for a connection';
-    default:
-      return short(write(tokens.slice(0, 4).map(([, text]) => text.toLowerCase())).replace(/;$/, ''));
+    default: {
+      const first = significant(sql, system).slice(0, 4);
+      return short(write(first.map(([, text]) => text.toLowerCase())).replace(/;$/, ''));
+    }
   }
 }
 
