@@ -89,11 +89,11 @@ function observeHeader(
   return result;
 }
 
-export function headerMethods(notes: HeaderNotes | null): Pick<ResponseObserver, HeaderMethod> {
+export function headerMethods(notes: HeaderNotes): Pick<ResponseObserver, HeaderMethod> {
   const of =
     (method: HeaderMethod) =>
     (res: ServerResponse, original: Method, args: unknown[]): unknown =>
-      notes === null ? Reflect.apply(original, res, args) : observeHeader(notes, method, res, original, args);
+      observeHeader(notes, method, res, original, args);
   return {
     setHeader: of('setHeader'),
     appendHeader: of('appendHeader'),

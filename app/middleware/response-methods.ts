@@ -9,10 +9,9 @@ const NAMES = [
 export type Method = (...args: unknown[]) => unknown;
 type Methods = Record<(typeof NAMES)[number], Method>;
 
-/** The methods of one response; each calls the original on `res`, the response or a proxy around it. */
-export type ResponseObserver = Record<
-  (typeof NAMES)[number],
-  (res: never, original: Method, args: unknown[]) => unknown
+/** The observed methods of one response; each calls the original on `res`, the response or a proxy around it. */
+export type ResponseObserver = Partial<
+  Record<(typeof NAMES)[number], (res: never, original: Method, args: unknown[]) => unknown>
 >;
 
 const observers = new WeakMap<object, ResponseObserver>();
@@ -33,10 +32,10 @@ function nodesPrototypeOf(res: object): object {
 
 function replacementOf(name: (typeof NAMES)[number], before: Methods): Method {
   function hindsightResponse(this: never, ...args: unknown[]): unknown {
-    const observer = observers.get(this);
-    return observer === undefined
+    const observe = observers.get(this)?.[name];
+    return observe === undefined
       ? Reflect.apply(before[name], this, args)
-      : observer[name](this, before[name], args);
+      : observe(this, before[name], args);
   }
   for (const key of ['name', 'length']) {
     const described = Object.getOwnPropertyDescriptor(before[name], key);

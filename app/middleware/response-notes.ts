@@ -20,6 +20,8 @@ function readTable(res: ServerResponse): string[] {
     .flatMap((name) => [res.getHeader(name) ?? ''].flat().flatMap((value) => [name, String(value)]));
 }
 
+const NOTHING = Buffer.alloc(0);
+
 export class WatchedResponse implements ResponseFact {
   status = 0;
   statusMessage = '';
@@ -28,7 +30,7 @@ export class WatchedResponse implements ResponseFact {
   sentFrom: string | null = null;
   nextFrom: string | null | undefined = undefined;
   bodyBytes = 0;
-  preview: Buffer = Buffer.alloc(0);
+  preview: Buffer = NOTHING;
   truncated = false;
   isSent = false;
   isErrorPage = false;
@@ -36,12 +38,11 @@ export class WatchedResponse implements ResponseFact {
   /** null if the request is sampled out, and outside of routers. */
   headerNotes: HeaderNotes | null = null;
   readonly #previewBytes: number;
-  readonly #extendPreview: (chunk: Buffer) => Buffer;
+  #extendPreview: ((chunk: Buffer) => Buffer) | null = null;
   #sent: string | string[] = [];
 
   constructor(previewBytes: number) {
     this.#previewBytes = previewBytes;
-    this.#extendPreview = createPreview(previewBytes);
   }
 
   get headerWrites(): readonly HeaderWrite[] | undefined {
@@ -80,6 +81,7 @@ export class WatchedResponse implements ResponseFact {
         typeof chunk === 'string'
           ? Buffer.from(chunk, encoding)
           : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      this.#extendPreview ??= createPreview(this.#previewBytes);
       this.preview = this.#extendPreview(bytes);
     }
     this.truncated = this.bodyBytes > this.preview.length;

@@ -71,24 +71,45 @@ export function createResponseWatch(options: ResponseWatchOptions) {
   // Before the application can take a method from there.
   replaceMethods(ServerResponse.prototype);
 
-  function observerOf(known: Watched, notes: HeaderNotes | null): ResponseObserver {
+  function passHead(known: Watched, res: Observed, original: Method, args: unknown[]): unknown {
+    const { context, fact } = known;
+    let given = exposeToken === undefined ? args : exposeToken(res, args);
+    if (serverTiming !== undefined) given = serverTiming(res, given, context);
+    const result = Reflect.apply(original, res, given);
+    if (fact.headersAtMs !== null) return result;
+    fact.noteHeaders(res, context.elapsedMs());
+    if (fact.status >= 400 && isUnexplained(known)) fact.sentFrom = findSender?.() ?? null;
+    onHeaders(context, res.req);
+    return result;
+  }
+
+  /** `emit`: without a listener, because ten are the most that Node.js takes without a warning, and they are the application's. */
+  function passEvent(known: Watched, res: Observed, event: unknown, emit: () => unknown): unknown {
+    const isFinish = event === 'finish';
+    if (event === 'close') ended(known);
+    if (isFinish) known.fact.isSent = true;
+    const result = emit();
+    // A server has taken its socket back by now, and emits `close`, which need not follow for a response that no server made.
+    if (isFinish && res.socket !== null) process.nextTick(ended, known);
+    return result;
+  }
+
+  function summaryObserverOf(known: Watched): ResponseObserver {
+    return {
+      writeHead: (res: Observed, original: Method, args: unknown[]) => passHead(known, res, original, args),
+      emit: (res: Observed, original: Method, args: unknown[]) =>
+        passEvent(known, res, args[0], () => Reflect.apply(original, res, args)),
+    };
+  }
+
+  function observerOf(known: Watched, notes: HeaderNotes): ResponseObserver {
     const { context, fact } = known;
     /** A response to HEAD, a 204 and a 304 send no body, whatever is passed to `end`. */
     const noteChunk = (res: Observed, args: unknown[]): void => {
-      if (res._hasBody !== false && context.summary === null) fact.noteChunk(args[0], args[1]);
+      if (res._hasBody !== false) fact.noteChunk(args[0], args[1]);
     };
     return {
-      writeHead(res: Observed, original: Method, args: unknown[]) {
-        let given = exposeToken === undefined ? args : exposeToken(res, args);
-        if (serverTiming !== undefined) given = serverTiming(res, given, context);
-        const result = Reflect.apply(original, res, given);
-        if (fact.headersAtMs === null) {
-          fact.noteHeaders(res, context.elapsedMs());
-          if (fact.status >= 400 && isUnexplained(known)) fact.sentFrom = findSender?.() ?? null;
-          onHeaders(context, res.req);
-        }
-        return result;
-      },
+      writeHead: (res: Observed, original: Method, args: unknown[]) => passHead(known, res, original, args),
       write(res: Observed, original: Method, args: unknown[]) {
         const result = Reflect.apply(original, res, args);
         noteChunk(res, args);
@@ -101,24 +122,17 @@ export function createResponseWatch(options: ResponseWatchOptions) {
           noteChunk(res, args);
           if (headersSent) fact.endedAtMs = context.elapsedMs();
         } else if (isChunk(args[0])) {
-          notes?.noteRefused('end', null);
+          notes.noteRefused('end', null);
         }
         return result;
       },
       emit(res: Observed, original: Method, args: unknown[]) {
-        const isFinish = args[0] === 'finish';
-        // Without a listener: ten are the most that Node.js takes without a warning, and they are the application's.
-        if (args[0] === 'close') ended(known);
-        if (args[0] === 'pipe' && context.summary === null) watchSource(known, args[1]);
-        if (context.summary !== null && !isFinish) return Reflect.apply(original, res, args);
-        if (isFinish) fact.isSent = true;
-        const result =
-          context.summary !== null || tracker.current() === context
+        if (args[0] === 'pipe') watchSource(known, args[1]);
+        return passEvent(known, res, args[0], () =>
+          tracker.current() === context
             ? Reflect.apply(original, res, args)
-            : tracker.run(context, () => Reflect.apply(original, res, args));
-        // A server has taken its socket back by now, and emits `close`, which need not follow for a response that no server made.
-        if (isFinish && res.socket !== null) process.nextTick(ended, known);
-        return result;
+            : tracker.run(context, () => Reflect.apply(original, res, args)),
+        );
       },
       ...headerMethods(notes),
     };
@@ -153,7 +167,7 @@ export function createResponseWatch(options: ResponseWatchOptions) {
       const notes = context.summary !== null ? null : new HeaderNotes(context, res.writeHead, findSender);
       fact.headerNotes = notes;
       const known: Watched = { res, context, fact };
-      observeResponse(res, observerOf(known, notes));
+      observeResponse(res, notes === null ? summaryObserverOf(known) : observerOf(known, notes));
       if (notes !== null) {
         const noticeHooks = (): void => {
           if (fact.headersAtMs === null && context.layer !== null) noticeHook(res, notes, context.layer);

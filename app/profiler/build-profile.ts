@@ -230,6 +230,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
       beyond: recorded.beyond,
     });
     lateMasks.set(context, maskLate);
+    const { dropped } = context;
     const { navigationHints, summaryFacts } = value;
     return {
       queries: taken.queries,
@@ -251,7 +252,7 @@ export function createProfileBuilder(options: ProfileBuilderOptions): ProfileBui
         endedProcess: head.endedProcess,
         summary: head.summary ?? undefined,
         release: head.release ?? undefined,
-        dropped: context.dropped.size === 0 ? undefined : Object.fromEntries(context.dropped),
+        dropped: dropped.size === 0 ? undefined : Object.fromEntries(dropped),
         usualMs: head.summary === null ? (usualMs(head) ?? undefined) : undefined,
         // Stored in columns only; the document has the headers they come from, and what was masked in these.
         masked: masked.filter(({ where }) => !/^(navigationHints|summaryFacts)\./.test(where)),

@@ -190,7 +190,7 @@ export class Context {
 
   /** What is only counted of a kind; undefined if all of it is kept. */
   beyond(name: FactName): BeyondFacts | undefined {
-    return this.#facts.get(name)?.beyond(this.elapsedMs());
+    return this.#facts.get(name)?.beyond(() => this.elapsedMs());
   }
 
   /** All facts of a kind that are kept, in the order they were added. */
@@ -210,7 +210,7 @@ export class Context {
   get dropped(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const [name, list] of this.#facts) {
-      const { count = 0 } = list.beyond(this.elapsedMs()) ?? {};
+      const { count = 0 } = list.beyond(() => this.elapsedMs()) ?? {};
       if (count > 0) counts.set(name, count);
     }
     return counts;

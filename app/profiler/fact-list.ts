@@ -96,9 +96,9 @@ export class FactList<F = unknown> {
     return later.length === 0 ? this.#first : [...this.#first, ...later];
   }
 
-  /** What is only counted; undefined if all facts are kept. `nowMs` ends those that still run. */
-  beyond(nowMs: number): BeyondFacts | undefined {
-    return this.#later?.counted(nowMs);
+  /** What is only counted; undefined if all facts are kept. `nowMs`: the end of those that still run. */
+  beyond(nowMs: () => number): BeyondFacts | undefined {
+    return this.#later?.counted(nowMs());
   }
 
   #fits(bytes: number): boolean {

@@ -30,7 +30,7 @@ describe('a list of facts', () => {
     const starts = list.all().map(({ startMs }) => startMs / 2);
     expect(starts.slice(0, 100)).to.deep.equal(Array.from({ length: 100 }, (_, index) => index));
     expect(starts.slice(100)).to.deep.equal(Array.from({ length: 100 }, (_, index) => 900 + index));
-    const { count, byKey } = list.beyond(2000) ?? {};
+    const { count, byKey } = list.beyond(() => 2000) ?? {};
     expect(count).to.equal(800);
     expect(byKey?.get('select')).to.include({ count: 800, durationMs: 800, slowestMs: 1, failed: 0 });
   });
@@ -44,14 +44,14 @@ describe('a list of facts', () => {
     });
     const between = list.all().slice(100, -100);
     expect(between.map(({ startMs }) => startMs / 2)).to.deep.equal([300, 400, 600, 601, 602]);
-    const { byKey } = list.beyond(2000) ?? {};
+    const { byKey } = list.beyond(() => 2000) ?? {};
     expect(byKey?.get('select')).to.include({ slowestMs: 40, failed: 0 });
     expect(byKey?.get('update')?.count).to.equal(2);
   });
 
   it('counts failures that repeat without end, too', () => {
     const all = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [at, { error: 'refused' }]));
-    const { count = 0, byKey } = listOf(1000, all).beyond(2000) ?? {};
+    const { count = 0, byKey } = listOf(1000, all).beyond(() => 2000) ?? {};
     expect(count).to.be.within(700, 790);
     expect(byKey?.get('select')?.failed).to.equal(count);
   });
@@ -61,18 +61,20 @@ describe('a list of facts', () => {
     const list = listOf(150);
     list.add(running, BYTES, REPEATED);
     for (let index = 200; index < 700; index++) list.add(factOf('select', index * 2), BYTES, REPEATED);
-    const before = list.beyond(2000);
+    const before = list.beyond(() => 2000);
     expect(list.all()).to.not.include(running);
     const { startMs = 0, durationMs = 0 } = before?.stretches.at(-1) ?? {};
     expect(startMs + durationMs, 'until now').to.equal(2000);
     running.durationMs = 500;
     expect(list.all()).to.include(running);
-    expect(list.beyond(2000)?.count).to.equal((before?.count ?? 0) - 1);
+    expect(list.beyond(() => 2000)?.count).to.equal((before?.count ?? 0) - 1);
   });
 
   it('says when those ran that are only counted', () => {
     const gap = Array.from({ length: 1000 }, (_, at) => [at, { startMs: at < 500 ? at : at + 1000 }]);
-    const stretches = listOf(1000, Object.fromEntries(gap) as Record<number, Partial<Fact>>).beyond(9000);
+    const stretches = listOf(1000, Object.fromEntries(gap) as Record<number, Partial<Fact>>).beyond(
+      () => 9000,
+    );
     expect(stretches?.stretches).to.deep.equal([
       { startMs: 100, durationMs: 400 },
       { startMs: 1500, durationMs: 400 },
@@ -92,6 +94,6 @@ describe('a list of facts', () => {
     expect(list.isFull).to.equal(true);
     list.count();
     expect(list.all()).to.have.length(100);
-    expect(list.beyond(0)).to.include({ count: 51 });
+    expect(list.beyond(() => 0)).to.include({ count: 51 });
   });
 });
