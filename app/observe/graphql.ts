@@ -2,7 +2,7 @@
  * Operations of GraphQL -> facts `graphql`, by the channels of channels/graphql.ts. What a resolver threw is an exception of the profile,
  * although the response is 200; the operation names the route.
  */
-import type { ContextTracker, Slot } from '../profiler/context.ts';
+import type { Slot } from '../profiler/context.ts';
 import { createSlot } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
@@ -19,7 +19,7 @@ import {
 import { isThenable } from './channels/trace.ts';
 import { recordError } from './errors-seen.ts';
 import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
-import { subscribeTo, subscribeToCalls } from './subscribe.ts';
+import { type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 /** What the resolvers of one field did, together. */
 export interface ResolverTimes {
@@ -44,6 +44,8 @@ export interface GraphqlFact {
   durationMs: number | null;
   errors: { message: string; path: string }[];
   resolvers: ResolverTimes[];
+  /** The line of own code that executes it, else that of the server's route or middleware; null if unknown. */
+  caller: string | null;
 }
 
 declare module '../profiler/facts.ts' {
@@ -109,7 +111,7 @@ function keysOf(path: ResponsePath | undefined): (string | number)[] {
   return keys;
 }
 
-export function observeGraphql({ tracker }: { tracker: ContextTracker }): { close(): void } {
+export function observeGraphql({ tracker, findCaller }: ObserverParts): { close(): void } {
   const calls = createCallRecorder({ tracker, fact: 'graphql' });
   const resolving = new WeakMap<GraphqlResolved, { times: ResolverTimes; entry: Running; sinceMs: number }>();
   /** The operations of a request. */
@@ -123,7 +125,9 @@ export function observeGraphql({ tracker }: { tracker: ContextTracker }): { clos
   ): Running | null {
     const { operation, byResolvers, source, variables } = given;
     const name = operation?.name?.value;
-    calls.begin(key, () => ({
+    calls.begin(key, (_find, context) => ({
+      caller:
+        findCaller?.({ isOwn: true }) ?? (context.last('route') ?? context.last('layer'))?.source ?? null,
       operation: typeof name === 'string' ? truncateText(name, 200) : null,
       type: typeOf(operation),
       document: sourceOf(source),

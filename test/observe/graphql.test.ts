@@ -122,6 +122,7 @@ for (const [version, folder] of copies)
         errors: [],
       });
       expect(operation?.durationMs).to.be.above(0);
+      expect(operation?.caller).to.match(/^test\/observe\/graphql\.test\.ts:\d+$/);
       expect(profile.route).to.equal('/graphql · Say');
     });
 
@@ -201,6 +202,8 @@ describe('graphql-http', () => {
     expect(body).to.contain('12');
     const { items: operations } = profile.panels.graphql?.data as GraphqlData;
     expect(operations.map(({ operation }) => operation)).to.deep.equal(['Stock']);
+    // Of the middleware: no line of ours executes it.
+    expect(operations[0]?.caller).to.match(/^test\/observe\/graphql\.test\.ts:\d+$/);
     expect(profile.route).to.equal('/graphql · Stock');
   });
 });
