@@ -4,7 +4,6 @@
  */
 import type { Knex } from 'knex';
 import * as profiles from '../../migrations/profiler/20261127000000_profiles.ts';
-import * as summaries from '../../migrations/profiler/20261128000000_summaries.ts';
 import { quoted } from '../storage/pool.ts';
 
 /** `??` is replaced by a name, `?` by a value. */
@@ -21,10 +20,7 @@ export interface MigrationRun {
   executed: string[];
 }
 
-const MIGRATIONS = Object.entries({
-  '20261127000000_profiles': profiles,
-  '20261128000000_summaries': summaries,
-});
+const MIGRATIONS = Object.entries({ '20261127000000_profiles': profiles });
 const VERSION_TABLE = 'hindsight_migrations';
 
 /** Milliseconds to wait for another process that migrates. */
