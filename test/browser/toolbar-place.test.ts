@@ -76,7 +76,6 @@ describe("the toolbar's place", () => {
         }
         await control(page, 'Move').click();
       }
-      await page.context().close();
     }
   });
 
