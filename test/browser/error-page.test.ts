@@ -66,7 +66,6 @@ describe('error pages in a browser', () => {
       expect(await page.locator('h1').isVisible(), path).to.equal(true);
       expect(problems, path).to.deep.equal([]);
     }
-    await page.context().close();
   });
 
   it('show message, status, place, excerpt and causes on the first screen, wide and narrow', async () => {
@@ -83,7 +82,6 @@ describe('error pages in a browser', () => {
         expect((box?.y ?? Infinity) + (box?.height ?? 0), `${wanted}, ${width} px`).to.be.lessThan(height);
       }
     }
-    await page.context().close();
   });
 
   it('names what an AggregateError holds on the first screen, each with its frames', async () => {
@@ -94,7 +92,6 @@ describe('error pages in a browser', () => {
     expect((await members.last().boundingBox())?.y).to.be.lessThan(900);
     await members.nth(1).locator('summary').first().click();
     expect(await members.nth(1).locator('.frames').isVisible()).to.equal(true);
-    await page.context().close();
   });
 
   it('copies itself as Markdown, and leads there without script', async () => {
@@ -104,21 +101,9 @@ describe('error pages in a browser', () => {
     await page.getByRole('link', { name: 'Markdown', exact: true }).click();
     await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
     expect(await copied()).to.equal('# Markdown of 9be04d\n');
-    await page.context().close();
     const plain = await browser.open({ javaScriptEnabled: false });
     await plain.page.goto(`${address}/thrown`);
     const link = plain.page.getByRole('link', { name: 'Markdown', exact: true });
     expect(await link.getAttribute('href')).to.equal('/_profiler/9be04d.md?panel=exception');
-    await plain.page.context().close();
-  });
-
-  it('is whole without script', async () => {
-    const { page } = await browser.open({ javaScriptEnabled: false });
-    await page.goto(`${address}/thrown`);
-    expect(await page.locator('.frames .fr').first().isVisible()).to.equal(true);
-    expect(await page.locator('.js-only').first().isVisible()).to.equal(false);
-    await page.locator('.frames summary').first().click();
-    expect(await page.locator('.frames details[open]').count()).to.be.greaterThan(0);
-    await page.context().close();
   });
 });

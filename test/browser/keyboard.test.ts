@@ -53,7 +53,9 @@ describe('the keyboard', () => {
       await page.keyboard.press(place.at(-1) ?? '');
       await page.waitForURL(server.address + (target ?? ''));
     }
-    await page.context().close();
+    await page.keyboard.press('g');
+    await page.keyboard.press('h');
+    await page.waitForURL(/_profiler\/$/);
   });
 
   it('goes to the newer and the older request at the same panel', async () => {
@@ -63,7 +65,6 @@ describe('the keyboard', () => {
     await page.waitForURL(`**/_profiler/${tokens[2]}?panel=configuration`);
     await page.keyboard.press(']');
     await page.waitForURL(`**/_profiler/${tokens[1]}?panel=configuration`);
-    await page.context().close();
   });
 
   it('copies the panel as Markdown', async () => {
@@ -76,7 +77,6 @@ describe('the keyboard', () => {
     expect(text)
       .to.match(/^# `GET \/second`: 200 OK\n/)
       .and.include('\n## Configuration\n');
-    await page.context().close();
   });
 
   it('has its help say nothing of what a page has not', async () => {
@@ -87,7 +87,6 @@ describe('the keyboard', () => {
     await page.keyboard.press('m');
     await page.keyboard.press('[');
     expect(new URL(page.url()).pathname).to.equal('/_profiler/');
-    await page.context().close();
   });
 
   it('is left alone while one types, and with Ctrl, Alt or Meta', async () => {
@@ -99,7 +98,6 @@ describe('the keyboard', () => {
     for (const key of ['Control+[', 'Alt+[', 'Meta+[']) await page.keyboard.press(key);
     await page.waitForTimeout(200);
     expect(page.url()).to.include(String(tokens[1]));
-    await page.context().close();
   });
 
   it('goes to the search by Ctrl K, which completes filters, panels, routes and requests', async () => {

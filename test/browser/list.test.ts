@@ -83,7 +83,6 @@ describe('the list in a browser', () => {
       await page.goto(`${shop.origin}/_profiler/${token}`);
       expect(await page.locator('.facts time').innerText()).to.match(new RegExp(`${there}\\.\\d{3} ${zone.replace('+', '\\+')}$`));
       expect(problems).to.deep.equal([]);
-      await page.context().close();
     }
   }); // prettier-ignore
 
@@ -253,7 +252,6 @@ describe('the list in a browser', () => {
     await page.goto(`${shop.origin}/_profiler/${token}`);
     await page.getByRole('button', { name: 'Pinned' }).click();
     expect(problems).to.deep.equal([]);
-    await page.context().close();
   });
 
   it('shows what is new by itself, and leaves what somebody has opened and marked', async () => {
@@ -295,14 +293,12 @@ describe('the list in a browser', () => {
     const unseen = await ask('/products/12');
     await page.waitForTimeout(1500);
     expect(await page.locator(`#r-${unseen}`).count()).to.equal(0);
-    await page.context().close();
   });
 
+  // The last one.
   it('lets the service close while a list listens', async () => {
-    const other = await startShop();
-    const { page } = scripted;
-    await page.goto(`${other.origin}/_profiler/`);
-    await page.locator('#live[aria-pressed=true]').waitFor();
-    await other.close();
+    await list(scripted.page);
+    await scripted.page.locator('#live[aria-pressed=true]').waitFor();
+    await shop.close();
   });
 });

@@ -83,26 +83,26 @@ describe('the toolbar in a page from the cache', () => {
     return [/_profiler\/([0-9a-f]{6})/.exec(href)?.[1], text];
   }
 
-  for (const url of ['/small', '/large'])
-    it(`shows of ${url}, loaded again, the request that was answered by 304, each time`, async () => {
-      const { page, problems } = await browser.open();
-      await page.goto(origin + url);
-      const [first] = await shown(page);
-      const seen = [first];
-      for (let turn = 0; turn < 2; turn++) {
-        await page.reload();
-        const [token, text] = await shown(page);
-        expect(await page.evaluate(TAGGED), 'the tag is the old one').to.equal(first);
-        expect(text).to.match(/^304 /);
-        expect(token).to.equal((await documents(url))[0]?.token);
-        seen.push(token);
-      }
-      expect(new Set(seen).size).to.equal(3);
-      expect(problems).to.deep.equal([]);
-    });
+  it('shows of a page, loaded again, the request that was answered by 304, each time', async () => {
+    const url = '/small';
+    const { page, problems } = await browser.open({ fresh: true });
+    await page.goto(origin + url);
+    const [first] = await shown(page);
+    const seen = [first];
+    for (let turn = 0; turn < 2; turn++) {
+      await page.reload();
+      const [token, text] = await shown(page);
+      expect(await page.evaluate(TAGGED), 'the tag is the old one').to.equal(first);
+      expect(text).to.match(/^304 /);
+      expect(token).to.equal((await documents(url))[0]?.token);
+      seen.push(token);
+    }
+    expect(new Set(seen).size).to.equal(3);
+    expect(problems).to.deep.equal([]);
+  });
 
   it('lists the calls, and keeps the times, of the request that was answered by 304', async () => {
-    const { page, problems } = await browser.open();
+    const { page, problems } = await browser.open({ fresh: true });
     // The page that is left asks for itself, and may tell once more what it measured.
     const isQuiet = Promise.all(
       ['/calls.json', '/-/report'].map((end) => page.waitForResponse((answer) => answer.url().endsWith(end))),
@@ -129,7 +129,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('is not confused by calls to the same address, before and after', async () => {
-    const { page } = await browser.open();
+    const { page } = await browser.open({ fresh: true });
     await page.goto(`${origin}/large`);
     await shown(page);
     await page.evaluate("fetch('/large').then((answer) => answer.text())");
@@ -141,7 +141,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('keeps the token of the tag where the browser asked nobody', async () => {
-    const { page, problems } = await browser.open();
+    const { page, problems } = await browser.open({ fresh: true });
     await page.goto(`${origin}/kept`);
     const [first] = await shown(page);
     await page.goto(`${origin}/large`);
@@ -162,7 +162,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('shows the request after a restart of the service too, which knows the first no longer', async () => {
-    const { page, problems } = await browser.open();
+    const { page, problems } = await browser.open({ fresh: true });
     await page.goto(`${origin}/large`);
     const [first = ''] = await shown(page);
     const timing = async (): Promise<unknown> => (await profiler.profiles.read(first))?.amendments.timing;
@@ -178,7 +178,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('shows the request of the tag where the service knows of no other', async () => {
-    const { page, problems } = await browser.open();
+    const { page, problems } = await browser.open({ fresh: true });
     await page.goto(`${origin}/small`);
     const [first] = await shown(page);
     const asked: string[] = [];
@@ -199,7 +199,7 @@ describe('the toolbar in a page from the cache', () => {
     ['/based', 'another origin, given by a script meanwhile'],
   ] as const)
     it(`asks its own service in a page whose base is ${what}`, async () => {
-      const { page, problems } = await browser.open();
+      const { page, problems } = await browser.open({ fresh: true });
       const elsewhere: string[] = [];
       page.on('request', (request) => {
         const { origin: to, pathname } = new URL(request.url());

@@ -11,7 +11,6 @@ import {
   NARROW,
   preview,
   ROOT,
-  texts,
   useBarPages,
   wait,
   WIDE,
@@ -60,7 +59,7 @@ describe("the toolbar's looks", () => {
     let expected: unknown;
     before(async () => {
       const host = await serveToolbar();
-      const { page } = await bar.browser.open({ viewport: WIDE });
+      const { page } = await bar.browser.open();
       await page.goto(`${host.origin}/`);
       await page.locator('hindsight-toolbar .item').first().waitFor({ state: 'attached' });
       expected = await look(page);
@@ -123,12 +122,11 @@ describe("the toolbar's looks", () => {
       const { width, x } = await boxOf(page, '.root');
       expect(x + width).to.be.at.most(viewport.width);
       bar.host.entries[TOKEN] = [entryOf({ state: 'running', durationMs: null, items: [] }), entryOf()];
-      await page.context().close();
     }
   });
 
   it('is not taken for what the page painted, where its own paint is the largest', async () => {
-    const { page } = await bar.browser.open({ viewport: WIDE });
+    const { page } = await bar.browser.open();
     const told = page.waitForRequest((request) => request.url().endsWith('/-/report'));
     await page.goto(`${bar.host.origin}/`);
     await item(page, 'N+1').first().hover();
@@ -164,7 +162,7 @@ describe("the toolbar's looks", () => {
     expect([close.width >= 24, close.height >= 24]).to.deep.equal([true, true]);
   });
 
-  it('gives axe-core nothing to say, light and dark, with each preview open, and hides no fault of the page', async () => {
+  it('gives axe-core nothing to say, light and dark, with each kind of preview open, and hides no fault of the page', async () => {
     const faults = '<div role="banner"><img src="/none.png"><input></div>';
     bar.host.pages['/faulty'] = { body: shopPage({ body: faults }) };
     bar.host.pages['/faulty-bare'] = { body: shopPage({ body: faults, tag: '' }) };
@@ -174,21 +172,19 @@ describe("the toolbar's looks", () => {
     const expected = await violations(bare.page);
     expect(expected).not.to.deep.equal([]);
     expect(await violations(withBar.page)).to.deep.equal(expected);
-    for (const [colorScheme, viewport, asked, most] of [
-      ['light', WIDE, {}, Infinity],
-      // Their rows have the same classes.
-      ['dark', NARROW, { only: 'colours' }, 4],
+    for (const [colorScheme, viewport, asked] of [
+      ['light', WIDE, {}],
+      ['dark', NARROW, { only: 'colours' }],
     ] as const) {
       const { page } = await open('/', { colorScheme, viewport });
       expect(await violations(page, asked)).to.deep.equal([]);
-      const count = (await texts(page)).length;
       await page.keyboard.press('Alt+Shift+KeyH');
-      for (let at = 0; at < Math.min(count, most); at++) {
+      // Request, findings, times and queries: the rows of the others have the same classes.
+      for (let at = 0; at < 4; at++) {
         await page.keyboard.press('ArrowRight');
-        if (at < count - 1) expect(await preview(page)).not.to.equal(null);
+        expect(await preview(page)).not.to.equal(null);
         expect(await violations(page, asked), `${colorScheme}, preview ${at}`).to.deep.equal([]);
       }
-      await page.context().close();
     }
   });
 });

@@ -1,4 +1,4 @@
-/** The profiler's pages in a real browser, under their own policy: widths, theme, filter, folds, keyboard, copy. */
+/** The profiler's pages in a real browser, under their own policy: widths, theme, folds, copy. */
 import { expect } from 'chai';
 import type { BrowserContextOptions } from 'playwright-core';
 import { useBrowser, type OpenPage, overflowsAt, watchCopies } from '../support/browser.ts';
@@ -44,7 +44,6 @@ describe('pages in a browser', () => {
       expect(await overflowsAt(page, [390, 820, 1440, 2560]), name).to.deep.equal([]);
       expect(problems, name).to.deep.equal([]);
     }
-    await page.context().close();
   });
 
   it('remember the theme', async () => {
@@ -57,11 +56,12 @@ describe('pages in a browser', () => {
     await page.reload();
     expect(await page.locator('html').getAttribute('data-theme')).to.equal('dark');
     expect(await page.locator('[data-theme-toggle]').getAttribute('aria-label')).to.equal('Theme: dark');
-    await page.context().close();
   });
 
   it('unfold the error page of a request by mouse and by key', async () => {
     const { page } = await open('list');
+    await page.keyboard.press('j');
+    expect(await page.evaluate("document.activeElement.closest('tr')?.id")).to.match(/^r-/);
     const child = page.locator('tr.kid').first();
     expect(await child.isVisible()).to.equal(false);
     await page.locator('.unfold').first().click();
@@ -69,52 +69,20 @@ describe('pages in a browser', () => {
     await page.locator('tr:has(.unfold) .go').first().focus();
     await page.keyboard.press('o');
     expect(await child.isVisible()).to.equal(false);
-    await page.context().close();
   });
 
-  it('copy values without our remarks, and the command line by line', async () => {
+  it('copy values without our remarks, and from any panel the command line by line', async () => {
     const { page } = await open('request');
     const copied = await watchCopies(page);
     await page.locator('#request-headers tr', { hasText: 'Authorization' }).locator('.copy').click();
     await page.locator('#said', { hasText: 'Copied' }).waitFor({ state: 'attached' });
     expect(await copied()).to.equal('Bearer [masked 1, string]');
+    await page.goto(`${server.address}${addresses.migrations ?? ''}`);
+    const command = await watchCopies(page);
     await page.keyboard.press('c');
-    await until(async () => (await copied()).startsWith('curl'), 'the command in the clipboard');
-    const lines = (await copied()).split('\n');
+    await until(async () => (await command()).startsWith('curl'), 'the command in the clipboard');
+    const lines = (await command()).split('\n');
     expect(lines[0]).to.equal("curl 'https://shop.example.com/orders/4712?tab=items' \\");
     expect(lines.at(-1)).to.equal('  --compressed');
-    await page.context().close();
-  });
-
-  it('go by keyboard: rows, search, panels, home, help', async () => {
-    const { page } = await open('list');
-    await page.keyboard.press('j');
-    expect(await page.evaluate("document.activeElement.closest('tr')?.id")).to.match(/^r-/);
-    await page.keyboard.press('/');
-    expect(await page.evaluate('document.activeElement.id')).to.equal('q');
-    await page.keyboard.type('j?');
-    expect(await page.locator('#q').inputValue()).to.equal('j?');
-    await page.goto(`${server.address}${addresses.configuration ?? ''}`);
-    await page.keyboard.press('?');
-    expect(await page.locator('#keys').isVisible()).to.equal(true);
-    await page.keyboard.press('Escape');
-    expect(await page.locator('#keys').isVisible()).to.equal(false);
-    await page.keyboard.press('g');
-    await page.keyboard.press('r');
-    await page.waitForURL(/panel=request/);
-    await page.keyboard.press('g');
-    await page.keyboard.press('h');
-    await page.waitForURL(/_profiler\/$/);
-    await page.context().close();
-  });
-
-  it('copy the command of the request from any panel', async () => {
-    const { page } = await open('migrations');
-    const copied = await watchCopies(page);
-    await page.keyboard.press('c');
-    await until(async () => (await copied()).startsWith('curl'), 'the command in the clipboard');
-    expect((await copied()).split('\n')[0]).to.equal("curl 'https://shop.example.com/orders/4712?tab=items' \\");
-    expect(page.url()).to.not.include('panel=request');
-    await page.context().close();
   });
 });
