@@ -1,6 +1,6 @@
 /**
  * Seventy-odd responses over raw sockets, with the toolbar on and off: the same bytes, but for the tag in those that are documents, and for
- * the length of these where one is sent. Under Express 5 and 4.
+ * the length of these where one is sent. Under Express 5, and each fifth under Express 4.
  */
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -194,7 +194,11 @@ for (const [version, express] of EXPRESSES) {
       return [on, off];
     }
 
-    for (const asked of DOCUMENTS) {
+    // Little of it is Express's own.
+    const chosen = <T>(cases: readonly T[]): readonly T[] =>
+      version === 'Express 4' ? cases.filter((_, at) => at % 5 === 0) : cases;
+
+    for (const asked of chosen(DOCUMENTS)) {
       it(`differ by the tag alone: ${asked[0]}`, async () => {
         const [on, off] = await both(asked);
         const text = on.body.toString('latin1');
@@ -218,7 +222,7 @@ for (const [version, express] of EXPRESSES) {
       });
     }
 
-    for (const asked of OTHERS) {
+    for (const asked of chosen(OTHERS)) {
       it(`are the same: ${asked[0]}`, async () => {
         const [on, off] = await both(asked);
         expect(withoutChance(on)).to.deep.equal(withoutChance(off));

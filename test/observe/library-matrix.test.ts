@@ -15,7 +15,8 @@ import { until } from '../support/waiting.ts';
 import { MongoClient } from 'mongodb';
 import mysql from 'mysql2';
 
-const REQUESTS = 30;
+/** Four times the connections; test/database/driver-matrix.test.ts has each way to ask, and fails and stops them. */
+const REQUESTS = 8;
 /** Ids of four digits, so that none is a part of another number. */
 const FIRST = 1001;
 const ROWS = 1200;
@@ -114,7 +115,7 @@ describe('libraries of databases, in an application', () => {
         const seen = await Promise.all(ids.map((id) => seenAt(`/one/${id}`)));
         for (const [index, { queries }] of seen.entries()) {
           const told = queries.map(({ sql, bindings }) => JSON.stringify([sql, bindings])).join();
-          const found = new Set([...told.matchAll(/\b1[01]\d\d\b/g)].map(([id]) => Number(id)));
+          const found = new Set([...told.matchAll(/\b100\d\b/g)].map(([id]) => Number(id)));
           expect([...found]).to.deep.equal([FIRST + index]);
         }
       });

@@ -359,18 +359,14 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
       '--types',
       'node',
     ];
-    // Each declaration of the package, and of what it imports, by the faster of the compilers.
-    for (const [compiler, skipLibCheck] of [
-      ['typescript-7/bin/tsc', 'false'],
-      ['typescript/lib/tsc.js', 'true'],
-    ] as const) {
-      const given = [...options, '--skipLibCheck', skipLibCheck, 'host.mts', 'host.cts'];
-      const compiled = run(process.execPath, [resolve('node_modules', compiler), ...given], { cwd: folder });
-      const said = await compiled.then(
-        () => '',
-        (error: unknown) => (error as { stdout: string }).stdout,
-      );
-      expect(said, compiler).to.equal('');
-    }
+    // With each declaration of the package and of its imports. The other compiler has made them (bin/build.js).
+    const given = [...options, '--skipLibCheck', 'false', 'host.mts', 'host.cts'];
+    const compiler = resolve('node_modules/typescript-7/bin/tsc');
+    const compiled = run(process.execPath, [compiler, ...given], { cwd: folder });
+    const said = await compiled.then(
+      () => '',
+      (error: unknown) => (error as { stdout: string }).stdout,
+    );
+    expect(said).to.equal('');
   });
 });

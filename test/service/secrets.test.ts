@@ -38,9 +38,9 @@ function atLimits(value: string): string[] {
   return limits.map((limit) => 'x'.repeat(limit - 10) + value);
 }
 
-/** The third secret is made like the second: what is asked of both is asked of it once. */
+/** The others are made of letters and digits: what is asked of the first is asked of them once. Each spelling: profiler/redact.test.ts. */
 function isLikeAnother(value: string): boolean {
-  return value === KNOWN.DB_PASSWORD;
+  return value !== KNOWN.APP_SECRET;
 }
 
 function spelled(value: string): string[] {
@@ -242,8 +242,11 @@ describe('secrets in every place', () => {
   async function attackByName(): Promise<void> {
     const form = 'application/x-www-form-urlencoded';
     const json = 'application/json';
-    for (const path of ['/echo', '/nowhere']) {
-      for (const pad of [0, 16_360]) {
+    for (const [path, pads] of [
+      ['/echo', [0]],
+      ['/nowhere', [0, 16_360]],
+    ] as const) {
+      for (const pad of pads) {
         const x = 'x'.repeat(pad);
         await post(
           path,
@@ -458,8 +461,8 @@ describe('secrets in every place', () => {
     const known = Object.values(KNOWN).filter((value) => value !== '');
     // What the handlers printed themselves goes to the same stream as the access log: its lines are told by their shape.
     const logged = output.filter((line) => /^\S+ [A-Z]+ \S+ (?:\d{3}|aborted) /.test(line));
-    expect(rows.length).to.be.greaterThan(300);
-    expect(logged.length).to.be.greaterThan(300);
+    expect(rows.length).to.be.greaterThan(200);
+    expect(logged.length).to.be.greaterThan(200);
     for (const [place, texts] of Object.entries({ rows, answers, lines, logged }))
       expect(
         finds([...known, CORE], texts)

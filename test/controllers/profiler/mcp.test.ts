@@ -198,20 +198,25 @@ describe('the MCP server', () => {
 
   it('waits for a request that is sent afterwards', async () => {
     await send('/orders/1');
-    const answer = ask('wait_for_next', { url: '/orders', seconds: 50 });
-    const before = Date.now();
-    await until(() => Date.now() > before + 50, 'the wait');
-    const token = await send('/orders/2');
-    expect(await answer).to.contain(token);
+    let answer = '';
+    const waiting = ask('wait_for_next', { url: '/orders', seconds: 50 }).then((text) => (answer = text));
+    // On a busy machine the wait may begin after the first of them.
+    const sent: string[] = [];
+    await until(async () => {
+      sent.push(await send('/orders/2'));
+      return answer !== '';
+    }, 'the answer');
+    await waiting;
+    expect(sent.some((token) => answer.includes(token))).to.equal(true);
     expect(await ask('wait_for_next', { url: '/nowhere', seconds: 1 })).to.contain('No matching request');
   });
 
   it('lets twenty wait at a time, and tells the others at once', async () => {
-    const waits = Array.from({ length: 60 }, () => ask('wait_for_next', { url: '/never', seconds: 2 }));
+    const waits = Array.from({ length: 25 }, () => ask('wait_for_next', { url: '/never', seconds: 2 }));
     const answers = await Promise.all(waits);
     const refused = answers.filter((text) => text.includes('20 agents wait already'));
     const waited = answers.filter((text) => text.includes('No matching request ended within 2 seconds.'));
-    expect([refused.length + waited.length, waited.length >= 20]).to.deep.equal([60, true]);
+    expect([refused.length + waited.length, waited.length >= 20]).to.deep.equal([25, true]);
     expect(refused).to.have.length.above(0);
   });
 

@@ -157,7 +157,8 @@ for (const [version, express] of EXPRESSES) {
         res.end(text.slice(Number(at)));
       });
       for (const hasLength of [0, 1]) {
-        for (let at = 1; at < text.length; at++) {
+        // At each character: place-finder.test.ts.
+        for (let at = 1; at < text.length; at += 5) {
           const fields = Object.entries({ host: 'x', ...NAVIGATION, connection: 'close' });
           const asked = `GET /${at}-${hasLength} HTTP/1.1\r\n${fields.map((pair) => pair.join(': ')).join('\r\n')}\r\n\r\n`;
           const { body, header } = readAnswer(await send(asked));
