@@ -73,10 +73,10 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       await knex.raw('analyze explained');
     });
     after(() => knex?.destroy());
-    beforeEach(() => {
+    function observe(overMs: number): void {
       kept = createKept();
       explainer = createExplainer({
-        overMs: 0.000_1,
+        overMs,
         mask: (_context, plans) => plans,
         store: kept.keep,
         unobserved: (work) => tracker.unobserved(work),
@@ -86,11 +86,13 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
         queries: createQueryRecorder({ tracker, explainer }),
         explainer,
       });
-    });
-    afterEach(() => {
+    }
+    function close(): void {
       explainer.close();
       observation.close();
-    });
+    }
+    beforeEach(() => observe(0.000_1));
+    afterEach(close);
 
     async function ran(work: () => PromiseLike<unknown>): Promise<Context> {
       const context = newContext();
@@ -110,6 +112,13 @@ function describeExplain(name: string, withServer: () => () => TestServer): void
       expect(plan.root.terms?.Filter).to.equal('(owner = $1)');
       expect(plan.tables['public.explained']).to.equal(20_000);
       expect(plan.root.rows).to.be.within(1, 200);
+    });
+
+    it('plans no statement that was quicker than the limit', async () => {
+      close();
+      observe(60_000);
+      const context = await ran(() => knex('explained').where({ owner: 17 }).select('id'));
+      expect(await kept.of(context.token, 200)).to.equal(null);
     });
 
     it('keeps no value of the statement, whatever its type', async () => {
