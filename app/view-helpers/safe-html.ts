@@ -24,18 +24,19 @@ export class SafeHtml {
 }
 
 /**
- * What is not sent as it is, besides markup: control characters (tab and line ends excepted), which HTML drops or forbids; those that
- * embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns our own text.
+ * What is not sent as it is, besides markup: control characters (tab and line ends excepted), which HTML drops or forbids; tags, which
+ * hide text from people; those that embed, override or isolate a writing direction: an unpaired one ends the isolation of `<bdi>` and turns
+ * our own text.
  */
-const SPECIAL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069]/g;
+const SPECIAL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 const CONTROL_PICTURES = 0x2400;
 
 /** One of SPECIAL, so that it can be seen. */
 function shown(character: string): string {
-  const code = character.charCodeAt(0);
+  const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return String.fromCharCode(CONTROL_PICTURES + code);
   if (code === 0x7f) return '\u2421';
-  return `‹U+${code.toString(16).toUpperCase()}›`;
+  return `‹U+${code.toString(16).toUpperCase().padStart(4, '0')}›`;
 }
 
 /** Text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). UTF-8 can't hold half a surrogate pair. */

@@ -91,6 +91,7 @@ describe('view helpers: foreign text', () => {
 
   it('makes characters visible that turn the writing direction', () => {
     expect(escapeHtml('a\u202eb\u2067c\u2069')).to.equal('a‹U+202E›b‹U+2067›c‹U+2069›');
+    expect(escapeHtml('\u{e0049}\u009b31m')).to.equal('‹U+E0049›‹U+009B›31m');
   });
 
   it('replaces half characters', () => {

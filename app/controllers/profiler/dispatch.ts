@@ -16,6 +16,8 @@ import { MASKED } from '../../profiler/redact.ts';
  */
 const EXPOSED = 'x-debug-token, x-debug-token-link';
 const PREFLIGHT_FOR = '600';
+/** JSON-RPC: a code of the server's own; no other one is meant for a refusal. */
+const OF_THE_SERVER = -32000;
 
 /** Lets a front end read the response, errors included; false for any other origin. */
 function grantFrontEnd(
@@ -92,13 +94,19 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return routes.filter((route) => route.path.test(path));
   }
 
-  /** The toolbar shows a refusal as one sentence, so it gets JSON instead of an error page. A 5xx goes to the error handler. */
-  function refuseToolbar(req: IncomingMessage, res: ServerResponse, error: unknown): boolean {
-    const isRefusal = isHindsightError(error) && error.status < 500;
-    if (!isRefusal || !isToolbarRequest(req)) return false;
-    const { code, status, message, headers } = error;
-    const body = JSON.stringify({ error: { code, status, message: redactText(message) } });
-    respond({ req, res }, { status, type: JSON_TYPE, body, headers });
+  /** A refusal as JSON instead of an error page: the toolbar shows one sentence, and a client of MCP puts all of a page into its log. */
+  function refuseAsJson(
+    { req, res, error }: { req: IncomingMessage; res: ServerResponse; error: unknown },
+    isForMcp: boolean,
+  ): boolean {
+    // A 5xx goes to the error handler.
+    if (!isHindsightError(error) || error.status >= 500 || res.headersSent) return false;
+    const { code, status, headers } = error;
+    const message = redactText(error.message);
+    const refusal = isForMcp
+      ? { jsonrpc: '2.0', id: null, error: { code: OF_THE_SERVER, message } }
+      : { error: { code, status, message } };
+    respond({ req, res }, { status, type: JSON_TYPE, body: JSON.stringify(refusal), headers });
     return true;
   }
 
@@ -139,8 +147,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     try {
       await serve(req, res, { target, routed });
     } catch (error) {
-      const isForToolbar = isShared || req.url === urls.action('report');
-      if (!isForToolbar || res.headersSent || !refuseToolbar(req, res, error)) throw error;
+      const isForMcp = target.path === urls.mcp();
+      const isForToolbar = (isShared || req.url === urls.action('report')) && isToolbarRequest(req);
+      if (!(isForMcp || isForToolbar) || !refuseAsJson({ req, res, error }, isForMcp)) throw error;
     }
   }
 

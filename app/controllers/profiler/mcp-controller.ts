@@ -64,8 +64,6 @@ function createMcp(services: PageServices): McpHandler {
     ask({ text, headers, run: (name, args) => run(name, { ...from, args }) });
 }
 
-/** JSON-RPC: of the server, no other is meant for it. */
-const REFUSED = -32000;
 const LARGEST = 256 * 1024;
 
 function isFromElsewhere({ req: { headers }, origin }: PageRequest): boolean {
@@ -97,36 +95,21 @@ export function createMcpController(services: PageServices): { mcp: PageAction }
 
   return {
     async mcp(page) {
-      try {
-        await answer(page);
-      } catch (error) {
-        if (!isHindsightError(error)) throw error;
-        // A client puts all of a page into its log.
-        const body = JSON.stringify({
-          jsonrpc: '2.0',
-          id: null,
-          error: { code: REFUSED, message: error.message },
-        });
-        respond(page, { status: error.status, type: 'application/json; charset=utf-8', body });
-      }
+      if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
+      const text = await readText(page.req, LARGEST);
+      if (Array.isArray(parse(text)))
+        throw createError('BAD_REQUEST', [
+          'One message at a time: a batch would keep the application from its other work.',
+        ]);
+      handle ??= createMcp(services);
+      const { status, type, body } = await handle({
+        text,
+        headers: protocolHeaders(page),
+        origin: page.origin(),
+        server: services.isStored === true ? null : serverUrl(page.req),
+        signal: signalOf(page.res),
+      });
+      respond(page, { status, type: type ?? 'text/plain; charset=utf-8', body });
     },
   };
-
-  async function answer(page: PageRequest): Promise<void> {
-    if (isFromElsewhere(page)) throw createError('CROSS_SITE', []);
-    const text = await readText(page.req, LARGEST);
-    if (Array.isArray(parse(text)))
-      throw createError('BAD_REQUEST', [
-        'One message at a time: a batch would keep the application from its other work.',
-      ]);
-    handle ??= createMcp(services);
-    const { status, type, body } = await handle({
-      text,
-      headers: protocolHeaders(page),
-      origin: page.origin(),
-      server: services.isStored === true ? null : serverUrl(page.req),
-      signal: signalOf(page.res),
-    });
-    respond(page, { status, type: type ?? 'text/plain; charset=utf-8', body });
-  }
 }
