@@ -51,7 +51,7 @@ const RELEASE_AFTER_MS = 5 * 60_000;
 const SEARCH_MS = 1000;
 const MOST_SEARCHED = 20_000;
 /** Milliseconds of searching between two turns of the event loop. */
-const TURN_MS = 20;
+const TURN_MS = 10;
 /** Texts of segments that a search holds at once. */
 const MOST_TEXTS = 4;
 const ROWS_AT_ONCE = 5000;
