@@ -6,11 +6,17 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type pg from 'pg';
+import { postgresUrl } from '../config/database-url.ts';
+import { createError, messageOf } from '../errors.ts';
 import { createHostSource } from '../middleware/host-source.ts';
 import { PROFILE_KINDS } from '../profiler/context.ts';
 import type { Store, StoreLimits } from '../profiler/store.ts';
 import { sleep } from '../profiler/timeouts.ts';
 import { environmentOfStore } from '../config.ts';
+import { requirePackage } from '../paths.ts';
+import { createPool } from '../storage/pool.ts';
+import { settingsIn } from '../storage/pg-settings.ts';
 import { foldersNear, projectAt, type StoredProject } from '../storage/files/folder.ts';
 import { createPostgresStorage } from './create-postgres-storage.ts';
 import { openFilesOf } from './open-files.ts';
@@ -116,8 +122,39 @@ function readOnly(store: Store): Store {
   };
 }
 
-/** Rejects with BAD_CONFIG if `pg` is not installed. */
-export function openStored({ database, schema, warn }: StoredOptions): Promise<StoredProfiles> {
+/** null: the database can't be read, and the store says why. */
+async function schemasWithProfiles(database: string): Promise<string[] | null> {
+  const { Pool } = requirePackage('pg') as typeof pg;
+  const pool = createPool(Pool, await settingsIn(database));
+  try {
+    const { rows } = await pool.query<{ schema: string }>(
+      "select table_schema as schema from information_schema.tables where table_name = 'hindsight_profiles' order by 1",
+    );
+    return rows.map(({ schema }) => schema);
+  } catch {
+    return null;
+  } finally {
+    await pool.end();
+  }
+}
+
+async function checkDatabase({ database, schema }: StoredOptions): Promise<void> {
+  try {
+    postgresUrl(database);
+  } catch (error) {
+    throw createError('BAD_CONFIG', ['The address of the database', messageOf(error)]);
+  }
+  const schemas = await schemasWithProfiles(database);
+  if (schemas === null || schemas.includes(schema)) return;
+  const others =
+    schemas.length === 0 ? 'nor has any other that you may read' : `these have: ${schemas.join(', ')}`;
+  throw createError('BAD_CONFIG', ['--schema', `names "${schema}", which has no profiles; ${others}.`]);
+}
+
+/** Rejects with BAD_CONFIG if `pg` is not installed, or nothing can be stored there. */
+export async function openStored(options: StoredOptions): Promise<StoredProfiles> {
+  const { database, schema, warn } = options;
+  await checkDatabase(options);
   const store = createPostgresStorage({
     connection: database,
     schema,

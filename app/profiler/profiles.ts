@@ -150,7 +150,8 @@ export function createProfiles(options: {
       if (!((await labels.label(stored.rows)) && isLabelled)) notice = NOT_LABELLED;
     } catch (error) {
       isAway = true;
-      notice = `${unavailable(error).message} Only requests that run in this process are shown.`;
+      const running = open.length > 0 ? ' Only requests that run in this process are shown.' : '';
+      notice = `${unavailable(error).message}${running}`;
     }
     const known = new Set(stored.rows.map(({ token }) => token));
     const running = open.filter(({ token }) => !known.has(token));

@@ -57,7 +57,11 @@ describe('the command line without the application', () => {
   it('ends with a sentence if the database can’t be read, without its password', async () => {
     const missing = await runCli(['list', ...database, '--schema', 'nothing_here']);
     expect(missing).to.include({ code: 2, stdout: '' });
-    expect(missing.stderr).to.include("the profiler's tables are missing");
+    expect(missing.stderr).to.include('"nothing_here", which has no profiles').and.include(SCHEMA);
+    const other = await runCli(['list', '--database', 'mysql://me:very-secret@127.0.0.1/none']);
+    expect(other.stderr)
+      .to.match(/begins with "mysql:"/)
+      .and.not.include('very-secret');
     const away = await runCli(['list', '--database', 'postgres://me:very-secret@127.0.0.1:9/none']);
     expect(away.code).to.equal(2);
     expect(away.stderr)

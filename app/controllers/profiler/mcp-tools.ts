@@ -196,7 +196,9 @@ export function createMcpTools(services: PageServices): McpTool[] {
     changes: Readonly<Record<string, string>>,
     none: string,
   ): Promise<string> {
-    const [row] = await findRows({ ...call.args, ...changes, limit: 1 });
+    const rows = await findRows({ ...call.args, ...changes });
+    const { url: path } = askedFor(call.args);
+    const row = rows.find(({ url }) => url.replace(/\/?(?:\?.*)?$/, '') === path) ?? rows[0];
     return row === undefined ? `${none} ${await lookedAt(call.args)}` : short(row.token, call);
   }
 

@@ -143,6 +143,9 @@ describe('the MCP server', () => {
     for (const url of [`${host.address}/orders/13`, '/orders/13/', 'GET /orders/13'])
       expect(await ask('latest_failure', { url }), url).to.contain(token);
     expect(await ask('explain_slow', { route: 'GET /orders/:id' })).to.contain(token);
+    await send('/orders/13/none?throws=500');
+    await send('/orders/long?from=/orders/13');
+    expect(await ask('latest_failure', { url: `${host.address}/orders/13` })).to.contain(token);
     expect(await ask('list_requests', { since: '30m' })).to.contain(token);
     for (const given of [`${host.address}/_profiler/${token}?panel=overview`, token.toUpperCase()])
       expect(await ask('get_request', { token: given }), given).to.contain('no stock');
