@@ -322,6 +322,13 @@ function cachedForAnother(
   });
 }
 
+/** It ran every statement that the earlier request ran, so what it sent came from the database again. */
+function ranTheSame(own: Partial<Kept>['database'], before: Partial<Kept>['database']): boolean {
+  const sqlOf = (data: Partial<Kept>['database']): string[] => data?.statements.map(({ sql }) => sql) ?? [];
+  const ran = new Set(sqlOf(own));
+  return ran.size > 0 && sqlOf(before).every((sql) => ran.has(sql));
+}
+
 const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'cache'>> = {
   name: 'answer-of-another',
   needs: ['request'],
@@ -338,6 +345,7 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
     for (const { head, kept } of earlier) {
       const before = kept.request as KeptRequest | undefined;
       if (before?.response === undefined || before.response.text !== request.response?.text) continue;
+      if (ranTheSame(database, (kept as Partial<Kept>).database)) continue;
       const given = receivedFields(before);
       const name = otherValues(request).find(({ field, sent }) =>
         given.some(

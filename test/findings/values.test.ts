@@ -134,6 +134,10 @@ describe('findings from values on their way', () => {
       app.get('/own/:month', (req, res) => {
         res.json({ month: Number(req.params.month), total: 12 });
       });
+      app.get('/read/:month', async (_req, res) => {
+        const { rows } = await knex.raw<{ rows: object[] }>('select 1 as month, 12 as total');
+        res.json(rows[0]);
+      });
       app.get('/named/:note', async (req, res) => {
         res.json(await knex('items').where({ note: req.params.note.toLowerCase() }).select('id'));
       });
@@ -304,6 +308,8 @@ describe('findings from values on their way', () => {
     expect((await ask('/kept/1')).steady).to.deep.equal([]);
     await ask('/own/1');
     expect((await ask('/own/2')).steady).to.deep.equal([]);
+    await ask('/read/1');
+    expect((await ask('/read/2')).of('answer-of-another'), 'read again').to.deep.equal([]);
   });
 
   it('say that a value found nothing in other letters', async () => {
