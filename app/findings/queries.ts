@@ -86,22 +86,43 @@ const nPlusOne: FindingRule<Needs<'database'>> = {
   },
 };
 
-/** Each has a transaction of its own, as in a job that must not lose what it has done: no statement can write all. */
-function isOneEach(writes: readonly Query[]): boolean {
+/** Each has a transaction or savepoint of its own, as in a job that must not lose what it has done: no statement can write all. */
+function isOneEach(database: Kept['database'], members: readonly number[]): boolean {
+  const writes = pick(database.queries, members);
   const transactions = new Set(writes.map(({ transaction }) => transaction));
-  return !transactions.has(null) && transactions.size === writes.length;
+  if (transactions.has(null)) return false;
+  if (transactions.size === writes.length) return true;
+  return members
+    .slice(1)
+    .every((member, at) =>
+      database.queries
+        .slice(members[at], member)
+        .some((query) => query.transaction === writes[0]?.transaction && isSavepoint(database, query)),
+    );
 }
+
+function isSavepoint(database: Kept['database'], query: Query): boolean {
+  return /^\s*savepoint\b/i.test(sqlOf(database, query));
+}
+
+/** Fewer runs are a loop only if they take this time and this share of the request. */
+const MANY_WRITES = 10;
+const DEAR_MS = 20;
+const DEAR_SHARE = 0.1;
 
 const writeLoop: FindingRule<Needs<'database'>> = {
   name: 'write-loop',
   needs: ['database'],
   labels: ['writes in a loop'],
-  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values.',
+  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values. Fewer than ten are ignored if they took less than 20 ms or 10 % of the request, and so are writes that each have their own transaction or savepoint.',
   fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
   find({ database }, { durationMs: wholeMs }) {
-    return loopsOf(database, 'loop', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] =>
-      isOneEach(pick(database.queries, group.members)) ? [] : [{ ...loop, severity: 'warn' }],
-    );
+    return loopsOf(database, 'loop', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
+      const { members, durationMs } = group;
+      const isDear =
+        timesOf(group) >= MANY_WRITES || durationMs >= Math.max(DEAR_MS, (wholeMs ?? 0) * DEAR_SHARE);
+      return isDear && !isOneEach(database, members) ? [{ ...loop, severity: 'warn' }] : [];
+    });
   },
 };
 
@@ -262,23 +283,35 @@ function isExpected(database: Kept['database'], index: number, status: number | 
   );
 }
 
+/** The next statement on its connection undoes it: the application expects it to fail. */
+function isUndone(database: Kept['database'], index: number): boolean {
+  const { queries } = database;
+  const failed = queries[index];
+  const next = queries.find((query, at) => at > index && query.connection === failed?.connection);
+  return failed?.transaction !== null && next !== undefined && ROLLBACK_TO.test(sqlOf(database, next));
+}
+
+const ROLLBACK_TO = /^\s*rollback\s+(?:(?:work|transaction)\s+)?to\b/i;
+
 const failedStatement: FindingRule<Needs<'database'>> = {
   name: 'failed-statement',
   needs: ['database'],
   labels: ['query failed', 'failure ignored'],
-  why: 'The database driver returned an error for a statement. The status is the one that this request sent.',
+  why: 'The database driver returned an error for a statement. The status is the one that this request sent. A failure is ignored if its transaction was rolled back to a savepoint next, and the status is no 5xx.',
   fix: 'Pass the error on to the error handler, or handle it where you catch it. If it is expected, use a statement that does not fail (`on conflict`).',
   find({ database }, { status }) {
     const { queries, totals } = database;
-    if (totals.failed === 0) return [];
-    const index = queries.findIndex(({ error }) => error !== null);
-    if (totals.failed === 1 && isExpected(database, index, status)) return [];
+    const isHandled = (index: number): boolean => (status ?? 0) < 500 && isUndone(database, index);
+    const failed = totals.failed - queries.filter(({ error }, at) => error !== null && isHandled(at)).length;
+    if (failed === 0) return [];
+    const index = queries.findIndex(({ error }, at) => error !== null && !isHandled(at));
+    if (failed === 1 && isExpected(database, index, status)) return [];
     const query = queries[index];
     if (query === undefined) {
-      const sentence = `${count(totals.failed, 'statement')} failed past the recording limit`;
+      const sentence = `${count(failed, 'statement')} failed past the recording limit`;
       return [{ broke: brokeBy(status), severity: 'warn', sentence }];
     }
-    const more = totals.failed > 1 ? `, as did ${count(totals.failed - 1, 'other statement')}` : '';
+    const more = failed > 1 ? `, as did ${count(failed - 1, 'other statement')}` : '';
     const what = `${labelOf(database, query)} failed (${excerpt(query.error ?? '')})${more}`;
     const anchor = rowOf(index);
     return [{ ...failureOf(what, status), severity: 'warn', anchor, place: query.caller }];

@@ -24,6 +24,13 @@ describe('finding failed-statement', () => {
         await add().catch(() => undefined);
         res.send('fine');
       });
+      app.get('/savepoint', async (req, res) => {
+        await knex.transaction(async (all) => {
+          const one = all.transaction(async (inner) => inner('users').insert({ email: 'a@b.example' }));
+          await (req.query.thrown === '1' ? one : one.catch(() => undefined));
+        });
+        res.send('fine');
+      });
       app.get('/fine', async (_req, res) => {
         await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
         await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
@@ -45,6 +52,12 @@ describe('finding failed-statement', () => {
     const { of, status } = await ask('/thrown');
     expect(status).to.equal(500);
     expect(of('failed-statement')[0]).to.include({ label: 'query failed' });
+  });
+
+  it('ignores what was rolled back to a savepoint, unless the request failed, too', async () => {
+    await ask('/fine');
+    expect((await ask('/savepoint')).of('failed-statement')).to.deep.equal([]);
+    expect((await ask('/savepoint?thrown=1')).of('failed-statement')).to.have.length(1);
   });
 
   it('ignores a conflict that the statement expects', async () => {

@@ -6,7 +6,18 @@ describe('finding write-loop', () => {
     (knex) => knex.raw('create table items (id serial, sku text)'),
     (app, knex) => {
       app.get('/loop', async (_req, res) => {
-        for (const sku of ['a', 'b', 'c', 'd']) await knex('items').insert({ sku });
+        for (const sku of 'abcdefghij') await knex('items').insert({ sku });
+        res.send('written');
+      });
+      app.get('/few', async (_req, res) => {
+        for (const sku of 'abc') await knex('items').insert({ sku });
+        await knex.raw('select pg_sleep(0.3)');
+        res.send('written');
+      });
+      app.get('/savepoints', async (_req, res) => {
+        await knex.transaction(async (all) => {
+          for (const sku of 'abcdefghij') await all.transaction(async (one) => one('items').insert({ sku }));
+        });
         res.send('written');
       });
       app.get('/job', async (_req, res) => {
@@ -31,12 +42,17 @@ describe('finding write-loop', () => {
     const { of } = await ask('/loop');
     const [finding] = of('write-loop');
     expect(finding).to.include({ label: 'writes in a loop', severity: 'warn', panel: 'database' });
-    expect(finding?.sentence).to.match(/^4 × insert into items in a loop: /);
+    expect(finding?.sentence).to.match(/^10 × insert into items in a loop: /);
     expect(finding?.place).to.match(/^test\/findings\/write-loop\.test\.ts:\d+$/);
   });
 
-  it('ignores writes that each have a transaction of their own', async () => {
+  it('ignores a few that cost nothing', async () => {
+    expect((await ask('/few')).of('write-loop')).to.deep.equal([]);
+  });
+
+  it('ignores writes that each have a transaction or savepoint of their own', async () => {
     expect((await ask('/job')).of('write-loop')).to.deep.equal([]);
+    expect((await ask('/savepoints')).of('write-loop')).to.deep.equal([]);
   });
 
   it('ignores settings of the connection, which are no queries', async () => {

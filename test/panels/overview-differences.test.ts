@@ -86,7 +86,7 @@ describe('how a request differs from others of its route', () => {
     };
     expect(textOf(request({}), request({ sql: ['insert into a values (1)'] }))).to.match(/^It did less/);
     expect(textOf(request({}), request({ sql: ['select 1 from a'] }))).to.equal(
-      'Nothing stood out in 1 check.',
+      '1 check found nothing. They do not know the right response: compare the values below.',
     );
   });
 

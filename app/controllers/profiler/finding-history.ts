@@ -5,8 +5,8 @@ import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
 const LOOKED_AT = 50;
-/** A history of the request itself says nothing. */
-const FEWEST = 2;
+/** Of fewer requests a history says nothing. */
+const FEWEST = 5;
 
 function hasLabel({ marks }: ProfileIndex, label: string): boolean {
   return marks.some((mark) => mark.label === label);

@@ -6,10 +6,12 @@ import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
+import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { type Binding, indexesOf } from '../shared/sql-values.ts';
+import { isByItself, MOST_HEADERS } from './received.ts';
 import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
@@ -19,6 +21,10 @@ const MOST = 40;
 /** From as many runs on, the same work of the same line is one step. */
 const FOLDED_FROM = 3;
 const MOST_LINES = 6;
+/** A shorter wait for a connection says nothing here. */
+const LEAST_WAIT_MS = 10;
+/** Marks of a loop that say something only if a finding says it, too. */
+const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
 const WORDS: Readonly<Record<string, string>> = {
   cache: 'redis',
@@ -85,6 +91,9 @@ function queryStep(
     text: textOf(tokens),
     line: () => tokens,
     note: control === null ? row.note : null,
+    badges: (row.badges ?? []).filter(
+      (badge) => badge !== 'plan' && ((query?.waitMs ?? 0) >= LEAST_WAIT_MS || !badge.startsWith('waited ')),
+    ),
     fields: receivedAs(changed),
   };
 }
@@ -95,13 +104,31 @@ function bodyTokens(body: { text: string | null } | undefined): CodeToken[] {
   if (text === '') return [];
   const json = parseBeginning(text);
   return json === undefined
-    ? [['', text.slice(0, LONGEST_BODY).toWellFormed()]]
+    ? [['', (isPage(text) ? pageText(text, LONGEST_BODY) : text.slice(0, LONGEST_BODY)).toWellFormed()]]
     : valueLine(json.value, { longest: LONGEST_BODY });
+}
+
+/** Of a call, set by the client, not to decide anything. */
+const OF_CLIENT = /^(?:accept|accept-.*|content-.*|user-agent|origin|amz-sdk-.*)$/i;
+
+/** What the application says to the service in headers. */
+function headersOf(headers: readonly { name: string; value: string }[]): Field[] {
+  const deciding = headers.filter(
+    ({ name }) => name.toLowerCase() === 'cookie' || !(isByItself(name) || OF_CLIENT.test(name)),
+  );
+  const texts = deciding
+    .slice(0, MOST_HEADERS)
+    .map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 80)}`);
+  return texts.length === 0 ? [] : [{ label: 'Headers', value: texts.join(' · ').toWellFormed() }];
 }
 
 /** `POST tax.internal/v2/quote { net: 1299 }`, and what came back. */
 function callStep(row: Row, index: number, profile: Profile): Step {
-  const { requestBody, responseBody } = dataOf(profile, 'http_client')?.calls[index] ?? {};
+  const {
+    requestBody,
+    responseBody,
+    requestHeaders = [],
+  } = dataOf(profile, 'http_client')?.calls[index] ?? {};
   const sent = bodyTokens(requestBody);
   const got = bodyTokens(responseBody);
   const tokens: CodeToken[] = [
@@ -115,7 +142,7 @@ function callStep(row: Row, index: number, profile: Profile): Step {
     text: textOf(tokens),
     line: () => tokens,
     note: row.note ?? null,
-    fields: [],
+    fields: headersOf(requestHeaders),
   };
 }
 
@@ -175,8 +202,9 @@ function stepOf(
 ): Step | null {
   const startMs = fieldOf(row, 'Start')?.value;
   if (typeof startMs !== 'number') return null;
-  // What a library asks to do its work, such as a queue of Redis, says less than that it was asked.
-  if (isInLibrary(row.place) && !(panel.name === 'database' && isEndOfStep(index, profile))) return null;
+  // What a library asks to do its work, such as a queue of Redis, says less than that it was asked. A call leaves the process.
+  const isShown = panel.name === 'http_client' || (panel.name === 'database' && isEndOfStep(index, profile));
+  if (isInLibrary(row.place) && !isShown) return null;
   const error = fieldOf(row, 'Error')?.value;
   const made =
     panel.name === 'database'
@@ -209,7 +237,7 @@ function stepOf(
 }
 
 /** Work that repeats is one step, at its first run, with the marks of the row that sums it up. */
-function fold(steps: readonly Step[], summaries: ReadonlyMap<string, Row>): Step[] {
+function fold(steps: readonly Step[], marksOf: (within: string) => readonly string[]): Step[] {
   const keyOf = ({ label, within, key, place }: Step): string | null =>
     within === undefined && key === undefined
       ? null
@@ -230,7 +258,7 @@ function fold(steps: readonly Step[], summaries: ReadonlyMap<string, Row>): Step
         ...worst,
         number: step.number ?? null,
         times: all.length,
-        badges: [...new Set([...(worst.badges ?? []), ...(summaries.get(step.within ?? '')?.badges ?? [])])],
+        badges: [...new Set([...(worst.badges ?? []), ...marksOf(step.within ?? '')])],
         note: noteOf([
           worst.note,
           failed > 0 && failed < all.length ? `${numberHelpers.count(failed)} failed` : null,
@@ -261,6 +289,7 @@ export function askedSteps(
   { beside, compared }: { beside: BesideProfile | undefined; compared: readonly ComparedValue[] },
 ): Asked {
   const summaries = new Map<string, Row>();
+  const found = new Set(profile.findings.map(({ label }) => label));
   const steps = (beside?.work ?? []).flatMap((panel) => {
     const rows = panel.rows();
     for (const row of rows) if (row.id !== undefined) summaries.set(`${panel.name} ${row.id}`, row);
@@ -271,7 +300,8 @@ export function askedSteps(
   });
   const all = fold(
     [...steps, ...lineSteps(profile)].toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0)),
-    summaries,
+    (within) =>
+      (summaries.get(within)?.badges ?? []).filter((badge) => !LOOPS.has(badge) || found.has(badge)),
   );
   const failed = new Set(all.filter(({ tone }) => tone === 'bad').slice(0, MOST / 2));
   let room = MOST - failed.size;

@@ -187,12 +187,12 @@ export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): O
   const exchange = exchangeOf(from, ran);
   const usual = usualOf(from.profile, from.beside);
   const differences = differencesOf(from.beside?.around ?? null);
-  const leads = [...answeredRow(from, ran), ...changedRows(from, exchange.changed)];
+  const changes = changedRows(from, exchange.changed);
+  const leads = [...answeredRow(from, ran), ...changes];
   return {
     findings,
     verdict: verdictOf(from, {
-      changed: exchange.changed,
-      leads,
+      changes,
       unusual: leads.length > 0 ? null : unusualText(from.profile, differences),
     }),
     leads,

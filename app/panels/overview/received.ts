@@ -17,13 +17,18 @@ const LONGEST_TEXT = 600;
 /** Request headers that browsers, proxies and other clients send by themselves. */
 const BY_ITSELF =
   /^(?:host|connection|keep-alive|user-agent|accept-encoding|content-length|content-encoding|transfer-encoding|te|trailer|expect|date|upgrade.*|cookie|referer|cache-control|pragma|dnt|priority|purpose|save-data|sec-.*|access-control-request-.*|via|forwarded|x-forwarded-(?!host|proto).*|x-(?:real|client|cluster-client|original|envoy|request|correlation|trace|b3|amzn?|cloud|datadog|vercel|azure|arr|appengine|nf|github-request)(?:-.*)?|traceparent|tracestate|baggage|b3|sentry-trace|cf-.*|cdn-.*|fly-.*|fastly-.*|true-client-ip|http2-settings|postman-token)$/i;
-const MOST_HEADERS = 12;
+export const MOST_HEADERS = 12;
 /** Sent by every client, whatever it wants. */
 const USUAL: Readonly<Record<string, RegExp>> = {
   accept: /^\*\/\*$|^text\/html,/,
   'accept-language': /^\*$/,
 };
 const WRITES = /^(?:POST|PUT|PATCH)$/;
+
+/** Set by a client or proxy, whatever the application wants. */
+export function isByItself(name: string): boolean {
+  return BY_ITSELF.test(name);
+}
 
 function objectOf(pairs: readonly { name: string; value: unknown }[]): Json {
   const values: Record<string, Json> = {};
@@ -111,7 +116,7 @@ function handlerStep({ method, url, status }: Profile, { handler, answered }: Ra
 
 function headersStep(headers: RequestPanelData['headers']): Step[] {
   const deciding = headers.filter(
-    ({ name, value }) => !BY_ITSELF.test(name) && !(USUAL[name.toLowerCase()]?.test(value) ?? false),
+    ({ name, value }) => !isByItself(name) && !(USUAL[name.toLowerCase()]?.test(value) ?? false),
   );
   if (deciding.length === 0) return [];
   deciding.length = Math.min(deciding.length, MOST_HEADERS);
@@ -140,25 +145,20 @@ export function receivedSteps(
     number: at,
     href: '?panel=request',
   });
-  const { user, session } = sessionAndUser ?? {};
+  const { user } = sessionAndUser ?? {};
   return [
     ...(query.length === 0 ? [] : [values('query', 'query', objectOf(query), 0)]),
     ...headersStep(headers),
     ...(body === null ? [] : [bodyStep(body, ran.parser, compared)]),
     ...(body === null && WRITES.test(profile.method) ? [{ label: 'body', note: 'none was sent' }] : []),
-    ...(body?.files ?? []).map(({ field, name, bytes }): Step => ({
+    ...(body?.files ?? []).map(({ field, name, bytes, byteOrderMark }): Step => ({
       label: 'file',
       text: `${field}: ${name}`,
-      note: numberHelpers.bytesText(bytes),
+      note: noteOf([
+        numberHelpers.bytesText(bytes),
+        byteOrderMark === true ? 'begins with a byte order mark' : null,
+      ]),
     })),
-    ...(session === undefined || session === null
-      ? []
-      : [
-          {
-            ...values('session', 'session', session, null),
-            note: 'as it was when the headers were sent',
-          },
-        ]),
     ...(user === undefined || user === null
       ? []
       : [{ ...values('user', 'user', user, null), note: 'as it was at the end' }]),

@@ -4,6 +4,7 @@ import type { Block } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
+import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { Response } from '../request/data.ts';
@@ -13,6 +14,7 @@ import { lineOf, receivedAs, type Step } from './step.ts';
 import { valueLine } from '../../view-helpers/value-line.ts';
 
 const LONGEST = 700;
+const LONGEST_PAGE = 400;
 const PREVIEW_LINES = 6;
 const PREVIEW_LENGTH = 600;
 /** From as many headers on it is worth naming who set them. */
@@ -66,6 +68,14 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
   if (text === null || text === '') return [{ ...common, note: 'not recorded as text' }];
   const json =
     /\bjson\b/i.test(contentType ?? '') || /^\s*[[{]/.test(text) ? parseBeginning(text) : undefined;
+  if (json === undefined && isPage(text))
+    return [
+      {
+        ...common,
+        text: pageText(text, LONGEST_PAGE).toWellFormed(),
+        note: noteOf(['text of the page', truncated ? 'the beginning' : null]),
+      },
+    ];
   if (json === undefined)
     return [{ ...common, block: previewOf(text), note: truncated ? 'the beginning' : null }];
   const changed = compared.filter(({ sent }) => sent.some(({ change }) => change !== null));
@@ -78,6 +88,21 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
       ...lineOf(valueLine(json.value, { longest: LONGEST, isTyped: true, marked })),
       note: json.isWhole ? null : 'the beginning',
       fields: receivedAs(changed),
+    },
+  ];
+}
+
+/** It is saved when the headers are sent: a login has set its user by then. */
+function sessionStep(profile: Profile, headersAtMs: number | null): Step[] {
+  const { session, renewed } = dataOf(profile, 'request')?.sessionAndUser ?? {};
+  if (session === undefined || session === null) return [];
+  return [
+    {
+      label: 'session',
+      ...lineOf(valueLine(session, { longest: LONGEST_PAGE })),
+      note: noteOf(['after the handler', renewed === true ? 'with a new id' : null]),
+      number: headersAtMs,
+      href: '?panel=request',
     },
   ];
 }
@@ -105,6 +130,7 @@ export function sentSteps(
       href: '?panel=request#response',
     },
     headersStep(response),
+    ...sessionStep(profile, headersAtMs),
     ...bodyStep(response, compared),
   ];
 }

@@ -3,8 +3,11 @@ import { isWork } from '../../profiler/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/rows.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
+import { isControl, isRead } from '../shared/statements.ts';
+import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { Response } from '../request/data.ts';
@@ -14,8 +17,6 @@ import { lineOf, valueText } from './step.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 export interface Verdict {
-  /** Nothing speaks against it. */
-  isGood: boolean;
   text: string;
   /** Names of the rules that looked. */
   checked: readonly string[];
@@ -23,6 +24,7 @@ export interface Verdict {
 
 const { count } = numberHelpers;
 const LONGEST_BODY = 300;
+const UNKNOWN = 'They do not know the right response: compare the values below.';
 
 /** Why the absence of findings says little about this request. */
 function doubts(
@@ -46,54 +48,51 @@ function doubts(
 
 export function verdictOf(
   { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
-  {
-    changed,
-    leads,
-    unusual,
-  }: { changed: readonly ComparedValue[]; leads: readonly Row[]; unusual: string | null },
+  { changes, unusual }: { changes: readonly Row[]; unusual: string | null },
 ): Verdict {
-  const { kind, summary, status } = profile;
+  const { kind, summary } = profile;
   const checked = beside?.checked ?? [];
-  const none = (text: string): Verdict => ({ isGood: false, text, checked: [] });
+  const none = (text: string): Verdict => ({ text, checked: [] });
   if (kind === 'profiler' || kind === 'error_page') return none('The profiler’s own pages are not checked.');
   if (summary !== null) return none('Only a summary was recorded, so no rule checked this request.');
   const reasons = doubts({ profile, beside }, unusual);
   const number = count(checked.length, 'check');
-  const isAll = reasons.length === 0 && leads.length === 0;
-  const nothing = isAll ? `Nothing stood out in ${number}.` : `${number} found nothing else.`;
-  const checks = checked.length === 0 ? 'No finding.' : nothing;
-  const isError = (status ?? 0) >= 400;
-  const refused = leads.some(({ label }) => label === 'thrown')
-    ? `It was answered so because an error was thrown. ${number} found nothing else.`
-    : `${number} did not find the reason.`;
-  return {
-    isGood: !isError && reasons.length === 0 && changed.length === 0 && checked.length > 0,
-    text: [...reasons, isError ? refused : checks].join(' '),
-    checked,
-  };
-}
-
-/** A page without its tags. */
-function wordsOf(text: string): string {
-  if (!/^\s*</.test(text)) return text;
-  const body = text.replace(/<(head|style|script)\b[\s\S]*?(?:<\/\1>|$)/gi, ' ');
-  return body
-    .replace(/<[^>]*(?:>|$)/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim();
+  const nothing =
+    reasons.length + changes.length === 0
+      ? `${number} found nothing. ${UNKNOWN}`
+      : `${number} found nothing else.`;
+  return { text: [...reasons, checked.length === 0 ? 'No finding.' : nothing].join(' '), checked };
 }
 
 function bodyText({ text, bytes }: Response): string {
   if (text === null || text === '') return bytes === 0 ? 'without a body' : numberHelpers.bytesText(bytes);
   const json = parseBeginning(text);
   return json === undefined
-    ? wordsOf(text).slice(0, LONGEST_BODY).toWellFormed()
+    ? (isPage(text) ? pageText(text, LONGEST_BODY) : text.slice(0, LONGEST_BODY)).toWellFormed()
     : textOf(valueLine(json.value, { longest: LONGEST_BODY }));
 }
 
 function whoSent({ route }: Profile, { answered }: Ran): string {
   if (answered !== null) return `sent by ${answeredText(answered)}`;
   return route === null ? 'no route matched' : 'no middleware responded';
+}
+
+/** The last query or read of a cache before the response, if it found nothing; else null. */
+function foundNothing(profile: Profile, headersAtMs: number | null): string | null {
+  const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
+  const asked = [
+    ...queries.flatMap(({ statement, startMs, rows, error }, at) => {
+      const { sql = '' } = statements[statement] ?? {};
+      const nothing = `query ${at + 1} ${isRead(sql) ? 'found' : 'changed'} no row`;
+      return isControl(sql) ? [] : [{ startMs, text: rows === 0 && error === null ? nothing : null }];
+    }),
+    ...(dataOf(profile, 'cache')?.items ?? []).flatMap(({ startMs, command, key, asked: keys, hits }) =>
+      keys === 0
+        ? []
+        : [{ startMs, text: hits === 0 ? `${command} ${(key ?? '').slice(0, 60)} found nothing` : null }],
+    ),
+  ].filter(({ startMs }) => startMs <= (headersAtMs ?? Infinity));
+  return asked.toSorted((a, b) => a.startMs - b.startMs).at(-1)?.text ?? null;
 }
 
 /** It came to an error handler in time. */
@@ -124,7 +123,7 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran)
     {
       ...common,
       text: response === undefined || response === null ? 'without a body' : bodyText(response),
-      note: whoSent(profile, ran),
+      note: noteOf([whoSent(profile, ran), foundNothing(profile, response?.headersAtMs ?? null)]),
       place: response?.sentFrom ?? ran.answered?.place ?? null,
     },
   ];

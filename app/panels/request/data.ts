@@ -6,10 +6,15 @@ import type { HeaderAuthors, NamedAuthors } from '../shared/header-authors.ts';
 import type { SessionAndUser } from './session-and-user.ts';
 import type { TokenTimes } from './token-times.ts';
 
+export interface ReceivedFile extends UploadedFile {
+  /** It begins with the UTF-8 byte order mark, as far as its beginning was recorded. */
+  byteOrderMark?: true;
+}
+
 export interface ReceivedBody extends ParsedBody {
   bytes: number;
   contentType: string | null;
-  files: UploadedFile[];
+  files: ReceivedFile[];
   /** The first bytes as text; null if they are binary, or must not be stored. */
   text: string | null;
   truncated: boolean;

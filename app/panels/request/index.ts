@@ -50,6 +50,15 @@ function readParams(route: RouteFact | undefined): RequestPanelData['routeParams
   return Object.keys(route.params).map((name) => ({ name, value: toPlain(route.params[name]) }));
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
+
+/** In the recorded beginning of a multipart body; of a part that is not found in it, nothing is said. */
+function hasByteOrderMark(preview: Buffer, name: string): boolean {
+  const part = preview.indexOf(`filename="${name}"`);
+  const start = part === -1 ? -1 : preview.indexOf('\r\n\r\n', part);
+  return start !== -1 && preview.subarray(start + 4, start + 7).equals(BYTE_ORDER_MARK);
+}
+
 /** null if no body was sent. */
 function readBody(body: BodyFact, rawHeaders: readonly string[]): ReceivedBody | null {
   if (body.bytes === 0 && body.files.length === 0) return null;
@@ -66,6 +75,7 @@ function readBody(body: BodyFact, rawHeaders: readonly string[]): ReceivedBody |
       name,
       contentType: file.contentType,
       bytes: file.bytes,
+      ...(hasByteOrderMark(preview, name) ? { byteOrderMark: true as const } : {}),
     })),
     text: storedText(preview, { contentType, encoding }),
     truncated,
@@ -179,7 +189,8 @@ function collect(context: Context): KeptRequest | null {
     jar: readJar(headers),
     expiring: tokenTimesOf(headers),
     body: body === undefined ? null : readBody(body, request.rawHeaders),
-    sessionAndUser: context.kind === 'request' ? readSessionAndUser(request) : null,
+    sessionAndUser:
+      context.kind === 'request' ? readSessionAndUser(request, response?.rawHeaders ?? []) : null,
     appLocals: appLocals.length === 0 ? undefined : appLocals,
     response: response === undefined ? undefined : readResponse(response, context),
   };

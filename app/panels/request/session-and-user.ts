@@ -6,6 +6,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { RequestFact } from '../../profiler/facts.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
+import { pairHeaders, rawHeader } from '../../profiler/raw-headers.ts';
 import { MASKED } from '../../profiler/redact.ts';
 import { plainPropertyOf } from '../../profiler/session-of.ts';
 
@@ -15,6 +16,8 @@ export interface SessionAndUser {
   mark?: string;
   /** Its cookie is `secure`: it is only sent over https. */
   onlyHttps?: true;
+  /** The response sets the session's cookie, which came with another id. */
+  renewed?: true;
   user?: Json;
   /** Names of what changed in the session after the headers were sent. */
   late?: string[];
@@ -62,12 +65,26 @@ function differing(before: Json | undefined, after: Json | undefined): string[] 
 const KEY = randomBytes(32);
 
 /** express-session defines the id as a plain property of the session. */
-function markOf(live: object): string | undefined {
+function idOf(live: object): string | undefined {
   const session: unknown = Object.getOwnPropertyDescriptor(live, 'session')?.value;
   if (typeof session !== 'object' || session === null) return undefined;
   const id: unknown = Object.getOwnPropertyDescriptor(session, 'id')?.value;
-  if (typeof id !== 'string' || Object.keys(session).includes('id')) return undefined;
+  return typeof id !== 'string' || Object.keys(session).includes('id') ? undefined : id;
+}
+
+function markOf(id: string): string {
   return createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
+}
+
+/** The cookie that has the id came with another value. */
+function isRenewed(id: string, received: readonly string[], sent: readonly string[]): boolean {
+  const cookie = pairHeaders(sent).find(
+    ({ name, value }) => name.toLowerCase() === 'set-cookie' && value.includes(id),
+  );
+  const name = cookie?.value.split('=', 1)[0]?.trim();
+  const pairs = (rawHeader(received, 'cookie') ?? '').split(';').map((pair) => pair.trim());
+  const before = pairs.filter((pair) => name !== undefined && pair.startsWith(`${name}=`));
+  return before.length > 0 && !before.some((pair) => pair.includes(id));
 }
 
 function isSecure(session: Json): boolean {
@@ -75,7 +92,10 @@ function isSecure(session: Json): boolean {
 }
 
 /** null if there is neither. */
-export function readSessionAndUser({ live, session: sent }: RequestFact): SessionAndUser | null {
+export function readSessionAndUser(
+  { live, session: sent, rawHeaders }: RequestFact,
+  sentHeaders: readonly string[],
+): SessionAndUser | null {
   if (live === undefined) return null;
   const held: SessionAndUser = {};
   let found = false;
@@ -90,8 +110,11 @@ export function readSessionAndUser({ live, session: sent }: RequestFact): Sessio
     }
     found = true;
   }
-  const mark = markOf(live);
-  if (mark !== undefined && held.session !== undefined) held.mark = mark;
+  const id = idOf(live);
+  if (id !== undefined && held.session !== undefined) {
+    held.mark = markOf(id);
+    if (isRenewed(id, rawHeaders, sentHeaders)) held.renewed = true;
+  }
   if (sent === undefined || held.unread?.includes('session') === true) return found ? held : null;
   const before = readable(sent);
   const late = differing(before, held.session);

@@ -7,6 +7,7 @@ import type { DatabaseQuery } from '../database/data.ts';
 import type { Response } from '../request/data.ts';
 import { type Leaf, leavesOf, parseBeginning } from './json-leaves.ts';
 import { receivedFields, type ReceivedRecord } from './received.ts';
+import { isRead } from './statements.ts';
 
 export interface FieldAt {
   /** `path id`, `query page`, `form quantity`, `body lines.0.quantity`; of a statement the column; of the response the path. */
@@ -41,7 +42,14 @@ export interface ComparedRecord {
     | (ReceivedRecord & { response?: Pick<Response, 'contentType' | 'text'> | null | undefined })
     | null
     | undefined;
-  database?: { queries: readonly Pick<DatabaseQuery, 'bindings' | 'caller'>[] } | null | undefined;
+  database?:
+    | {
+        queries: readonly (Pick<DatabaseQuery, 'bindings' | 'caller'> &
+          Partial<Pick<DatabaseQuery, 'rows' | 'statement'>>)[];
+        statements?: readonly { sql: string }[];
+      }
+    | null
+    | undefined;
 }
 
 /** Many things have a field of this name: without more, an equal name says nothing. */
@@ -188,6 +196,16 @@ function boundOf({
   return bound;
 }
 
+/** Texts by which a read found a row: another text of the same name is what the row says, such as the name of a code. */
+function lookedUpIn(database: ComparedRecord['database']): Set<unknown> {
+  const { queries = [], statements = [] } = database ?? {};
+  const found = queries.filter(
+    ({ rows, statement = -1 }) => (rows ?? 0) > 0 && isRead(statements[statement]?.sql ?? ''),
+  );
+  const values = found.flatMap(({ bindings }) => bindings.map(({ value }) => value));
+  return new Set(values.filter((value) => typeof value === 'string'));
+}
+
 function sentOf(response: NonNullable<ComparedRecord['request']>['response']): Map<string, FieldAt[]> {
   const sent = new Map<string, FieldAt[]>();
   const isJson = /\bjson\b/i.test(response?.contentType ?? '');
@@ -219,12 +237,15 @@ export function compareValues({ request, database }: ComparedRecord): ComparedVa
   for (const field of receivedOf(request)) add(byName, field.name, field);
   const bound = database === undefined || database === null ? new Map<string, never[]>() : boundOf(database);
   const sent = sentOf(request.response);
+  const lookedUp = lookedUpIn(database);
   return [...byName].flatMap(([key, fields]): ComparedValue[] => {
     const [received] = fields;
     if (received === undefined || fields.some(({ value }) => value !== received.value) || SECRET.test(key))
       return [];
     const inBound = changesIn(bound.get(key) ?? [], received);
-    const inSent = changesIn(sent.get(key) ?? [], received);
+    const inSent = changesIn(sent.get(key) ?? [], received).filter(
+      ({ change, value }) => change !== 'value' || typeof value !== 'string' || !lookedUp.has(received.value),
+    );
     const changed = [...inBound, ...inSent].filter(({ change }) => change !== null);
     const isDerived = changed.every(
       (at) =>

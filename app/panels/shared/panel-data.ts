@@ -43,6 +43,7 @@ export interface Kept {
 interface Shown {
   request: RequestPanelData;
   exception: ExceptionData;
+  cache: CacheData;
   database: DatabaseData;
   http_client: HttpClientData;
   logs: LogsData;

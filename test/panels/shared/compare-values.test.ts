@@ -66,6 +66,19 @@ describe('the same field in three places', () => {
     expect(value?.sent[0]).to.include({ field: 'lines.0.quantity', value: 1, change: 'value' });
   });
 
+  it('takes another text for the name of a code by which a row was found, but not another number', () => {
+    const { request } = record({ params: { tariff: 'S' }, sent: { tariff: 'Standard' } });
+    const found = (rows: number): ComparedRecord => ({
+      request,
+      database: {
+        statements: [{ sql: 'select code, name from tariffs where code = ?' }],
+        queries: [{ bindings: bindings({ code: 'S' }), caller: null, statement: 0, rows }],
+      },
+    });
+    expect(told(compareValues(found(1)))).to.deep.equal([]);
+    expect(told(compareValues(found(0)))).to.deep.equal([['tariff', 'value', false]]);
+  });
+
   it('finds a number that became text, but not text of a path that became a number', () => {
     expect(told(compareValues(record({ body: { price: 5 }, sent: { price: '5' } })))).to.deep.equal([['price', 'type', true]]); // prettier-ignore
     expect(told(compareValues(record({ params: { cartId: '7' }, bound: [{ cart_id: 7 }] })))).to.deep.equal(
