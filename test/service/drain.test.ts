@@ -35,12 +35,18 @@ describe('the end of the service', () => {
     return { status: response.statusCode, connection: response.headers.connection };
   }
 
-  it('answers a request that comes on an open connection just then, and closes it with the answer', async () => {
+  it('answers a request that comes on an open connection just then, closes it with the answer, and waits for no WebSocket', async () => {
+    const sockets = new WebSocketServer({ server: shop.service.server });
+    const socket = new WebSocket(shop.origin.replace('http', 'ws'));
+    await once(socket, 'open');
     expect(await ask('/login')).to.deep.equal({ status: 200, connection: 'keep-alive' });
     const closing = shop.service.close();
     expect((await ask('/login')).status).to.equal(200);
     expect(await ask('/login')).to.deep.equal({ status: 200, connection: 'close' });
     await closing;
+    expect(socket.readyState).to.equal(WebSocket.OPEN);
+    sockets.close();
+    socket.terminate();
   });
 
   it('waits for what runs, as long as it is given, and not for a client that takes nothing', async () => {
@@ -68,16 +74,5 @@ describe('the end of the service', () => {
     finishing.emit('now');
     expect(await running).to.equal('done');
     await drained;
-  });
-
-  it('does not wait for WebSockets that stay open', async () => {
-    const own = await startShop({ APP_ENV: 'prod' });
-    const sockets = new WebSocketServer({ server: own.service.server });
-    const socket = new WebSocket(own.origin.replace('http', 'ws'));
-    await once(socket, 'open');
-    await own.close();
-    expect(socket.readyState).to.equal(WebSocket.OPEN);
-    sockets.close();
-    socket.terminate();
   });
 });

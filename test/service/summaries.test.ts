@@ -4,7 +4,6 @@ import { load } from 'cheerio';
 import type { Profile } from '../../app/index.ts';
 import { useRecordingLimit } from '../support/recording-limit.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
-import { until } from '../support/waiting.ts';
 
 describe('the service with no request recorded in full', () => {
   useRecordingLimit();
@@ -71,15 +70,5 @@ describe('the service with no request recorded in full', () => {
     expect(failed).to.include({ summary: 'limit', status: 500, child });
     expect(failed.error?.message).to.be.a('string').and.not.equal('');
     expect(page).to.include({ summary: 'limit', kind: 'error_page', parent });
-  });
-
-  it('lists summaries, and the newest one is the latest', async () => {
-    const token = tokenOf(await ask('/orders?listed=1'));
-    await until(async () => {
-      const list = (await (await fetch(`${shop.origin}/_profiler/search.json?url=listed`)).json()) as {
-        profiles?: { token: string }[];
-      };
-      return JSON.stringify(list).includes(token);
-    }, 'the list has it');
   });
 });
