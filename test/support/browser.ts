@@ -158,7 +158,7 @@ type PageOptions = BrowserContextOptions & {
   fresh?: boolean;
 };
 
-/** A page with other options is started anew: it costs a third of a second of the processor, twice what it costs to load one again. */
+/** A page with other options is started anew, which takes twice the processor of a page that is loaded again. */
 const KEPT_OPTIONS = ['javaScriptEnabled', 'viewport'];
 const VIEWPORT = { width: 1280, height: 720 };
 
