@@ -77,9 +77,11 @@ export async function openToolbarHost(
   const profiler = createProfiler({ warn: () => undefined, toolbar: false, ...options });
   const app = express();
   app.disable('etag');
+  // Loaded once for all pages of a test file, and not recorded.
+  const modules = { '/js': 'public/toolbar', '/modules': 'node_modules' };
+  for (const [path, folder] of Object.entries(modules))
+    app.use(path, express.static(join(packageRoot(), folder), { maxAge: '1h' }));
   app.use(profiler.watch, profiler.pages);
-  app.use('/js', express.static(join(packageRoot(), 'public', 'toolbar')));
-  app.use('/modules', express.static(join(packageRoot(), 'node_modules')));
   const received: ToolbarHost['received'] = [];
   app.use('/api', express.text({ type: () => true }), (req, _res, next) => {
     const { 'x-request-id': _id, ...headers } = req.headers;
