@@ -161,30 +161,46 @@ function hasRetryKey(attempts: readonly Call[]): boolean {
   );
 }
 
-/** What repeating could not change, or may have done twice. */
+/** The request did not reach the service. */
+const NOT_REACHED = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b/;
+/** What is between the service and this process gave up, or the service did while it worked. */
+const GAVE_UP = new Set([408, 502, 503, 504]);
+const KEY_IN_BODY = /idempoten|dedup|request_?id/i;
+/** Such a POST changes nothing. */
+const READS_BY_POST = /\b(?:graphql|search|query|queries|lookup|preview|validate|token|oauth2?|rpc)\b/i;
+
+/** The attempt that the service may have carried out, although it failed here; undefined: there is none, or it does no harm. */
+function maybeDone(attempts: readonly Call[]): Call | undefined {
+  const [first] = attempts;
+  if (first === undefined || isReading(first) || /^(?:PUT|DELETE|OPTIONS)$/.test(first.method))
+    return undefined;
+  if (hasRetryKey(attempts) || READS_BY_POST.test(callName(first))) return undefined;
+  const bodies = attempts.flatMap(({ requestBody }) => requestBody?.text ?? []);
+  if (new Set(bodies).size > 1 || bodies.some((body) => KEY_IN_BODY.test(body))) return undefined;
+  return attempts
+    .slice(0, -1)
+    .find(({ error, status }) => (error === null ? GAVE_UP.has(status ?? 0) : !NOT_REACHED.test(error)));
+}
+
+/** What repeating could not change. */
 function remarkOn(attempts: readonly Call[]): string {
   const [first] = attempts;
   if (first === undefined) return '';
   const { status } = first;
   if (status !== null && !isRetryable(first) && attempts.every((call) => call.status === status))
     return `; repeating does not change a ${status}`;
-  const isUnknown = attempts.slice(0, -1).some((call) => call.error !== null);
-  const mayBeTwice =
-    isUnknown && !isReading(first) && !/^(?:PUT|DELETE)$/.test(first.method) && !hasRetryKey(attempts);
-  return mayBeTwice
-    ? '; an attempt without a response may have taken effect, so this may have happened twice'
-    : '';
+  return '';
 }
 
 export const retriedCall: FindingRule<Needs<'http_client'>> = {
   name: 'retried-call',
   needs: ['http_client'],
-  labels: ['retried'],
-  why: 'Calls with the same method and address followed each other, each after the previous one had failed or returned 408, 429, 5xx, or another 4xx to the same line. Up to two failures that a retry repaired in less than 100 ms are ignored.',
-  fix: 'Find out why the first attempt fails. Limit retries, pause longer between them, and decide how to respond when they run out.',
+  labels: ['retried', 'sent twice'],
+  why: 'A call was sent again after it had failed or returned 408, 429, 5xx, or another 4xx to the same line. Two failures repaired in 100 ms are ignored, except of a POST or PATCH without a response or with 408, 502, 503 or 504.',
+  fix: 'Send the same `Idempotency-Key` with each attempt of a POST, or ask whether it was done before you repeat it. Find out why the first attempt fails, limit retries, and pause longer between them.',
   find({ http_client: { calls } }, { durationMs: wholeMs, status }) {
     if (calls.length < 2) return [];
-    return triesOf(calls).flatMap((attempts) => {
+    return triesOf(calls).flatMap((attempts): FindingDraft[] => {
       const of = pick(calls, attempts);
       const [first, last] = [of[0], of.at(-1)];
       if (first === undefined || last === undefined) return [];
@@ -202,11 +218,21 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
       const what = isFailed
         ? `${callName(first)} failed after ${listed} in ${time}${pausesText(of)}${ignored}`
         : `${callName(first)} needed ${listed}: the failed ones took ${time}${pausesText(of)}`;
+      const anchor = `c${(attempts[0] ?? 0) + 1}`;
+      const done = maybeDone(of);
+      if (done !== undefined) {
+        const got = done.error === null ? `that got ${done.status ?? ''}` : 'without a response';
+        const may = `may have happened twice: an attempt ${got} may have taken effect, and it was sent again without an idempotency key`;
+        const sentence = isFailed ? `${what}; it ${may}` : `${callName(first)} ${may} (${outcomes}${more})`;
+        const broke = isFailed ? brokeBy(status) : 'unseen';
+        return [
+          { label: 'sent twice', broke, severity: 'bad', sentence, anchor, costMs, place: first.caller },
+        ];
+      }
       const remark = remarkOn(of);
       if (!isFailed && remark === '' && costMs < FINE_MS && of.length <= FINE_ATTEMPTS) return [];
       const sentence = `${what}${remark}`;
       const broke = isFailed ? { broke: brokeBy(status) } : {};
-      const anchor = `c${(attempts[0] ?? 0) + 1}`;
       return [{ ...broke, severity: 'warn', sentence, anchor, costMs, place: first.caller }];
     });
   },

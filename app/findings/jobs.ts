@@ -47,7 +47,7 @@ const jobIgnored: FindingRule<Needs<'jobs'>> = {
   name: 'job-ignored',
   needs: ['jobs'],
   labels: ['job ignored'],
-  why: 'The job has an id that the application chose (`jobId`), and a job with that id and other data was added to the queue before. BullMQ adds no second job while one of that id is stored, and done jobs are stored without `removeOnComplete`.',
+  why: 'The job has an id that the application chose (`jobId`), and a job with that id and other data was added to the queue before. BullMQ adds none while one of that id is stored; without `removeOnComplete: true`, done jobs are.',
   fix: 'Give each job an id of its own, such as that of the row that it is about. If the id is meant to drop repetitions, remove done jobs (`removeOnComplete: true`).',
   compares: ({ jobs: { items } }) => items.some(isKept),
   find({ jobs: { items } }, _head, { earlier }) {

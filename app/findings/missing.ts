@@ -270,12 +270,15 @@ function isKeyOf(key: string, table: string | null): boolean {
   return table !== null && sameName(table).includes(stem.slice(0, Math.max(3, stem.length - 2)));
 }
 
+/** Of MySQL: it may count a row that it left as it was. */
+const ON_DUPLICATE = /\bon\s+duplicate\s+key\s+update\b/i;
+
 const keyOfNothing: FindingRule<Needs<'database' | 'request'>> = {
   name: 'key-of-nothing',
   needs: ['database', 'request'],
   labels: ['key of nothing'],
-  why: 'An insert added no row, and a later write bound 0 for the key of that table by its name (`tag_id` of `tags`). No 0 was received for it.',
-  fix: 'Look at the number of rows before you use `insertId`, which is 0 if nothing was inserted (`insert ignore`, `on duplicate key`): read the id of the row that is there already.',
+  why: 'An insert added no row, or has ON DUPLICATE KEY UPDATE, and a later write bound 0 for the key of that table by its name (`tag_id` of `tags`). No 0 was received for it.',
+  fix: 'Do not use `insertId` where the row may be there already (`insert ignore`, `on duplicate key`): it is 0 then. Read the id of that row, or add `id = last_insert_id(id)` to the update.',
   find({ database, request }) {
     const received = receivedFields(request);
     const writes = readsOf(database).filter(isWrite);
@@ -283,10 +286,10 @@ const keyOfNothing: FindingRule<Needs<'database' | 'request'>> = {
       const { query } = one;
       const key = query.bindings.find(({ name, value }) => FOREIGN_KEY.test(name) && value === 0)?.name;
       if (key === undefined) return [];
-      const empty = writes.find(
+      const empty = writes.findLast(
         (before) =>
           before.read.verb === 'insert' &&
-          before.query.rows === 0 &&
+          (before.query.rows === 0 || ON_DUPLICATE.test(sqlOf(database, before.query))) &&
           before.query.startMs < query.startMs &&
           isKeyOf(key, before.read.table),
       );
@@ -295,7 +298,11 @@ const keyOfNothing: FindingRule<Needs<'database' | 'request'>> = {
         return [];
       const { warnings = 0 } = empty.query;
       const warned = warnings === 0 ? '' : ` with ${count(warnings, 'warning')} of the database`;
-      const sentence = `${labelOf(database, empty.query)} added 0 rows${warned}, and ${labelOf(database, query)} then bound 0 for ${key}, as if it was the id of a new row`;
+      const did =
+        empty.query.rows === 0
+          ? `added 0 rows${warned}`
+          : 'has ON DUPLICATE KEY UPDATE, which gives no id of a row that is there already';
+      const sentence = `${labelOf(database, empty.query)} ${did}, and ${labelOf(database, query)} then bound 0 for ${key}, as if it was the id of a new row`;
       return [draftAt(one, sentence, 'bad')];
     });
   },

@@ -200,6 +200,61 @@ const sortedByConstant: FindingRule<Needs<'database', 'request'>> = {
   },
 };
 
+/** `path like ? || '%'`, `path like concat($1, '%')` */
+const LIKE_BUILT =
+  /\b(\w+) i?like (?:\(? ?(?:\?|\$\d+)(?:::\w+)? ?\|\| ?'%'|concat ?\( ?(?:\?|\$\d+)(?:::\w+)? ?, ?'%' ?\))/i;
+
+/** The beginning of a path that a LIKE asks for, without a slash at its end. */
+function pathAsked(database: Database, { read, query }: Read): { column: string; path: string } | null {
+  const [, built] = LIKE_BUILT.exec(plainSql(database, query)) ?? [];
+  const bound = query.bindings.filter(({ name }) => name === built).map(({ value }) => value);
+  const whole = (read.where ?? []).flatMap(({ column, operator, values: [value] }) => {
+    const given =
+      value === undefined || !/^i?like$/.test(operator) ? null : givenValue(value, query.bindings);
+    return typeof given === 'string' && given.endsWith('%') ? [{ column, path: given.slice(0, -1) }] : [];
+  });
+  const [asked] = [...(bound.length === 1 ? [{ column: built ?? '', path: bound[0] }] : []), ...whole].filter(
+    (one): one is { column: string; path: string } =>
+      typeof one.path === 'string' && /\/[^/%]*[^/%_]$/.test(one.path) && !one.path.includes('%'),
+  );
+  return asked ?? null;
+}
+
+const SEARCHES = /^(?:q|query|search|term|text|filter|prefix|starts?_?with|typed)$/i;
+
+const pathWithoutSlash: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'path-without-slash',
+  needs: ['database', 'request'],
+  labels: ['path prefix'],
+  why: 'A LIKE asks for everything that begins with a path without a slash at its end. The response has an entry below that path, and one in which its last name goes on with other letters.',
+  fix: "End the prefix with a slash: `path like $1 || '/%'`, and compare the folder itself with `=`. Escape `_` and `%` in it.",
+  find({ database, request }) {
+    const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const found = readsOf(database).flatMap((one) => {
+      const asked = one.query.rows === 0 ? null : pathAsked(database, one);
+      if (asked === null) return [];
+      const { column, path } = asked;
+      const isTyped = receivedFields(request).some(
+        ({ name, value }) => value === path && SEARCHES.test(name),
+      );
+      const rest = sent.flatMap(({ value }) =>
+        typeof value === 'string' && value.startsWith(path) ? [value.slice(path.length)] : [],
+      );
+      const other = rest.find((text) => /^[\p{L}\p{N}-]/u.test(text));
+      const isFolder = rest.some((text) => text.startsWith('/'));
+      return isTyped || other === undefined || !isFolder ? [] : [{ one, column, path, other }];
+    });
+    // A change is worse than the read that looked before it.
+    const worst = found.find(({ one }) => one.read.verb !== 'select') ?? found[0];
+    if (worst === undefined) return [];
+    const { one, column, path, other } = worst;
+    const isChange = one.read.verb !== 'select';
+    const did = isChange ? `changed ${count(one.query.rows ?? 0, 'row')} by` : 'asks for';
+    const sentence = `${labelOf(database, one.query)} ${did} a ${column} that begins with ${excerpt(path, 60)}, without a slash at its end: ${excerpt(path + other, 80)} begins so, too, and is not below it`;
+    return [draftAt(one, sentence, isChange ? 'bad' : 'warn')];
+  },
+};
+
 const DAY = /^\d{4}-\d\d-\d\d$/;
 /** Names of columns that have a time of day. */
 const OF_TIME = /(?:[a-z]At|_at|[tT]ime|[tT]imestamp)$/;
@@ -416,6 +471,7 @@ export const predicateRules: readonly FindingRule[] = [
   orWithoutBrackets,
   notInNull,
   sortedByConstant,
+  pathWithoutSlash,
   lastDayLeftOut,
   joinedRowsCounted,
   leftJoinUndone,

@@ -155,6 +155,72 @@ const outsideTransaction: FindingRule<Needs<'database'>> = {
   },
 };
 
+/** Tables that a statement reads. */
+function tablesOf(database: Database, query: Query): Set<string> {
+  const sql = sqlOf(database, query)
+    .replace(/'(?:[^']|'')*'/g, "''")
+    .replace(/["`]/g, '');
+  return new Set(
+    Array.from(sql.matchAll(/\b(?:from|join)\s+(?:\w+\.)?(\w+)/gi), ([, table]) =>
+      (table ?? '').toLowerCase(),
+    ),
+  );
+}
+
+/** A condition of a read has a value that the write has for the same column; of an INSERT … SELECT, the columns are not known. */
+function asksForWritten({ read, query }: Read, written: Query): boolean {
+  const where = read.where ?? [];
+  return where.some(({ column, operator, values }) => {
+    const [value] = values;
+    const given = operator === '=' && value !== undefined ? givenValue(value, query.bindings) : undefined;
+    return (
+      textOf(given) !== null &&
+      written.bindings.some(
+        (binding) =>
+          (binding.name === column || binding.name.startsWith('$')) &&
+          textOf(binding.value) === textOf(given),
+      )
+    );
+  });
+}
+
+const readOutside: FindingRule<Needs<'database'>> = {
+  name: 'read-outside-transaction',
+  needs: ['database'],
+  labels: ['read outside'],
+  why: 'A transaction of this request had written a table and was still open. A read of that table ran on another connection, and its condition has a value of that write, or it has no condition. Other connections see only committed rows.',
+  fix: 'Send the read through the transaction: pass its client (`trx`, `client`) to the function that reads. Or read after the commit.',
+  find({ database }) {
+    const { queries } = database;
+    const reads = readsOf(database);
+    return transactionsOf(database).flatMap(({ members }): FindingDraft[] => {
+      const last = queries[members.at(-1) ?? -1];
+      const writes = reads.filter(({ index, read, query }) => {
+        return members.includes(index) && read.verb !== 'select' && read.table !== null && query.rows !== 0;
+      });
+      for (const one of last === undefined ? [] : reads) {
+        const { query, read } = one;
+        if (read.verb !== 'select' || query.transaction !== null || last === undefined) continue;
+        const tables = tablesOf(database, query);
+        const written = writes.find(
+          (write) =>
+            query.instance === write.query.instance &&
+            query.connection !== write.query.connection &&
+            query.startMs - query.waitMs >= endOf(write.query) &&
+            endOf(query) <= last.startMs &&
+            tables.has(write.read.table?.toLowerCase() ?? '') &&
+            (read.where === null || asksForWritten(one, write.query)),
+        );
+        if (written === undefined) continue;
+        const place = written.query.caller === null ? '' : ` (${written.query.caller})`;
+        const sentence = `${labelOf(database, query)} ran on another connection while the transaction that had written ${excerpt(written.read.table ?? '', 40)}${place} was open: it does not see what is not committed yet`;
+        return [draftAt(one, sentence, written.read.verb === 'update' ? 'warn' : 'bad')];
+      }
+      return [];
+    });
+  },
+};
+
 /**
  * Statements that were sent on the connection of a transaction after its end was sent, and before that had succeeded: no pool had the
  * connection yet, so only the transaction's own client can have sent them.
@@ -608,6 +674,7 @@ export const transactionRules: readonly FindingRule[] = [
   beginThroughPool,
   unendedTransaction,
   outsideTransaction,
+  readOutside,
   afterCommit,
   jobBeforeCommit,
   jobOfRollback,

@@ -2,12 +2,13 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
 import { groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
 
 type Value = Leaf['value'];
@@ -330,6 +331,94 @@ const caseChanged: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
+interface ReceivedList {
+  name: string;
+  members: readonly string[];
+}
+
+/** Lists of whole numbers that the request brought: `ids=10,12`, `ids=10&ids=12`, `[10, 12]`. */
+function receivedLists(request: KeptRequest): ReceivedList[] {
+  const fields = receivedFields(request);
+  const one = fields.flatMap(({ name, value }): ReceivedList[] =>
+    typeof value === 'string' && value.includes(',') ? [{ name, members: value.split(',') }] : [],
+  );
+  const several = groupBy(fields, ({ name, from, path }) => `${from} ${path.replace(/\.\d+$/, '')} ${name}`);
+  return [
+    ...one,
+    ...Array.from(several.values(), (alike) => ({
+      name: alike[0]?.name.replace(/\[\]$/, '') ?? '',
+      members: alike.map(({ value }) => String(value)),
+    })),
+  ]
+    .map(({ name, members }) => ({ name, members: members.map((member) => member.trim()) }))
+    .filter(({ members }) => members.length > 1 && members.every((member) => /^\d{1,15}$/.test(member)))
+    .map(({ name, members }) => ({ name, members: members.map((member) => String(Number(member))) }));
+}
+
+/** `ids` for `id`, `productIds` for `product_id`. */
+function isListOf(name: string, column: string): boolean {
+  const [list, one] = [sameName(name), sameName(column)];
+  return list === one || list === `${one}s` || (one === 'id' && /ids?$/.test(list));
+}
+
+/** The whole numbers of each `in (…)` or `= any (…)` of a statement, with their column. */
+function boundLists({ read, query }: Read): { column: string; members: string[] }[] {
+  const listed = (read.where ?? []).flatMap(({ column, operator, values, wrapped }) =>
+    operator === 'in' && wrapped === null
+      ? [{ column, members: values.map((value) => textOf(givenValue(value, query.bindings)) ?? '') }]
+      : [],
+  );
+  const arrays = query.bindings.flatMap(({ name, value }) =>
+    Array.isArray(value) && read.verb !== 'insert' ? [{ column: name, members: value.map(String) }] : [],
+  );
+  return [...listed, ...arrays].filter(
+    ({ members }) => members.length > 0 && members.every((member) => /^\d{1,15}$/.test(member)),
+  );
+}
+
+/** What `map(parseInt)` makes of a list: its second argument, the radix, is the index. */
+function mappedByIndex(members: readonly string[]): string[] {
+  return members.map((member, at) => String(parseInt(member, at))).filter((member) => member !== 'NaN');
+}
+
+const listChanged: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'list-changed',
+  needs: ['request', 'database'],
+  labels: ['changed list'],
+  why: 'A list of whole numbers was received. A statement compares the column of that name with a list in which one was not received, while some that were received are in no statement.',
+  fix: 'Convert with a function of one argument: `ids.map(Number)` or `ids.map((id) => parseInt(id, 10))`. `map(parseInt)` passes the index as the radix, so `["10", "12", "13"]` becomes 10, NaN, 1.',
+  find({ request, database }) {
+    const lists = receivedLists(request);
+    if (lists.length === 0) return [];
+    const reads = readsOf(database);
+    const given = new Set([
+      ...reads.flatMap((one) => boundLists(one).flatMap(({ members }) => members)),
+      ...database.queries.flatMap(({ bindings }) =>
+        bindings.flatMap(({ value }) => [value].flat().map(String)),
+      ),
+    ]);
+    return reads.flatMap((one): FindingDraft[] => {
+      for (const { column, members } of boundLists(one)) {
+        // What an earlier statement found may have given the list.
+        const isFirst = reads.every(({ index, query }) => index >= one.index || query.rows === 0);
+        for (const list of lists.filter(({ name }) => isListOf(name, column))) {
+          const made = mappedByIndex(list.members);
+          const lost = list.members.filter((member) => !given.has(member));
+          const foreign = members.filter((member) => !list.members.includes(member));
+          const isMapped = members.every((member) => made.includes(member));
+          const isOneChanged =
+            isFirst && members.length === list.members.length && foreign.length < members.length;
+          if (lost.length === 0 || foreign.length === 0 || !(isMapped || isOneChanged)) continue;
+          const how = isMapped ? ', as map(parseInt) makes of them: it takes the index for the radix' : '';
+          const sentence = `${excerpt(list.name, 40)} was received as ${excerpt(list.members.join(', '), 60)}, but ${labelOf(database, one.query)} got ${excerpt(members.join(', '), 60)}${how}`;
+          return [draftAt(one, sentence, 'bad')];
+        }
+      }
+      return [];
+    });
+  },
+};
+
 const FALSE = /^(?:false|0|no|off)$/i;
 const TRUE = /^(?:true|1|yes|on)$/i;
 
@@ -391,6 +480,7 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
 export const valueRules: readonly FindingRule[] = [
   valueChanged,
   falsyOverridden,
+  listChanged,
   passwordStored,
   dayMoved,
   falseAsTrue,

@@ -3,7 +3,7 @@
  * token doesn't travel with it, because that would change what the application stores, so the request that added it is known in this process only.
  */
 import type { Context } from '../profiler/context.ts';
-import type { Json } from '../profiler/json.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { type BullJob, bullmqChannels, type JobProcessed, type JobsAdded } from './channels/bullmq.ts';
 import { recordError } from './errors-seen.ts';
@@ -54,6 +54,16 @@ const NAME_LENGTH = 200;
 const FACT_BYTES = 1000;
 /** Jobs whose request is remembered; the oldest are forgotten. */
 const MOST_ADDED = 10_000;
+
+/** Fewer done jobs are removed by those that follow. */
+const MANY_DONE = 50;
+
+/** Whether a done job is removed at once or soon: `true`, a small number, an age; `1000` and `{ count: 1000 }` keep so many. */
+function isRemovedSoon(rule: unknown): boolean {
+  const { age, count } = isRecord(rule) ? rule : { age: undefined, count: rule };
+  if (rule === false || rule === undefined) return false;
+  return age !== undefined || typeof count !== 'number' || count < MANY_DONE;
+}
 
 function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number'
@@ -109,7 +119,7 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
         fact.id = idOf(jobs[index]);
         const { removeOnComplete = false } = (jobs[index] as BullJob | undefined)?.opts ?? {};
         if (typeof message.jobs[index]?.opts?.jobId === 'string')
-          fact.ownId = { isRemovedLater: removeOnComplete !== false };
+          fact.ownId = { isRemovedLater: isRemovedSoon(removeOnComplete) };
         if (fact.id !== null) remember(`${message.key}:${fact.id}`, token);
       });
   }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createFindingRules } from '../../app/findings/index.ts';
-import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 interface Kept {
   database: ReturnType<typeof keptQueries>;
@@ -35,6 +35,98 @@ describe('findings from bound values', () => {
     expect(of(0, 7)).to.deep.equal([]);
     expect(of(0, 0, { tagId: 0 })).to.deep.equal([]);
     expect(of(0, 0, {}, 'parent_id')).to.deep.equal([]);
+  });
+
+  it('a foreign key of a row that an upsert left as it was', () => {
+    const of = (upsert: string, key: number) =>
+      found('key-of-nothing', {
+        request: keptRequest(),
+        database: keptQueries(
+          { sql: `insert into tags (name) values (?)${upsert}`, system: 'mysql', rows: 1 },
+          {
+            sql: 'insert into post_tags (post_id, tag_id) values (?, ?)',
+            system: 'mysql',
+            bindings: { post_id: 2, tag_id: key },
+          },
+        ),
+      });
+    const upsert = ' on duplicate key update name = values(name)';
+    expect(of(upsert, 0)).to.deep.equal([
+      'insert into tags has ON DUPLICATE KEY UPDATE, which gives no id of a row that is there already, and insert into post_tags then bound 0 for tag_id, as if it was the id of a new row',
+    ]);
+    expect(of(upsert, 7)).to.deep.equal([]);
+    expect(of('', 0)).to.deep.equal([]);
+  });
+
+  it('a list that map(parseInt) read, or in which one is another one', () => {
+    const of = (
+      query: Record<string, string>,
+      members: readonly (number | string)[],
+      column = 'id',
+      before: readonly AskedQuery[] = [],
+    ) =>
+      found('list-changed', {
+        request: keptRequest({ query }),
+        database: keptQueries(...before, {
+          sql: `select "name" from "phones" where "phones"."${column}" in (${members.map(() => '?').join(', ')})`,
+          system: 'sqlite',
+          bindings: members.map((member) => [column, member] as const),
+        }),
+      });
+    const ids = { ids: '10,12,13' };
+    expect(of(ids, [10, 1])).to.deep.equal([
+      'ids was received as 10, 12, 13, but select … from phones got 10, 1, as map(parseInt) makes of them: it takes the index for the radix',
+    ]);
+    expect(of(ids, [10, 12, 14])).to.deep.equal([
+      'ids was received as 10, 12, 13, but select … from phones got 10, 12, 14',
+    ]);
+    for (const same of [[10, 12, 13], ['10', '12', '13'], [13, 12, 10], [10, 12], [10]])
+      expect(of(ids, same), String(same)).to.deep.equal([]);
+    expect(of({ ids: '010,12' }, [10, 12])).to.deep.equal([]);
+    expect(of({ ids: 'a,b' }, [10, 1])).to.deep.equal([]);
+    expect(of(ids, [10, 1], 'maker')).to.deep.equal([]);
+    // The customers of the orders.
+    const orders = {
+      sql: 'select * from orders where id = any($1)',
+      rows: 3,
+      bindings: { id: [10, 12, 13] },
+    };
+    expect(of(ids, [10, 1], 'id', [orders])).to.deep.equal([]);
+    const written = { sql: 'select * from orders where id in (10, 12, 13)', rows: 3 };
+    expect(of(ids, [10, 1], 'id', [written])).to.deep.equal([]);
+    const any = { sql: 'select name from phones where id = any($1)', bindings: { id: [10, 1] } };
+    expect(
+      found('list-changed', {
+        request: keptRequest({ body: { ids: [10, 12, 13] } }),
+        database: keptQueries(any),
+      }),
+    ).to.have.length(1);
+    const user = { sql: 'select * from users where id = $1', bindings: { id: 4 } };
+    expect(of(ids, [10, 12, 14], 'id', [user])).to.deep.equal([]);
+  });
+
+  it('a path without a slash at its end', () => {
+    const of = (
+      asked: string,
+      sent: string[],
+      sql = "delete from files where path like ? || '%'",
+      query = {},
+    ) =>
+      found('path-without-slash', {
+        request: keptRequest({ query, sent: { removed: sent } }),
+        database: keptQueries({ sql, system: 'sqlite', rows: sent.length, bindings: { path: asked } }),
+      });
+    const both = ['/photos/2024/pier.jpg', '/photos/2024-wedding/cake.jpg'];
+    expect(of('/photos/2024', both)).to.deep.equal([
+      'delete from files changed 2 rows by a path that begins with /photos/2024, without a slash at its end: /photos/2024-wedding/cake.jpg begins so, too, and is not below it',
+    ]);
+    const read = 'select path from files where path like ?';
+    expect(of('/photos/2024%', both, read)[0]).to.contain('asks for a path');
+    expect(of('/photos/2024/', both)).to.deep.equal([]);
+    expect(of('/photos/2024/%', both, read)).to.deep.equal([]);
+    expect(of('/photos/2024', both.slice(0, 1))).to.deep.equal([]);
+    expect(of('/photos/20', ['/photos/2024/pier.jpg', '/photos/2025/alps.jpg'])).to.deep.equal([]);
+    expect(of('/photos/2024%', both, read, { q: '/photos/2024' })).to.deep.equal([]);
   });
 
   it('a cent that was cut off', () => {

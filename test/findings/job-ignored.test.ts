@@ -14,14 +14,18 @@ describe('finding job-ignored', () => {
     app.post('/:kind/:id', async (req, res) => {
       const { kind, id } = req.params;
       made++;
-      const jobId = kind === 'by-customer' || kind === 'removed' ? `${kind}-${id}` : `${kind}-${made}`;
+      const removeOnComplete =
+        { removed: true, few: 3, aged: { age: 60, count: 1000 }, many: 1000 }[kind] ?? false;
+      const jobId = /^(?:by-customer|removed|few|aged|many)$/.test(kind)
+        ? `${kind}-${id}`
+        : `${kind}-${made}`;
       const invoice = kind === 'same' ? 1 : made;
       if (kind === 'no-id') await queue.add('invoice', { invoice });
       else
         await queue.add(
           'invoice',
           { invoice },
-          { jobId: kind === 'same' ? 'same' : jobId, removeOnComplete: kind === 'removed' },
+          { jobId: kind === 'same' ? 'same' : jobId, removeOnComplete },
         );
       res.send('added');
     });
@@ -47,12 +51,17 @@ describe('finding job-ignored', () => {
       `The job mails/invoice has the id by-customer-7 of one of an earlier request (${first.profile.token}), but other data (invoice ${made}, not ${made - 1}): BullMQ ignores it while that one is stored, waiting or done`,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
-    expect(finding?.place).to.match(/job-ignored\.test\.ts:21$/);
+    expect(finding?.place).to.match(/job-ignored\.test\.ts:25$/);
     expect(await ask.page(urls.profileMarkdown(profile.token))).to.contain('own id by-customer-7');
   });
 
+  it('names it, too, where many done jobs are stored', async () => {
+    await post('/many/7');
+    expect((await post('/many/7')).of('job-ignored')).to.have.length(1);
+  });
+
   it('ignores ids of their own, the same data, and jobs that are removed', async () => {
-    for (const kind of ['no-id', 'own', 'same', 'removed']) {
+    for (const kind of ['no-id', 'own', 'same', 'removed', 'few', 'aged']) {
       await post(`/${kind}/7`);
       expect((await post(`/${kind}/7`)).of('job-ignored'), kind).to.deep.equal([]);
     }

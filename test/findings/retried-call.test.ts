@@ -49,20 +49,49 @@ describe('finding retried-call', () => {
     const [gone] = (await ask('/try/gone')).of('retried-call');
     expect(gone?.sentence).to.match(/failed after 3 attempts \(404, 404, 404\) in .*; repeating does not change a 404$/); // prettier-ignore
     const call = { method: 'POST', url: 'http://a.test/pay', caller: 'pay.ts:1', durationMs: 10 };
-    const paid = (...keys: string[]): string => {
-      const [first = [], second = []] = keys.map((value) => [{ name: 'Idempotency-Key', value }]);
+    interface Attempt {
+      keys?: [string, string];
+      status?: number | null;
+      error?: string;
+      method?: string;
+      url?: string;
+      bodies?: [string, string];
+      last?: number;
+    }
+    const paid = ({ keys, status = null, error = 'timeout', bodies, last = 200, ...given }: Attempt = {}) => {
+      const headers = (at: 0 | 1) =>
+        keys === undefined ? [] : [{ name: 'Idempotency-Key', value: keys[at] }];
+      const body = (at: 0 | 1) => (bodies === undefined ? {} : { requestBody: { text: bodies[at] } });
+      const [first, second] = [
+        { requestHeaders: headers(0), ...body(0) },
+        { requestHeaders: headers(1), ...body(1) },
+      ];
       const calls = [
-        { ...call, startMs: 0, status: null, error: 'timeout', requestHeaders: first },
-        { ...call, startMs: 60, status: 200, error: null, requestHeaders: second },
+        { ...call, ...given, startMs: 0, status, error: status === null ? error : null, ...first },
+        { ...call, ...given, startMs: 60, status: last, error: null, ...second },
       ];
       const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
       const [pay] = retriedCall.find(kept, { durationMs: 100, status: 200 } as ProfileHead, NOTHING_BESIDE);
-      return pay?.sentence ?? '';
+      return pay?.label === 'sent twice' ? pay.sentence : '';
     };
-    const twice = ', with pauses of 50.0 ms; an attempt without a response may have taken effect';
-    expect(paid()).to.contain(twice);
-    expect(paid('a1', 'b2')).to.contain(twice);
-    expect(paid('a1', 'a1')).to.equal('');
+    const twice =
+      'POST a.test/pay may have happened twice: an attempt without a response may have taken effect, and it was sent again without an idempotency key (failed, 200)';
+    expect(paid()).to.equal(twice);
+    expect(paid({ keys: ['a1', 'b2'] })).to.equal(twice);
+    expect(paid({ keys: ['a1', 'a1'] })).to.equal('');
+    expect(paid({ error: 'connect ECONNREFUSED 127.0.0.1:1' })).to.equal('');
+    expect(paid({ status: 504, bodies: ['{"cents":1}', '{"cents":1}'] })).to.contain(
+      'an attempt that got 504',
+    );
+    expect(paid({ status: 504, bodies: ['{"cents":1}', '{"cents":2}'] })).to.equal('');
+    const keyed = '{"cents":1,"idempotencyKey":"a1"}';
+    expect(paid({ status: 504, bodies: [keyed, keyed] })).to.equal('');
+    expect(paid({ status: 504, method: 'PUT' })).to.equal('');
+    expect(paid({ status: 504, url: 'http://a.test/graphql' })).to.equal('');
+    expect(paid({ status: 429 })).to.equal('');
+    expect(paid({ status: 503, last: 503 })).to.match(
+      /^POST a\.test\/pay failed after 2 attempts .*; it may have happened twice/,
+    );
   });
 
   it('ignores a single attempt, calls that failed in parallel, and retries that cost little', async () => {
