@@ -114,7 +114,7 @@ const writeLoop: FindingRule<Needs<'database'>> = {
   name: 'write-loop',
   needs: ['database'],
   labels: ['writes in a loop'],
-  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values. Fewer than ten are ignored if they took less than 20 ms or 10 % of the request, and so are writes that each have their own transaction or savepoint.',
+  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of the request, as are writes in a transaction or savepoint of their own.',
   fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
   find({ database }, { durationMs: wholeMs }) {
     return loopsOf(database, 'loop', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
