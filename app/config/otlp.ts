@@ -41,7 +41,7 @@ function endpointOf(text: string): string {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
     throw new ConfigError(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
-      `is "${text}"; set an address such as http://localhost:4318.`,
+      `is "${text.replace(/^(\w+:\/\/)?[^/]*@/, '$1')}"; set an address such as http://localhost:4318.`,
     );
   const { origin, pathname } = new URL(text);
   return origin + pathname.replace(/\/+$/, '');

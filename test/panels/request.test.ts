@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { load } from 'cheerio';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { requestPanel } from '../../app/panels/request/index.ts';
+import { receivedSection } from '../../app/panels/request/bodies.ts';
 import { toCurl } from '../../app/panels/request/curl.ts';
 import { shellQuote } from '../../app/panels/shared/shell.ts';
 import { decodePreview } from '../../app/profiler/http-text.ts';
@@ -286,12 +287,12 @@ describe('panel request: as cURL', () => {
       more: withBody({ text, contentType: 'application/json' }),
     });
     expect(whole.slice(-2)).to.deep.equal(['--data-raw', text]);
-    const cut = await curlOf({
-      method: 'POST',
-      headers: [],
-      more: withBody({ text, contentType: 'application/json', truncated: true }),
-    });
-    expect(cut).to.not.include('--data-raw');
+    const more = withBody({ text, contentType: 'application/json', truncated: true });
+    expect(await curlOf({ method: 'POST', headers: [], more })).to.not.include('--data-raw');
+    const { data } = await record({ method: 'POST', more });
+    expect(receivedSection(data), 'in Markdown, which has it nowhere else').to.not.have.property(
+      'inMarkdown',
+    );
   });
 
   it('rebuilds a multipart form from its parts', async () => {

@@ -139,7 +139,12 @@ function longestOf({ max_tokens: tokens }: Arguments): number {
   return (typeof tokens === 'number' ? tokens : DEFAULT_TOKENS) * PER_TOKEN;
 }
 
-const HOW_TO_GET_MORE = 'Ask for fewer panels or more tokens.';
+/** The next call, where the answer to this one did not fit. */
+function howToGetMore(tool: string, args: Arguments, length: number): string {
+  const max_tokens = Math.min(MOST_TOKENS, Math.ceil(length / PER_TOKEN / 100) * 100);
+  return `For the rest: ${code(`${tool} ${JSON.stringify({ ...args, max_tokens })}`)}`;
+}
+
 /** Milliseconds for which the event loop was blocked, so that the function is worth knowing. */
 const BLOCKED_MS = 50;
 const HOW_TO_GET_CPU =
@@ -154,8 +159,8 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return readShown(services, await requireNamedProfile(services, given));
   }
 
-  const shorten = (markdown: string, { args }: Call): string =>
-    cutMarkdown(markdown, longestOf(args), HOW_TO_GET_MORE);
+  const shorten = (tool: string, markdown: string, { args }: Call): string =>
+    cutMarkdown(markdown, longestOf(args), howToGetMore(tool, args, markdown.length));
 
   async function short(token: string | null, { args, origin }: Call): Promise<string> {
     const shown = await read(token);
@@ -307,11 +312,9 @@ export function createMcpTools(services: PageServices): McpTool[] {
         const names = Array.isArray(named) ? named.filter((name) => typeof name === 'string') : [];
         const token = textOf(call.args, 'token');
         if (names.length === 0) return short(token, call);
-        return cutSections(
-          await panelsMarkdown(await read(token), names),
-          longestOf(call.args),
-          HOW_TO_GET_MORE,
-        );
+        const markdown = await panelsMarkdown(await read(token), names);
+        const advice = howToGetMore('get_request', call.args, markdown.length);
+        return cutSections(markdown, longestOf(call.args), advice);
       },
     },
     {
@@ -353,7 +356,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
             : given;
         if (missed === undefined)
           return `No matching request got a 404 or 405 for lack of a route. ${await lookedAt(call.args)}`;
-        return shorten(await panelsMarkdown(await read(missed), ['routing']), call);
+        return shorten('why_404', await panelsMarkdown(await read(missed), ['routing']), call);
       },
     },
     {
@@ -372,7 +375,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
           comparison: compareProfiles(a, b, panels),
           repeated: null,
         });
-        return shorten(markdown, call);
+        return shorten('compare', markdown, call);
       },
     },
     {

@@ -5,6 +5,7 @@ import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { Block, Row, Section } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { leavesBodyOut } from './curl.ts';
 import type { RequestPanelData } from './data.ts';
 import { absenceSentence } from './toolbar-absence.ts';
 
@@ -84,7 +85,8 @@ export function receivedSection(data: RequestPanelData): Section {
       ? { none: 'No body was sent.' }
       : { note: noteOf([bytesText(body.bytes), body.contentType?.slice(0, 200) ?? 'no content type']) }),
     rows: receivedRows(data),
-    inMarkdown: false,
+    // Else the command to send it again has it.
+    ...(leavesBodyOut(data) ? {} : { inMarkdown: false as const }),
   };
 }
 
@@ -119,5 +121,5 @@ export function sentSection(data: RequestPanelData, profile: Profile): Section {
     if (absence !== null) rows.push({ id: 'no-toolbar', note: absence });
     rows.push(answerRow(data, profile));
   }
-  return { id: 'response-body', title: 'Response body', rows, inMarkdown: false };
+  return { id: 'response-body', title: 'Response body', rows };
 }

@@ -182,6 +182,11 @@ describe('the MCP server', () => {
     const token = await send('/orders/1');
     const cut = await ask('get_request', { token, panels: ['request', 'routing'], max_tokens: 400 });
     expect(cut).to.contain('## Request').and.contain('## Routing').and.contain('more line');
+    const again = /For the rest: `get_request (.*)`/.exec(cut)?.[1] ?? '';
+    const whole = await ask('get_request', JSON.parse(again) as Record<string, unknown>);
+    expect(whole)
+      .to.match(/"id": ?"1"/)
+      .and.not.contain('For the rest');
   });
 
   it('shows every character that people don’t see', async () => {
