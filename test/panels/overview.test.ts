@@ -381,7 +381,7 @@ describe('the overview panel', () => {
     expect($('#wrong .leads').text())
       .to.contain('403')
       .and.contain('{ error: "admins only" }')
-      .and.contain('sent by requireAdmin, query 1 found no row')
+      .and.contain('sent by requireAdmin; query 1 found no row')
       .and.contain('src/refuse.ts:9');
     // The line that mounts it.
     expect($('#received, #sent').text()).to.contain('src/auth.ts:7').and.contain('src/refuse.ts:9');

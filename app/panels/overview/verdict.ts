@@ -3,7 +3,6 @@ import { isWork } from '../../profiler/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/rows.ts';
-import { noteOf } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { isControl, isRead } from '../shared/statements.ts';
@@ -116,6 +115,7 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran)
       : `${error.name}: ${error.message}`.replace(/\s+/g, ' ').slice(0, LONGEST_BODY).toWellFormed();
   if (response?.isErrorPage === true && thrown !== null)
     return [{ ...common, text: thrown, note: 'shown by Hindsight’s error page', place: thrownAt(profile) }];
+  const nothing = foundNothing(profile, response?.headersAtMs ?? null);
   return [
     ...(thrown === null || !isHandled(profile)
       ? []
@@ -123,7 +123,7 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran)
     {
       ...common,
       text: response === undefined || response === null ? 'without a body' : bodyText(response),
-      note: noteOf([whoSent(profile, ran), foundNothing(profile, response?.headersAtMs ?? null)]),
+      note: nothing === null ? whoSent(profile, ran) : `${whoSent(profile, ran)}; ${nothing}`,
       place: response?.sentFrom ?? ran.answered?.place ?? null,
     },
   ];

@@ -62,6 +62,8 @@ export function pageText(html: string, longest: number): string {
       at = end;
     }
   }
-  const text = [title, plain(words.join(''))].filter((part) => part !== '').join(' · ');
+  const body = plain(words.join(''));
+  // Most pages repeat their title as their heading.
+  const text = [body.startsWith(title) ? '' : title, body].filter((part) => part !== '').join(' · ');
   return text.length > longest ? `${text.slice(0, longest)}…` : text;
 }
