@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { get, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { Router, type Request, type Response } from 'express';
 import { Client } from 'pg';
 import { createService, readConfig, type Service, type Services } from '../../app/service.ts';
+import { fillWithCluster } from '../support/postgres.ts';
 import { exchange } from '../support/raw-http.ts';
 import { WITHIN_MS } from '../support/waiting.ts';
 
@@ -191,6 +192,8 @@ describe('secrets in every place', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'hindsight-secrets-'));
     await chmod(folder, 0o755);
+    await mkdir(join(folder, 'var'));
+    await fillWithCluster(join(folder, 'var'));
     await writeFile(join(folder, 'leak.ejs'), '<p><%= note.length %></p>');
     // The service takes its own way out when it is made; what it writes there is kept from then on.
     capture();
