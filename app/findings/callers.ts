@@ -256,7 +256,11 @@ function lettersOf(text: string): string {
 }
 
 /** The call or statement that read with this value to make what was stored under the key; null: none did. */
-function madeWith(kept: Partial<Kept>, key: string, { name, value }: ReceivedField): string | null {
+function madeWith(
+  kept: Partial<Kept>,
+  key: string,
+  { name, value }: Pick<ReceivedField, 'name' | 'value'>,
+): string | null {
   const items = kept.cache?.items ?? [];
   const miss = items.find((item) => item.key === key && item.hits === 0);
   const filled = miss === undefined ? null : fillOf(items, miss);
@@ -280,12 +284,80 @@ function madeWith(kept: Partial<Kept>, key: string, { name, value }: ReceivedFie
   return database === undefined || read === undefined ? null : labelOf(database, read.query);
 }
 
-/** A parameter that made the value of the key in another request, and that the key does not have. */
-function lackingIn(
+interface Lacking {
+  field: { name: string; value: ReceivedField['value'] };
+  own: { value: ReceivedField['value'] } | undefined;
+  with: string;
+  token: string;
+  /** Another value than the field’s made it: one of this column, that the address does not have. */
+  through?: string;
+}
+
+/** Names of headers that choose content. */
+const CHOOSES =
+  /^(?:accept-language|x-(?:\w+-)*(?:market|currency|locale|lang|language|country|region|store|shop|site|brand|channel|units?))$/i;
+
+/** The texts of a language header: `de-CH,fr;q=0.8` -> `de-CH` and `de`. */
+function saidBy(name: string, value: string): string[] {
+  const first = value.split(/[,;]/, 1)[0]?.trim() ?? '';
+  return name === 'accept-language' ? [first, first.split('-', 1)[0] ?? ''] : [value];
+}
+
+/** A column for which a read between the miss and its SET was given a text that neither the key nor the request has. */
+function boundApart(
+  kept: Partial<Kept>,
+  head: ProfileHead,
   key: string,
-  own: KeptRequest,
-  earlier: readonly EarlierRequest[],
-): { field: ReceivedField; own: ReceivedField | undefined; with: string; token: string } | null {
+): { column: string; label: string } | null {
+  const { database, cache, request } = kept;
+  const miss = cache?.items.find((item) => item.key === key && item.hits === 0);
+  const filled = miss === undefined ? null : fillOf(cache?.items ?? [], miss);
+  if (database === undefined || miss === undefined || filled === null) return null;
+  const received = receivedBy(head, { request });
+  for (const { read, query } of readsOf(database)) {
+    if (read.verb !== 'select' || query.startMs < endOf(miss) || query.startMs >= filled.fill.startMs)
+      continue;
+    const apart = query.bindings.find(
+      ({ name, value }) =>
+        typeof value === 'string' &&
+        /\p{L}/u.test(value) &&
+        !name.startsWith('$') &&
+        !received.has(value) &&
+        !isMasked(value) &&
+        CHOOSES.test(`x-${name.replaceAll('_', '-')}`) &&
+        !lettersOf(key).includes(lettersOf(value)),
+    );
+    if (apart !== undefined) return { column: apart.name, label: labelOf(database, query) };
+  }
+  return null;
+}
+
+/** A header that chose the value of the key in another request, and that the key does not have. */
+function lackingHeader(key: string, own: KeptRequest, { head, kept }: EarlierRequest): Lacking | null {
+  const filler = kept as Partial<Kept>;
+  if (filler.request?.response?.text !== own.response?.text) return null;
+  for (const { name, value } of filler.request?.headers ?? []) {
+    const mine = own.headers.find((one) => one.name.toLowerCase() === name.toLowerCase());
+    if (!CHOOSES.test(name) || IDENTITY.test(name) || isMasked(value) || mine?.value === value) continue;
+    const said = saidBy(name.toLowerCase(), value);
+    const mySaid = saidBy(name.toLowerCase(), mine?.value ?? '');
+    if (said.some((text) => mySaid.includes(text) || lettersOf(key).includes(lettersOf(text)))) continue;
+    const field = { name, value };
+    const found = { field, own: mine, token: head.token };
+    const column = name.replace(/^x-|^accept-/i, '');
+    const made = said
+      .map((text) => madeWith(filler, key, { name: column, value: text }))
+      .find((by) => by !== null);
+    if (made !== undefined && made !== null) return { ...found, with: made };
+    // A browser sends its language whether it is asked for or not.
+    const apart = /^accept-language$/i.test(name) ? null : boundApart(filler, head, key);
+    if (apart !== null) return { ...found, with: apart.label, through: apart.column };
+  }
+  return null;
+}
+
+/** A parameter or header that made the value of the key in another request, and that the key does not have. */
+function lackingIn(key: string, own: KeptRequest, earlier: readonly EarlierRequest[]): Lacking | null {
   const filler = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
   const kept = (filler?.kept ?? {}) as Partial<Kept>;
   if (filler === undefined || kept.request === undefined) return null;
@@ -301,7 +373,7 @@ function lackingIn(
     const made = madeWith(kept, key, field);
     if (made !== null) return { field, own: same, with: made, token: filler.head.token };
   }
-  return null;
+  return lackingHeader(key, own, filler);
 }
 
 function cachedForAnother(
@@ -314,11 +386,16 @@ function cachedForAnother(
     const lacking = isFound(item) && key !== null ? lackingIn(key, request, earlier) : null;
     if (lacking === null || key === null) return [];
     const name = excerpt(lacking.field.name, 40);
-    const said = (field: ReceivedField): string => `${name} ${excerpt(String(field.value), 40)}`;
+    const said = ({ value }: Pick<ReceivedField, 'value'>): string => `${name} ${excerpt(String(value), 40)}`;
     const own = lacking.own === undefined ? `no ${name}` : said(lacking.own);
-    const sentence = `${command} found under ${excerpt(key, 60)} what a request with ${said(lacking.field)} (${lacking.token}) got from ${lacking.with}, and this one has ${own}: the key lacks it`;
+    const lacks =
+      lacking.through === undefined
+        ? 'the key lacks it'
+        : `the key lacks it, and the ${excerpt(lacking.through, 40)} that may depend on it`;
+    const sentence = `${command} found under ${excerpt(key, 60)} what a request with ${said(lacking.field)} (${lacking.token}) got from ${lacking.with}, and this one has ${own}: ${lacks}`;
     const anchor = `k${index + 1}`;
-    return [{ broke: 'response', severity: 'bad', sentence, panel: 'cache', anchor, place }];
+    const severity = lacking.through === undefined ? 'bad' : 'warn';
+    return [{ broke: 'response', severity, sentence, panel: 'cache', anchor, place }];
   });
 }
 
@@ -333,8 +410,8 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
   name: 'answer-of-another',
   needs: ['request'],
   labels: ['another answer'],
-  why: 'The response is that of an earlier request of this route with another parameter, and contains its value. Or the value was cached by such a request, which read it with that parameter, and the key doesn’t have it.',
-  fix: 'Put every parameter that the response depends on into the cache key, including the query: `req.originalUrl` has it, `req.path` does not.',
+  why: 'The response is that of an earlier request of this route with another parameter, and contains its value. Or such a request cached the value, which it had read with that parameter or a header such as `X-Market`, and the key lacks it.',
+  fix: 'Put every parameter that the response depends on into the cache key, including the query (`req.originalUrl`) and headers such as a language or market.',
   compares: ({ request, cache }, { method, status }) =>
     method === 'GET' &&
     status === 200 &&

@@ -12,6 +12,7 @@ import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
 import { headerRules } from './headers.ts';
 import { jobRules } from './jobs.ts';
+import { memoryRules } from './memory.ts';
 import { missingRules } from './missing.ts';
 import { numberRules } from './numbers.ts';
 import { pageRules } from './pages.ts';
@@ -41,6 +42,7 @@ export function createFindingRules(): FindingRule[] {
     ...jobRules,
     ...cacheRules,
     ...callerRules,
+    ...memoryRules,
     ...callRules,
     ...swallowedRules,
     ...timeRules,

@@ -6,8 +6,10 @@ import { receivedFields } from '../panels/shared/received.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/redact.ts';
-import { mediaType, sentHeader } from './shared/http.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import { clientOf, mediaType, sentHeader } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { brokeBy, count, excerpt } from './shared/wording.ts';
@@ -262,6 +264,111 @@ const fieldLost: FindingRule<Given> = {
   },
 };
 
+/** The objects that a body has at its first level. */
+function nestedIn({ body }: KeptRequest): { name: string; value: Record<string, Json> }[] {
+  const parsed = body?.parsed;
+  return Object.entries(isRecord(parsed) ? parsed : {}).flatMap(([name, value]) =>
+    isRecord(value) && Object.keys(value).length > 0 ? [{ name, value }] : [],
+  );
+}
+
+function parsedJson(value: Json): Json {
+  const whole = typeof value === 'string' && /^\s*\{/.test(value) ? parseBeginning(value) : undefined;
+  return whole?.isWhole === true ? whole.value : value;
+}
+
+function isEqualJson(one: Json | undefined, other: Json): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** The object of this name that a JSON response has, at its first levels. */
+function sentObject({ response }: KeptRequest, name: string): Record<string, Json> | null {
+  const whole = parseBeginning(response?.text ?? '')?.value ?? null;
+  const parts = isRecord(whole) ? [whole, ...Object.values(whole)] : [];
+  for (const part of parts) {
+    const found = isRecord(part) ? part[name] : undefined;
+    if (isRecord(found)) return found;
+  }
+  return null;
+}
+
+/** It merges below the first level, or writes one member. */
+const MERGES_DEEP =
+  /json_?b?_?(?:set|insert|replace|modify|patch|merge\w*)\s*\(|->|#|\w*(?:deep|recursive)\w*\s*\(/i;
+
+/** A write that got an object of the body as it is, as a value or a member of one. */
+function writtenWhole(database: Database, name: string, value: Json): Read | undefined {
+  return readsOf(database).find((one) => {
+    const { query } = one;
+    return (
+      isWrite(one) &&
+      query.rows !== 0 &&
+      !MERGES_DEEP.test(sqlOf(database, query)) &&
+      query.bindings.some((binding) => {
+        const given = parsedJson(binding.value);
+        return isRecord(given)
+          ? isEqualJson(given[name], value) ||
+              (sameName(binding.name) === sameName(name) && isEqualJson(given, value))
+          : false;
+      })
+    );
+  });
+}
+
+function isPatchOfObject(
+  { request, database }: Pick<Kept, 'request' | 'database'>,
+  { method, status }: ProfileHead,
+): boolean {
+  if (method !== 'PATCH' || status === null || status < 200 || status >= 300) return false;
+  return nestedIn(request).some(({ name, value }) => writtenWhole(database, name, value) !== undefined);
+}
+
+const membersLost: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'members-lost',
+  needs: ['request', 'database'],
+  labels: ['shallow merge'],
+  why: 'The body of a PATCH has an object, and a write got it as it is. An earlier response for the same address has more members in the object of that name, and they are neither in the write nor in this response.',
+  fix: "Merge that object as well: `jsonb_set(settings, '{notifications}', settings->'notifications' || $1)`, `json_merge_patch` of MySQL. `||` of jsonb and `{ ...old, ...changes }` replace the objects inside.",
+  compares: isPatchOfObject,
+  relates: isPatchOfObject,
+  find(kept, head, { earlier, siblings }) {
+    const { request, database } = kept;
+    if (!isPatchOfObject(kept, head)) return [];
+    const before = [...earlier, ...siblings]
+      .filter((one) => {
+        const other = one.kept.request as KeptRequest | undefined;
+        const isSame = one.head.status === 200 && pathOf(one.head.url) === pathOf(head.url);
+        // Without an id, each user has an own one there.
+        return (
+          isSame &&
+          other !== undefined &&
+          (request.routeParams.length > 0 || clientOf(other) === clientOf(request))
+        );
+      })
+      .toSorted((a, b) => b.head.startedAt - a.head.startedAt);
+    return nestedIn(request).flatMap(({ name, value }): FindingDraft[] => {
+      const one = writtenWhole(database, name, value);
+      const past = before.find(
+        ({ kept: { request: other } }) => sentObject(other as KeptRequest, name) !== null,
+      );
+      if (one === undefined || past === undefined) return [];
+      const had = Object.keys(sentObject(past.kept.request as KeptRequest, name) ?? {});
+      const has = { ...value, ...sentObject(request, name) };
+      const lost = had.filter((member) => !(member in has));
+      // Another object of that name has other members.
+      if (lost.length === 0 || !Object.keys(value).every((member) => had.includes(member))) return [];
+      const names = lost
+        .slice(0, 3)
+        .map((member) => excerpt(member, 40))
+        .join(', ');
+      const are = lost.length === 1 ? 'is' : 'are';
+      const how = sqlOf(database, one.query).includes('||') ? ', as || merges only the top level' : '';
+      const sentence = `${labelOf(database, one.query)} got ${excerpt(name, 40)} as it was received: ${names}, which it had in an earlier response (${past.head.token}), ${are} lost${how}`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
 const FOREIGN_KEY = /_id$|[a-z]I[dD]$/;
 
 /** `category_id` is a key of `categories`. */
@@ -412,6 +519,7 @@ const nothingWritten: FindingRule<
 export const missingRules: readonly FindingRule[] = [
   notAValue,
   fieldLost,
+  membersLost,
   keyOfNothing,
   columnWithoutValues,
   nothingWritten,

@@ -2,7 +2,9 @@
 import { expect } from 'chai';
 import type { Request } from 'express';
 import { Redis } from 'ioredis';
+import { createFindingRules } from '../../app/findings/index.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
+import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 import { withRedis } from '../support/redis.ts';
 import { withUpstream } from '../support/upstream.ts';
 
@@ -36,6 +38,11 @@ describe('findings about keys of a cache', () => {
     app.get('/tracked/:sku', async (req, res) => {
       res.json({ amount: await cached(`tracked:${req.params.sku}`, queryOf(req)) });
     });
+    app.get('/greeting/:id', async (req, res) => {
+      const lang = (req.headers['accept-language'] ?? '').split('-')[0] ?? '';
+      const key = req.params.id === 'keyed' ? `greeting:keyed:${lang}` : `greeting:${req.params.id}`;
+      res.json({ text: await cached(key, req.params.id === 'same' ? 'all' : `language=${lang}`) });
+    });
     app.get('/coupons/:code', async (req, res) => {
       const coupon = await redis.hgetall(`coupon:${req.params.code.toUpperCase()}`);
       const { percent } = coupon;
@@ -62,7 +69,7 @@ describe('findings about keys of a cache', () => {
       /^GET found under price:tent what a request with currency EUR \(\w+\) got from GET 127\.0\.0\.1:\d+\/prices, and this one has currency CHF: the key lacks it$/,
     );
     expect(finding).to.include({ panel: 'cache', anchor: 'k1', severity: 'bad' });
-    expect(finding?.place).to.match(/cache-key\.test\.ts:14$/);
+    expect(finding?.place).to.match(/cache-key\.test\.ts:16$/);
     expect((await ask('/lacks/tent')).of('answer-of-another')[0]?.sentence).to.contain('has no currency');
   });
 
@@ -78,12 +85,59 @@ describe('findings about keys of a cache', () => {
     }
   });
 
+  it('name a header that made the value and is not in its key', async () => {
+    const of = async (id: string, language: string) =>
+      (await ask(`/greeting/${id}`, { headers: { 'Accept-Language': language } })).of('answer-of-another');
+    await of('7', 'de-CH');
+    expect((await of('7', 'en-GB'))[0]?.sentence).to.match(
+      /^GET found under greeting:7 what a request with accept-language de-CH \(\w+\) got from GET 127\.0\.0\.1:\d+\/prices, and this one has accept-language en-GB: the key lacks it$/i,
+    );
+    expect(await of('7', 'de-AT')).to.deep.equal([]);
+    for (const id of ['keyed', 'same']) {
+      await of(id, 'de');
+      expect(await of(id, 'en'), id).to.deep.equal([]);
+    }
+  });
+
+  it('name a header through which another value was chosen', () => {
+    const get = { command: 'GET', key: 'product:LAMP-1', asked: 1, args: [], error: null, durationMs: 1 };
+    const requestOf = (header: string, value: string) => ({
+      ...keptRequest({ params: { sku: 'LAMP-1' }, sent: { cents: 4900 } }),
+      headers: [{ name: header, value }],
+    });
+    const found = (header: string, bound: Record<string, string>) => {
+      const fill = { ...get, command: 'SET', startMs: 5 };
+      const filler = {
+        head: { token: 'a0', url: '/products/LAMP-1' },
+        kept: {
+          request: requestOf(header, 'de'),
+          cache: { items: [{ ...get, hits: 0, startMs: -2 }, fill] },
+          database: keptQueries({
+            sql: 'select cents from prices where sku = $1 and currency = $2',
+            bindings: bound,
+          }),
+        },
+      };
+      const kept = { request: requestOf(header, 'us'), cache: { items: [{ ...get, hits: 1, startMs: 0 }] } };
+      const rule = createFindingRules().find(({ name }) => name === 'answer-of-another');
+      return rule?.find(kept, {} as never, { earlier: [filler] } as never) ?? [];
+    };
+    const [finding] = found('X-Market', { sku: 'LAMP-1', currency: 'EUR' });
+    expect(finding?.severity).to.equal('warn');
+    expect(finding?.sentence).to.equal(
+      'GET found under product:LAMP-1 what a request with X-Market de (a0) got from select … from prices, and this one has X-Market us: the key lacks it, and the currency that may depend on it',
+    );
+    expect(found('X-Market', { sku: 'LAMP-1' })).to.deep.equal([]);
+    expect(found('X-Market', { sku: 'LAMP-1', state: 'sold' })).to.deep.equal([]);
+    expect(found('X-Trace', { sku: 'LAMP-1', currency: 'EUR' })).to.deep.equal([]);
+  });
+
   it('name a hash that is not there, where the response says nothing', async () => {
     const [finding] = (await ask('/coupons/spring')).of('empty-hash');
     expect(finding?.sentence).to.equal(
       'HGETALL found nothing under coupon:SPRING, and the 200 has only nulls for it: what it returned, {}, is true, so a check such as !coupon lets it pass',
     );
-    expect(finding?.place).to.match(/cache-key\.test\.ts:40$/);
+    expect(finding?.place).to.match(/cache-key\.test\.ts:47$/);
     for (const path of ['/coupons/autumn', '/coupons/spring?check', '/preferences/7', '/carts/7'])
       expect((await ask(path)).of('empty-hash'), path).to.deep.equal([]);
   });

@@ -34,6 +34,16 @@ export function receivedHeader({ headers }: KeptRequest, name: string): string |
   return headers.find((row) => row.name.toLowerCase() === name)?.value ?? null;
 }
 
+/** Headers by which responses may differ on purpose. */
+const TELLS = /^(?:accept|accept-language|authorization|cookie|hx-request|x-.*)$/i;
+const NAMES_REQUEST = /trace|request-?id|correlation|b3|forwarded|real-ip/i;
+
+/** The same text for requests of one kind of client, user and session. */
+export function clientOf({ headers, sessionAndUser }: KeptRequest): string {
+  const told = headers.filter(({ name }) => TELLS.test(name) && !NAMES_REQUEST.test(name));
+  return JSON.stringify([told, sessionAndUser]);
+}
+
 export function mediaType(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }

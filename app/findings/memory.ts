@@ -1,0 +1,230 @@
+/** Data that a process holds between requests: lists that change, and answers of another path, without a statement or a call. */
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { KeptRouting } from '../panels/routing/data.ts';
+import { parseBeginning } from '../panels/shared/json-leaves.ts';
+import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
+import type { EarlierRequest, FindingRule } from '../profiler/finding-rule.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
+import { pathOf } from '../profiler/request-target.ts';
+import { clientOf, mediaType } from './shared/http.ts';
+import type { Kept, Needs } from './shared/kept.ts';
+import { kindOf, sqlOf } from './shared/queries.ts';
+import { count, excerpt } from './shared/wording.ts';
+
+type Given = Needs<'request' | 'routing', 'database' | 'http_client' | 'cache' | 'jobs'>;
+
+/** Nothing that is observed can have made the response. */
+function isFromMemory({ database, http_client, cache, jobs }: Partial<Kept>): boolean {
+  return (
+    (database?.queries.length ?? 0) === 0 &&
+    (http_client?.calls.length ?? 0) === 0 &&
+    (cache?.items.length ?? 0) === 0 &&
+    (jobs?.items.length ?? 0) === 0
+  );
+}
+
+function isSuccess({ method, status }: ProfileHead): boolean {
+  return method === 'GET' && status === 200;
+}
+
+interface List {
+  /** Of JSON its path, of HTML its tag. */
+  name: string;
+  entries: readonly string[];
+}
+
+/** Fewer entries are in reverse order by chance. */
+const FEWEST = 3;
+const MOST_DEEP = 4;
+
+function listsIn(value: Json, name: string, depth = 0): List[] {
+  if (depth > MOST_DEEP) return [];
+  if (Array.isArray(value)) return [{ name, entries: value.map((entry) => JSON.stringify(entry)) }];
+  if (!isRecord(value)) return [];
+  return Object.entries(value).flatMap(([key, part]) =>
+    listsIn(part, name === '' ? key : `${name}.${key}`, depth + 1),
+  );
+}
+
+const ELEMENT = /<(li|tr|article|section|h2|h3|dt)\b[^>]*>([^]*?)<\/\1>/gi;
+
+function listsOf({ response }: KeptRequest): List[] {
+  const type = mediaType(response?.contentType ?? null);
+  const text = response?.text ?? '';
+  if (response?.truncated !== false) return [];
+  if (/\bjson$/.test(type)) return listsIn(parseBeginning(text)?.value ?? null, '').filter(isLong);
+  if (type !== 'text/html') return [];
+  const byTag = new Map<string, string[]>();
+  for (const [, tag = '', inner = ''] of text.matchAll(ELEMENT)) {
+    const entries = byTag.get(tag.toLowerCase()) ?? [];
+    byTag.set(tag.toLowerCase(), [
+      ...entries,
+      inner
+        .replace(/<[^>]*>/g, ' ')
+        .replace(/\s+/g, ' ')
+        .trim(),
+    ]);
+  }
+  return Array.from(byTag, ([name, entries]) => ({ name, entries })).filter(isLong);
+}
+
+function isLong({ entries }: List): boolean {
+  return entries.length >= FEWEST;
+}
+
+/** Both without the entries that they begin and end with alike. */
+function differing(one: readonly string[], other: readonly string[]): [readonly string[], readonly string[]] {
+  let from = 0;
+  while (from < one.length && one[from] === other[from]) from++;
+  let to = one.length;
+  while (to > from && one[to - 1] === other[to - 1]) to--;
+  return [one.slice(from, to), other.slice(from, to)];
+}
+
+/** How the order of a list changed since an earlier response; null: it is the same, has other entries, or may be shuffled on purpose. */
+function changeOf(own: List, before: List, between: readonly List[]): { reversed: number } | 'other' | null {
+  if (own.name !== before.name || own.entries.length !== before.entries.length) return null;
+  const [now, then] = differing(own.entries, before.entries);
+  if (now.length < FEWEST || new Set(now).size !== now.length) return null;
+  if (now.join('\n') === then.toReversed().join('\n')) return { reversed: now.length };
+  if (now.toSorted().join('\n') !== then.toSorted().join('\n')) return null;
+  const text = own.entries.join('\n');
+  return between.some(({ name, entries }) => name === own.name && entries.join('\n') === text)
+    ? 'other'
+    : null;
+}
+
+function mayWrite({ head, kept }: EarlierRequest): boolean {
+  const { database } = kept as Partial<Kept>;
+  return (
+    !/^(?:GET|HEAD|OPTIONS)$/.test(head.method) ||
+    (database?.queries.some((query) => kindOf(sqlOf(database, query)) === 'write') ?? false)
+  );
+}
+
+/** Requests of other routes that are read at most. */
+const MOST_OTHERS = 20;
+
+function isListFromMemory(kept: Given, head: ProfileHead): boolean {
+  return isSuccess(head) && isFromMemory(kept) && listsOf(kept.request).length > 0;
+}
+
+const orderChanged: FindingRule<Given> = {
+  name: 'order-changed',
+  needs: ['request', 'routing'],
+  labels: ['changed order'],
+  why: 'A list of the response has the entries of an earlier response of this process to the same address in reverse order, or in that of a request in between. No statement, call or cache was asked, and no request in between wrote anything.',
+  fix: 'Sort or reverse a copy: `list.toReversed()`, `list.toSorted(…)` or `[...list].reverse()`. `reverse()` and `sort()` change the array itself, so the list that a cache or a variable holds changes for all requests.',
+  compares: isListFromMemory,
+  relates: isListFromMemory,
+  find(kept, head, { earlier, siblings }) {
+    if (!isListFromMemory(kept, head)) return [];
+    const own = listsOf(kept.request);
+    const client = clientOf(kept.request);
+    const mates = earlier.filter(
+      (one) =>
+        one.head.process === head.process &&
+        isSuccess(one.head) &&
+        clientOf(one.kept.request as KeptRequest) === client,
+    );
+    const before = mates.find((one) => one.head.url === head.url);
+    if (before === undefined) return [];
+    const isSince = (one: EarlierRequest): boolean => one.head.startedAt > before.head.startedAt;
+    const isUnknown = siblings.length >= MOST_OTHERS && siblings.every(isSince);
+    if (isUnknown || [...earlier, ...siblings].some((one) => isSince(one) && mayWrite(one))) return [];
+    const between = mates.filter(isSince).flatMap((one) => listsOf(one.kept.request as KeptRequest));
+    const lists = listsOf(before.kept.request as KeptRequest);
+    for (const list of own) {
+      const then = lists.find(({ name }) => name === list.name);
+      const change = then === undefined ? null : changeOf(list, then, between);
+      if (change === null) continue;
+      const which = list.name === '' ? 'The response has' : `${excerpt(list.name, 40)} of the response has`;
+      const order =
+        change === 'other'
+          ? `the entries of an earlier request (${before.head.token}) in the order that a request in between got`
+          : `${count(change.reversed, 'entry', 'entries')} of an earlier request (${before.head.token}) in reverse order`;
+      const call = change === 'other' ? 'sort()' : 'reverse()';
+      const sentence = `${which} ${order}, and no statement or call ran: ${call} seems to change a list that the process holds`;
+      const place = kept.routing.route?.source;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place }];
+    }
+    return [];
+  },
+};
+
+/** Shorter responses may be the same by chance. */
+const SHORTEST = 40;
+
+function responderOf({ routing, request }: Partial<Kept>): RanLayer | undefined {
+  return routing === undefined ? undefined : lastRunning(routing.layers, request?.response?.headersAtMs);
+}
+
+function isMounted({ kind, pattern }: RanLayer): boolean {
+  return kind === 'middleware' && pattern !== '/' && pattern !== '';
+}
+
+/** The address below the path that the layer is mounted at, with its query; null: it is not below it. */
+function below({ url }: ProfileHead, { pattern }: RanLayer): string | null {
+  const path = pathOf(url);
+  if (path !== pattern && !path.startsWith(`${pattern}/`)) return null;
+  const rest = path.slice(pattern.length);
+  return `${rest === '' ? '/' : rest}${url.slice(path.length)}`;
+}
+
+function lastName({ pattern }: RanLayer): string {
+  return pattern.split('/').at(-1)?.toLowerCase() ?? '';
+}
+
+/** A middleware of this name in another request, at another path, behind which the route responded. */
+function passedIn({ layers }: KeptRouting, { name, pattern }: RanLayer): RanLayer | undefined {
+  return layers.find(
+    (layer) =>
+      isMounted(layer) && layer.outcome === 'next' && layer.name === name && layer.pattern !== pattern,
+  );
+}
+
+function isMiddlewareFromMemory(kept: Given, head: ProfileHead): boolean {
+  if (!isSuccess(head) || (kept.request.response?.bytes ?? 0) < SHORTEST || !isFromMemory(kept)) return false;
+  const responder = responderOf(kept);
+  return responder !== undefined && isMounted(responder);
+}
+
+const answerOfAnotherPath: FindingRule<Given> = {
+  name: 'answer-of-another-path',
+  needs: ['request', 'routing'],
+  labels: ['another path'],
+  why: 'A middleware that is mounted at a path responded, byte for byte as the route of another path had, without a statement or a call. The address below both mounts is the same, and that request had passed a middleware of the same name.',
+  fix: 'Use `req.originalUrl` in the key of the cache: below the path of a mount (`app.use("/teams", …)`), `req.url` and `req.path` lack that path.',
+  compares: isMiddlewareFromMemory,
+  relates: isMiddlewareFromMemory,
+  find(kept, head, { earlier, siblings }) {
+    const responder = responderOf(kept);
+    if (responder === undefined || !isMiddlewareFromMemory(kept, head)) return [];
+    const { response } = kept.request;
+    const isOwn = earlier.some(
+      (one) =>
+        (one.kept as Partial<Kept>).request?.response?.text === response?.text &&
+        responderOf(one.kept)?.kind === 'handler',
+    );
+    if (isOwn) return [];
+    for (const { head: other, kept: made } of siblings) {
+      const { request, routing } = made as Partial<Kept>;
+      if (other.process !== head.process || !isSuccess(other) || routing === undefined) continue;
+      if (request?.response?.text !== response?.text || request?.response?.bytes !== response?.bytes)
+        continue;
+      if (response?.text === null || request?.response?.contentType !== response?.contentType) continue;
+      const passed = passedIn(routing, responder);
+      // One resource at two addresses.
+      if (passed === undefined || lastName(passed) === lastName(responder)) continue;
+      const rest = below(head, responder);
+      if (responderOf(made)?.kind !== 'handler' || rest === null) continue;
+      if (rest !== below(other, passed)) continue;
+      const sentence = `The response is byte for byte that of GET ${excerpt(pathOf(other.url), 60)} (${other.token}), from memory: without ${excerpt(responder.pattern, 40)} and ${excerpt(passed.pattern, 40)}, both addresses are ${excerpt(rest, 40)}, so the key of a cache seems to lack the path of the mount`;
+      return [{ broke: 'response', severity: 'bad', sentence, anchor: 'response', place: responder.source }];
+    }
+    return [];
+  },
+};
+
+export const memoryRules: readonly FindingRule[] = [orderChanged, answerOfAnotherPath];

@@ -1,0 +1,118 @@
+/** Lists and answers that the process holds between requests. */
+import { expect } from 'chai';
+import { type RequestHandler, Router } from 'express';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+const NAMES = ['Anja Roth', 'Bilal Khan', 'Chloe Petit', 'Dario Conti'];
+
+describe('finding order-changed', () => {
+  let held: string[] = [];
+  let shuffles = 0;
+  const ask = withFindingsApp((app) => {
+    app.get('/reverse', (_req, res) => res.json({ names: held.reverse() }));
+    app.get('/page', (_req, res) => {
+      const names = held.reverse();
+      const items = names.map((name) => `<li>${name}</li>`);
+      res.send(`<html><body><p>First: ${names[0]}</p><ul>${items.join('')}</ul></body></html>`);
+    });
+    app.get('/sort', (req, res) => {
+      res.json(req.query.by === 'end' ? held.sort((a, b) => b.slice(-1).localeCompare(a.slice(-1))) : held);
+    });
+    app.get('/copy', (_req, res) => res.json({ names: [...held].reverse() }));
+    app.get('/shuffle', (_req, res) => {
+      const at = shuffles++;
+      res.json([...held.slice(at), ...held.slice(0, at)]);
+    });
+    app.post('/turn', (_req, res) => {
+      held.reverse();
+      res.send('turned');
+    });
+    app.get('/held', (_req, res) => res.json(held));
+  });
+  beforeEach(() => {
+    held = [...NAMES];
+  });
+
+  it('names a list that reverse() changes each time', async () => {
+    const first = await ask('/reverse');
+    const [finding] = (await ask('/reverse')).of('order-changed');
+    expect(finding?.sentence).to.equal(
+      `names of the response has 4 entries of an earlier request (${first.profile.token}) in reverse order, and no statement or call ran: reverse() seems to change a list that the process holds`,
+    );
+    expect(finding).to.include({ label: 'changed order', severity: 'bad', anchor: 'response' });
+    expect(finding?.place).to.match(/memory\.test\.ts:12$/);
+  });
+
+  it('names one of a page', async () => {
+    await ask('/page');
+    expect((await ask('/page')).of('order-changed')[0]?.sentence).to.contain('in reverse order');
+  });
+
+  it('names a list in the order of a request in between', async () => {
+    await ask('/sort');
+    await ask('/sort?by=end');
+    expect((await ask('/sort')).of('order-changed')[0]?.sentence).to.contain(
+      'in the order that a request in between got, and no statement or call ran: sort()',
+    );
+  });
+
+  it('ignores a copy, other orders, another client, and a write in between', async () => {
+    for (const path of ['/copy', '/shuffle', '/shuffle', '/shuffle', '/shuffle'])
+      expect((await ask(path)).of('order-changed'), path).to.deep.equal([]);
+    expect((await ask('/copy')).of('order-changed')).to.deep.equal([]);
+    await ask('/reverse');
+    expect((await ask('/reverse', { headers: { 'X-Order': 'newest' } })).of('order-changed')).to.deep.equal(
+      [],
+    );
+    await ask('/held');
+    await ask('/turn', { method: 'POST' });
+    expect((await ask('/held')).of('order-changed')).to.deep.equal([]);
+  });
+});
+
+describe('finding answer-of-another-path', () => {
+  function remember(keyOf: (req: Parameters<RequestHandler>[0]) => string): RequestHandler {
+    const known = new Map<string, unknown>();
+    return (req, res, next) => {
+      const key = keyOf(req);
+      if (known.has(key)) {
+        res.json(known.get(key));
+        return;
+      }
+      const send = res.json.bind(res);
+      res.json = (body) => {
+        known.set(key, body);
+        return send(body);
+      };
+      next();
+    };
+  }
+  const ask = withFindingsApp((app) => {
+    const resource = (of: string): Router =>
+      Router().get('/', (req, res) => res.json(NAMES.map((name) => ({ of, name, q: req.query.q }))));
+    const below = remember(({ url }) => url);
+    const whole = remember(({ originalUrl }) => originalUrl);
+    app.use('/people', below, resource('people'));
+    app.use('/teams', below, resource('teams'));
+    app.use('/v2/people', below, resource('people'));
+    app.use('/rooms', whole, resource('house'));
+    app.use('/desks', whole, resource('house'));
+  });
+
+  it('names the other path, and its request', async () => {
+    const first = await ask('/people?q=a');
+    const { body, of } = await ask('/teams?q=a');
+    expect(body).to.equal(first.body);
+    const [finding] = of('answer-of-another-path');
+    expect(finding?.sentence).to.equal(
+      `The response is byte for byte that of GET /people (${first.profile.token}), from memory: without /teams and /people, both addresses are /?q=a, so the key of a cache seems to lack the path of the mount`,
+    );
+    expect(finding).to.include({ label: 'another path', severity: 'bad', anchor: 'response' });
+    expect(finding?.place).to.match(/memory\.test\.ts:\d+$/);
+  });
+
+  it('ignores whole addresses, repetitions, and one resource at two paths', async () => {
+    for (const path of ['/rooms', '/desks', '/desks', '/people?q=b', '/people?q=b', '/v2/people?q=b'])
+      expect((await ask(path)).of('answer-of-another-path'), path).to.deep.equal([]);
+  });
+});
