@@ -4,6 +4,7 @@ import type { KeptRouting } from '../panels/routing/data.ts';
 import { parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
 import type { EarlierRequest, FindingRule } from '../profiler/finding-rule.ts';
+import { addTo } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
@@ -47,7 +48,7 @@ function listsIn(value: Json, name: string, depth = 0): List[] {
   );
 }
 
-const ELEMENT = /<(li|tr|article|section|h2|h3|dt)\b[^>]*>([^]*?)<\/\1>/gi;
+const ELEMENT = /<(li|tr|article|section|h2|h3|dt)\b[^>]*>([^]{0,2000}?)<\/\1>/gi;
 
 function listsOf({ response }: KeptRequest): List[] {
   const type = mediaType(response?.contentType ?? null);
@@ -57,14 +58,11 @@ function listsOf({ response }: KeptRequest): List[] {
   if (type !== 'text/html') return [];
   const byTag = new Map<string, string[]>();
   for (const [, tag = '', inner = ''] of text.matchAll(ELEMENT)) {
-    const entries = byTag.get(tag.toLowerCase()) ?? [];
-    byTag.set(tag.toLowerCase(), [
-      ...entries,
-      inner
-        .replace(/<[^>]*>/g, ' ')
-        .replace(/\s+/g, ' ')
-        .trim(),
-    ]);
+    const entry = inner
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim();
+    addTo(byTag, `<${tag.toLowerCase()}>`, entry);
   }
   return Array.from(byTag, ([name, entries]) => ({ name, entries })).filter(isLong);
 }

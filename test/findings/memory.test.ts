@@ -45,7 +45,9 @@ describe('finding order-changed', () => {
 
   it('names one of a page', async () => {
     await ask('/page');
-    expect((await ask('/page')).of('order-changed')[0]?.sentence).to.contain('in reverse order');
+    expect((await ask('/page')).of('order-changed')[0]?.sentence).to.contain(
+      '<li> of the response has 4 entries',
+    );
   });
 
   it('names a list in the order of a request in between', async () => {
