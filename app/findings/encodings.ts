@@ -1,10 +1,12 @@
 /** Texts whose characters were lost, or that have one that nobody sees. */
+import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { aboutStatement } from '../panels/shared/about-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 type Database = Kept['database'];
@@ -130,4 +132,40 @@ const writtenWithWarning: FindingRule<Needs<'database'>> = {
   },
 };
 
-export const encodingRules: readonly FindingRule[] = [byteOrderMark, readAsLatin, writtenWithWarning];
+/** People write them with capitals, and a column that ignores them is meant to. */
+const ANY_CASE = /mail|user|login|name|slug|search/i;
+
+const caseIgnored: FindingRule<Needs<'database'>> = {
+  name: 'case-ignored',
+  needs: ['database'],
+  labels: ['capitals ignored'],
+  why: 'A statement compares a column by `=`, and the row that it found has the value in other capital or small letters.',
+  fix: 'Give a column of codes or tokens a collation that tells letters apart (`utf8mb4_bin` of MySQL, without `COLLATE NOCASE` in SQLite), and make it unique.',
+  find({ database }) {
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const read = readOf(database, query);
+      const [row] = foundRows(query);
+      if (read?.verb !== 'select' || row === undefined) return [];
+      const { sources } = aboutStatement(sqlOf(database, query));
+      for (const { column, operator, wrapped, values } of read.where ?? []) {
+        const [value] = values;
+        if (operator !== '=' || wrapped !== null || value?.kind !== 'bound') continue;
+        const asked = query.bindings[value.index]?.value;
+        const got = row[column];
+        if (typeof asked !== 'string' || typeof got !== 'string' || asked === got) continue;
+        if (asked.toLowerCase() !== got.toLowerCase() || ANY_CASE.test(column) || sources.has(column))
+          continue;
+        const sentence = `${labelOf(database, query)} found a row whose ${excerpt(column, 40)} has other capital letters than it asked for: it may be another one`;
+        return [draftAt({ query, index }, sentence, 'warn')];
+      }
+      return [];
+    });
+  },
+};
+
+export const encodingRules: readonly FindingRule[] = [
+  byteOrderMark,
+  readAsLatin,
+  writtenWithWarning,
+  caseIgnored,
+];

@@ -1,4 +1,5 @@
 /** Numbers that were joined as texts, cut off, or lost digits. Sentences have names, never values. */
+import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
@@ -240,4 +241,46 @@ const digitsLost: FindingRule<Needs<'request', 'database' | 'http_client' | 'rou
   },
 };
 
-export const numberRules: readonly FindingRule[] = [numbersJoined, nextPageJoined, centLost, digitsLost];
+/** Of as few rows as are recorded, the one that is first or last among texts, but not among numbers, nor in the order of the rows. */
+function pickedAsText(texts: readonly string[], sent: number): 'greatest' | 'least' | null {
+  const numbers = texts.map(Number);
+  const isAtEdge = sent === numbers[0] || sent === numbers.at(-1);
+  if (numbers.length < 3 || isAtEdge) return null;
+  const sorted = texts.toSorted();
+  if (sent === Number(sorted.at(-1)) && sent < Math.max(...numbers)) return 'greatest';
+  return sent === Number(sorted[0]) && sent > Math.min(...numbers) ? 'least' : null;
+}
+
+const textCompared: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'text-compared',
+  needs: ['request', 'database'],
+  labels: ['compared as text'],
+  why: 'All rows of a statement have numbers as texts, and the response has the one that is the greatest or the least among texts, but not among numbers.',
+  fix: 'Convert before you compare (`Number(a.amount) > Number(b.amount)`), sort in the statement (`order by amount desc limit 1`), or count in cents: drivers return `numeric` and `decimal` as text, and "950" is greater than "1100".',
+  find({ request, database }) {
+    const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    return database.queries.flatMap((query, index) => {
+      const found = foundRows(query);
+      const [first = {}] = found;
+      if (found.length !== query.rows) return [];
+      return Object.keys(first).flatMap((column): FindingDraft[] => {
+        const texts = found.map((row) => row[column]).filter((text) => typeof text === 'string');
+        const sent = leaves.filter(({ name }) => sameName(name) === sameName(column));
+        if (texts.length !== found.length || sent.length !== 1 || !texts.every((text) => NUMBER.test(text)))
+          return [];
+        const picked = pickedAsText(texts, Number(sent[0]?.value));
+        if (picked === null) return [];
+        const sentence = `The response has the ${picked} ${excerpt(column, 40)} of ${labelOf(database, query)} by its text; by number, another row has it`;
+        return [{ ...draftAt({ query, index }, sentence, 'bad'), broke: 'response' }];
+      });
+    });
+  },
+};
+
+export const numberRules: readonly FindingRule[] = [
+  numbersJoined,
+  nextPageJoined,
+  centLost,
+  digitsLost,
+  textCompared,
+];

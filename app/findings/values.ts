@@ -1,6 +1,7 @@
 /** Values that changed on their way from the request to a statement or to the response. Sentences have names, never values. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
@@ -252,28 +253,34 @@ const passwordStored: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
-/** The weekday in UTC of the one date of this name in the response; null if it has none, or several. */
-function sentWeekday(
-  leaves: readonly Leaf[],
-  column: string,
-): { name: string; weekday: number; isMoment: boolean } | null {
-  const [leaf, ...others] = leaves.filter(({ name }) => sameName(name) === sameName(column));
-  if (leaf === undefined || others.length > 0 || typeof leaf.value !== 'string') return null;
-  const [, day] = DAY.exec(leaf.value) ?? MOMENT.exec(leaf.value) ?? [];
-  if (day === undefined) return null;
-  return { name: leaf.name, weekday: new Date(day).getUTCDay(), isMoment: !DAY.test(leaf.value) };
+/** The day that a leaf says, whose time is in UTC. */
+function sentDay(value: Leaf['value']): { day: string; isMoment: boolean } | null {
+  if (typeof value !== 'string') return null;
+  const [, day] = DAY.exec(value) ?? MOMENT.exec(value) ?? [];
+  return day === undefined ? null : { day, isMoment: !DAY.test(value) };
 }
 
-/** Dates of a statement that the response has as the day before. */
+function dayAfter(day: string): string {
+  return new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Columns of days that the response has as the days before, in the same order. */
 function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
   const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
-  const days = database.queries.flatMap(({ weekdays }, index) =>
-    Object.entries(weekdays ?? {}).map(([column, weekday]) => ({ column, weekday, index })),
-  );
-  return days.flatMap(({ column, weekday, index }) => {
-    const sent = sentWeekday(leaves, column);
-    const isOnly = days.every((one) => one.column !== column || one.weekday === weekday);
-    return sent !== null && isOnly && (sent.weekday + 1) % 7 === weekday ? [{ ...sent, index }] : [];
+  return database.queries.flatMap((query, index) => {
+    const found = foundRows(query);
+    const [first] = found;
+    if (first === undefined) return [];
+    return Object.keys(first).flatMap((column) => {
+      const days = found.map((row) => row[column]);
+      const named = leaves.filter(({ name }) => sameName(name) === sameName(column));
+      const sent = named.slice(0, days.length).map(({ value }) => sentDay(value));
+      const isMoved = sent.every((one, at) => one !== null && dayAfter(one.day) === days[at]);
+      const [name] = named;
+      return isMoved && name !== undefined && named.length === query.rows
+        ? [{ name: name.name, isMoment: sent[0]?.isMoment === true, index }]
+        : [];
+    });
   });
 }
 
@@ -281,7 +288,7 @@ const dayMoved: FindingRule<Needs<'request' | 'database'>> = {
   name: 'day-moved',
   needs: ['request', 'database'],
   labels: ['day moved'],
-  why: 'A statement returned one row with a DATE, and the response has it under the same name, but on the day of the week before.',
+  why: 'A statement returned rows with a DATE, and the response has it under the same name, but as the day before.',
   fix: 'Keep dates without a time as text: `types.setTypeParser(1082, String)` of `pg`. It makes them a local midnight, which `toISOString()` and JSON write in UTC: east of Greenwich that is the day before.',
   find(kept) {
     const { database } = kept;

@@ -15,6 +15,11 @@ function rowsOf(result: unknown): number | null {
   return typeof count === 'number' ? count : null;
 }
 
+/** Of several statements at once, each has a list. */
+function foundIn(result: unknown): readonly unknown[] | undefined {
+  return Array.isArray(result) && !Array.isArray(result[0]) ? result : undefined;
+}
+
 /** Of a change: `warningStatus` of mysql2, `warningCount` of mysql. */
 function warningsOf(result: unknown): number {
   const { warningStatus, warningCount } = (result ?? {}) as {
@@ -125,7 +130,12 @@ export const mysqlDriver: Driver<MysqlQuery> = {
     server: serverOf(message.connection),
     writeDate: dateWriterOf(message.connection),
   }),
-  outcome: ({ result, error }) => ({ rows: rowsOf(result), warnings: warningsOf(result), error }),
+  outcome: ({ result, error }) => ({
+    rows: rowsOf(result),
+    found: foundIn(result),
+    warnings: warningsOf(result),
+    error,
+  }),
   pool: {
     connect: mysqlChannels.connect,
     inUse,

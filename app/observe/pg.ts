@@ -1,9 +1,10 @@
 /** `pg` and pg-pool, by the channels of channels/pg.ts. Slow statements of a pool are planned by it. */
+import { types } from 'node:util';
 import type pg from 'pg';
 import { type PgQuery, pgChannels } from './channels/pg.ts';
 import { type Driver, serverText } from './drivers.ts';
 import type { ExplainClient } from './explain.ts';
-import { rowsOf } from './statement.ts';
+import { MOST_ROWS, rowsOf } from './statement.ts';
 import { dateParts } from './date-parts.ts';
 
 function explainClientOf(pool: pg.Pool): ExplainClient {
@@ -37,15 +38,21 @@ function writeLocalDate(date: Date, isInObject: boolean): string {
 /** Type of PostgreSQL, whose days `pg` makes local midnights. */
 const DATE = 1082;
 
-function weekdaysOf(result: unknown): Record<string, number> | undefined {
-  const { rows, fields } = (result ?? {}) as Partial<pg.QueryResult<Record<string, unknown>>>;
-  const [row] = rows ?? [];
-  if (row === undefined || rows?.length !== 1) return undefined;
-  const days = (fields ?? []).flatMap(({ name, dataTypeID }): [string, number][] => {
-    const value = dataTypeID === DATE ? row[name] : undefined;
-    return value instanceof Date ? [[name, value.getDay()]] : [];
+/** The first rows by column, as text where a column is a day: `pg` makes it a local midnight. */
+function foundIn(result: unknown): readonly unknown[] | undefined {
+  const { rows, fields = [] } = (result ?? {}) as Partial<pg.QueryResult<Record<string, unknown>>>;
+  if (!Array.isArray(rows)) return undefined;
+  return rows.slice(0, MOST_ROWS).map((row: unknown) => {
+    if (typeof row !== 'object' || row === null) return row;
+    const shown: Record<string, unknown> = Array.isArray(row)
+      ? Object.fromEntries(fields.map(({ name }, at) => [name, row[at] as unknown]))
+      : { ...row };
+    for (const { name, dataTypeID } of fields) {
+      const value = dataTypeID === DATE ? shown[name] : null;
+      if (types.isDate(value)) shown[name] = dateParts(value, -value.getTimezoneOffset()).day;
+    }
+    return shown;
   });
-  return days.length === 0 ? undefined : Object.fromEntries(days);
 }
 
 export const pgDriver: Driver<PgQuery> = {
@@ -63,7 +70,7 @@ export const pgDriver: Driver<PgQuery> = {
       writeDate: writeLocalDate,
     };
   },
-  outcome: ({ result, error }) => ({ rows: rowsOf(result), weekdays: weekdaysOf(result), error }),
+  outcome: ({ result, error }) => ({ rows: rowsOf(result), found: foundIn(result), error }),
   pool: {
     connect: pgChannels.connect,
     /** `_clients` is not documented: without it nobody is named. */

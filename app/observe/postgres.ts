@@ -125,6 +125,7 @@ export const postgresDriver: Driver<PostgresQuery> = {
       : { sql: writtenText(sent), bindings: sent.args, stack: () => sent.origin },
   outcome({ query: sent, result, error }) {
     const connection = typeof sent.state === 'object' ? sent.state : null;
-    return { rows: rowsOf(result), error, connection, ...sentText(sent) };
+    const found = Array.isArray(result) ? (result as unknown[]) : undefined;
+    return { rows: rowsOf(result), found, error, connection, ...sentText(sent) };
   },
 };

@@ -11,7 +11,7 @@ import { createHelperLines } from './helper-lines.ts';
 import { type HeldConnection, noteHolders } from './connection-holders.ts';
 import type { QueryFact, QuerySystem } from './query-fact.ts';
 import type { Explainer } from './explain.ts';
-import { bytesOf, ENDS, messageOf, recordedValues } from './statement.ts';
+import { bytesOf, ENDS, firstRows, messageOf, recordedValues } from './statement.ts';
 
 /** Who sends statements: the call of an ORM, or of a query builder. */
 export interface Origin {
@@ -70,7 +70,8 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   /** Returned or changed; null if the driver does not say. */
   rows?: number | null;
   warnings?: number;
-  weekdays?: Readonly<Record<string, number>> | undefined;
+  /** The rows it returned; absent: the driver does not hand them out at once. */
+  found?: readonly unknown[] | undefined;
   error?: unknown;
 }
 
@@ -272,12 +273,13 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     },
     end(
       { context, fact, query }: RunningQuery,
-      { rows = null, warnings = 0, weekdays, error, ...sent }: QueryOutcome,
+      { rows = null, warnings = 0, found = [], error, ...sent }: QueryOutcome,
     ): void {
       fact.durationMs = context.elapsedMs() - fact.startMs;
       fact.rows = rows;
       if (warnings > 0) fact.warnings = warnings;
-      if (weekdays !== undefined) fact.weekdays = weekdays;
+      const first = firstRows(context, found);
+      if (first.length > 0) fact.found = first;
       if (error !== undefined) fact.error = messageOf(error);
       if (sent.sql !== undefined) bind(fact, { sql: sent.sql, bindings: sent.bindings });
       const { sql, bindings, connection } = { ...query, ...sent };

@@ -60,8 +60,8 @@ export interface QueryFact {
   rows: number | null;
   /** Warnings of the database about a write that succeeded; absent: none. */
   warnings?: number;
-  /** Of the DATE columns of its only row: 0 is Sunday. Rows themselves are not recorded; absent: there were none. */
-  weekdays?: Readonly<Record<string, number>>;
+  /** The first rows it returned, by column; absent: none, or the driver does not hand them out. */
+  found?: readonly Json[];
   /** Name of the connection in its pool. */
   connection: string | null;
   transaction: string | null;

@@ -1,10 +1,15 @@
 /** The keys that a Redis command found, changed and stored, by its arguments and its reply. */
 
+import { toPlain, type PlainLimits } from '../profiler/plain.ts';
+import type { Json } from '../profiler/json.ts';
+
 export interface CacheReply {
   /** How many of the values that a read requested were there; null for other commands, and where the reply does not show it. */
   hits: number | null;
   /** The number that it replied: keys deleted, members added, seconds left. Of `SET … NX`: 1 if it was stored. Absent: none. */
   reply?: number;
+  /** What it read, by the key or field whose name masking goes by; absent: nothing, or bytes. */
+  found?: { name: string; value: Json };
   /** Members of the list that it replied. */
   size?: number;
   /** Characters of the value that was read or stored. */
@@ -37,6 +42,21 @@ function hitsOf(command: string, reply: unknown): number | null {
   if (READS_LIST.has(command))
     return Array.isArray(reply) ? reply.filter((value) => value !== null).length : null;
   return command === 'HGETALL' ? Math.min(1, sizeOf(reply) ?? 0) : null;
+}
+
+const FOUND: PlainLimits = { depth: 2, width: 10, length: 160, total: 30 };
+const COLLECTIONS = new Set(['HGETALL', 'SMEMBERS', 'LRANGE', 'ZRANGE', 'LINDEX', 'LPOP', 'RPOP', 'SPOP']);
+
+function foundIn(command: string, args: readonly unknown[], reply: unknown): CacheReply['found'] {
+  if (reply === null || Buffer.isBuffer(reply)) return undefined;
+  const fields = command === 'HMGET' ? args.slice(1) : args;
+  if (READS_LIST.has(command) && Array.isArray(reply)) {
+    const byField = Object.fromEntries(fields.map((field, at) => [String(field), reply[at] as unknown]));
+    return { name: command, value: toPlain(byField, FOUND) };
+  }
+  if (!READS_ONE.has(command) && !COLLECTIONS.has(command)) return undefined;
+  const name = String(command === 'HGET' ? args[1] : args[0]);
+  return { name, value: toPlain(reply, FOUND) };
 }
 
 function lengthOf(value: unknown): number | undefined {
@@ -94,12 +114,14 @@ export function replyOf(command: string, args: readonly unknown[], result: unkno
   if (result === undefined) return { hits: null };
   const reply = numberOf(command, args, result);
   const size = sizeOf(result);
+  const found = foundIn(command, args, result);
   const length = lengthOf(storedText(command, args) ?? (READS_ONE.has(command) ? result : undefined));
   // What was not stored is not kept.
   const lifetimeMs = reply === 0 ? undefined : lifetimeOf(command, args);
   return {
     hits: hitsOf(command, result),
     ...(reply === undefined ? {} : { reply }),
+    ...(found === undefined ? {} : { found }),
     ...(size === undefined ? {} : { size }),
     ...(length === undefined ? {} : { length }),
     ...(lifetimeMs === undefined ? {} : { lifetimeMs }),

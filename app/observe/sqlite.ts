@@ -158,6 +158,11 @@ function rowsOf({ method, result, error, sql, calledOn }: SqliteQuery): number |
   return typeof changes === 'number' || typeof changes === 'bigint' ? Number(changes) : null;
 }
 
+function foundIn({ method, result }: SqliteQuery): readonly unknown[] | undefined {
+  if (method === 'get' && result !== undefined) return [result];
+  return method === 'all' && Array.isArray(result) ? result : undefined;
+}
+
 export const sqliteDriver: Driver<SqliteQuery> = {
   system: 'sqlite',
   library: 'better-sqlite3',
@@ -168,5 +173,5 @@ export const sqliteDriver: Driver<SqliteQuery> = {
     bindings: bindingsOf(args, library),
     connection: database,
   }),
-  outcome: (message) => ({ rows: rowsOf(message), error: message.error }),
+  outcome: (message) => ({ rows: rowsOf(message), found: foundIn(message), error: message.error }),
 };

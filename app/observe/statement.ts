@@ -1,12 +1,14 @@
 /** Facts about statements, their values and their results. */
 import { types } from 'node:util';
-import type { Json } from '../profiler/json.ts';
+import { type Context, createSlot } from '../profiler/context.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 import {
   convert,
   type Converted,
   type DateWriter,
   type PlainLimits,
+  toPlain,
   truncateText,
 } from '../profiler/plain.ts';
 
@@ -52,6 +54,26 @@ export function recordedValues(
   }
   if (isList && values.length > count) bindings.push(`… ${values.length - count} more`);
   return found.some((type) => type !== null) ? { bindings, types: found } : { bindings };
+}
+
+/** Recorded of a statement, and of all of a request. */
+export const MOST_ROWS = 5;
+const MOST_OF_REQUEST = 200;
+const ROW: PlainLimits = { depth: 3, width: 16, length: 80, total: 60 };
+
+const recordedRows = createSlot<number>('recorded rows');
+
+/** The first rows that a statement returned, by column: masking goes by names, so a row without names is left out. Never throws. */
+export function firstRows(context: Context, rows: readonly unknown[]): Json[] {
+  if (types.isProxy(rows)) return [];
+  const before = recordedRows.get(context) ?? 0;
+  const count = Math.min(rows.length, MOST_ROWS, MOST_OF_REQUEST - before);
+  if (count <= 0) return [];
+  recordedRows.set(context, before + count);
+  return rows
+    .slice(0, count)
+    .map((row) => toPlain(row, ROW))
+    .filter(isRecord);
 }
 
 export function textOf(value: unknown): string | null {

@@ -17,9 +17,33 @@ describe('findings from values on their way', () => {
       await knex.raw('create table totals (total_quantity int)');
       await knex.raw('create table accounts (password_hash text)');
       await knex.raw('create table smtp_servers (password text)');
+      await knex.raw(
+        "create collation any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+      );
+      await knex.raw('create table links (id serial, code text collate any_case)');
+      await knex('links').insert({ code: 'Kd3xPa' });
+      await knex.raw('create table bids (id serial, amount numeric(10, 2))');
+      await knex('bids').insert([880, 950, 1020, 1100].map((amount) => ({ amount })));
     },
     (app, knex) => {
       app.use(express.json(), express.urlencoded({ extended: false }));
+      app.get('/s/:code', async (req, res) => {
+        res.json(await knex('links').where({ code: req.params.code }));
+      });
+      app.get('/upper/:code', async (req, res) => {
+        res.json(
+          await knex('links').where({ code: req.params.code }).select(knex.raw('upper(code) as code')),
+        );
+      });
+      app.get('/leading', async (req, res) => {
+        const bids = (await knex('bids').orderBy('id')) as { amount: string }[];
+        const [first = '0', ...others] = bids.map(({ amount }) => amount);
+        const greatest = others.reduce(
+          (most, amount) => ((req.query.as === 'number' ? +amount > +most : amount > most) ? amount : most),
+          first,
+        );
+        res.json({ amount: req.query.as === 'last' ? others.at(-1) : greatest });
+      });
       app.post('/parsed', async (req, res) => {
         const { quantity } = req.body as { quantity: string };
         await knex('items').insert({ name: 'a', quantity: parseInt(quantity, 10) });
@@ -317,6 +341,26 @@ describe('findings from values on their way', () => {
       'select … from items found no row for note, whose capital or small letters were changed after it was received',
     ]);
     expect(await said('/named/red')).to.deep.equal([]);
+  });
+
+  it('say that the row found has other capital letters than the one that was asked for', async () => {
+    const ignored = async (path: string) =>
+      (await ask(path)).of('case-ignored').map(({ sentence }) => sentence);
+    expect(await ignored('/s/kd3XpA')).to.deep.equal([
+      'select … from links found a row whose code has other capital letters than it asked for: it may be another one',
+    ]);
+    for (const path of ['/s/Kd3xPa', '/s/none', '/upper/kd3xpa'])
+      expect(await ignored(path), path).to.deep.equal([]);
+  });
+
+  it('say that the greatest was picked by its text', async () => {
+    const picked = async (path: string) =>
+      (await ask(path)).of('text-compared').map(({ sentence }) => sentence);
+    expect(await picked('/leading')).to.deep.equal([
+      'The response has the greatest amount of select … from bids by its text; by number, another row has it',
+    ]);
+    for (const path of ['/leading?as=number', '/leading?as=last'])
+      expect(await picked(path), path).to.deep.equal([]);
   });
 
   it('say nothing of values that are converted as they should be', async () => {

@@ -82,6 +82,21 @@ describe('pg as it is observed', () => {
     ]);
   });
 
+  it('records the first rows by column, and a day as PostgreSQL has it', async () => {
+    const queries = await requests.observed(async () => {
+      await pool.query('select id, name from things order by id');
+      await pool.query({
+        text: "select id, date '2026-03-01' as due from things where id = 2",
+        rowMode: 'array',
+      });
+      await pool.query("update things set name = 'other' where id = 9");
+    });
+    const found = queries.map((query) => query.found);
+    expect(found[0]).to.deep.equal([1, 2, 3, 4, 5].map((id) => ({ id, name: `thing ${id}` })));
+    expect(found[1]).to.deep.equal([{ id: 2, due: '2026-03-01' }]);
+    expect(found[2]).to.equal(undefined);
+  });
+
   it('leaves errors to the application: same object, same stack, unhandled where nobody handles it', async () => {
     const client = await pool.connect();
     const fail = async (): Promise<Error> => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { replyOf } from '../../app/observe/redis-reply.ts';
+import { createRedactor } from '../../app/profiler/redact.ts';
 
 describe('the reply to a command of Redis', () => {
   it('says how long the value is kept', () => {
@@ -25,10 +26,31 @@ describe('the reply to a command of Redis', () => {
   it('says what was found, changed and read', () => {
     expect(replyOf('GET', ['a'], null)).to.deep.equal({ hits: 0 });
     expect(replyOf('GET', ['a'], Buffer.from('four'))).to.deep.equal({ hits: 1, length: 4 });
-    expect(replyOf('MGET', ['a', 'b'], ['1', null])).to.deep.equal({ hits: 1, size: 2 });
+    expect(replyOf('MGET', ['a', 'b'], ['1', null])).to.deep.include({ hits: 1, size: 2 });
     expect(replyOf('DEL', ['a'], 0)).to.deep.equal({ hits: null, reply: 0 });
-    expect(replyOf('SMEMBERS', ['a'], new Set(['1', '2']))).to.deep.equal({ hits: null, size: 2 });
+    expect(replyOf('SMEMBERS', ['a'], new Set(['1', '2']))).to.deep.include({ hits: null, size: 2 });
     expect(replyOf('SET', ['a', 'four', 'NX'], null)).to.deep.equal({ hits: null, reply: 0, length: 4 });
     expect(replyOf('GET', ['a'], undefined)).to.deep.equal({ hits: null });
+  });
+
+  it('has what was read, by the name that masking goes by', () => {
+    const read: [string, unknown[], unknown, unknown][] = [
+      ['GET', ['otp:7'], '4711', { name: 'otp:7', value: '4711' }],
+      ['HGET', ['user:7', 'pin'], '4711', { name: 'pin', value: '4711' }],
+      [
+        'HMGET',
+        ['user:7', 'pin', 'city'],
+        ['4711', null],
+        { name: 'HMGET', value: { pin: '4711', city: null } },
+      ],
+      ['MGET', ['otp:7'], ['4711'], { name: 'MGET', value: { 'otp:7': '4711' } }],
+      ['HGETALL', ['user:7'], { pin: '4711' }, { name: 'user:7', value: { pin: '4711' } }],
+    ];
+    for (const [command, args, result, found] of read) {
+      const reply = replyOf(command, args, result);
+      expect(reply.found, command).to.deep.equal(found);
+      expect(JSON.stringify(createRedactor().tree({ reply }).value), command).not.to.contain('4711');
+    }
+    expect(replyOf('SET', ['a', '1'], 'OK').found).to.equal(undefined);
   });
 });

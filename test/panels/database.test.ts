@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { DatabaseData, KeptDatabase } from '../../app/panels/database/data.ts';
 import type { drawQueries } from '../../app/panels/database/cards.ts';
+import { foundRows } from '../../app/panels/shared/found-rows.ts';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { RecordReader } from '../../app/profiler/panel.ts';
@@ -113,6 +114,19 @@ describe('the database panel', () => {
     expect(stored).to.contain('a@b.example');
     expect(stored).not.to.contain('hunter22');
     expect(stored).not.to.contain('abcdefgh1');
+  });
+
+  it('masks the rows that a statement returned by their columns, also under other names', () => {
+    const found = { id: 7, p: 'hunter22', pin: 4711, t: 'abcdefgh1', city: 'Oslo' };
+    const data = collect((context) => {
+      context.add('query', query({ sql: "select id, password as p, pin, encode(api_token, 'hex') t, city from u", found: [found] })); // prettier-ignore
+      context.add('query', query({ sql: 'select p from (select password as p from u) s', found: [{ p: 'hunter23' }] })); // prettier-ignore
+    });
+    const { value } = createRedactor().tree({ data });
+    const stored = JSON.stringify(value);
+    for (const secret of ['hunter22', 'hunter23', '4711', 'abcdefgh1']) expect(stored).not.to.contain(secret);
+    const [first] = value.data.queries;
+    expect(first === undefined ? [] : foundRows(first)[0]).to.include({ id: 7, city: 'Oslo' });
   });
 
   it('shows a loop as one row, or each query, slowest first', () => {

@@ -4,6 +4,7 @@ import type { Facts } from '../../profiler/facts.ts';
 import type { Section } from '../../profiler/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 import { coveredMs, totalMs } from '../shared/rows.ts';
 import { keptNote, unkeptOf, unkeptSpans } from '../shared/unkept.ts';
 import type { CacheData, CacheTotals } from './data.ts';
@@ -13,6 +14,8 @@ type Command = Facts['cache'];
 
 const { count, durationText } = numberHelpers;
 
+/** Characters of a value that was read. */
+const LONGEST_VALUE = 500;
 const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;
 
 /** `hit, 1,204 characters`, `miss, the 5th in a row`, `deleted 0`, `kept for 60.0 s`. */
@@ -125,7 +128,7 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
   span: ({ command, key }) => (key === null ? command : `${command} ${key}`),
   moreSpans: ({ unkept }) => unkeptSpans(unkept, { kind: 'work', noun: 'Redis commands', panel: 'cache' }),
   row(entry, index, { groups }) {
-    const { command, key, args, asked, hits, durationMs, batch, error, connection } = entry;
+    const { command, key, args, asked, hits, durationMs, batch, error, connection, found } = entry;
     const at = groups.findIndex(({ members }) => members.includes(index));
     const group = groups[at];
     const values = args.map(({ value }) => value).join(' ');
@@ -142,6 +145,10 @@ export const cachePanel = listPanel<'cache', CacheTotals>({
       key: `${command} ${(key ?? '').replace(/\d+/g, '…')}`,
       fields: [
         { label: 'Arguments', value: key === null ? null : values || null },
+        {
+          label: 'Value',
+          value: found === undefined ? null : textOf(valueLine(found.value, { longest: LONGEST_VALUE })),
+        },
         { label: 'Waited for the connection', value: entry.waitMs, unit: 'ms' },
         { label: 'Server', value: connection },
       ],

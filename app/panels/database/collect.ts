@@ -15,6 +15,7 @@ import { aboutStatement } from '../shared/about-statement.ts';
 import { isControl } from '../shared/statements.ts';
 import { type Unkept, unkeptOf } from '../shared/unkept.ts';
 import type { Binding } from '../shared/sql-values.ts';
+import { keptRows } from '../shared/found-rows.ts';
 import {
   type DatabaseData,
   type DatabaseGroup,
@@ -153,11 +154,12 @@ export function collectQueries(
   const queries = facts.map((fact, index): DatabaseQuery => {
     const { columns, shape } = aboutStatement(fact.sql, fact.system);
     shapes.add(shape);
-    const { sql: _sql, label: _label, system: _system, server: _server, types: _types, path: _path, ...query } = fact; // prettier-ignore
+    const { sql: _sql, label: _label, system: _system, server: _server, types: _types, path: _path, found, ...query } = fact; // prettier-ignore
     return {
       ...withRoundedTimes(query),
       statement: statementOf(fact),
       bindings: bindingsOf(fact, columns),
+      ...(found === undefined ? {} : { found: keptRows(found, fact.sql, fact.system) }),
       ...(fact.lockedBy === undefined ? {} : { lockedBy: withRoundedTimes(fact.lockedBy) }),
       group: groupAt.get(index) ?? null,
     };

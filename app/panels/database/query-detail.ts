@@ -2,10 +2,12 @@
 import type { Block, BlockLine, Detail } from '../../profiler/rows.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
+import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
 import { joinTokens, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 import { typeNameOf, valuesInPlace } from '../shared/sql-values.ts';
 import type { DatabaseData, DatabaseQuery, KeptExcerpt } from './data.ts';
+import { foundRows } from '../shared/found-rows.ts';
 import type { ShownPlan } from './plans.ts';
 import { oneLine } from './statement-line.ts';
 
@@ -15,6 +17,8 @@ const STATEMENT_LENGTH = 12_000;
 /** Characters of a value in the line of a row, and of all of them if they are few. */
 const VALUE_LENGTH = 32;
 const VALUES_LENGTH = 160;
+/** Characters of a row. */
+const ROW_LENGTH = 1000;
 
 /** The statement in a line, with its values. */
 export function lineOf({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): SqlToken[] {
@@ -57,6 +61,15 @@ function valuesDetail({ bindings }: DatabaseQuery): Detail[] {
     return { label: name, value: value as string, ...(type === 'null' ? {} : { note: type }) };
   });
   return [{ title: 'Bindings', fields }];
+}
+
+function rowsDetail(query: DatabaseQuery): Detail[] {
+  const found = foundRows(query);
+  if (found.length === 0) return [];
+  const left = (query.rows ?? found.length) - found.length;
+  const lines = found.map((row) => textOf(valueLine(row, { longest: ROW_LENGTH })));
+  const title = left > 0 ? `First ${found.length} of ${count(found.length + left, 'row')}` : 'Rows';
+  return [{ title, block: { text: lines.join('\n') } }];
 }
 
 /** Requests that had what it waited for. */
@@ -119,6 +132,7 @@ export function queryDetail(
   return [
     ...statementDetail(data, query),
     ...valuesDetail(query),
+    ...rowsDetail(query),
     ...waitDetail(query),
     ...sourceDetail(data.excerpts ?? [], query.caller),
     ...planDetail(data, index, plans),

@@ -1,9 +1,12 @@
 /** The steps of a request, in the order they began: statements, cache commands, calls, jobs, mails, and work of own panels. */
 import type { BesideProfile } from '../../profiler/panel.ts';
+import type { Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Row } from '../../profiler/rows.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
+import type { DatabaseQuery } from '../database/data.ts';
+import { foundRows } from '../shared/found-rows.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
@@ -26,6 +29,7 @@ const LEAST_WAIT_MS = 10;
 /** Marks of a loop that say something only if a finding says it, too. */
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
+const LONGEST_FOUND = 320;
 const WORDS: Readonly<Record<string, string>> = {
   cache: 'redis',
   http_client: 'call',
@@ -69,6 +73,21 @@ function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<stri
   );
 }
 
+/** ` → [{ id: 7, amount: "950.00" }, …]` */
+function foundTokens(found: Json | undefined, left = 0): CodeToken[] {
+  if (found === undefined) return [];
+  const json = typeof found === 'string' ? parseBeginning(found) : undefined;
+  const more: CodeToken[] = left > 0 ? [['c', ` and ${numberHelpers.count(left, 'more row')}`]] : [];
+  return [['c', ' → '], ...valueLine(json?.value ?? found, { longest: LONGEST_FOUND }), ...more];
+}
+
+function rowsTokens(query: DatabaseQuery): CodeToken[] {
+  const { rows } = query;
+  const found = foundRows(query);
+  const [first] = found;
+  return foundTokens(rows === 1 || found.length === 0 ? first : [...found], (rows ?? 0) - found.length);
+}
+
 function queryStep(
   row: Row,
   index: number,
@@ -83,7 +102,8 @@ function queryStep(
     bound.some((at) => at.query === index && at.change !== null),
   );
   const names = new Set(changed.flatMap(({ bound }) => bound.map(({ field }) => field)));
-  const tokens = queryLine(row, placedNames(sql, system, query?.bindings ?? []), names);
+  const statement = queryLine(row, placedNames(sql, system, query?.bindings ?? []), names);
+  const tokens = query === undefined ? statement : [...statement, ...rowsTokens(query)];
   const control = CONTROL.exec(sql);
   return {
     ...row,
@@ -173,6 +193,14 @@ function otherStep(row: Row, panel: { name: string; title: string }): Step {
   };
 }
 
+/** A command, and what it read. */
+function cacheStep(row: Row, index: number, profile: Profile): Step {
+  const step = otherStep(row, { name: 'cache', title: '' });
+  const found = dataOf(profile, 'cache')?.items[index]?.found;
+  const tokens: CodeToken[] = [['', valueText(step.text)], ...foundTokens(found?.value)];
+  return found === undefined ? step : { ...step, text: textOf(tokens), line: () => tokens };
+}
+
 /** Fields of a row that say what came of it. */
 const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
 
@@ -191,27 +219,33 @@ function isEndOfStep(index: number, profile: Profile): boolean {
   return ENDS.test(statements[end.statement]?.sql ?? '') && first !== end && !isInLibrary(first?.caller);
 }
 
-function stepOf(
-  row: Row,
-  index: number,
-  {
-    panel,
-    profile,
-    compared,
-  }: { panel: { name: string; title: string }; profile: Profile; compared: readonly ComparedValue[] },
-): Step | null {
+interface StepOf {
+  panel: { name: string; title: string };
+  profile: Profile;
+  compared: readonly ComparedValue[];
+}
+
+function madeStep(row: Row, index: number, { panel, profile, compared }: StepOf): Step | null {
+  switch (panel.name) {
+    case 'database':
+      return queryStep(row, index, profile, compared);
+    case 'http_client':
+      return callStep(row, index, profile);
+    case 'cache':
+      return cacheStep(row, index, profile);
+    default:
+      return otherStep(row, panel);
+  }
+}
+
+function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): Step | null {
   const startMs = fieldOf(row, 'Start')?.value;
   if (typeof startMs !== 'number') return null;
   // What a library asks to do its work, such as a queue of Redis, says less than that it was asked. A call leaves the process.
   const isShown = panel.name === 'http_client' || (panel.name === 'database' && isEndOfStep(index, profile));
   if (isInLibrary(row.place) && !isShown) return null;
   const error = fieldOf(row, 'Error')?.value;
-  const made =
-    panel.name === 'database'
-      ? queryStep(row, index, profile, compared)
-      : panel.name === 'http_client'
-        ? callStep(row, index, profile)
-        : otherStep(row, panel);
+  const made = madeStep(row, index, { panel, profile, compared });
   if (made === null) return null;
   const took =
     row.number === null || row.number === undefined ? 'not finished' : numberHelpers.durationText(row.number);

@@ -1,5 +1,6 @@
 /** Properties of statements, computed once per text: an application repeats few different ones. */
 import { dropOldest } from '../../profiler/drop-oldest.ts';
+import { sourcesIn } from './selected-names.ts';
 import { bindingColumns, labelOf, operationOf, shapeOf, type Operation } from './statements.ts';
 
 export interface StatementFacts {
@@ -9,6 +10,8 @@ export interface StatementFacts {
   operation: Operation;
   /** By placeholder. */
   columns: readonly (string | null)[];
+  /** By the name in the result: what was selected under another name. */
+  sources: ReadonlyMap<string, string>;
 }
 
 /** Maximum texts cached; statements with values in their text are unlimited. */
@@ -24,6 +27,7 @@ export function aboutStatement(sql: string, system?: string): StatementFacts {
     label: labelOf(sql, system),
     operation: operationOf(sql, system),
     columns: bindingColumns(sql, system),
+    sources: sourcesIn(sql, system),
   };
   known.set(key, facts);
   dropOldest(known, REMEMBERED);

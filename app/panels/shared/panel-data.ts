@@ -42,8 +42,8 @@ export interface Kept {
 /** As pages have it. */
 interface Shown {
   request: RequestPanelData;
-  exception: ExceptionData;
   cache: CacheData;
+  exception: ExceptionData;
   database: DatabaseData;
   http_client: HttpClientData;
   logs: LogsData;
