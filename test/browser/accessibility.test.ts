@@ -159,6 +159,7 @@ describe('pages of the profiler', () => {
       expect(await page.locator('main').innerText(), address).to.have.length.above(20);
       expect(await page.locator('.js-only:visible').count(), address).to.equal(0);
     }
+    await page.context().close();
   });
 
   it('stay legible in forced colours, in print, and without motion', async () => {
@@ -176,5 +177,6 @@ describe('pages of the profiler', () => {
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     );
     expect(overflow).to.be.at.most(0);
+    await page.context().close();
   });
 });

@@ -44,7 +44,7 @@ describe('a HAR in Chromium', () => {
 
   it('is read and replayed: the page with its status, title and text', async () => {
     const { url, file } = await record();
-    const { page } = await browser.open({ fresh: true });
+    const { page } = await browser.open();
     await page.context().routeFromHAR(file, { notFound: 'abort' });
     const response = await page.goto(url);
     expect(response?.status()).to.equal(201);
@@ -52,5 +52,6 @@ describe('a HAR in Chromium', () => {
     expect(await page.locator('h1').textContent()).to.equal('Order 7 – größer');
     const other = await page.goto(url.replace('orders/7', 'orders/8')).catch(() => null);
     expect(other).to.equal(null);
+    await page.close();
   });
 });

@@ -42,6 +42,7 @@ describe('pages over hostile text in a browser', () => {
         found.push(...faults.map((violation) => `${sample.name}: ${violation}`));
       }
     } finally {
+      await page.context().close();
       await world.close();
     }
     expect(wide).to.deep.equal([]);

@@ -18,7 +18,7 @@ describe('the address of an opened row', () => {
   });
 
   async function open(path: string, javaScriptEnabled = true): Promise<Page> {
-    const { page } = await browser.open({ javaScriptEnabled, fresh: true });
+    const { page } = await browser.open({ javaScriptEnabled });
     await page.goto(`${server.address}/_profiler/${token}${path}`);
     return page;
   }

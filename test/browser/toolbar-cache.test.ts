@@ -85,7 +85,7 @@ describe('the toolbar in a page from the cache', () => {
 
   it('shows of a page, loaded again, the request that was answered by 304, each time', async () => {
     const url = '/small';
-    const { page, problems } = await browser.open({ fresh: true });
+    const { page, problems } = await browser.open();
     await page.goto(origin + url);
     const [first] = await shown(page);
     const seen = [first];
@@ -102,7 +102,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('lists the calls, and keeps the times, of the request that was answered by 304', async () => {
-    const { page, problems } = await browser.open({ fresh: true });
+    const { page, problems } = await browser.open();
     // The page that is left asks for itself, and may tell once more what it measured.
     const isQuiet = Promise.all(
       ['/calls.json', '/-/report'].map((end) => page.waitForResponse((answer) => answer.url().endsWith(end))),
@@ -129,7 +129,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('is not confused by calls to the same address, before and after', async () => {
-    const { page } = await browser.open({ fresh: true });
+    const { page } = await browser.open();
     await page.goto(`${origin}/large`);
     await shown(page);
     await page.evaluate("fetch('/large').then((answer) => answer.text())");
@@ -141,7 +141,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('keeps the token of the tag where the browser asked nobody', async () => {
-    const { page, problems } = await browser.open({ fresh: true });
+    const { page, problems } = await browser.open();
     await page.goto(`${origin}/kept`);
     const [first] = await shown(page);
     await page.goto(`${origin}/large`);
@@ -162,7 +162,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('shows the request after a restart of the service too, which knows the first no longer', async () => {
-    const { page, problems } = await browser.open({ fresh: true });
+    const { page, problems } = await browser.open();
     await page.goto(`${origin}/large`);
     const [first = ''] = await shown(page);
     const timing = async (): Promise<unknown> => (await profiler.profiles.read(first))?.amendments.timing;
@@ -178,7 +178,7 @@ describe('the toolbar in a page from the cache', () => {
   });
 
   it('shows the request of the tag where the service knows of no other', async () => {
-    const { page, problems } = await browser.open({ fresh: true });
+    const { page, problems } = await browser.open();
     await page.goto(`${origin}/small`);
     const [first] = await shown(page);
     const asked: string[] = [];
@@ -199,7 +199,7 @@ describe('the toolbar in a page from the cache', () => {
     ['/based', 'another origin, given by a script meanwhile'],
   ] as const)
     it(`asks its own service in a page whose base is ${what}`, async () => {
-      const { page, problems } = await browser.open({ fresh: true });
+      const { page, problems } = await browser.open();
       const elsewhere: string[] = [];
       page.on('request', (request) => {
         const { origin: to, pathname } = new URL(request.url());

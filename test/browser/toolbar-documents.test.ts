@@ -1,6 +1,6 @@
 /** The bar in all kinds of documents, and in such as are changed under it. */
 import { expect } from 'chai';
-import { BARS, item, ITEMS, previewWith, texts, useBarPages, wait } from '../support/bar-pages.ts';
+import { BARS, item, ITEMS, previewWith, texts, useBarPages, wait, WIDE } from '../support/bar-pages.ts';
 import { entryOf, shopPage, TAG } from '../support/toolbar-pages.ts';
 import { until } from '../support/waiting.ts';
 
@@ -66,7 +66,7 @@ describe('the toolbar in documents', () => {
       rest: first.passed,
     };
     bar.host.pages['/slow.css'] = { body: '', type: 'text/css', rest: last.passed };
-    const { page, problems } = await bar.browser.open({ fresh: true });
+    const { page, problems } = await bar.browser.open({ viewport: WIDE });
     await page.clock.install();
     const isLoaded = page.goto(`${bar.host.origin}/slow`);
     await page.waitForResponse('**/_profiler/toolbar.js');

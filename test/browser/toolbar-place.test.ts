@@ -76,6 +76,7 @@ describe("the toolbar's place", () => {
         }
         await control(page, 'Move').click();
       }
+      await page.context().close();
     }
   });
 

@@ -1,8 +1,8 @@
 /**
  * The bar in a real browser, over pages that are made here (toolbar-pages.ts): what the tests of it open, look at and point at.
  */
-import type { Locator, Page } from 'playwright-core';
-import { type OpenPage, useBrowser } from './browser.ts';
+import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { type OpenPage, type TestBrowser, useBrowser } from './browser.ts';
 import { serveToolbar, type ToolbarHost } from './toolbar-pages.ts';
 import { until } from './waiting.ts';
 
@@ -21,26 +21,50 @@ export interface Box {
   height: number;
 }
 
-type OpenWide = ReturnType<typeof useBrowser>['open'];
-
 export interface BarPages {
   /** Fresh for each test. */
   readonly host: ToolbarHost;
-  browser: { open: OpenWide };
+  browser: Pick<TestBrowser, 'open'>;
   /** A page of the host, when its bar is there; `without`: at once. */
-  open(path?: string, options?: Parameters<OpenWide>[0] & { without?: boolean }): Promise<OpenPage>;
+  open(path?: string, options?: BrowserContextOptions & { without?: boolean }): Promise<OpenPage>;
 }
 
 /** Within a `describe`: a browser for all of its tests, and a host for each. */
 export function useBarPages(): BarPages {
   const browser = useBrowser();
   let host: ToolbarHost;
-  const openPage: OpenWide = (options) => browser.open({ viewport: WIDE, ...options });
+  /** For the first page of each test that has no options of its own: to start one costs twice what it costs to load it again. */
+  let shared: OpenPage;
+  let isTaken: boolean;
+  const others: BrowserContext[] = [];
 
+  before(async () => {
+    shared = await browser.open({ viewport: WIDE });
+  });
   beforeEach(async () => {
+    isTaken = false;
     host = await serveToolbar();
   });
-  afterEach(() => host.close());
+  afterEach(async () => {
+    await Promise.all(others.splice(0).map((context) => context.close()));
+    // The next host may get the same port.
+    await shared.page.evaluate('localStorage.clear(); sessionStorage.clear()').catch(() => undefined);
+    await shared.page.emulateMedia({ media: null });
+    await shared.page.mouse.move(0, 0);
+    await shared.page.goto('about:blank');
+    shared.problems.length = 0;
+    await host.close();
+  });
+
+  async function openPage(context: BrowserContextOptions): Promise<OpenPage> {
+    if (!isTaken && Object.keys(context).length === 0) {
+      isTaken = true;
+      return shared;
+    }
+    const opened = await browser.open({ viewport: WIDE, ...context });
+    others.push(opened.page.context());
+    return opened;
+  }
 
   return {
     browser: { open: openPage },

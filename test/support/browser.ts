@@ -153,70 +153,17 @@ export async function launchBrowser(context: Mocha.Context): Promise<TestBrowser
   };
 }
 
-type PageOptions = BrowserContextOptions & {
-  /** Nothing may be cached or remembered. */
-  fresh?: boolean;
-};
-
-/** A page with other options is started anew, which takes twice the processor of a page that is loaded again. */
-const KEPT_OPTIONS = ['javaScriptEnabled', 'viewport'];
-const VIEWPORT = { width: 1280, height: 720 };
-
-/** As a page that was just started, but for what the browser has cached. */
-async function reset({ page, problems }: OpenPage, { viewport }: PageOptions): Promise<void> {
-  const context = page.context();
-  for (const other of context.pages()) if (other !== page) await other.close();
-  await page.unrouteAll();
-  page.removeAllListeners('request');
-  // Of a page that is just leaving for another address, the first may be refused.
-  await page.goto('about:blank').catch(() => page.goto('about:blank'));
-  await page.emulateMedia({ media: null, colorScheme: null, forcedColors: null, reducedMotion: null });
-  await page.setViewportSize(viewport ?? VIEWPORT);
-  await page.mouse.move(0, 0);
-  await context.clearPermissions();
-  await context.setStorageState({ cookies: [], origins: [] });
-  problems.length = 0;
-}
-
-/** Within a `describe`: a browser that is there for all of its tests. A test's pages end with it, or wait for the next test. */
-export function useBrowser(): { open(options?: PageOptions): Promise<OpenPage> } {
+/** Within a `describe`: a browser that is there for all of its tests. */
+export function useBrowser(): Pick<TestBrowser, 'open'> {
   let browser: TestBrowser | undefined;
-  let isInTest = false;
-  /** By their options. */
-  const kept = new Map<string, OpenPage>();
-  const inUse = new Map<OpenPage, PageOptions>();
-  const single: OpenPage[] = [];
   before(async function () {
     browser = await launchBrowser(this);
   });
-  beforeEach(() => {
-    isInTest = true;
-  });
-  afterEach(async () => {
-    isInTest = false;
-    await Promise.all(single.splice(0).map(({ page }) => page.context().close()));
-    for (const [page, options] of inUse) await reset(page, options);
-    inUse.clear();
-  });
   after(() => browser?.close());
   return {
-    async open({ fresh = false, ...options } = {}) {
+    open(options) {
       if (browser === undefined) throw new Error('The browser is opened before the tests, not among them.');
-      if (!isInTest) return browser.open(options);
-      const key = JSON.stringify(options);
-      const waiting = kept.get(key);
-      if (!fresh && waiting !== undefined && !inUse.has(waiting)) {
-        inUse.set(waiting, options);
-        return waiting;
-      }
-      const opened = await browser.open(options);
-      const isKept =
-        !fresh && !kept.has(key) && Object.keys(options).every((name) => KEPT_OPTIONS.includes(name));
-      if (isKept) {
-        kept.set(key, opened);
-        inUse.set(opened, options);
-      } else single.push(opened);
-      return opened;
+      return browser.open(options);
     },
   };
 }

@@ -113,6 +113,7 @@ describe('the tag of the toolbar in Chromium', () => {
       // What the browser measured is sent a while after the load.
       await tab.waitForTimeout(1800);
       const words = await tab.locator('hindsight-toolbar .line').innerText();
+      await tab.context().close();
       const connects = asked.some((url) => url.endsWith('/toolbar.json'));
       return { policy, connects, says: words.includes('policy blocks requests'), problems };
     });
@@ -134,7 +135,7 @@ describe('the tag of the toolbar in Chromium', () => {
   });
 
   it('is in a page that comes through a service worker', async () => {
-    const { page: tab } = await browser.open({ fresh: true });
+    const { page: tab } = await browser.open();
     await tab.goto(`http://127.0.0.1:${host.port}/`);
     await tab.evaluate(`navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
       .then(() => navigator.serviceWorker.controller ?? new Promise((done) => navigator.serviceWorker.addEventListener('controllerchange', done)))
@@ -144,5 +145,6 @@ describe('the tag of the toolbar in Chromium', () => {
     expect(await tab.locator('script[data-token]').count()).to.equal(1);
     const inside = await tab.evaluate(`fetch('/?fetched').then((answer) => answer.text())`);
     expect(inside).to.not.include('data-token');
+    await tab.context().close();
   });
 });
