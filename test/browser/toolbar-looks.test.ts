@@ -59,7 +59,7 @@ describe("the toolbar's looks", () => {
     let expected: unknown;
     before(async () => {
       const host = await serveToolbar();
-      const { page } = await bar.browser.open();
+      const { page } = await bar.browser.open({ viewport: WIDE });
       await page.goto(`${host.origin}/`);
       await page.locator('hindsight-toolbar .item').first().waitFor({ state: 'attached' });
       expected = await look(page);
@@ -126,7 +126,7 @@ describe("the toolbar's looks", () => {
   });
 
   it('is not taken for what the page painted, where its own paint is the largest', async () => {
-    const { page } = await bar.browser.open();
+    const { page } = await bar.browser.open({ viewport: WIDE });
     const told = page.waitForRequest((request) => request.url().endsWith('/-/report'));
     await page.goto(`${bar.host.origin}/`);
     await item(page, 'N+1').first().hover();
