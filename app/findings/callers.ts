@@ -1,7 +1,7 @@
 /** Whose data it is: values, rows and responses that belong to another caller, or to another request. */
 import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { decodeSafely, type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -78,7 +78,7 @@ const WHOSE = /^(?:_?id|user_?id|user_?name|email|login)$/i;
 function ofAnotherUser(request: KeptRequest, head: ProfileHead): string | null {
   const user = leavesOf(request.sessionAndUser?.user ?? null).filter(({ path }) => WHOSE.test(path));
   if (user.length === 0) return null;
-  const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+  const sent = leavesIn(request.response?.text ?? '');
   const received = receivedBy(head, { request });
   const other = sent.find(({ path, name, value }) => {
     const own = WHOSE.test(name) && !/\d/.test(path) && user.find((leaf) => leaf.name === name);
@@ -233,7 +233,7 @@ function otherValues(request: KeptRequest): { field: ReceivedField; sent: string
   const { response, query, routeParams } = request;
   const fields = receivedFields({ query, routeParams });
   if (fields.length === 0 || !/\bjson\b/i.test(response?.contentType ?? '')) return [];
-  const leaves = leavesOf(parseBeginning(response?.text ?? '')?.value ?? null);
+  const leaves = leavesIn(response?.text ?? '');
   return fields.flatMap((field) => {
     const own = leaves.filter(({ name }) => sameName(name) === sameName(field.name));
     const [sent, ...others] = new Set(own.map(({ value }) => String(value)));

@@ -1,7 +1,7 @@
 /** Outgoing calls. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -249,7 +249,7 @@ function refusalSent(
   );
   const call = calls[index];
   if (call === undefined || status !== 200 || hasFailed(call)) return [];
-  const leaf = leavesOf(parseBeginning(request?.response?.text ?? '')?.value ?? null).find(
+  const leaf = leavesIn(request?.response?.text ?? '').find(
     ({ path, value }) =>
       /(?:^|\.)errors?(?:\.message)?$/i.test(path) && typeof value === 'string' && value !== '',
   );

@@ -1,7 +1,7 @@
 /** Texts whose characters were lost, or that have one that nobody sees. */
 import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { aboutStatement } from '../panels/shared/about-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -49,7 +49,7 @@ const byteOrderMark: FindingRule<Given> = {
   fix: 'Remove it where the file is read (`bom: true` of csv-parse, `text.replace(/^\\uFEFF/, "")`): it can’t be seen, and `row.sku` is not the field “U+FEFF sku”.',
   find(kept) {
     const { request, database } = kept;
-    const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const sent = leavesIn(request.response?.text ?? '');
     const names: Text[] = [...receivedFields(request), ...sent].map(({ name }) => ({
       name,
       value: '',

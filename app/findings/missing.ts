@@ -1,7 +1,7 @@
 /** Values that are not there: a word in place of one, a field or column without one, a key of no row. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, sameName } from '../panels/shared/compare-values.ts';
-import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -53,9 +53,7 @@ function missingSent({ response }: KeptRequest): { word: string; where: string }
         };
   }
   if (!/\bjson$/.test(type)) return null;
-  const leaf = leavesOf(parseBeginning(text)?.value ?? null).find(
-    ({ value }) => value !== 'null' && missingIn(value) !== null,
-  );
+  const leaf = leavesIn(text).find(({ value }) => value !== 'null' && missingIn(value) !== null);
   return leaf === undefined
     ? null
     : { word: missingIn(leaf.value) ?? '', where: `as ${excerpt(leaf.path, 60)}` };

@@ -2,7 +2,7 @@
 import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
-import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
@@ -82,7 +82,7 @@ function joinedWith({ name, value }: { name: string; value: Json }, sizes: reado
 function nextTexts(request: KeptRequest): { name: string; text: string }[] {
   const link = sentHeader(request, 'link')?.value ?? '';
   const [, next] = /<([^<>]*)>\s*;\s*rel="?next\b/.exec(link) ?? [];
-  const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+  const leaves = leavesIn(request.response?.text ?? '');
   return [
     ...(next === undefined ? [] : [{ name: 'the header Link', text: next }]),
     ...leaves.flatMap(({ path, name, value }) =>
@@ -258,7 +258,7 @@ const textCompared: FindingRule<Needs<'request' | 'database'>> = {
   why: 'All rows of a statement have numbers as texts, and the response has the one that is the greatest or the least among texts, but not among numbers.',
   fix: 'Convert before you compare (`Number(a.amount) > Number(b.amount)`), sort in the statement (`order by amount desc limit 1`), or count in cents: drivers return `numeric` and `decimal` as text, and "950" is greater than "1100".',
   find({ request, database }) {
-    const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const leaves = leavesIn(request.response?.text ?? '');
     return database.queries.flatMap((query, index) => {
       const found = foundRows(query);
       const [first = {}] = found;

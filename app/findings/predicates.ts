@@ -1,7 +1,7 @@
 /** Conditions and keys that ask for something else than they seem to: brackets, NOT IN, constants, days, joined rows, no condition. */
 import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
-import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -229,7 +229,7 @@ const pathWithoutSlash: FindingRule<Needs<'database' | 'request'>> = {
   why: 'A LIKE asks for everything that begins with a path without a slash at its end. The response has an entry below that path, and one in which its last name goes on with other letters.',
   fix: "End the prefix with a slash: `path like $1 || '/%'`, and compare the folder itself with `=`. Escape `_` and `%` in it.",
   find({ database, request }) {
-    const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const sent = leavesIn(request.response?.text ?? '');
     const found = readsOf(database).flatMap((one) => {
       const asked = one.query.rows === 0 ? null : pathAsked(database, one);
       if (asked === null) return [];
@@ -289,7 +289,7 @@ const IN_DAY = /^\d{4}-\d\d-\d\d[T ](?!00:00(?::00(?:\.0+)?)?(?:Z|$))\d\d:\d\d/;
 
 /** Whether a response or a statement has the column with a time of day. */
 function hasTimeOfDay(column: string, { request, database }: Partial<Kept>): boolean {
-  const sent = leavesOf(parseBeginning(request?.response?.text ?? '')?.value ?? null);
+  const sent = leavesIn(request?.response?.text ?? '');
   const bound = database?.queries.flatMap(({ bindings }) => bindings) ?? [];
   return [...sent, ...bound].some(
     ({ name, value }) =>
@@ -451,7 +451,7 @@ const cursorTooCoarse: FindingRule<Needs<'database' | 'request'>> = {
   why: 'The only statement that returned rows asks for times after or before a bound one, and an entry of the response has exactly this time in that column.',
   fix: 'Page by the time and a unique column, and pass the time on as text (`sent_at::text`), or store milliseconds (`timestamptz(3)`): a `Date` has milliseconds, a timestamp of PostgreSQL has microseconds.',
   find({ database, request }) {
-    const sent = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+    const sent = leavesIn(request.response?.text ?? '');
     const reads = readsOf(database).filter(
       ({ read, query }) => read.verb === 'select' && !read.isAggregated && query.rows !== 0,
     );

@@ -70,3 +70,8 @@ export function leavesOf(value: Json, most = 500): Leaf[] {
   walk(value, '', '', 0);
   return leaves;
 }
+
+/** The leaves of a text that is JSON, or the beginning of it; none of any other. */
+export function leavesIn(text: string): Leaf[] {
+  return leavesOf(parseBeginning(text)?.value ?? null);
+}

@@ -1,4 +1,4 @@
-/** The names that a statement gives to what it selects: `p` of `select password as p`. Masking goes by names, and has to know the first. */
+/** The names that a statement gives to what it selects: `p` of `select password as p`. Masking goes by the name of the column. */
 import { significant, sqlTokens } from './sql-tokens.ts';
 
 const WORD = /^[\w$]+$/;
