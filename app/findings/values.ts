@@ -2,7 +2,7 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
-import { type Leaf, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
@@ -15,6 +15,7 @@ import { excerpt } from './shared/wording.ts';
 type Value = Leaf['value'];
 
 const DAY = /^(\d{4}-\d\d-\d\d)$/;
+const DAY_MS = 86_400_000;
 const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
 /** Digits that a number of JavaScript holds for certain. */
 const EXACT_DIGITS = 15;
@@ -57,13 +58,13 @@ export function mishap(before: Value, after: Value): string | null {
   if (typeof before === 'string' && typeof after === 'string') {
     const [, day] = DAY.exec(before) ?? [];
     const [, other] = MOMENT.exec(after) ?? [];
-    if (day !== undefined && DAY.test(after) && Math.abs(Date.parse(day) - Date.parse(after)) === 86_400_000)
+    if (day !== undefined && DAY.test(after) && Math.abs(Date.parse(day) - Date.parse(after)) === DAY_MS)
       return 'the day moved by one, as it does when a local midnight is written in UTC (toISOString)';
     if (
       day !== undefined &&
       other !== undefined &&
       day !== other &&
-      Math.abs(Date.parse(day) - Date.parse(other)) <= 86_400_000
+      Math.abs(Date.parse(day) - Date.parse(other)) <= DAY_MS
     )
       return 'the date became a time, and the time zone moved it to another day';
   }
@@ -143,7 +144,7 @@ function wasSent(
   return before.some(({ kept }) => {
     const other = kept.request as KeptRequest | undefined;
     if (JSON.stringify(other?.routeParams) !== JSON.stringify(request.routeParams)) return false;
-    return leavesOf(parseBeginning(other?.response?.text ?? '')?.value ?? null).some(
+    return leavesIn(other?.response?.text ?? '').some(
       (leaf) => sameName(leaf.name) === sameName(name) && leaf.value === value,
     );
   });
@@ -260,13 +261,13 @@ function sentDay(value: Leaf['value']): { day: string; isMoment: boolean } | nul
   return day === undefined ? null : { day, isMoment: !DAY.test(value) };
 }
 
-function dayAfter(day: string): string {
-  return new Date(Date.parse(day) + 86_400_000).toISOString().slice(0, 10);
+function isDayBefore(sent: string, day: Json | undefined): boolean {
+  return typeof day === 'string' && DAY.test(day) && Date.parse(day) - Date.parse(sent) === DAY_MS;
 }
 
 /** Columns of days that the response has as the days before, in the same order. */
 function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
-  const leaves = leavesOf(parseBeginning(request.response?.text ?? '')?.value ?? null);
+  const leaves = leavesIn(request.response?.text ?? '');
   return database.queries.flatMap((query, index) => {
     const found = foundRows(query);
     const [first] = found;
@@ -275,7 +276,7 @@ function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
       const days = found.map((row) => row[column]);
       const named = leaves.filter(({ name }) => sameName(name) === sameName(column));
       const sent = named.slice(0, days.length).map(({ value }) => sentDay(value));
-      const isMoved = sent.every((one, at) => one !== null && dayAfter(one.day) === days[at]);
+      const isMoved = sent.every((one, at) => one !== null && isDayBefore(one.day, days[at]));
       const [name] = named;
       return isMoved && name !== undefined && named.length === query.rows
         ? [{ name: name.name, isMoment: sent[0]?.isMoment === true, index }]

@@ -110,6 +110,10 @@ describe('findings from values on their way', () => {
             req.query.day !== undefined && value instanceof Date ? value.toISOString().slice(0, 10) : value,
         });
       });
+      app.get('/no-day', async (_req, res) => {
+        await knex.raw("select date '2026-12-02' as ship_on, date '2026-12-01' as due_on");
+        res.json({ shipOn: '2026-13-45', dueOn: '2026-11-30' });
+      });
       app.post('/bookings', async (req, res) => {
         const { arrival, departure } = req.body as { arrival: string; departure: string };
         const { rows } = await knex.raw<{ rows: { arrival: Date; departure: Date }[] }>(
@@ -267,6 +271,9 @@ describe('findings from values on their way', () => {
         /^dueOn was sent as the day before the one that select.* returned: a local midnight was written in UTC/,
       );
       expect(await said('/delivery?text=1')).to.deep.equal([]);
+      expect((await ask('/no-day')).of('day-moved')[0]?.sentence).to.match(
+        /^dueOn was sent as the day before/,
+      );
       process.env.TZ = 'UTC';
       expect(await said('/delivery?day=1')).to.deep.equal([]);
     } finally {
