@@ -17,9 +17,7 @@ import { STATUS_CODES } from '../../node-http.ts';
 
 export interface ErrorPageInput {
   profile: Profile;
-  /** The error; only the profiler's own errors carry something for their page. */
   error?: unknown;
-  /** Token of the child profile that records the rendering of this page. */
   child: string | null;
   code: ErrorCode | null;
   status: number;
@@ -27,7 +25,6 @@ export interface ErrorPageInput {
 
 interface ErrorPageOptions {
   renderPage: (view: string, model: object) => string;
-  /** In menu order. */
   panels: readonly Panel[];
   foot: readonly string[];
   /** Model of the page for an unknown token; null if the error carries none. */
@@ -92,7 +89,6 @@ export function createErrorPage({
   foot,
   unknownTokenModel,
 }: ErrorPageOptions): (input: ErrorPageInput) => string {
-  /** The head of every error page; `panel`: what the link to the profile opens. */
   function frameOf(input: ErrorPageInput, message: string, panel: string) {
     const { profile, status } = input;
     const phrase = STATUS_CODES[status] ?? 'Error';
@@ -110,7 +106,6 @@ export function createErrorPage({
     };
   }
 
-  /** The sections of a panel, the first rows of each, without filters. */
   function rowsOf(name: string, profile: Profile): RowsPage {
     const panel = panels.find((one) => one.name === name);
     const presented = panel && presentPanel(panel, { profile, amendments: {} });

@@ -36,7 +36,6 @@ function isRouting(data: unknown): data is RoutingView {
   return isRecord(data) && Array.isArray(data.allow) && Array.isArray(data.trace);
 }
 
-/** Name and message only, for a panel that failed. */
 function bareThrown({ error }: Profile): Thrown {
   const link = { ...EMPTY_LINK, class: error?.name ?? 'Error', message: error?.message ?? '' };
   return { chain: [link], chainEnd: 'root' };

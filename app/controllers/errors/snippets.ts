@@ -16,11 +16,8 @@ function routeLines(owner: string, method: string, path: string): readonly CodeL
 
 type TraceRow = RoutingView['trace'][number];
 
-/** Where a route belongs: the router it would be added to, and a line of it. */
 interface Home {
-  /** null: the application itself. */
   mount: string | null;
-  /** What stands at `place`, as the beginning of a sentence. */
   say: string;
   place: string | null;
 }
@@ -68,7 +65,6 @@ function besideRoute(trace: readonly TraceRow[]): Home | null {
   };
 }
 
-/** The service's own middleware, which a host has not. */
 function isService(trace: readonly TraceRow[]): boolean {
   return trace.some(({ label }) => label === 'routingFacts');
 }
@@ -89,7 +85,6 @@ function homeOf({ trace, allow }: RoutingView): Home {
   return { mount: null, say: 'In the application, before its 404 page', place: last?.source ?? null };
 }
 
-/** `/api/orders` below `/api` -> `/orders`. */
 function pathBelow(mount: string, path: string): string {
   const depth = mount.split('/').filter(Boolean).length;
   return depth === 0
@@ -100,7 +95,6 @@ function pathBelow(mount: string, path: string): string {
         .join('/')}`;
 }
 
-/** Whether no route of the service's owner could be asked: the page then says how to write the first one. */
 export function hasNoRouter({ trace }: RoutingView): boolean {
   return isService(trace) && enteredRouters(trace).length === 0;
 }

@@ -26,7 +26,6 @@ const FILES: Readonly<Record<string, string>> = {
   'toolbar.js': 'toolbar/toolbar.js',
 };
 const HASH_LENGTH = 12;
-/** `hindsight.0123456789ab.css`: name, hash, extension. */
 const HASHED_NAME = /^(.+)\.([0-9a-f]{12})(\.[a-z]+)$/;
 
 interface Entry {
@@ -64,7 +63,6 @@ export function createAssets() {
   }
 
   return {
-    /** Files have plain names here, but for `get`, which takes the name with the hash. */
     url(file: string): string {
       const extension = extname(file);
       return urls.asset(`${file.slice(0, -extension.length)}.${read(file).hash}${extension}`);

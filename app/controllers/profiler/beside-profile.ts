@@ -11,7 +11,6 @@ import type { ShownProfile } from './profile-model.ts';
 import { readStarted } from './started.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 
-/** With fewer requests, percentiles mean nothing. */
 const FEWEST_TIMES = 5;
 const RECENT = 100;
 const MOST_EXPLAINED = 4;
@@ -22,7 +21,6 @@ export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercenti
   return percentiles === null || percentiles.count < FEWEST_TIMES ? null : percentiles;
 }
 
-/** Source and statements of the rows that a finding points at by its anchor or its place. */
 function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): ExplainedFinding['evidence'] {
   const evidence = rows.flatMap(({ id, label, place: at, block }) => {
     const isMeant =
@@ -61,7 +59,6 @@ function checkedBy(rules: RuleTexts, { panels }: Profile): string[] {
   return [...names].filter(([rule]) => recorded(rule)).map(([, name]) => name);
 }
 
-/** Panels with spans that are neither of the request itself nor of the process. */
 const NO_WORK = new Set(['request', 'routing', 'runtime', 'cpu', 'timeline']);
 
 function isOfWork({ name, recorded }: Panel): boolean {

@@ -109,7 +109,6 @@ export interface ReportedItem extends Partial<ReportedCall> {
   message?: string;
   stack?: string;
   directive?: string;
-  /** Calls that ended shortly before, the newest first. */
   calls?: ReportedCall[];
 }
 
@@ -154,7 +153,6 @@ const REPORT: Readonly<Record<keyof PageReport, Reader>> = {
   items: listOf(MOST_ITEMS, ITEM, ['kind', 'agoMs']),
 };
 
-/** Throws BAD_REQUEST that says what is wrong. */
 export function readReport(body: string): PageReport | TimingReport {
   let given: unknown;
   try {

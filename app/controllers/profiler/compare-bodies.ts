@@ -18,7 +18,6 @@ interface Recorded {
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
 const MOST_LEAVES = 2000;
 
-/** `$.items[3].customer`, in the order of the text. */
 function* leavesOf(value: unknown, path: string): Generator<[path: string, leaf: unknown]> {
   const members: [string, unknown][] = Array.isArray(value)
     ? value.map((item, index) => [`[${index}]`, item])

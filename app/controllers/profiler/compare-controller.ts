@@ -19,14 +19,12 @@ import type { TimeBar } from '../../view-helpers/time-bars.ts';
 interface CompareQuery {
   a: string | null;
   b: string | null;
-  /** B is the newest other request to A's route. */
   newest: boolean;
   all: boolean;
   /** Checked boxes; only the first two are compared. */
   boxes: number;
 }
 
-/** Longer values are truncated in the error message. */
 const LONGEST_BOX = 2000;
 
 const NEWEST = 'newest';
@@ -58,7 +56,6 @@ function readCompareQuery(query: URLSearchParams): CompareQuery {
   return { a: one ?? other, b: one === null ? null : other, newest, all, boxes };
 }
 
-/** Who owned the time of a request; empty if that is unknown. */
 function slicesOf({ panels }: Profile): readonly TimeBar[] {
   return (panels.timeline?.data as { slices?: readonly TimeBar[] } | null | undefined)?.slices ?? [];
 }
@@ -96,7 +93,6 @@ export function createCompareController(services: PageServices): { compare: Form
     return { a, b, problem: problemOf(query, { a, b }) };
   }
 
-  /** Both profiles, for JSON and Markdown: a missing one is an error. */
   async function readPair(page: PageRequest): Promise<{ a: FoundProfile; b: FoundProfile }> {
     const query = readCompareQuery(page.query);
     for (const name of ['a', 'b'] as const)
@@ -108,7 +104,6 @@ export function createCompareController(services: PageServices): { compare: Form
     return { a, b };
   }
 
-  /** The newest requests, of the same route as `like` if it has one, without those given. */
   async function findOthers(
     like: Profile | null,
     without: readonly (string | null)[],
@@ -142,7 +137,6 @@ export function createCompareController(services: PageServices): { compare: Form
       title: `${a.token} and ${b.token} compared`,
       sides,
       summary: summarizeComparison(a, b, comparison.figures),
-      /** The end of the scale on which both are drawn. */
       scaleMs: Math.max(a.durationMs ?? 0, b.durationMs ?? 0),
       kinds: [...kinds],
       names: Object.fromEntries(Object.entries(SPAN_KINDS).map(([kind, { label }]) => [kind, label])),
@@ -152,13 +146,10 @@ export function createCompareController(services: PageServices): { compare: Form
       ),
       failed: comparison.failed,
       hasUnchanged: comparison.work.some(({ rows }) => rows.some(({ unchanged }) => unchanged)),
-      /** Set if one of them is the other, sent again. */
       repeated,
       canSample: cpuFormOf(a, cpu) !== null,
-      /** Signature of the form that sends the first request once more; null: nothing is sent again. */
       csrf: replay === 'off' ? null : await forms.sign(),
       all,
-      /** Requests that were selected in a list; above two, the newest two are compared. */
       selected: query.boxes,
       links: {
         swap: urls.compare({ a: b.token, b: a.token }),

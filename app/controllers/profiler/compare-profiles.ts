@@ -7,11 +7,8 @@ import { rowsComparable } from '../../render/rows-comparable.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import { bodyValues } from './compare-bodies.ts';
 
-/** A smaller change, as a share of A's value, counts as none. */
 export const NOTABLE = 0.1;
-/** The same in milliseconds, whatever the share. */
 const NOTABLE_MS = 0.5;
-/** Characters of a value that are shown, and of what two values have in common before they differ. */
 const LONGEST_VALUE = 200;
 const LONGEST_SAME = 60;
 
@@ -23,7 +20,6 @@ interface Side {
   values: ComparedValue[];
 }
 
-/** null if the panel recorded nothing or can't be compared. */
 function comparableOf(
   { profile, amendments }: Compared,
   panel: Panel,
@@ -57,11 +53,9 @@ function sideOf(compared: Compared, panels: readonly Panel[], failed: Set<string
 interface Pair<T> {
   a: T | null;
   b: T | null;
-  /** A's member, or B's if A has none. */
   either: T;
 }
 
-/** Pairs the members of A and B by key, in the order of A, then of B. */
 function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string): Pair<T>[] {
   const pairs = new Map(
     a.map((item): [string, Pair<T>] => [keyOf(item), { a: item, b: null, either: item }]),
@@ -73,7 +67,6 @@ function pairUp<T>(a: readonly T[], b: readonly T[], keyOf: (item: T) => string)
   return [...pairs.values()];
 }
 
-/** Two texts that differ, from shortly before the place where they do. */
 function aroundDifference<Row extends { a: string | null; b: string | null }>({ a, b, ...row }: Row) {
   let same = 0;
   while (a?.[same] !== undefined && a[same] === b?.[same]) same++;
@@ -110,7 +103,6 @@ function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boole
   return { label, unit, a, b, change, ratio, tone };
 }
 
-/** Recorded in full, so what is missing did not happen. */
 function isWhole({ summary }: Profile): boolean {
   return summary === null;
 }
@@ -121,7 +113,6 @@ function amountOf(work: ComparedWork | null): Amount {
   return work === null ? null : { times: work.times, ms: work.ms };
 }
 
-/** Same count in both, and their times differ by less than NOTABLE. */
 function isUnchanged(a: Amount, b: Amount): boolean {
   if (a === null || a.times !== b?.times) return false;
   const change = Math.abs((b.ms ?? 0) - (a.ms ?? 0));
@@ -151,7 +142,6 @@ function layersLast(left: string, right: string): number {
   return Number(left === 'Middleware') - Number(right === 'Middleware');
 }
 
-/** Largest change first; without durations, in execution order. */
 function sectionsOf(a: readonly ComparedWork[], b: readonly ComparedWork[]) {
   const titles = new Set([...a, ...b].map(({ section }) => section));
   return [...titles].sort(layersLast).map((title) => {
@@ -235,7 +225,6 @@ export function compareProfiles(one: Compared, other: Compared, panels: readonly
     findings: {
       gained: findings.flatMap((pair) => (pair.a === null ? [pair.either] : [])),
       lost: findings.flatMap((pair) => (pair.b === null ? [pair.either] : [])),
-      /** As B has them. */
       stayed,
       both: stayed.length,
     },

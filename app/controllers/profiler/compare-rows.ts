@@ -19,7 +19,6 @@ import { summarizeComparison } from './compare-summary.ts';
 
 const { count, durationText, percentText } = numberHelpers;
 
-/** From this many times its value on, a figure's change is given as a factor. */
 const FACTOR = 10;
 
 function signed(by: number, text: string): string {
@@ -57,7 +56,6 @@ function workText(side: WorkRow['a']): string {
   return side.times === 1 ? durationText(side.ms) : `${count(side.times)} × in ${durationText(side.ms)}`;
 }
 
-/** Unchanged rows are left out unless all are requested. */
 function workSection({ title, onlyA, onlyB, both, rows }: WorkSection, index: number, all: boolean): Section {
   const wanted = all ? rows : rows.filter(({ unchanged }) => !unchanged);
   const left = rows.length - wanted.length;
@@ -129,7 +127,6 @@ function findingsOf(changes: readonly FindingChange[]): string {
   return lines.length === 0 ? '' : blocks([heading(3, 'Findings'), lines.join('\n')]);
 }
 
-/** `repeated`: which of the two is the other one, sent again. */
 export function compareMarkdown(
   a: Profile,
   b: Profile,

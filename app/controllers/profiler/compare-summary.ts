@@ -5,7 +5,6 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type FigureRow, NOTABLE } from './compare-profiles.ts';
 
 const MOST_REASONS = 3;
-/** A reason is named from this share of the difference on. */
 const LEAST_SHARE = 0.1;
 const LEAST_MS = 0.5;
 
@@ -15,12 +14,10 @@ interface Share {
 }
 
 const FIGURES: Partial<Record<SpanKind, string>> = { db: 'Queries', out: 'Outgoing calls' };
-/** Kinds of work: what they took is spent in them. */
 const SPENT_IN: readonly SpanKind[] = ['app', 'middleware', 'db', 'out', 'view', 'work'];
 
 const { durationText } = numberHelpers;
 
-/** Where the time of a request went, each millisecond once; empty without a timeline. */
 function sharesOf({ panels }: Profile): readonly Share[] {
   return (panels.timeline?.data as { shares?: readonly Share[] } | null | undefined)?.shares ?? [];
 }
@@ -32,7 +29,6 @@ function changesOf(a: Profile, b: Profile): Share[] {
   return Array.from(changes, ([kind, ms]) => ({ kind, ms }));
 }
 
-/** `18 more queries`; null if both have as many, or nothing counts them. */
 function countChange(kind: SpanKind, figures: readonly FigureRow[]): string | null {
   const more = figures.find(({ label }) => label === FIGURES[kind])?.change ?? 0;
   if (more === 0) return null;
@@ -47,7 +43,6 @@ function plainOf(kind: SpanKind): string {
   return `${SPENT_IN.includes(kind) ? 'in ' : ''}${kind === 'db' ? 'the ' : ''}${label}`;
 }
 
-/** Changes that are a notable share of the whole change, in one direction; largest first. */
 function notable(changes: readonly Share[], change: number, direction: number): Share[] {
   return changes
     .filter(({ ms }) => Math.sign(ms) === direction)

@@ -4,14 +4,12 @@ import type { CpuSampler } from '../../profiler/cpu-samples.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
-/** null if it can't be sampled. */
 export function cpuFormOf({ kind, method, url }: Profile, cpu: CpuSampler | undefined) {
   if (kind !== 'request' || cpu === undefined || cpu.isOff) return null;
   // `isArmed`: it is asked for already, and was not requested since.
   return { address: `${method} ${pathOf(url)}`, isArmed: cpu.isArmed({ method, url }) };
 }
 
-/** The next request to the address of a profile is sampled; returns the address. */
 export function armCpu(profile: Profile, cpu: CpuSampler | undefined): string {
   const form = cpuFormOf(profile, cpu);
   if (form === null)

@@ -3,10 +3,8 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 const { count } = numberHelpers;
 
-/** A block of which less fits is left out. */
 const SHORTEST_PART = 200;
 
-/** The fence that is open at the end; empty if none is. */
 function openFence(markdown: string): string {
   let open = '';
   for (const [, fence = ''] of markdown.matchAll(/^(`{3,})/gm))
@@ -15,7 +13,6 @@ function openFence(markdown: string): string {
   return open;
 }
 
-/** `longest`: in characters. `advice`: a sentence that says how to get the rest. */
 export function cutMarkdown(markdown: string, longest: number, advice = ''): string {
   if (markdown.length <= longest) return markdown;
   const block = Math.max(0, markdown.lastIndexOf('\n\n', longest));

@@ -19,7 +19,6 @@ const PREFLIGHT_FOR = '600';
 /** JSON-RPC: a code of the server's own; no other one is meant for a refusal. */
 const OF_THE_SERVER = -32000;
 
-/** Lets a front end read the response, errors included; false for any other origin. */
 function grantFrontEnd(
   frontEnds: ReadonlySet<string>,
   { headers }: IncomingMessage,
@@ -50,7 +49,6 @@ function answerPreflight(res: ServerResponse, methods: string): void {
 export interface PageRoute {
   name: string;
   method: 'GET' | 'POST';
-  /** Matches the whole path as sent; named groups become parameters. */
   path: RegExp;
   action: PageAction;
   /** Not guarded: it holds no data of any request. */
@@ -69,18 +67,14 @@ export interface DispatchOptions extends Pick<PageServices, 'securityHeaders' | 
   routes: readonly PageRoute[];
   /** `scheme://host[:port]` as the client sees it; null if the host is invalid, and addresses are relative then. */
   originOf: (req: IncomingMessage) => string | null;
-  /** Client address; default: unknown. */
   clientOf?: (req: IncomingMessage) => string;
-  /** Origins of separate front ends; default: none. */
   frontEnds?: ReadonlySet<string>;
-  /** Rejects if the caller may not see the pages. */
   guard?: (req: IncomingMessage) => Promise<void>;
 }
 
 export type Next = (error?: unknown) => void;
 export type Dispatch = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
 
-/** GET answers HEAD too. */
 function methodOf(req: IncomingMessage): string {
   return req.method === 'HEAD' ? 'GET' : (req.method ?? '');
 }
@@ -99,7 +93,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     { req, res, error }: { req: IncomingMessage; res: ServerResponse; error: unknown },
     isForMcp: boolean,
   ): boolean {
-    // A 5xx goes to the error handler.
     if (!isHindsightError(error) || error.status >= 500 || res.headersSent) return false;
     const { code, status, headers } = error;
     const message = redactText(error.message);
@@ -110,7 +103,6 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     return true;
   }
 
-  /** The same path with its trailing slash added or removed; null if that has no route. */
   function otherSpelling(path: string): string | null {
     const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
     return matching(other).some(({ method }) => method === 'GET') ? other : null;

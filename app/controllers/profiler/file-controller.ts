@@ -20,7 +20,6 @@ const EDITOR = / data-editor="[^"]*"/g;
 const IDS = / (id|for|aria-labelledby|aria-describedby|aria-controls)="([^"]*)"/g;
 const OURS = /^(?:\/_profiler\/([0-9a-f]{6}))?(?:\?([^#]*))?(?:#(.*))?$/;
 const PANEL_PARAMETER = /(?:^|;)panel=([a-z_]+)(?:&amp;|$)/;
-/** Nothing to send to, and nothing to copy with. */
 const WITHOUT_SERVER =
   'form, .actions, .ibtn, .tools, .find {display: none !important} a:not([href]) {color: inherit; text-decoration: none}\n';
 
@@ -44,7 +43,6 @@ function targetOf(href: string, panel: string | null, token: string): string | n
   return shown === panel ? null : `#${shown ?? ''}`;
 }
 
-/** Makes ids of several panels unique, and links lead into the file. */
 function inFile(html: string, panel: string | null, token: string): string {
   return html
     .replace(EDITOR, '')

@@ -16,7 +16,6 @@ export function isPresentation(name: string): boolean {
 }
 
 export interface Filters {
-  /** As typed, trimmed; the form is filled with them. */
   values: FilterValues;
   query: ProfileQuery;
   page: number;
@@ -74,7 +73,6 @@ function nameOf(name: string): FilterName | undefined {
   return FILTER_NAMES.find((listed) => listed === alias);
 }
 
-/** A parameter with plain text that may occur once; null if it is absent. */
 export function readOne(query: URLSearchParams, name: string): string | null {
   if (query.has(`${name}[]`) || [...query.keys()].some((key) => key.startsWith(`${name}[`)))
     throw badFilter(name, 'takes one value, not a list');
@@ -106,7 +104,6 @@ function readValues(query: URLSearchParams): FilterValues {
   return withTyped(values);
 }
 
-/** Filters that were typed into the search box are filters like those of the form. */
 function withTyped({ q, ...given }: FilterValues): FilterValues {
   if (q === undefined) return given;
   const { filters, rest } = readTypedFilters(q);
@@ -119,7 +116,6 @@ function withTyped({ q, ...given }: FilterValues): FilterValues {
   return values;
 }
 
-/** `404`, `4xx`, `>=400`; null if it is none of them. */
 function readRange(text: string): StatusRange | null {
   const [, operator, number] = /^([<>]=?|)([1-5]\d\d|[1-5](?:xx)?)$/i.exec(text) ?? [];
   if (number === undefined) return null;
@@ -148,7 +144,6 @@ function readStatus(text: string): readonly StatusRange[] {
   });
 }
 
-/** Filters that a row alone decides. */
 const NEGATED = new Set<FilterName>([
   'method', 'status', 'route', 'url', 'mark', 'has', 'process', 'release', 'ip', 'over', 'under', 'queries', 'fewer',
 ]); // prettier-ignore
@@ -197,7 +192,6 @@ export function readCount(name: string, text: string | undefined, fallback: numb
   return Math.min(value, most);
 }
 
-/** What one of several words stands for, in any case. */
 export function readChoice<T>(name: string, text: string, choices: Readonly<Record<string, T>>): T {
   const choice = Object.hasOwn(choices, text.toLowerCase()) ? choices[text.toLowerCase()] : undefined;
   if (choice === undefined)
@@ -214,7 +208,6 @@ function readTyped(typed: string): Partial<ProfileQuery> {
     : { text: typed.replaceAll(/(?<!\S)"([^"]+)"(?!\S)/g, '$1') };
 }
 
-/** Milliseconds; null: everything stored. */
 function readSpan(text: string): number | null {
   if (text.toLowerCase() === 'all') return null;
   const [, count, unit = ''] = /^(\d{1,4})([mhd])$/i.exec(text) ?? [];
@@ -232,7 +225,6 @@ function readStart(values: FilterValues, now: number): number | undefined {
 
 const MOST_NUMBER = 1e9;
 
-/** What each filter narrows the query to; `since` and `from` are read together. */
 const READERS: Partial<Record<FilterName, (value: string, now: number) => Partial<ProfileQuery>>> = {
   q: readTyped,
   text: (text) => ({ text }),
@@ -290,10 +282,8 @@ export function readFilters(query: URLSearchParams, now: number = Date.now()): F
   };
 }
 
-/** `given`: as it was typed. */
 export type WrongFilters = Readonly<Partial<Record<FilterName, { given: string; problem: string }>>>;
 
-/** Takes a filter out of parameters and of what was typed into the search box; what it was given, null if it is not there. */
 function takeOut(query: URLSearchParams, name: string): string | null {
   const given: string[] = [];
   for (const key of new Set(query.keys())) {
@@ -342,7 +332,6 @@ export function isTokenAlone({ values }: Filters): boolean {
   );
 }
 
-/** Parameters of the same list with some filters changed; undefined removes one. */
 export function withFilters(
   values: FilterValues,
   changes: Partial<Record<FilterName, string | undefined>>,

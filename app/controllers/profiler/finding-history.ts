@@ -5,14 +5,12 @@ import { MARKS_KEPT, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 
 const LOOKED_AT = 50;
-/** Of fewer requests a history says nothing. */
 const FEWEST = 5;
 
 function hasLabel({ marks }: ProfileIndex, label: string): boolean {
   return marks.some((mark) => mark.label === label);
 }
 
-/** The release of all rows, if it is one and not `other`. */
 function releaseOf(rows: readonly ProfileIndex[], other: string | null | undefined): string | null {
   const releases = new Set(rows.map(({ release }) => release));
   const [release = null] = releases;

@@ -41,7 +41,6 @@ export function createFindingsModel(
     shown,
     folded: findings.slice(shown.length),
     left: findingsLeft,
-    /** Each rule once, in the order of its worst finding. */
     rules: [...labels].map(([rule, of]) => ({
       labels: of,
       why: texts[rule]?.why ?? '',

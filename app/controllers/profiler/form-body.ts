@@ -40,7 +40,6 @@ async function readBytes(req: IncomingMessage, largest: number): Promise<Buffer>
   return Buffer.concat(chunks);
 }
 
-/** The body as text; throws BODY_TOO_LARGE. */
 export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Promise<string> {
   const { body } = req as IncomingMessage & { body?: unknown };
   return body === undefined ? (await readBytes(req, largest)).toString('utf8') : parsedText(body, largest);

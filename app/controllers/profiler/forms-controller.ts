@@ -24,7 +24,6 @@ import { readShortMarkdown } from './short-markdown.ts';
 /** Bytes of all panels together. What a request records is limited to 1 MiB; derived values come on top. */
 const LARGEST = 4 * 1024 * 1024;
 
-/** `omittedBytes`: its data was left out because all panels together would be too large. */
 type JsonPanel = PanelRecord & { omittedBytes?: number };
 
 interface Measured {
@@ -42,7 +41,6 @@ function measure([name, record]: [string, PanelRecord]): Measured {
   }
 }
 
-/** The same panels; the largest lose their data until the rest fits. */
 export function jsonPanels(
   panels: Readonly<Record<string, PanelRecord>>,
   largest = LARGEST,
@@ -57,14 +55,11 @@ export function jsonPanels(
   return Object.fromEntries(measured.map(({ name, record }) => [name, record]));
 }
 
-/** Characters of Markdown: more than an issue or a model takes. */
 const LONGEST = 1024 * 1024;
 const NOT_RECORDED = { data: null, summary: null, error: null };
 
 interface Read extends ShownProfile, Pick<FoundProfile, 'source'> {
-  /** The one that the address names; null: all. */
   panel: Panel | null;
-  /** Set for the overview alone. */
   beside: BesideProfile | undefined;
 }
 

@@ -10,7 +10,6 @@ const COLUMNS = ['Application', 'Profiler’s own pages'] as const;
 
 interface HealthRow {
   label: string;
-  /** What is lost is a warning. */
   isLost: boolean;
   counts: readonly number[];
 }

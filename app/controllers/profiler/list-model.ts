@@ -62,7 +62,6 @@ function createViews(values: FilterValues, counts: readonly (number | null)[]) {
       title: view.title,
       href: Object.keys(view.values).length === 0 ? urls.home() : urls.search(view.values),
       current: isCurrent(view.values, values),
-      /** Shown as `2,000+` if there are more; null if it was not counted. */
       count: count === null ? null : { number: Math.min(count, MOST_COUNTED), more: count > MOST_COUNTED },
     };
   });
@@ -81,7 +80,6 @@ function columnsOf({ values, query }: Filters) {
     return {
       ...cell,
       field,
-      /** Address of the list sorted by it; null if it can't be sorted. */
       href: canSort ? urls.search(withFilters(values, { sort, order, page: undefined })) : null,
       direction: current ? (descending ? 'descending' : 'ascending') : null,
     };
@@ -92,14 +90,11 @@ function counted(number: number, one: string, many: string): string[] {
   return number === 0 ? [] : [number === 1 ? one : `${numberHelpers.count(number)} ${many}`];
 }
 
-/** Error pages and work start at most this many milliseconds after the end of their request. */
 const CHILD_WINDOW = 60_000;
 const MOST_CHILDREN = 1000;
-/** Rows read for one page: at least, so that polling is seen, and at most. */
 const FIRST_READ = 100;
 const MOST_READ = 5000;
 
-/** Profiles whose parent is one of the rows, by its token: one query for the whole list. */
 async function findChildren(
   profiles: Profiles,
   parents: readonly ProfileIndex[],
@@ -151,10 +146,8 @@ async function findVisits(
   return { ...found, rows: rows.slice(0, page.rows), visits: page.visits };
 }
 
-/** What stands under the rows, each by the token of its request. */
 interface Below {
   errorPages: ReadonlyMap<string, readonly ProfileIndex[]>;
-  /** Jobs, events and commands that failed. */
   failedWork: ReadonlyMap<string, readonly ProfileIndex[]>;
 }
 
@@ -167,10 +160,8 @@ function entriesOf(
   const pinned = new Set(found.pinned);
   const rowOf = (profile: ProfileIndex) => ({
     profile,
-    /** Length of the bar, 0 to 1: the square root of its share of the slowest row. */
     bar: slowestMs === 0 ? 0 : Math.sqrt((profile.durationMs ?? 0) / slowestMs),
     pinned: pinned.has(profile.token),
-    /** The first job, event or command that it started and that failed. */
     failed: failedWork.get(profile.token)?.[0] ?? null,
     place: found.looked?.found[profile.token] ?? null,
   });
@@ -194,11 +185,8 @@ function entriesOf(
     ];
     return {
       ...rowOf(head),
-      /** Error pages, redirects, fetches of the page, requests that it made itself, identical requests before it. */
       folded: folded.map(rowOf),
-      /** `1 redirect, 3 fetches`; null if nothing is folded. */
       label: label.length === 0 ? null : label.join(', '),
-      /** Requests that it made and that are not listed, and a list of all of its trace; null without any. */
       callsLeft:
         calls.length <= MOST_CALLS || calls[0]?.traceId === null
           ? null
@@ -206,7 +194,6 @@ function entriesOf(
               count: calls.length - MOST_CALLS,
               href: urls.search({ trace: calls[0]?.traceId ?? '', ...ALL_OLDEST_FIRST }),
             },
-      /** When the first and the last of identical requests started, and a list of all of them; null without any. */
       alike:
         oldest === undefined
           ? null
@@ -297,12 +284,10 @@ export async function readListModel(
   return {
     title: 'Requests',
     filters,
-    /** What the form shows: the filters, and what was typed wrong. */
     shown,
     wrong,
     /** Words that look like filters and are none, a sentence each; for a list without rows. */
     misread: found.rows.length === 0 ? explainWords(values.q ?? '') : [],
-    /** The filters as the search box takes them. */
     typed: writeTypedFilters(shown),
     entries: entriesOf(filters, found, { errorPages, failedWork }),
     columns: columnsOf(filters),
@@ -315,18 +300,14 @@ export async function readListModel(
     isLater: query.offset > 0,
     permanent: urls.search(withFilters(values, {})),
     json: urls.searchJson(withFilters(values, {})),
-    /** Address of the event stream of new requests; null unless the newest come first. */
     live: given.length === 0 ? liveOf(filters) : null,
     views: createViews(values, counts),
-    /** null: nothing to draw; `too many`: counting took too long. */
     histogram: drawn === undefined ? null : (createHistogram(drawn, histogram) ?? 'too many'),
-    /** How many requests a text search read; null without one. */
     looked: found.looked ?? null,
     /** The same search among the requests that were not searched; null if all were, or if there is a next page of matches. */
     searchOlder,
     processes: [...new Set(found.rows.map(({ process }) => process))].slice(0, 20),
     titles: Object.fromEntries(panels.map(({ name, title }) => [name, title])),
-    /** Milliseconds since 1970; null: recording is on. */
     pausedAt: recording.pausedAt(),
     csrf,
     filtered: Object.keys(values).some((name) => !isPresentation(name)),

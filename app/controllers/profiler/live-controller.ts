@@ -9,7 +9,6 @@ const NO_CONTENT = 204;
 /** Bytes; a client that leaves more unread is disconnected. */
 const MOST_UNREAD = 64 * 1024;
 
-/** Whether the server has stopped accepting connections; Node.js keeps it on the socket. */
 function isClosing({ socket }: IncomingMessage): boolean {
   const { server } = socket as typeof socket & { server?: Server };
   return server?.listening === false;

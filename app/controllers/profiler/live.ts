@@ -11,7 +11,6 @@ export interface LiveListener {
   query: ProfileQuery;
   /** `now`: called once, with the newest matching tokens, because the page may be older than them; `new`: newest first; null: nothing was new for a while. */
   tell(message: { now: readonly string[] } | { new: readonly string[] } | null): void;
-  /** The server has stopped accepting connections. */
   isLeaving(): boolean;
   end(): void;
 }
@@ -22,12 +21,10 @@ export interface LiveOptions {
   mostListeners?: number;
 }
 
-/** Milliseconds; a request that started earlier is not reported when it appears. */
 const WINDOW_MS = 60_000;
 const MOST_NEW = 200;
 const KEEP_ALIVE_POLLS = 15;
 
-/** The newest requests within the window (null: the storage failed), those of them that are new, and tokens of pinned ones. */
 interface Seen {
   rows: readonly ProfileIndex[] | null;
   fresh: readonly ProfileIndex[];
@@ -42,7 +39,6 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
   const listeners = new Set<LiveListener>();
   const ungreeted = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
-  /** Requests seen within the window, by token; null before the first poll. */
   let seen: Map<string, Pick<ProfileIndex, 'startedAt' | 'state'>> | null = null;
   let polls = 0;
   let asking = false;
@@ -84,7 +80,6 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
     for (const listener of listeners) if (listener.isLeaving()) end(listener);
     if (asking || listeners.size === 0) return;
     asking = true;
-    // The list itself reports a failing storage.
     const { rows, fresh, pinned } = await look().catch(() => NOTHING);
     asking = false;
     polls++;
@@ -112,7 +107,6 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
   }
 
   return {
-    /** Returns a function that stops listening; null if there are too many listeners. */
     listen(listener: LiveListener): (() => void) | null {
       if (listeners.size >= mostListeners || closed) return null;
       listeners.add(listener);

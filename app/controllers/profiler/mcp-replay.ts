@@ -63,7 +63,6 @@ function cameText({ profile }: FoundProfile, origin: string | null): string {
   ]);
 }
 
-/** The functions that ran, without the tree of calls. */
 function cpuText({ profile, amendments }: FoundProfile, panels: readonly Panel[]): string {
   const kept = profile.panels.cpu?.data as KeptCpu | null | undefined;
   if (kept === null || kept === undefined)
@@ -84,7 +83,6 @@ function cpuText({ profile, amendments }: FoundProfile, panels: readonly Panel[]
   ]);
 }
 
-/** What the change did, first: status, findings, queries, the response. */
 function verdictText(before: FoundProfile, after: FoundProfile, comparison: Comparison): string {
   const [a, b] = [statusOf(before.profile), statusOf(after.profile)];
   const queries = comparison.figures.find(({ label }) => label === 'Queries');
@@ -111,7 +109,6 @@ function verdictText(before: FoundProfile, after: FoundProfile, comparison: Comp
   ]);
 }
 
-/** What came of it, and the frames with their values. */
 async function valuesText(services: PageServices, found: FoundProfile): Promise<string> {
   if (!hasValues(found.profile)) return NO_VALUES;
   const panel = services.panels.find(({ name }) => name === 'exception');

@@ -6,7 +6,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Worker } from 'node:worker_threads';
 import { mcpSdkFiles } from '../../paths.ts';
 
-/** What a profiler offers, as the SDK takes it. */
 export interface McpOffer {
   info: { name: string; version: string };
   instructions: string;
@@ -21,10 +20,8 @@ export interface McpReply {
 }
 
 export interface McpMessage {
-  /** JSON. */
   text: string;
   headers: Readonly<Record<string, string>>;
-  /** Runs a tool. Never rejects. */
   run: (name: string, args: Readonly<Record<string, unknown>>) => Promise<object>;
 }
 
@@ -33,7 +30,6 @@ interface Pending extends Pick<McpMessage, 'run'> {
   reject: (error: Error) => void;
 }
 
-/** Responds to a message, or asks for a call of a tool. */
 type FromThread = { message: number } & (
   | { reply: McpReply }
   | { error: string }
@@ -113,7 +109,6 @@ function start(): Worker {
     env: {},
     execArgv: [],
     workerData: mcpSdkFiles(),
-    // Nothing is written to the streams of the application.
     stdout: true,
     stderr: true,
   });
@@ -131,7 +126,6 @@ function start(): Worker {
   return started;
 }
 
-/** Returns how to ask: a message -> its response. */
 export function offerMcp(offered: McpOffer): (message: McpMessage) => Promise<McpReply> {
   const offer = ++count;
   let knownTo: Worker | null = null;

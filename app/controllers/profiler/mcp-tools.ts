@@ -34,7 +34,6 @@ export interface Call {
   origin: string | null;
   /** Address of the application's own server; null if it listens on no TCP port. */
   server: string | null;
-  /** Aborted when the client has gone. */
   signal: AbortSignal;
 }
 
@@ -42,16 +41,12 @@ export interface McpTool {
   name: string;
   title: string;
   description: string;
-  /** Properties of its arguments, as JSON Schema. */
   properties: Readonly<Record<string, Schema>>;
   required?: readonly string[];
-  /** Default: it only reads. */
   annotations?: Readonly<Record<string, boolean>>;
-  /** Markdown. Throws an error of the catalogue. */
   run(call: Call): Promise<string>;
 }
 
-/** Characters per token of a language model, approximately. */
 const PER_TOKEN = 4;
 const DEFAULT_TOKENS = 2000;
 const MOST_TOKENS = 20_000;
@@ -139,13 +134,11 @@ function longestOf({ max_tokens: tokens }: Arguments): number {
   return (typeof tokens === 'number' ? tokens : DEFAULT_TOKENS) * PER_TOKEN;
 }
 
-/** The next call, where the answer to this one did not fit. */
 function howToGetMore(tool: string, args: Arguments, length: number): string {
   const max_tokens = Math.min(MOST_TOKENS, Math.ceil(length / PER_TOKEN / 100) * 100);
   return `For the rest: ${code(`${tool} ${JSON.stringify({ ...args, max_tokens })}`)}`;
 }
 
-/** Milliseconds for which the event loop was blocked, so that the function is worth knowing. */
 const BLOCKED_MS = 50;
 const HOW_TO_GET_CPU =
   'No CPU profile of it was taken: `cpu_profile` with its token names the function and the line that blocked.';
@@ -168,7 +161,6 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return isCpuUnknown(shown) ? `${text}\n${HOW_TO_GET_CPU}\n` : text;
   }
 
-  /** Code blocked the event loop, and nothing says which function did. */
   function isCpuUnknown({ profile }: ShownProfile): boolean {
     if (replay === 'off' || cpuFormOf(profile, cpu) === null) return false;
     const { totals } = (profile.panels.runtime?.data ?? {}) as { totals?: { blockedMs: number } };
@@ -207,7 +199,6 @@ export function createMcpTools(services: PageServices): McpTool[] {
     return row === undefined ? `${none} ${await lookedAt(call.args)}` : short(row.token, call);
   }
 
-  /** Why there is nothing: what was looked at, and what comes closest. */
   async function lookedAt(args: Arguments): Promise<string> {
     const asked = askedFor(args);
     const names = ['url', 'route', 'method', 'since'].filter((name) => asked[name] !== undefined);

@@ -15,11 +15,9 @@ export interface PageCall {
   url: string;
   status: number | null;
   type: 'fetch' | 'xhr' | 'eventsource' | 'beacon' | 'document' | 'other';
-  /** Milliseconds since 1970, by the server's clock. */
   startedAt: number;
   durationMs: number | null;
   tone: Tone;
-  /** Findings with it; null if nothing is. */
   why: string | null;
   href: string;
   state: ProfileIndex['state'];
@@ -33,7 +31,6 @@ export interface PageCalls {
 /** Newest requests of the client that are read; a polling page makes any number. */
 const MOST_ROWS = 200;
 const MOST_CALLS = 100;
-/** Milliseconds from which on a call is slow. */
 const SLOW_MS = 1000;
 
 const TYPES: Readonly<Record<string, PageCall['type']>> = {

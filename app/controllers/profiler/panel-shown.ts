@@ -46,14 +46,10 @@ export function panelShown(panel: Panel, page: PanelPage) {
     data,
     /** Why it could not be recorded. */
     error,
-    /** Why it can't be shown although it was recorded. */
     failure,
     empty: data === null ? emptyOf(panel, profile) : null,
-    /** null if it presents nothing. */
     presented: shown,
-    /** The first rows of each section, for a panel without its own view. */
     rows: () => rowsPage(shown ?? { sections: [] }, { page: { panel: panel.name }, query }),
-    /** What its own view needs besides the rows. */
     model,
     /** Facts beyond the recording limit, with their noun. */
     dropped: Object.entries(panel.recorded?.facts ?? {}).flatMap(([name, noun]) => {

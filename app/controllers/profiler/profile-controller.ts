@@ -21,7 +21,6 @@ import type { ProfileQuery } from '../../profiler/storage.ts';
 
 const SECOND = 1000;
 
-/** null: it is no summary of a request. */
 async function readSummary(
   { profiles, routeInFull }: Pick<PageServices, 'profiles' | 'routeInFull'>,
   { kind, summary, startedAt, process, method, route }: Profile,
@@ -34,7 +33,6 @@ async function readSummary(
   const [count, full] = await Promise.all([countOf({}), countOf({ isFull: true }), routeInFull.refresh()]);
   const canStart = route !== null && pathsOf(route) !== null;
   return {
-    /** Requests of its process that began in the same second, and how many of them were recorded in full. */
     count,
     full,
     href: urls.search({
@@ -42,12 +40,10 @@ async function readSummary(
       until: new Date(until).toISOString(),
       process,
     }),
-    /** null: its route can't be told before a request is routed. */
     form: canStart ? { route: `${method} ${route}`, until: routeInFull.until({ method, route }) } : null,
   };
 }
 
-/** Requests that may have started in the same millisecond. */
 const WINDOW = 50;
 
 export function createProfileController(
@@ -137,7 +133,6 @@ export function createProfileController(
         cpuForm: panel.name === 'cpu' ? cpuForm : null,
         explainForm: panel.name === 'database' ? (services.explain?.formOf(profile) ?? null) : null,
         shown: panelShown(panel, { profile, query, amendments, beside, called }),
-        /** Facts beyond the recording limit that the shown panel does not mention. */
         dropped: droppedTexts(profile.dropped, panels, panel),
         menu: menuOf(profile, panels),
         findings,

@@ -17,7 +17,6 @@ import { STATUS_CODES } from '../../node-http.ts';
 const { historyText } = historyHelpers;
 
 interface Written {
-  /** The panels to write, in order; a single one is written without findings. */
   panels: readonly Panel[];
   beside: PanelPage['beside'];
 }
@@ -57,7 +56,6 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
     const at = place === undefined ? '' : ` (${code(place)})`;
     return `- **${prose(label)}** (${severity}): ${prose(sentence)}${at}${history === undefined ? '' : `. ${prose(historyText(label, history))}`}`;
   });
-  // These texts are Markdown already.
   const texts = rules.map(({ labels, why, fix }) => `- ${prose(labels.join(', '))}: ${why} ${fix}`.trim());
   return blocks([
     heading(2, 'Findings'),
@@ -80,7 +78,6 @@ function bodyOf(panel: Panel, from: PresentFrom): string {
   return presented === null ? 'Nothing was recorded.' : rowsMarkdown(presented);
 }
 
-/** What of the overview no other panel says. */
 const AT_TOP = new Set(['started', 'differs-here', 'beside', 'received', 'asked', 'sent']);
 
 function topOf(panels: readonly Panel[], from: PresentFrom): string[] {

@@ -18,16 +18,13 @@ function unknownPanel(name: string): Panel {
   return { name, title: name };
 }
 
-/** Those of this process, then any others in the profile. */
 function panelsOf(profile: Profile, installed: readonly Panel[]): Panel[] {
   const names = new Set(installed.map(({ name }) => name));
   const others = Object.keys(profile.panels).filter((name) => !names.has(name));
   return [...installed, ...others.map(unknownPanel)];
 }
 
-/** A profile with what its page and every other form of it show. */
 export interface ShownProfile extends Pick<FoundProfile, 'profile' | 'amendments'> {
-  /** In order. */
   panels: readonly Panel[];
   findings: FindingsModel;
 }
@@ -51,7 +48,6 @@ export function hasContent(profile: Profile, name: string): boolean {
   return record !== undefined && (record.data !== null || record.error !== null);
 }
 
-/** `4,000 log lines`, for each kind of fact beyond the recording limit, except those of one panel. */
 export function droppedTexts(
   dropped: Profile['dropped'],
   panels: readonly Panel[],

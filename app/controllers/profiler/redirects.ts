@@ -4,7 +4,6 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import { FOLLOWED_WITHIN } from './visits.ts';
 
-/** Milliseconds that a redirecting request may take. */
 const LONGEST = 60_000;
 const MOST_ROWS = 50;
 
@@ -22,7 +21,6 @@ function isNavigation({ panels }: Profile): boolean {
 
 const MOST_STEPS = 10;
 
-/** The redirects that led to a page, oldest first, in a single search. */
 export async function findCameFrom(
   profiles: Pick<Profiles, 'find'>,
   profile: Profile,
@@ -58,7 +56,6 @@ export async function findCameFrom(
   return chain;
 }
 
-/** `from`: the request whose redirect led here; `to`: the one that followed its redirect. */
 export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: Profile) {
   const { kind, token, status, clientAddress, startedAt, durationMs } = profile;
   if (kind !== 'request') return { from: null, to: null };

@@ -41,7 +41,6 @@ export function createReplayController(services: PageServices): Record<'replay' 
   const { html, redirect } = createAnswers(services);
   const action = createSignedAction(services);
 
-  /** Asks first, or says why nothing was sent. */
   async function show(
     page: PageRequest,
     { profile }: FoundProfile,

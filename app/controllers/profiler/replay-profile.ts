@@ -6,7 +6,6 @@ import type { PageServices } from './page-services.ts';
 import { type GivenValues, prepareReplay, type Replay, sendReplay } from './replay-request.ts';
 import { attachForValues } from './values-form.ts';
 
-/** Milliseconds that the profile of the new request is waited for. */
 const RECORDED_WITHIN_MS = 5000;
 const ASK_EVERY_MS = 50;
 const NAME = 'replay';
@@ -14,19 +13,15 @@ const NAME = 'replay';
 /** What a request is sent again for: besides comparing, a CPU profile, or the values where it fails. */
 export type Purpose = 'compare' | 'cpu' | 'values';
 
-/** Which request a profile is a repetition of. */
 export interface ReplayMark {
   of: string;
-  /** Names of headers that were not sent, because their values were masked. */
   without: string[];
 }
 
-/** null if the profile is no repetition. */
 export function replayMarkOf({ [NAME]: mark }: FoundProfile['amendments']): ReplayMark | null {
   return (mark as ReplayMark | undefined) ?? null;
 }
 
-/** Whether one of two profiles is the other, sent again. */
 export function repetitionOf(a: FoundProfile, b: FoundProfile): (ReplayMark & { by: 'A' | 'B' }) | null {
   for (const [by, one, other] of [
     ['B', b, a],

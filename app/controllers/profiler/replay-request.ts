@@ -23,22 +23,18 @@ export interface Replay {
   path: string;
   headers: Record<string, string[]>;
   body: string | null;
-  /** Names of headers whose values were masked. */
   masked: string[];
   /** Masked values of address and body that were not given; nothing can be sent without them. */
   missing: MaskedValue[];
 }
 
-/** A value that was masked, and has to be given again. */
 export interface MaskedValue {
   mark: string;
-  /** What stands before it: the name of a field or parameter. */
   name: string;
   place: 'address' | 'body';
 }
 
 export interface GivenValues {
-  /** Values for headers, such as those that were masked. */
   headers?: Readonly<Record<string, unknown>>;
   values?: ReadonlyMap<string, string>;
 }
@@ -53,7 +49,6 @@ function refuse(sentence: string): never {
   throw createError('BAD_REQUEST', [sentence]);
 }
 
-/** Aborted if the client leaves. */
 export function signalOf(res: ServerResponse): AbortSignal {
   const gone = new AbortController();
   res.once('close', () => {
@@ -89,7 +84,6 @@ function bodyOf({ body }: RecordedRequest): string | null {
 const NAME_BEFORE = /([\p{L}\p{N}_.[\]-]{1,60})"?\s*[=:]\s*"?[^"&=:]*$/u;
 const NAME_REACH = 200;
 
-/** Each mark of a text once. */
 function maskedIn(text: string, place: MaskedValue['place']): MaskedValue[] {
   const found = new Map<string, MaskedValue>();
   for (const { 0: mark, index } of text.matchAll(MASK_PATTERN)) {

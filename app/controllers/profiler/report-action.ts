@@ -27,7 +27,6 @@ const MOST_ROWS = 200;
 const LOOK_BACK_MS = 120_000;
 /** A call is recorded at most this long before or after the browser says that it failed: clocks differ, and it may have waited. */
 const CALL_WITHIN_MS = 60_000;
-/** Requests to one address that are searched for the one that a browser has cached. */
 const MOST_CACHED = 50;
 const MOST_FRAMES = 10;
 const MOST_CODE = 3;
@@ -62,7 +61,6 @@ export function createReportAction(services: PageServices): { report: PageAction
   const { profiles, frontEnds, locateFrontEnd = () => null } = services;
   const respond = createRespond(services);
 
-  /** Requests of whoever reports, the newest first. */
   async function rowsOf(page: PageRequest, now: number): Promise<readonly ProfileIndex[]> {
     const query = { clientAddress: page.client(), from: now - LOOK_BACK_MS, limit: MOST_ROWS, offset: 0 };
     return (await profiles.find({ ...query, counted: false })).rows;

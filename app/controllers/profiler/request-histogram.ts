@@ -5,13 +5,11 @@ import type { ProfileQuery, CountsAndHistogram, CountsAndHistogramQuery } from '
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** The drawing covers the shortest of these that includes all rows of the page. */
 const SPANS = [15 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY, 7 * DAY, 31 * DAY];
 const PARTS = 60;
 const BAR_WIDTH = 10;
 const GAP = 1;
 const HEIGHT = 40;
-/** Keeps a single request among many visible. */
 const LOWEST = 3;
 const MOMENTS = 4;
 
@@ -57,11 +55,9 @@ export function createHistogram(
   return {
     width: parts * BAR_WIDTH,
     height: HEIGHT,
-    /** SVG paths of all requests, of those recorded in full if not all were, and of the failed ones. */
     all: svgPath(counted.parts.map(({ count }) => heightOf(count))),
     inFull: sum('full') === sum('count') ? '' : svgPath(counted.parts.map(({ full }) => heightOf(full))),
     failed: svgPath(counted.parts.map(({ errors }) => heightOf(errors))),
-    /** Moments for the scale below the drawing, evenly spaced. */
     moments: Array.from(
       { length: MOMENTS },
       (_, i) => from + Math.round(((until - from) * i) / (MOMENTS - 1)),
@@ -69,7 +65,6 @@ export function createHistogram(
     count: sum('count'),
     full: sum('full'),
     errors: sum('errors'),
-    /** The largest bar, and the milliseconds that each bar covers. */
     most,
     stepMs: Math.ceil((until - from) / parts),
     /** Start of the drawing if there are too many requests to draw all; otherwise null. */

@@ -56,7 +56,6 @@ export async function requireFormProfile(
   return readProfile(services, formToken(form));
 }
 
-/** The profile that an agent names by its token or its address. */
 export async function requireNamedProfile(services: PageServices, given: unknown): Promise<FoundProfile> {
   const token = typeof given === 'string' ? tokenIn(given) : null;
   if (token === null) throw createError('BAD_FILTER', ['token', 'is missing or not six hexadecimal digits']);

@@ -29,7 +29,6 @@ export function isCompressedFor({ headers }: Pick<IncomingMessage, 'headers'>, b
   );
 }
 
-/** Adds a name, in lower case, to those that the host has set. */
 export function addVary(res: ServerResponse, name: string): void {
   const given = res.getHeader('vary');
   const names = (Array.isArray(given) ? given.join(', ') : String(given ?? ''))
@@ -47,7 +46,6 @@ export interface PageResponse {
   type: string;
   body: string | Buffer;
   cacheControl?: string;
-  /** Quoted; a request with a matching If-None-Match gets a 304. */
   etag?: string;
   headers?: Readonly<Record<string, string>>;
 }
@@ -127,14 +125,12 @@ export function createAnswers(services: Pick<PageServices, 'securityHeaders' | '
     respond,
     json,
     markdown,
-    /** A view with its model; each has the lines of the footer, too. */
     html(page: Exchange, view: string, model: object, status = 200): void {
       respond(page, { status, type: HTML, body: renderPage(view, { foot, ...model }) });
     },
     redirect(page: Exchange, location: string, status?: number): void {
       redirect(respond, page, location, status);
     },
-    /** What an address shows is read once, whichever form is asked for. */
     inForms: <T>(
       read: (page: PageRequest) => Promise<T>,
       write: {
@@ -156,7 +152,6 @@ export function createAnswers(services: Pick<PageServices, 'securityHeaders' | '
  */
 export type Form = 'page' | 'json' | 'markdown';
 
-/** A client that names two forms with one quality gets the first of these. */
 const TYPES: readonly (readonly [form: Form, types: readonly string[]])[] = [
   ['page', ['text/html', 'application/xhtml+xml']],
   ['json', ['application/json']],
@@ -186,7 +181,6 @@ export function preferredForm(accept: string | undefined): Form {
   return best;
 }
 
-/** The forms of one address; each has an address of its own, too. */
 export type Forms = Readonly<Record<Form, PageAction>>;
 
 export function byAccept(actions: Forms): PageAction {

@@ -57,10 +57,8 @@ export function createRouteModel(
     name,
     method: group.method,
     periods: periodLinks((other) => urls.routes(groupQuery(group, other)), period.name),
-    /** null if it has no stored request in this period. */
     summary,
     summaries,
-    /** Three drawings on one square-root scale, from 0 to `topMs`. */
     chart: chartOf(steps),
     steps: steps.map((step, index) => ({ at: summaries.from + index * width, step })),
     bins: summary === null ? [] : binsOf(summary.durations),

@@ -5,7 +5,6 @@ import { badFilter, readChoice, readCount, readOne } from './filters.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** Periods to choose from, in display order. */
 export const PERIODS = [
   { name: '15m', title: '15 minutes', ms: 15 * MINUTE },
   { name: '1h', title: '1 hour', ms: HOUR },
@@ -14,7 +13,6 @@ export const PERIODS = [
 ] as const;
 export type Period = (typeof PERIODS)[number];
 
-/** What routes are ordered by, by the names in addresses. */
 export const SORT_VALUES = {
   share: ({ totalMs }) => totalMs,
   route: ({ route }) => route ?? '',
@@ -96,7 +94,6 @@ export function groupQuery(group: RouteGroup, period: Period): Record<string, st
   return route === null ? { none: 1, status: status ?? undefined, since } : { route, method, since };
 }
 
-/** Parameters of the table with some changed; defaults are left out. */
 export function tableQuery(
   filters: RoutesFilters,
   changes: Partial<Omit<RoutesFilters, 'group'>> = {},

@@ -34,7 +34,6 @@ export function routesTable({ routes, more, looked }: RouteSummaries, most = rou
   ]);
 }
 
-/** `requests`: of a single route. */
 export function routesMarkdown({ filters, summaries, notice }: ReadRoutes, requests?: RouteRequests): string {
   const { group, period } = filters;
   const title = group === null ? 'Routes' : `${group.method} ${titleOf(group)}`.trim();

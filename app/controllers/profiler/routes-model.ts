@@ -11,10 +11,8 @@ import {
   tableQuery,
 } from './routes-filters.ts';
 
-/** The drawing's coordinates: one column per step, HEIGHT high. */
 const HEIGHT = 20;
 const WIDTH = 0.8;
-/** Even the smallest value stays visible. */
 const LEAST = 1;
 
 /** `shares`: 0 to 1, by step; null: no column. */
@@ -32,14 +30,12 @@ export function boxOf(steps: readonly SummaryStep[]): string {
   return `0 0 ${Math.max(1, steps.length)} ${HEIGHT}`;
 }
 
-/** The 95th percentile of each step, against the highest of them. */
 export function trendOf(steps: readonly SummaryStep[]) {
   const highest = Math.max(0, ...steps.map(({ p95Ms }) => p95Ms ?? 0));
   const share = ({ p95Ms }: SummaryStep): number => (highest === 0 ? 0 : (p95Ms ?? 0) / highest);
   const draw = (isDrawn: (step: SummaryStep) => boolean): string =>
     columnPath(steps.map((step) => (step.count > 0 && isDrawn(step) ? share(step) : null)));
   return {
-    /** `viewBox`; the page stretches it. */
     box: boxOf(steps),
     plain: draw(({ errors }) => errors === 0),
     failed: draw(({ errors }) => errors > 0),
@@ -61,7 +57,6 @@ const COLUMNS: readonly [title: string, sort: RouteSort | null, numeric: boolean
 
 const ROWS_PER_PAGE = 40;
 
-/** What all forms of the addresses are made from. */
 export interface ReadRoutes {
   filters: RoutesFilters;
   summaries: RouteSummaries;
@@ -106,7 +101,6 @@ export function periodLinks(address: (period: (typeof PERIODS)[number]) => strin
   }));
 }
 
-/** `href` is null for a column that can’t be sorted. */
 function columnsOf(filters: RoutesFilters) {
   return COLUMNS.map(([title, sort, numeric]) => {
     if (sort === null) return { title, href: null, direction: null, numeric };

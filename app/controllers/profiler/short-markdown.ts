@@ -23,7 +23,6 @@ const { count, durationText, timestampText } = numberHelpers;
 const LONGEST = 8000;
 const LONGEST_BLOCK = 1500;
 const SHORTEST_PART = 600;
-/** Rows of the same kind that show which values went in. */
 const SAMPLES = 3;
 const LOG_LINES = 12;
 /** Its other sections repeat what stands above or below. */
@@ -34,10 +33,8 @@ const ROUTES = 30;
 
 interface ShortMarkdownOptions extends ShownProfile {
   beside: BesideProfile;
-  /** Of earlier requests to its route; null if there are too few. */
   routeTimes: RoutePercentiles | null;
   link: string | null;
-  /** In characters; default: 8,000. */
   longest?: number;
 }
 
@@ -73,14 +70,12 @@ function blockText({ text, language }: Block): string {
   return fence(text.slice(0, LONGEST_BLOCK), language);
 }
 
-/** Blocks of rows that the others name: a statement by its number, an excerpt by its place. */
 function blocksNamed(rows: readonly Row[], names: ReadonlySet<unknown>): string[] {
   return rows
     .filter(({ label, block }) => block !== undefined && label !== undefined && names.has(label))
     .map(({ block }) => (block === undefined ? '' : blockText(block)));
 }
 
-/** What a finding points at: the code, the statement, and the first values. */
 function evidenceOf({ anchor, place }: Finding, presented: Presentation | null): string {
   if (presented === null) return '';
   const rows = rowsOf(presented);
@@ -112,7 +107,6 @@ export function findingParts({ findings, profile, panels, amendments }: ShownPro
     return blocks([
       `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
       history === undefined ? '' : prose(historyHelpers.historyText(label, history)),
-      // Markdown already.
       texts === undefined ? '' : `How to fix it: ${texts.fix}`,
       fixCode === undefined ? '' : codeMarkdown(fixCode),
       isNew ? evidence : '',
@@ -120,7 +114,6 @@ export function findingParts({ findings, profile, panels, amendments }: ShownPro
   });
 }
 
-/** Sections of a panel, each as a part; `pick` selects and shortens them. */
 function sectionParts(
   { profile, panels, amendments, beside }: ShortMarkdownOptions,
   name: string,

@@ -18,7 +18,6 @@ export function isSameOrigin({ headers }: IncomingMessage, origin: string | null
 
 const LONGEST_BACK = 4000;
 
-/** The page of the profiler that the form names, otherwise the list. */
 function backOf(form: URLSearchParams): string {
   const base = 'http://profiler';
   const given = form.get('back') ?? '';
@@ -31,7 +30,6 @@ function backOf(form: URLSearchParams): string {
 
 type Work<Result> = (form: URLSearchParams, page: PageRequest) => Promise<Result>;
 
-/** Runs the work, then redirects back, unless the work has sent a response itself. */
 type SignedAction = (work: Work<'responded' | undefined> | Work<void>) => PageAction;
 
 export function createSignedAction(services: PageServices): SignedAction {

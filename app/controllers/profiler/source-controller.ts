@@ -59,7 +59,6 @@ export function createSourceController(services: PageServices): { source: PageAc
     };
   }
 
-  /** The place with this key; null if the profile holds none. */
   function placeOf(key: string, profile: Profile, { sections, figures }: Presented): string | null {
     const rows = sections.flatMap(({ section }) => section.rows.map(({ place }) => place));
     const totals = figures.map(({ value, isPlace }) => (isPlace === true ? value : null));
@@ -71,7 +70,6 @@ export function createSourceController(services: PageServices): { source: PageAc
     return null;
   }
 
-  /** What the panels hold of a place, each section with its rows only. */
   function besides(place: string, { sections }: Presented) {
     return rowsPage(
       {

@@ -6,7 +6,6 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { PageServices } from './page-services.ts';
 import { readCalled, readTraceAround } from './trace-around.ts';
 
-/** Profiles that are listed, and failed ones whose place is read. */
 const MOST = 12;
 const MOST_READ = 4;
 

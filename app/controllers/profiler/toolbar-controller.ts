@@ -18,10 +18,8 @@ const WITHIN = 5000;
 const MOST_ROWS = 200;
 
 interface Revalidated {
-  /** Path with query. */
   url: string;
   clientAddress: string;
-  /** Milliseconds since 1970, by the server's clock as estimated by the browser. */
   at: number;
 }
 

@@ -32,7 +32,6 @@ function rowHref(token: string, panel: string, row: string | undefined): string 
   return row === undefined ? urls.profile(token, panel) : urls.profileRow(token, panel, row);
 }
 
-/** null if the panel presents no rows, or fails to; its summary stays. */
 function cardOf(panel: Panel, from: PresentFrom): Card | null {
   try {
     const data = from.profile.panels[panel.name]?.data ?? null;
@@ -55,10 +54,8 @@ function itemOf({ name, title, menu = {} }: Panel, profile: Profile, card: Card 
   const { facts = [], rows = [], more = 0 } = card ?? {};
   return {
     panel: name,
-    /** Position from left to right; the calls of the page are at 60. */
     rank,
     label: truncate(label, LONGEST_LABEL),
-    /** Of the panel. */
     title: truncate(title, LONGEST_LABEL),
     text: truncate(text, LONGEST_LABEL),
     tone,
@@ -98,12 +95,10 @@ function stepOf({ row, found }: RedirectStep, rules: RuleTexts) {
     status,
     durationMs,
     href: urls.profile(token),
-    /** Its worst findings. */
     findings: found === null ? [] : findingsOf(found, rules).all.slice(0, MOST_STEP_FINDINGS),
   };
 }
 
-/** `file:line` of the route's handler, or its name. */
 function handlerOf({ panels }: Profile): string | null {
   const { route } = (panels.routing?.data ?? {}) as {
     route?: { source?: string | null; handler?: string | null } | null;
@@ -143,13 +138,11 @@ export function createToolbarModel(options: {
     durationMs,
     href: urls.profile(token, OVERVIEW),
     parts: [...cards.values()].flatMap(({ parts }) => [...parts]),
-    /** Worst first. */
     findings: findings.slice(0, MOST_FINDINGS),
     moreFindings: Math.max(0, findings.length - MOST_FINDINGS) + left,
     items: panels
       .flatMap((panel) => itemOf(panel, profile, cards.get(panel.name)) ?? [])
       .sort((a, b) => a.rank - b.rank),
-    /** Redirects that led here, oldest first. */
     cameFrom: cameFrom.map((step) => stepOf(step, rules)),
     ...calls,
   };

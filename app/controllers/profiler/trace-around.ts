@@ -14,13 +14,10 @@ interface TraceAround {
 }
 
 const NOTHING: TraceAround = { caller: null, called: new Map() };
-/** Profiles of called requests that are shown in the timeline. */
 const MOST_CALLED = 20;
-/** Requests of one trace that are looked through. */
 const MOST_OF_TRACE = 500;
 /** Milliseconds around the request in which they are looked for, so that few rows are read. */
 const WITHIN_MS = 600_000;
-/** Milliseconds between the clocks of two machines. */
 const CLOCKS_DIFFER_MS = 1000;
 
 interface KeptCall {
@@ -29,7 +26,6 @@ interface KeptCall {
   startMs: number;
   durationMs: number | null;
   requestHeaders: readonly { name: string; value: string }[];
-  /** Address of the profile, as the called service says. */
   link: string | null;
 }
 
@@ -37,7 +33,6 @@ function callsOf({ panels }: Profile): readonly KeptCall[] {
   return ((panels.http_client?.data ?? {}) as { calls?: readonly KeptCall[] }).calls ?? [];
 }
 
-/** Span of each call -> id of its row. */
 function spansOf(profile: Profile): Map<string, string> {
   const { trace } = profile;
   return new Map(

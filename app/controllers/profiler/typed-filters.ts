@@ -5,7 +5,6 @@
  */
 import { editDistance } from '../../profiler/edit-distance.ts';
 
-/** Names of the list's filters, in the order of a permanent link. */
 export const FILTER_NAMES = [
   'q', 'text', 'url', 'method', 'status', 'ip', 'token', 'since', 'from', 'until', 'over', 'under', 'queries', 'fewer', 'has', 'mark', 'kind', 'process', 'release',
   'route', 'trace', 'not', 'sort', 'order', 'limit', 'page', 'skip',
@@ -54,11 +53,9 @@ const ALSO: readonly (readonly [word: string, name: FilterName, read?: (value: s
 ];
 const FILTERS = new Map([...WRITTEN, ...ALSO].map(([word, name, read]) => [word, { name, read }]));
 
-/** A name with a value, quoted text, or another word. */
 const WORD = /(-?)([a-z]+(?:[<>]=?|:))("[^"]*"|[^\s"]+)(?!\S)|"[^"]*"|\S+/gi;
 /** A word that looks like a filter: a name and an operator. An address or a time is none. */
 const LIKE_FILTER = /^-?([a-z]{2,}(?:[<>]=?|:))(?!\/\/)/i;
-/** Letters in which a name may differ from the one that was meant. */
 const DIFFERENT = 2;
 
 function oneMore(value: string): string {
@@ -99,7 +96,6 @@ export function explainWords(typed: string): string[] {
   });
 }
 
-/** Which of the filters needs no name: it is read from the other words. */
 function plainName({ q, text, url }: FilterValues): FilterName | null {
   const isPlain = (value: string): boolean => readTypedFilters(value).filters.length === 0;
   if (q !== undefined) return 'q';

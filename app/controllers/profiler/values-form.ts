@@ -23,7 +23,6 @@ function exceptionOf({ panels }: Profile): RecordedErrors | null {
   return (panels.exception?.data as RecordedErrors | null | undefined) ?? null;
 }
 
-/** Its values were read, also if it did not fail. */
 export function hasValues(profile: Profile): boolean {
   return exceptionOf(profile)?.values !== undefined;
 }
@@ -61,7 +60,6 @@ function routeOf({ method, route }: Profile): WaitedRoute | null {
   return route !== null && pathsOf(route) !== null ? { method, route } : null;
 }
 
-/** null if it did not fail, and has no values. */
 export async function readValuesForm(services: Services, { profile, amendments }: FoundProfile) {
   const { values, replay = 'safe' } = services;
   const read = exceptionOf(profile)?.values;
@@ -70,15 +68,11 @@ export async function readValuesForm(services: Services, { profile, amendments }
   const route = routeOf(profile);
   const to = (amendments.values as { token?: unknown } | undefined)?.token;
   return {
-    /** Why no values can be read; null: they can. */
     refusal: values.refusal(),
     maySend: replay !== 'off' && profile.state === 'final' && profile.summary === null,
     asks: !isSafe(profile),
-    /** `POST /checkout`; null if its next request can't be waited for. */
     route: route === null ? null : `${route.method} ${route.route}`,
-    /** Milliseconds since 1970; null: nobody waits. */
     waitsUntil: route === null ? null : values.waitsUntil(route),
-    /** The one that it was asked for on, and how this one compares with it; then the later one that has values. */
     from: await otherOf(services, read?.of, (before) => comparedText(before, profile)),
     to: await otherOf(services, to, (after) => comparedText(profile, after)),
   };
@@ -96,7 +90,6 @@ function valuesAsked(profile: Profile, caught: boolean): ValuesAsked {
   return { of: profile.token, caught, names: namesIn(profile) };
 }
 
-/** Rejects with BAD_REQUEST if the debugger can't be attached. */
 export async function attachForValues(
   { values }: Services,
   profile: Profile,
@@ -110,7 +103,6 @@ export async function attachForValues(
   }
 }
 
-/** Waits for the next request of its route that fails. */
 export function waitForValues({ values }: Services, profile: Profile, caught: boolean): WaitedRoute {
   const route = routeOf(profile);
   if (values === undefined || route === null || profile.kind !== 'request')

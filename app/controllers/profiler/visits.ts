@@ -12,27 +12,20 @@ export interface Visit {
   fetches: ProfileIndex[];
   /** Requests that these made of this application, or of another one with the same storage, in order. */
   calls: ProfileIndex[];
-  /** Identical requests before it, newest first. */
   alike: ProfileIndex[];
 }
 
-/** The start of a list: how many rows its visits take up, and the visits. */
 export interface VisitsPage {
   rows: number;
   visits: Visit[];
 }
 
-/** A redirect is followed within this many milliseconds. */
 export const FOLLOWED_WITHIN = 10_000;
-/** Milliseconds after the start of a page in which a request with its referrer belongs to it. */
 const FETCHED_WITHIN = 60_000;
-/** The same for a request without a referrer. */
 const GUESSED_WITHIN = 10_000;
-/** Identical requests in a row from which on they are folded. */
 const SHORTEST_RUN = 3;
 /** As many identical requests are polling: they are folded with others in between. */
 const POLLED = 20;
-/** Identical requests that are listed below their newest. */
 export const MOST_ALIKE = 5;
 /** Requests that a visit made itself and that are listed below it: a loop makes hundreds. */
 export const MOST_CALLS = 10;
@@ -43,7 +36,6 @@ function addressOf(clientAddress: string, url: string): string {
   return `${clientAddress}\n${url}`;
 }
 
-/** FETCHED_WITHIN and GUESSED_WITHIN, or Infinity. */
 interface Reach {
   fetched: number;
   guessed: number;
@@ -104,14 +96,12 @@ function isBad({ marks }: ProfileIndex): boolean {
   return marks.some(({ severity }) => severity === 'bad');
 }
 
-/** What identical requests have in common; null for one that has others folded under it. */
 function identityOf(visit: Visit): string | null {
   const { kind, method, url, status, error, state, mark } = visit.head;
   const bad = isBad(visit.head) ? mark : null;
   return isAlone(visit) ? `${kind}\n${method}\n${url}\n${status}\n${error}\n${state}\n${bad}` : null;
 }
 
-/** Identical requests in a row are folded under the newest one. */
 function foldRuns(visits: readonly Visit[]): Visit[] {
   const runs: Visit[][] = [];
   let before: string | null = null;
@@ -138,7 +128,6 @@ function polledIn(visits: readonly Visit[]): ReadonlySet<string> {
   return new Set([...counts].filter(([, count]) => count >= POLLED).map(([identity]) => identity));
 }
 
-/** Polled requests are folded under the newest one. */
 function foldPolled(visits: readonly Visit[], polled: ReadonlySet<string>): Visit[] {
   const newest = new Map<string, Visit>();
   const folded: Visit[] = [];
@@ -168,7 +157,6 @@ function inOrder(rows: readonly ProfileIndex[]): ProfileIndex[] {
     .sort((a, b) => a.startedAt - b.startedAt || Number(isCallOf(a, b)) - Number(isCallOf(b, a)));
 }
 
-/** `rows` and visits are sorted newest first. */
 function joinVisits(rows: readonly ProfileIndex[]): Visit[] {
   const join = createJoiner({ fetched: FETCHED_WITHIN, guessed: GUESSED_WITHIN });
   const visits: Visit[] = [];
@@ -213,7 +201,6 @@ export function fetchesOf(page: ProfileIndex, rows: readonly ProfileIndex[]): Pr
   return [...(visit?.fetches ?? []), ...followed].sort((a, b) => a.startedAt - b.startedAt);
 }
 
-/** One visit per row, for orders in which neighbours are unrelated. */
 export function unfolded(rows: readonly ProfileIndex[]): Visit[] {
   return rows.map((head) => ({ head, redirects: [], fetches: [], calls: [], alike: [] }));
 }
