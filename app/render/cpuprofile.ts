@@ -8,7 +8,6 @@ import type { Profile } from '../profiler/profile.ts';
 const NODE_NUMBERS = 4;
 const ROOT = 1;
 const IDLE = 2;
-/** Ids of the nodes that are stored begin here. */
 const FIRST = 3;
 
 function nodeOf(
@@ -25,7 +24,6 @@ function nodeOf(
   };
 }
 
-/** null if this request was not sampled. */
 export function cpuProfileFile({ panels, startedAt }: Pick<Profile, 'panels' | 'startedAt'>) {
   const kept = panels.cpu?.data as Partial<CpuSamples> | null | undefined;
   if (kept?.nodes === undefined || kept.functions === undefined || kept.runs === undefined) return null;
@@ -61,6 +59,5 @@ export function cpuProfileFile({ panels, startedAt }: Pick<Profile, 'panels' | '
   samples.push(IDLE);
   timeDeltas.push(before);
   const endTime = startTime + timeDeltas.reduce((sum, us) => sum + us, 0);
-  /** Times in microseconds. */
   return { nodes: file, startTime, endTime, samples, timeDeltas };
 }

@@ -3,9 +3,7 @@ import type { Panel, PresentFrom } from '../profiler/panel.ts';
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
 import type { Json } from '../profiler/json.ts';
 
-/** Characters of a nested value that still fit into a cell. */
 const LONGEST_CELL = 120;
-/** Data with more columns is shown as JSON. */
 const MOST_COLUMNS = 12;
 
 type Named = Record<string, Json>;

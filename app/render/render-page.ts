@@ -50,7 +50,6 @@ export type RenderPage = (view: string, model: object) => string;
 export interface PageRendererOptions {
   viewsFolder: string;
   assets: { url(file: string): string };
-  /** How to open the developer's editor at a line; absent: no such links. */
   editor?: EditorOptions | undefined;
 }
 
@@ -59,7 +58,6 @@ type Template = (model: object) => string;
 interface View {
   text: string;
   filename: string;
-  /** By the names that a model has; usually there is one. */
   templates: Map<string, Template>;
 }
 

@@ -4,7 +4,6 @@ import { amountText, noteOf, valueText } from '../view-helpers/amount.ts';
 
 export interface CardRow {
   text: string;
-  /** Shown after it, quieter: how long, how often, where. */
   note: string;
   tone: Tone;
   row: string | undefined;

@@ -13,7 +13,6 @@ import { valueText } from '../view-helpers/amount.ts';
 const LONGEST = 300;
 const LONGEST_MARK = 24;
 const MOST_RUNS = 5;
-/** Units in which figures are compared. */
 const UNITS = { ms: 'ms', at: 'ms', bytes: 'bytes', count: 'count', share: 'count', time: 'count' } as const;
 
 function shorten(text: string): string {
@@ -56,7 +55,6 @@ function workOf({ title, unit = 'ms', rows }: Section): ComparedWork[] {
   });
 }
 
-/** The second value of a name is a separate row. */
 function valuesOf({ values, rows }: Section): ComparedValue[] {
   if (values === undefined) return [];
   const seen = new Map<string, number>();

@@ -5,7 +5,6 @@ import { numberHelpers } from '../view-helpers/numbers.ts';
 import { amountText, NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 
 const INDENT = '· ';
-/** Texts in full below a table. */
 const MOST_BLOCKS = 60;
 
 function figureLine(figures: readonly Figure[]): string {

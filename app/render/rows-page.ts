@@ -6,7 +6,6 @@ import { addTo } from '../profiler/group-by.ts';
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
 import { NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 
-/** Rows of a list, unless the address requests all. */
 const FIRST_ROWS = 500;
 /** Shorter lists have no filter and one order. */
 const LONG = 11;
@@ -60,16 +59,13 @@ function wordsOf({ label, text, badges = [], note, place, fields = [], block, de
     .toLowerCase();
 }
 
-/** A row, and the rows that are folded below it. */
 export interface PageItem {
   row: Row;
   members: readonly Row[];
   more: number;
-  /** The address opens it, or one of its members. */
   isOpen: boolean;
 }
 
-/** Values of a column that the page can be filtered by. */
 export interface Facet {
   title: string;
   name: string;
@@ -85,9 +81,7 @@ export interface PageSection extends Omit<Section, 'rows' | 'facets'> {
   /** Its rows can be ordered by their number: they are no tree, and not in the order of time anyway. */
   isOrdered: boolean;
   facets: Facet[];
-  /** Some are folded, or would be. */
   isFolded: boolean;
-  /** The largest number, for bars. */
   largest: number;
   /** Titles of the columns that some row fills, in their order; null if rows are names and values. */
   table:
@@ -103,7 +97,6 @@ export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
   sections: PageSection[];
   find: string;
   open: string;
-  /** By number, the largest first, instead of in the order in which they were recorded. */
   isLargestFirst: boolean;
   isSingle: boolean;
   /** The same page in the other order, folded or not, without the filter, with all rows. */
@@ -144,7 +137,6 @@ function cellOf({ columns }: Section, title: string, { label, badges = [], field
     : words(fields.find((field) => field.label === title)?.value);
 }
 
-/** `level=warn`, or one parameter for each chosen value: `level.warn=1`. */
 function facetOf(section: Section, title: string, query: Query): Facet {
   const name = title.toLowerCase();
   const counts = new Map<string, number>();
@@ -172,7 +164,6 @@ interface Reading {
   query: Query;
   isLargestFirst: boolean;
   isSingle: boolean;
-  /** Rows that summarize others, by id. */
   summaries: ReadonlyMap<string, Row>;
 }
 

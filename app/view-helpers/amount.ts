@@ -17,7 +17,6 @@ const {
   timestampText,
 } = numberHelpers;
 
-/** Title of a column of such numbers, if its section has none. */
 export const NUMBER_TITLES: Readonly<Record<Unit, string>> = {
   ms: 'Time',
   at: 'Time',
@@ -44,7 +43,6 @@ export function amountText(value: number | null | undefined, unit: Unit): string
   }
 }
 
-/** A number with its unit, a text as it is, anything else as JSON. */
 export function valueText(value: unknown, unit: Unit = 'count'): string {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'number') return amountText(value, unit);

@@ -16,20 +16,14 @@ export interface CodeLine {
 }
 
 export interface CodeOptions {
-  /** Name of the region; required, because it is focusable. */
   label: string;
   id?: string;
-  /** Number of the first line; null: no numbers. */
   start?: number | null;
-  /** Without the column of numbers. */
   plain?: boolean;
-  /** Long lines break instead of scrolling. */
   wrap?: boolean;
 }
 
-/** Longest line that is sent; the rest is counted. */
 const LONGEST_LINE = 5000;
-/** Most lines that are sent. */
 const MOST_LINES = 2000;
 const TOKEN_CLASSES = new Set(['k', 's', 'd', 'f', 'c', 'v']);
 /** A truncated string ends with its line: a search from each of its quotes would take quadratic time. */
@@ -102,11 +96,9 @@ function jsonTokens(line: string): CodeToken[] {
 }
 
 export const codeHelpers = {
-  /** Coloured tokens inside a line of ours. */
   tokens: (tokens: readonly CodeToken[]): SafeHtml => new SafeHtml(tokens.map(tokenHtml).join('')),
   codeLines,
   codeText,
-  /** Indented JSON, coloured; it may be truncated anywhere. */
   jsonText: (text: string, { label, id }: Pick<CodeOptions, 'label' | 'id'>): SafeHtml =>
     codeLines(
       text.split('\n').map((line) => ({ tokens: jsonTokens(line.slice(0, LONGEST_LINE)) })),

@@ -16,7 +16,6 @@ export interface EditorOptions {
   by?: string;
   /** The application's folder, here. */
   root: string;
-  /** Folders here -> on the developer's machine, if they differ, as in a container. */
   paths?: Readonly<Record<string, string>>;
 }
 
@@ -29,7 +28,6 @@ export interface FilePlace {
 /** `src/a.ts:41:7`, `src/a.ts:41`. */
 const PLACE = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/;
 
-/** The parts of a recorded place; the whole text as file if it has no line. */
 function parsePlace(place: string): FilePlace {
   const match = PLACE.exec(place);
   if (match === null) return { file: place, line: null, column: null };
@@ -98,7 +96,6 @@ export function sourcePlace(place: string): string | null {
     : null;
 }
 
-/** What an address names a place by: a request names no file. */
 export function placeKey(place: string): string {
   return createHash('sha256').update(place).digest('hex').slice(0, 12);
 }
@@ -114,9 +111,7 @@ const MOST_PLACES = 300;
 
 interface PlaceLinks {
   text: SafeHtml;
-  /** Address in the editor; null without one, or for a foreign file. */
   editor: string | null;
-  /** Key of its source; null if it has none. */
   source: string | null;
 }
 
@@ -141,9 +136,7 @@ export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => strin
   }
 
   return {
-    /** Address that opens a frame in the editor; null without an editor, or for a foreign file. */
     editorUrl,
-    /** What the editor was found by; null without one. */
     editorBy: editor === undefined ? null : (editor.by ?? 'PROFILER_EDITOR'),
     /** `src/orders/order-view.ts:41`, with a link to its source, or else to the editor; empty if the place is unknown. */
     place(place: string | null | undefined): SafeHtml {
@@ -158,7 +151,6 @@ export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => strin
         ? placeText(place)
         : markup`<a class="at mono any" href="${link}" title="Open in the editor">${text}</a>`;
     },
-    /** Address that opens `src/a.ts:41` in the editor; null without one. */
     placeEditor: (place: string) => editorUrl(parsePlace(place)),
     /** The same without a link, for use inside a link. */
     placeText,

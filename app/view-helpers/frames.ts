@@ -13,13 +13,11 @@ function frameCount(count: number): string {
   return count === 1 ? '1 frame' : `${count} frames`;
 }
 
-/** Package of a foreign frame; empty for the profiler's frames and those outside the application. */
 function ownerOf({ kind, package: name, file }: ThrownFrame): string {
   if (kind !== 'vendor') return 'node';
   return name ?? (file?.startsWith('/') === false ? 'express-hindsight' : 'other folders');
 }
 
-/** `express, router and 2 others`. */
 function namesOf(frames: readonly ThrownFrame[]): string {
   const names = [...new Set(frames.map(ownerOf))];
   const shown = names.slice(0, 3);
@@ -45,7 +43,6 @@ function sharedEnd(frames: readonly ThrownFrame[], before: readonly ThrownFrame[
   return shared < 2 ? 0 : shared;
 }
 
-/** `src/a.ts:3:7`; empty for native code. */
 function placeOf({ file, line, column }: ThrownFrame): string {
   if (file === null) return '';
   return [file, line, column].filter((part) => part !== null).join(':');
@@ -57,7 +54,6 @@ function frameLine(frame: ThrownFrame): string {
   return `    at ${frame.async ? 'async ' : ''}${name}`;
 }
 
-/** `before`: frames of the error that is listed before it. */
 function groupFrames(frames: readonly ThrownFrame[], before: readonly ThrownFrame[] = []): FrameRow[] {
   const shared = sharedEnd(frames, before);
   const listed = frames.slice(0, frames.length - shared);
@@ -103,7 +99,6 @@ function traceLines(thrown: Thrown, indent = ''): string[] {
   });
 }
 
-/** Properties shown of all errors of a chain, and characters of each. */
 const MOST_PROPERTIES = 50;
 const LONGEST_PROPERTY = 2000;
 
@@ -126,7 +121,6 @@ function propertyRows(chain: readonly ThrownLink[]): {
   return { rows, left: all.length - rows.length };
 }
 
-/** Longest headline; the whole message is shown below it. */
 const LONGEST_HEADLINE = 300;
 
 /** The most useful line of a message: the first, or the last if a template engine puts the place before it. */

@@ -5,7 +5,6 @@ import { markup, type SafeHtml } from './safe-html.ts';
 
 const { clock, clockText, count } = numberHelpers;
 
-/** A moment, or text. */
 type Part = string | { at: number | null };
 
 function withoutIt({ count: times, release }: FindingHistory['before'], when: string): string {

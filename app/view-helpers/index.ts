@@ -20,15 +20,11 @@ import { markup } from './safe-html.ts';
 import { urls } from '../urls.ts';
 
 export interface ViewHelperOptions {
-  /** Address of a file in public/profiler, with its content's hash. */
   assetUrl: (file: string) => string;
-  /** How to open the developer's editor at a line; absent: no such links. */
   editor?: EditorOptions | undefined;
-  /** Token of the profile that is being shown; null: none, and places have no source. */
   tokenOf?: () => string | null;
 }
 
-/** Items with a separator between them. */
 function join(items: readonly unknown[], separator = ', '): SafeHtml {
   return markup`${items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]))}`;
 }

@@ -27,7 +27,6 @@ function more(count: number, noun: string): string {
   return `${count} more ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** On one line, truncated at `limit`; the rest is counted. */
 function line(value: unknown, limit: number): string {
   const text = typeof value === 'string' ? value : ((JSON.stringify(value) as string | undefined) ?? '');
   const flat = visible(text.slice(0, limit + 1))
@@ -74,7 +73,6 @@ export function prose(sentence: string): string {
     .join(' ');
 }
 
-/** A title of ours. */
 export function heading(level: number, text: string): string {
   return `${'#'.repeat(Math.min(6, level))} ${prose(text)}`;
 }
@@ -88,14 +86,12 @@ export function fence(text: string, language = ''): string {
   return `${ticks}${language}\n${whole}\n${ticks}${cut}`;
 }
 
-/** Renderers split a table row at each `|` first. */
 function cell(content: string): string {
   return content.replace(/(\\*)\|/g, (_all, slashes: string) => (slashes === '' ? '\\|' : `${slashes}\\x7c`));
 }
 
 export interface Column<Row> {
   title: string;
-  /** A recorded value; `null` is a dash. */
   value: (row: Row) => Cell;
   /** Plain text of ours (a number with its unit, a word), not in a code span. */
   plain?: boolean;
@@ -133,7 +129,6 @@ export function pairs(rows: readonly (readonly [name: string, value: unknown])[]
   );
 }
 
-/** Blocks with an empty line between them; empty ones are left out. */
 export function blocks(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }

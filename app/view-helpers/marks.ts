@@ -26,7 +26,6 @@ export function createMarkHelpers(assetUrl: (file: string) => string) {
   return {
     icon,
     statusClass,
-    /** `Not Found`; empty for a number that has no phrase. */
     statusPhrase: (status: number | null | undefined): string => STATUS_CODES[String(status)] ?? '',
     status: (status: number | null | undefined): SafeHtml =>
       typeof status === 'number'
@@ -42,7 +41,6 @@ export function createMarkHelpers(assetUrl: (file: string) => string) {
     /** Shown beside the name of the kind: app, db, out, view, wait. */
     kindDot: (kind: string): SafeHtml =>
       markup`<span class="dot k-${KINDS.has(kind) ? kind : 'app'}" aria-hidden="true"></span>`,
-    /** Class of a bar of this kind. */
     kindClass: (kind: string): string => `k-${KINDS.has(kind) ? kind : 'app'}`,
     /** Copies the value of its row, or the text of the element with this id. Shown if scripts run. */
     copy: (label: string, id = ''): SafeHtml =>

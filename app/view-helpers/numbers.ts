@@ -17,7 +17,6 @@ function group(digits: string): string {
   return digits.length < 4 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** 1284 -> `1,284`; with nouns `1 row`, `1,284 rows`. */
 function count(value: Amount, singular?: string, plural = `${singular}s`): string {
   if (!isNumber(value)) return '–';
   const digits = `${value < 0 ? '−' : ''}${group(String(Math.abs(Math.round(value))))}`;
@@ -113,7 +112,6 @@ export const numberHelpers = {
     return text === '–' ? dash : withUnit([text.slice(0, -2), '%']);
   },
   percentText,
-  /** Milliseconds since the request began: `+11.2 ms`. */
   offset: (ms: Amount): SafeHtml =>
     isNumber(ms) ? markup`${ms < 0 ? '' : '+'}${withUnit(splitDuration(ms))}` : dash,
   time: (epochMs: Amount): SafeHtml => timeElement(epochMs, timeText(epochMs)),

@@ -6,7 +6,6 @@
 
 import { escapeHtml as escapeMarkup } from '../profiler/escape-html.ts';
 
-/** A piece of HTML whose foreign parts are escaped already. */
 export class SafeHtml {
   readonly #html: string;
 

@@ -29,7 +29,6 @@ function classOf(type: string, value: string, line: string, end: number): string
   return type === 'identifier' || type === 'property' || type === 'class' ? call(line, end) : '';
 }
 
-/** `f` if the name that ends here is called. */
 function call(line: string, end: number): string {
   return CALL_BEGINS.test(line[end] ?? '') && CALL.test(line.slice(end, end + 80)) ? 'f' : '';
 }
@@ -53,7 +52,6 @@ function tokensOf(parsed: Parsed, line: string): CodeToken[] {
 
 type ColouredLines = readonly (readonly CodeToken[])[];
 
-/** The same lines fail again and again, and to colour them takes as long as the rest of their error page. */
 const colouredLines = new Map<string, ColouredLines>();
 const MOST_COLOURED = 100;
 
@@ -86,7 +84,6 @@ function tokenize(lines: readonly string[]): ColouredLines {
   return [...lines.slice(0, inside).map((line): CodeToken[] => [['c', line]]), ...after];
 }
 
-/** Joins adjacent tokens of one class: a page has hundreds of them. */
 function mergePlain(tokens: readonly CodeToken[]): CodeToken[] {
   const merged: [string, string][] = [];
   for (const [kind, text] of tokens) {
@@ -105,7 +102,6 @@ function pointedAt(line: string, column: number): [number, number] | null {
   return [from, from + (word?.[0].length ?? 1)];
 }
 
-/** Underlines columns of a line of tokens; splits tokens that are partly inside. */
 function underline(tokens: readonly CodeToken[], [from, to]: readonly [number, number]): CodeToken[] {
   const result: CodeToken[] = [];
   let at = 0;

@@ -23,14 +23,11 @@ export function shownUrl(url: string): string {
   });
 }
 
-/** Longer values are folded; their beginning stays visible. */
 const FOLD_ABOVE = 300;
 const SUMMARY_LENGTH = 120;
-/** JSON up to this length stays on one line. */
 const ONE_LINE = 100;
 const SURROGATE = /[\ud800-\udfff]/;
 
-/** Any recorded value as text: strings as they are, everything else as JSON. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return '';
@@ -47,7 +44,6 @@ function withMasks(text: string): SafeHtml | string {
   )}`;
 }
 
-/** A foreign value inside our text. */
 function foreign(value: unknown): SafeHtml {
   return markup`<bdi>${withMasks(toText(value))}</bdi>`;
 }
@@ -60,7 +56,6 @@ function beginning(text: string, length: number): string {
 }
 
 export interface ValueOptions {
-  /** Name of the value, for the region of a folded one. */
   label?: string;
 }
 
@@ -77,7 +72,6 @@ function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): Sa
   return markup`<details class="fold"><summary>${summary}</summary>${whole}</details>`;
 }
 
-/** A sentence of ours that may contain recorded text: truncated at `limit`, the rest counted. */
 function sentence(text: unknown, limit = 600): SafeHtml {
   const whole = toText(text);
   if (whole.length <= limit) return foreign(whole);
@@ -118,10 +112,8 @@ function reason({ status, error }: { status: number | null; error: string | null
 }
 
 export const textHelpers = {
-  /** The number in the id of a row: 7 of `q7`. */
   rowNumber: ({ id }: { id?: string | undefined }): string => /\d+$/.exec(id ?? '')?.[0] ?? '',
   reason,
-  /** The first characters on one line, with `…` if there are more. */
   beginning: (text: string, length: number): string =>
     `${beginning(text, length)}${text.length > length ? '…' : ''}`,
   foreign,

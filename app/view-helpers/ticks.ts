@@ -3,7 +3,6 @@ import { numberHelpers } from './numbers.ts';
 
 export interface Tick {
   atMs: number;
-  /** As shown: `150 ms`, `1.5 s`. */
   text: string;
 }
 
@@ -14,7 +13,6 @@ const LONG_STEPS = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map(
   (minutes) => minutes * MINUTE,
 );
 
-/** 1, 2 or 5 times a power of ten, so that at most `STEPS` fit. */
 function stepOf(lengthMs: number): number {
   const rough = lengthMs / STEPS;
   const long = rough < MINUTE / 4 ? undefined : LONG_STEPS.find((step) => step >= rough);

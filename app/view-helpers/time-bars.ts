@@ -10,7 +10,6 @@ export interface TimeBar {
 const TOUCHING = 0.001;
 const MOST_BARS = 150;
 
-/** Bars of one kind, in the order of their start, joined if they are closer than `gapMs`. */
 function joined(slices: readonly TimeBar[], gapMs: number): TimeBar[] {
   const bars: TimeBar[] = [];
   const last = new Map<string, TimeBar>();

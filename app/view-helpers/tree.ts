@@ -6,20 +6,15 @@ import { escapeHtml, SafeHtml } from './safe-html.ts';
 import { numberHelpers } from './numbers.ts';
 
 export interface TreeOptions {
-  /** Name of the region. */
   label: string;
   id?: string;
-  /** Levels that are open at first. */
   open?: number;
-  /** Lines at most; what is left out is counted. */
   most?: number;
 }
 
 const DEFAULT_OPEN = 2;
 const DEFAULT_MOST = 300;
-/** Maximum characters of a list or object on one line. */
 const ONE_LINE = 64;
-/** Characters of one text that are sent. */
 const LONGEST_TEXT = 5000;
 const DEEPEST = 40;
 
@@ -42,7 +37,6 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Its entries; the key of a list's is null. */
 function entriesOf(value: object): [string | null, unknown][] {
   return Array.isArray(value)
     ? value.map((item: unknown): [null, unknown] => [null, item])
@@ -63,7 +57,6 @@ function keyHtml(key: string | null): string {
   return key === null ? '' : `<span class="f">${escapeHtml(JSON.stringify(key))}</span>: `;
 }
 
-/** The list or object on one line; null if it is long or contains another one. */
 function lineHtml(value: object): string | null {
   const entries = entriesOf(value);
   if (entries.length > 8 || entries.some(([, item]) => isContainer(item) && Object.keys(item).length > 0))

@@ -3,11 +3,9 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import type { CodeToken } from './code.ts';
 
 interface LineOptions {
-  /** Characters; the rest is an ellipsis. */
   longest: number;
   /** The type before each leaf, and of lists the first items only. */
   isTyped?: boolean;
-  /** Paths of leaves that are marked: `lines.0.quantity`. */
   marked?: ReadonlySet<string>;
   /** A debugger read it: a text in brackets stands for a value that is no JSON. */
   isRead?: boolean;
@@ -15,13 +13,11 @@ interface LineOptions {
 
 const LONGEST_TEXT = 120;
 const DEEPEST = 6;
-/** Values, and objects that differ, of a list in a shape. */
 const MOST_ITEMS = 8;
 const MOST_OBJECTS = 5;
 
 interface Place {
   depth: number;
-  /** An item before it had the same types. */
   isTypeSaid: boolean;
 }
 

@@ -7,11 +7,8 @@ import { isStandIn, textOf, valueLine } from './value-line.ts';
 export interface ValueRow {
   name: string;
   value: Json;
-  /** As JavaScript writes it, coloured, truncated. */
   tokens: CodeToken[];
-  /** How the message leads to it; empty if it does not. */
   say: string;
-  /** It is what the message complains about. */
   isNamed: boolean;
 }
 
@@ -55,7 +52,6 @@ function isIn(message: string, value: Json): boolean {
   return new RegExp(`(?<![\\w.])${escaped(text)}(?![\\w])`).test(message);
 }
 
-/** The value as one line of text. */
 export function valueText(value: Json): string {
   return textOf(tokensOf(value));
 }
