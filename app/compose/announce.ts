@@ -11,7 +11,6 @@ function printPlace(address: string, port: number): string {
   return `${address.includes(':') ? `[${address}]` : address}:${port}`;
 }
 
-/** Address of the list of requests; null on a pipe or a socket file. */
 export function listAddress(server: Server): string | null {
   const address = server.address();
   if (typeof address !== 'object' || address === null) return null;
@@ -21,7 +20,6 @@ export function listAddress(server: Server): string | null {
   return `${scheme}://${printPlace(host, address.port)}${urls.home()}`;
 }
 
-/** Calls `onListening` with each server that starts to listen with the application as its listener; returns what ends it. */
 export function watchListening(app: object, onListening: (server: Server) => void): () => void {
   function listening(message: unknown): void {
     const { server } = message as { server?: Partial<Server> };

@@ -4,15 +4,12 @@
  */
 import { type GraphqlRefused, graphqlChannels } from '../observe/channels/graphql.ts';
 
-/** What Apollo passes to `didEncounterErrors`. */
 interface RefusedRequest {
   request: { query?: unknown; operationName?: unknown; variables?: unknown };
-  /** Absent if parsing or validation failed. */
   operation?: unknown;
   errors: readonly unknown[];
 }
 
-/** A plugin of Apollo Server 4 and 5. */
 export interface ApolloPlugin {
   requestDidStart(): Promise<{ didEncounterErrors(refused: RefusedRequest): Promise<void> }>;
   invalidRequestWasReceived(refused: { error: unknown }): Promise<void>;

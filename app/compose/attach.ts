@@ -10,7 +10,6 @@ import type { Profiler } from './profiler-options.ts';
 type Next = (error?: unknown) => void;
 export type Handle = (this: unknown, req: IncomingMessage, res: ServerResponse, next?: Next) => unknown;
 
-/** The part of an Express 4 or 5 application that we use. */
 export interface ExpressApplication {
   (req: IncomingMessage, res: ServerResponse, next?: Next): unknown;
   handle: Handle;
@@ -43,15 +42,12 @@ export function requireApplication(value: unknown): ExpressApplication {
   );
 }
 
-/** The profiler attached to an application; null if it has none. */
 export function profilerOf(app: ExpressApplication): Profiler | null {
   return (app as { [PROFILER]?: Profiler })[PROFILER] ?? null;
 }
 
-/** Property of a `handle` that calls a profiler. */
 const PROFILED = Symbol.for('express-hindsight.profiled');
 
-/** Whether an application is recorded by its own profiler or by that of the process. */
 export function isProfiled(app: ExpressApplication): boolean {
   return profilerOf(app) !== null || PROFILED in app.handle;
 }

@@ -18,7 +18,6 @@ import { createProfiler } from './create-profiler.ts';
 import { processProfilers } from './process-profilers.ts';
 import type { Profiler } from './profiler-options.ts';
 
-/** What `require('express')` returns. */
 export interface ExpressLibrary {
   application: { handle: Handle };
 }

@@ -25,11 +25,9 @@ import { processProfilers } from './process-profilers.ts';
 
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
-/** Name of the setting that says which process failed last. */
 const LAST_END = 'last-end';
 /** Milliseconds after which a shared part in use is stored again, so that it is not deleted. */
 const PART_AGAIN_MS = 1_800_000;
-/** Shared parts remembered as stored. An application has few, unless its routes change with each request. */
 const MOST_PARTS = 1000;
 
 export interface CoreOptions {
@@ -39,13 +37,11 @@ export interface CoreOptions {
   redactor: Redactor;
   settings: ProfilerSettings;
   process: string;
-  /** Name of the release that runs; null: unknown. */
   release: string | null;
   onProfile?: (profile: StoredText) => void;
   warn: (sentence: string) => void;
 }
 
-/** What is known of a request when it opens. */
 export type RequestHead = Partial<Pick<IncomingMessage, 'method' | 'url' | 'headers'>>;
 
 export interface Core {
@@ -54,14 +50,11 @@ export interface Core {
   recording: Recording;
   profiles: Profiles;
   ledger: Ledger;
-  /** The process of this application that failed last; null if none did. */
   lastEnd(): Promise<EndedProcess | null>;
   /** Why only a summary of a request is recorded; null: it is recorded in full. */
   summaryReason(request: RequestHead, isAsked?: boolean): SummaryReason | null;
   routeInFull: RouteInFull;
-  /** Says whether recording is paused. */
   sayIfPaused(): Promise<void>;
-  /** Stores what is open and queued, within `timeoutMs`. */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -79,7 +72,6 @@ export function createCore(options: CoreOptions): Core {
     isPaused: () => recording.pausedAt() !== null,
   });
 
-  /** Synchronous. */
   function end({ isOver, how, isFailure, by }: End): void {
     if (by !== null) {
       by.endedProcess = how;
@@ -91,7 +83,6 @@ export function createCore(options: CoreOptions): Core {
   }
 
   const processEnd = createProcessEnd({ store: end, current: () => tracker.current() });
-  /** When a shared part was stored, by its id. */
   const partsStored = new Map<string, number>();
 
   function storePart({ id, text }: SharedPart): void {

@@ -25,7 +25,6 @@ export type RenderErrorPage = (page: {
   error: unknown;
   status: number;
   statusText: string;
-  /** Token of the page's own profile. */
   child: string | null;
 }) => string;
 
@@ -37,7 +36,6 @@ export interface ErrorPagesOptions {
   tracker: ContextTracker;
   renderErrorPage: RenderErrorPage;
   guard: Pick<Guard, 'isSet' | 'maySee'>;
-  /** Masks secrets in the plain page that replaces a failed one. */
   redactText?: (text: string) => string;
   log?: (error: unknown, req: IncomingMessage) => void;
   /** Why only a summary of a refused request is recorded; null: it is recorded in full. */
@@ -67,7 +65,6 @@ function syntheticResponse(status: number, statusText: string, atMs: number): Re
 export function createErrorPages(options: ErrorPagesOptions): ErrorPages {
   const { recorder, tracker, renderErrorPage, guard, summaryReason } = options;
 
-  /** Opens the child for the rendering of a parent's error page. */
   function openChild(parent: Context): Context {
     const child = recorder.open('error_page', parent);
     const request = parent.first('request');

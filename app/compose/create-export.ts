@@ -9,7 +9,6 @@ import type { Core } from './create-core.ts';
 
 const NAME = 'express-hindsight';
 
-/** The resource and the instrumentation scope. */
 export function exportedBy(settings: ProfilerSettings): ExportedBy {
   const version = packageVersion();
   return {
@@ -23,7 +22,6 @@ export function exportedBy(settings: ProfilerSettings): ExportedBy {
   };
 }
 
-/** `target` null: nothing is exported. */
 export function createExport(
   target: OtlpTarget | null,
   settings: ProfilerSettings,

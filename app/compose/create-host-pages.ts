@@ -27,7 +27,6 @@ import { createLazyPages, type LazyPages } from './lazy-pages.ts';
 import type { Profiler, ServiceOptions } from './profiler-options.ts';
 
 const FORM_KEY_BYTES = 32;
-/** Before and after a place. */
 const LINES_AROUND = 15;
 
 interface SourceViewOptions {
@@ -37,7 +36,6 @@ interface SourceViewOptions {
   redactor: Redactor;
 }
 
-/** Source around the places of a profile, for its pages: read when somebody asks, masked like what is recorded. */
 function createSourceViews({
   root,
   files,
@@ -59,14 +57,12 @@ interface HostPagesParts extends Pick<
 > {
   options: ServiceOptions;
   core: Core;
-  /** undefined: nothing is exported. */
   exported: (() => ExportCounters) | undefined;
   cpu: CpuSampler;
   values: ValueReader;
   explain: RecordedPlans;
   source: SourceViewOptions;
   sourceOf: (req: IncomingMessage) => RequestSource;
-  /** Describes the routes for the page of a request that none of them handled. */
   onMiss: HostRouting['onMiss'];
   redactText: (text: string) => string;
   log: (error: unknown) => void;

@@ -75,16 +75,12 @@ const DATABASES = new Set(
 export interface ObserverOptions {
   tracker: ContextTracker;
   recorder: Recorder;
-  /** Why only a summary is recorded of work that no request started; null: it is recorded in full. */
   summaryReason: () => SummaryReason | null;
-  /** The application's folder: callers are shown relative to it. */
   root: string;
-  /** Translates places of built files. */
   maps: SourceMaps;
   /** The Router of the host's Express, if it can't be found, as in a bundle. */
   Router?: RouterLibrary | undefined;
   settings: ProfilerSettings;
-  /** Recorded bytes of each body of an outgoing call; 0: none. */
   callBodyBytes: number;
   profiles: Profiles;
   warn: (sentence: string) => void;
@@ -102,7 +98,6 @@ export interface Observers {
   host: Manual & Pick<Profiler, HostCalls>;
   /** `file:line` of own code that sends a response, asked while its headers are sent; null if there is none. */
   findSender: () => string | null;
-  /** Also for the description of routes. */
   sourceOf: Profiler['sourceOf'];
   applications: MountedApplications;
   onFinish: (context: Context) => void;

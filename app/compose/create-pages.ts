@@ -12,7 +12,6 @@ import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
 import { numberHelpers } from '../view-helpers/numbers.ts';
 import { createPages } from '../routes/profiler.ts';
 
-/** The services of the controllers, except those that are loaded with them or made of the settings. */
 type Given = Omit<
   PageServices,
   keyof PageParts | 'rules' | 'replay' | 'securityHeaders' | 'exportedBy' | 'retention'
@@ -22,7 +21,6 @@ export interface PageHandlerOptions extends Given, Pick<DispatchOptions, 'origin
   rules: readonly FindingRule[];
   settings: ProfilerSettings;
   guard: Guard;
-  /** Name of the storage, once it is available. */
   storageName: () => string;
 }
 

@@ -26,10 +26,8 @@ export interface HostFacts {
   settings: Readonly<Record<string, unknown>>;
   files: SourceFiles;
   maps: SourceMaps;
-  /** What the debugger read. */
   values: ValueFrames;
   process: string;
-  /** The database libraries that are observed in this process. */
   databases: () => readonly FoundLibrary[];
   /** Panels that the application adds, behind ours. */
   own?: readonly Panel[] | undefined;

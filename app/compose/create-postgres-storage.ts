@@ -13,7 +13,6 @@ import { type FilesOptions, openFiles, openSpill } from './open-files.ts';
 import { runProfilerMigrations } from './run-profiler-migrations.ts';
 
 export type HostStorageOptions = Omit<PostgresStoreSettings, 'onUnavailable' | 'onAvailable'> & {
-  /** Receives a sentence when profiles can't be stored. */
   say?: (sentence: string) => void;
   /** Folder of what the database can't take; an empty text: none. Default: the folder of the project. */
   dir?: string | null;
@@ -30,9 +29,7 @@ export type HostStorageOptions = Omit<PostgresStoreSettings, 'onUnavailable' | '
       }
   );
 
-/** Milliseconds between two looks for what the files have. */
 const RESTORE_EVERY_MS = 5000;
-/** Milliseconds that records which are being moved get at the end. */
 const RESTORED_WITHIN_MS = 1000;
 
 /** Throws at start if the Knex exists already and has no usable connection settings; one that is created later is checked then. */
@@ -47,7 +44,6 @@ function checkAtStart(knex: () => HostKnex | Promise<HostKnex>): void {
   else connectionOf(made);
 }
 
-/** The driver is a peer dependency: a host that stores profiles in files does not need it. */
 function requireDriver(): void {
   try {
     requirePackage.resolve('pg');
@@ -59,7 +55,6 @@ function requireDriver(): void {
   }
 }
 
-/** Rejects if one of them is not stored now. */
 async function move(store: Store, records: readonly MovedRecord[]): Promise<void> {
   await Promise.all(
     records.map(

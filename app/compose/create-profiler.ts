@@ -42,10 +42,8 @@ import type { Profiler, ServiceOptions } from './profiler-options.ts';
 import { unknownOptions } from './unknown-options.ts';
 
 const CLOSE_WITHIN = 5000;
-/** Milliseconds for what is not exported yet, when the profiler closes. */
 const EXPORT_WITHIN = 700;
 
-/** Recorded bytes of each body. */
 const PREVIEW_BYTES = 16_384;
 
 function whyNoValues({ isStored }: ServiceOptions): string | null {

@@ -34,7 +34,6 @@ function matchAll(matcher: DryMatcher, method: string, path: string): Matched {
   };
 }
 
-/** Where the response redirected to, if it was the slash redirect. */
 function redirectOf(context: Context): RoutingFact['redirect'] {
   const response = context.first('response');
   if (response?.status !== 301) return null;
@@ -44,7 +43,6 @@ function redirectOf(context: Context): RoutingFact['redirect'] {
 }
 
 interface Application extends Express {
-  /** Of one that is mounted in another. */
   parent?: Application;
 }
 
@@ -61,7 +59,6 @@ export interface HostRouting {
    * another route has literally; the others are described by their layers.
    */
   onFinish(context: Context, req: IncomingMessage): void;
-  /** The same before the response, for the page of a request that no route handled. */
   onMiss(context: Context, req: IncomingMessage): void;
 }
 

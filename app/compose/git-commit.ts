@@ -4,9 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { releaseOf } from '../config.ts';
 import { releaseName } from '../config/release.ts';
 
-/** Folders above the given one that are searched for a repository. */
 const MOST_ABOVE = 4;
-/** Bytes of the list of packed references; a longer one is not read. */
 const LONGEST_LIST = 8 * 1024 * 1024;
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 

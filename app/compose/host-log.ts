@@ -25,15 +25,11 @@ export function createHostLog({
   const warnings = createRepeatedLines({ what: 'warning', print: say });
   const errors = createErrorLog({ print: say, redactText });
   return {
-    /** Prints a sentence each time. */
     say,
-    /** The same, once a minute. */
     warn(sentence: string): void {
       warnings.say(sentence, () => sentence);
     },
-    /** Prints the stack of a thrown value, masked, once a minute. */
     error: errors.log,
-    /** Prints how often entries came again. */
     close(): void {
       errors.close();
       warnings.close();

@@ -11,15 +11,12 @@ import { PROFILER_PREFIX, urls } from '../urls.ts';
 export type LazyPagesOptions = PageHandlerOptions & PagePartsOptions;
 
 export interface LazyPages {
-  /** Responds to requests below the profiler's prefix, calls `next` for everything else. */
   dispatch: Dispatch;
   /** Throws before it is loaded: see `whenRenderable`. */
   renderErrorPage: RenderErrorPage;
   /** Runs `work` when an error page can be rendered, or failed to load: at once, except for the first. */
   whenRenderable(work: () => void): void;
-  /** Address of the toolbar's script: with its content hash, once that is loaded. */
   toolbarUrl(): string;
-  /** Starts to load both in the background, unless that has begun. */
   preload(): void;
 }
 

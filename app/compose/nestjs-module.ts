@@ -2,7 +2,6 @@
 import { hindsight } from './hindsight.ts';
 import type { Profiler, ProfilerOptions } from './profiler-options.ts';
 
-/** What NestJS passes to `configure`. */
 interface MiddlewareConsumer {
   getHttpAdapter(): { getInstance(): object };
 }

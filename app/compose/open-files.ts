@@ -12,7 +12,6 @@ import { createSpill, type Spill } from '../storage/files/spill.ts';
 import { listAddress } from './announce.ts';
 import { processProfilers } from './process-profilers.ts';
 
-/** While a database is away. */
 const MOST_AWAY = 512 * 1024 * 1024;
 
 export interface FilesOptions {
@@ -20,12 +19,10 @@ export interface FilesOptions {
   dir: string | null;
   /** Bytes that all files together may take; absent: the usual number. */
   mostBytes?: number;
-  /** What protects the pages; null: nothing does. */
   guard: string | null;
   warn: (sentence: string) => void;
 }
 
-/** The folder, or why there is none. */
 function folderOf(given: string | null, project: string): FolderChoice {
   const { env, dir: fromEnvironment, isTest } = environmentOfStore();
   const dir = given ?? fromEnvironment;

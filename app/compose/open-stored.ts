@@ -22,7 +22,6 @@ import { createPostgresStorage } from './create-postgres-storage.ts';
 import { openFilesOf } from './open-files.ts';
 import { createProfiler } from './create-profiler.ts';
 
-/** At least one of the two. */
 export interface PruneLimits {
   /** Older ones are deleted; milliseconds. */
   maxAgeMs: number | null;
@@ -31,7 +30,6 @@ export interface PruneLimits {
 }
 
 interface StorePruning {
-  /** About how many `prune` would delete, pinned ones included. */
   countPrunable(limits: PruneLimits): Promise<number>;
   /** Deletes all but pinned profiles; returns how many. */
   prune(limits: PruneLimits): Promise<number>;
@@ -85,21 +83,17 @@ function pruningOf(store: Store): StorePruning {
 }
 
 export interface StoredOptions {
-  /** A URL of PostgreSQL. */
   database: string;
   schema: string;
-  /** Receives sentences about the database. */
   warn: (sentence: string) => void;
 }
 
 export interface FilesOptions {
-  /** null: there is none, and nothing is found. */
   folder: string | null;
   warn: (sentence: string) => void;
 }
 
 export interface StoredProfiles extends StorePruning {
-  /** Where the pages are served. */
   url: string;
   password: string;
   close(): Promise<void>;
@@ -122,7 +116,6 @@ function readOnly(store: Store): Store {
   };
 }
 
-/** null: the database can't be read, and the store says why. */
 async function schemasWithProfiles(database: string): Promise<string[] | null> {
   const { Pool } = requirePackage('pg') as typeof pg;
   const pool = createPool(Pool, await settingsIn(database));

@@ -14,15 +14,12 @@ export interface PageParts {
   renderPage: RenderPage;
   renderErrorPage: RenderErrorPage;
   assets: Assets;
-  /** Lines of the page footer. */
   foot: readonly string[];
 }
 
 export interface PagePartsOptions {
-  /** In the order of the menu. */
   panels: readonly Panel[];
   process: string;
-  /** Opens places of the application in an editor; absent: no such links. */
   editor?: EditorOptions | undefined;
 }
 

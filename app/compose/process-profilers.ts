@@ -7,7 +7,6 @@ import type { RuleTexts } from '../profiler/finding-rule.ts';
 import type { Panel } from '../profiler/panel.ts';
 import type { Profile } from '../profiler/profile.ts';
 
-/** A profile, and what is needed to present it. */
 export interface TestedProfile {
   profile: Profile;
   panels: readonly Panel[];
@@ -23,13 +22,9 @@ export interface Testable {
 }
 
 interface ProcessProfilers {
-  /** Number of open profilers that the code created. */
   made: number;
-  /** Closes the profiler of `register`. */
   stepAside: (() => void) | null;
-  /** Whether `express-hindsight/testing` is loaded. */
   isTested: boolean;
-  /** One per open profiler. */
   testables: Set<Testable>;
 }
 

@@ -9,14 +9,12 @@ import { numberHelpers } from '../view-helpers/numbers.ts';
 
 export interface Clock {
   now(): number;
-  /** Calls `run` after so many milliseconds; returns the function that prevents it. */
   after(ms: number, run: () => void): () => void;
 }
 
 interface Line {
   at: number;
   first: string;
-  /** How often it came since it was printed. */
   more: number;
 }
 
@@ -48,7 +46,6 @@ export function createRepeatedLines({
   print: (entry: string) => void;
   clock?: Clock | undefined;
 }) {
-  /** The oldest first. */
   const lines = new Map<string, Line>();
   let cancel: (() => void) | null = null;
   let isClosed = false;
@@ -103,7 +100,6 @@ export function createRepeatedLines({
       print(entry);
       if (!isClosed) remember(key, entry);
     },
-    /** Says what was counted; whatever comes later is printed each time. */
     close(): void {
       isClosed = true;
       cancel?.();
@@ -127,7 +123,6 @@ function keyOf(error: unknown, stack: string): string {
   return own === undefined ? stack : `${stack.slice(0, frames)}\n${own}`;
 }
 
-/** The same for thrown values: each is printed with its stack. */
 export function createErrorLog(options: {
   print: (entry: string) => void;
   redactText: (text: string) => string;

@@ -25,7 +25,6 @@ const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
   observe: true,
   warn: true,
 };
-/** Letters that two names must share at their beginning, or in which they may differ. */
 const SAME_START = 5;
 const DIFFERENT = 2;
 
@@ -37,7 +36,6 @@ function nearest(name: string, known: readonly string[]): readonly string[] {
   return known.filter((other) => editDistance(lower, other.toLowerCase(), DIFFERENT) <= DIFFERENT);
 }
 
-/** One sentence per unknown option. */
 export function unknownOptions(options: object): string[] {
   const known = [...Object.keys(profilerSettings), ...Object.keys(hostSettings), ...Object.keys(KNOWN)];
   return Object.keys(options)

@@ -34,7 +34,6 @@ function explainFindings({ profile, panels, rules }: TestedProfile, findings: re
   ]);
 }
 
-/** Sections of a panel by their ids. */
 function explainPanel({ profile, panels }: TestedProfile, name: string, ids: readonly string[]): string {
   const panel = panels.find((one) => one.name === name);
   const presented = panel === undefined ? null : presentPanel(panel, { profile, amendments: {} });
@@ -47,9 +46,7 @@ const { count, durationText } = numberHelpers;
 
 export interface Verdict {
   passed: boolean;
-  /** Why the check failed. */
   failure(): string;
-  /** Why its negation failed. */
   contrary(): string;
 }
 

@@ -6,7 +6,6 @@ import { createRedactor } from '../../profiler/redact.ts';
 import type { Presentation } from '../../profiler/rows.ts';
 
 export interface ShownPanel<Data> {
-  /** null: nothing to show. */
   data: Data | null;
   rows: Presentation | null;
 }
