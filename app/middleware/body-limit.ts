@@ -12,7 +12,6 @@ import { cutOff, defaultLingerLimits, type LingerLimits, type RespondWithError }
 
 const MEBIBYTE = 1024 * 1024;
 export const DEFAULT_BODY_LIMIT = 16 * MEBIBYTE;
-/** Boundaries and part headers of a multipart body. */
 const MULTIPART_ALLOWANCE = 64 * 1024;
 
 export interface BodyLimitOptions {

@@ -63,7 +63,6 @@ export function leaveBody(body: BodyFact): void {
   if (body instanceof TappedBody) body.leave();
 }
 
-/** Announced bytes; null if the body is chunked, 0 if there is none. */
 export function announcedBytes(req: IncomingMessage): number | null {
   if (req.headers['transfer-encoding'] !== undefined) return null;
   return Number(req.headers['content-length'] ?? 0);

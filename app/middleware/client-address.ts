@@ -7,7 +7,6 @@ import { dropOldest } from '../profiler/drop-oldest.ts';
 const ADDRESS_WITH_PORT = /^(?:\[([0-9a-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/i;
 /** Addresses whose trust is remembered: to parse one takes as long as routing a request. */
 const MOST_ADDRESSES = 1000;
-/** Of IPv6 with an IPv4 part. */
 const LONGEST_ADDRESS = 45;
 /** `/0` in halves, because proxy-addr refuses it. */
 const EVERY: Readonly<Record<number, readonly string[]>> = {

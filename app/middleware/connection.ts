@@ -3,15 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { isIPv6, type Socket } from 'node:net';
 import { createError, type HindsightError } from '../errors.ts';
 
-/** What the resolver needs to know of a connection and the head of its request. */
 export interface ConnectionFacts {
-  /** Name, value, name, value … as received. */
   rawHeaders: readonly string[];
   remoteAddress: string;
   localAddress: string;
   localPort: number;
   encrypted: boolean;
-  /** `1.0` or `1.1`. */
   httpVersion: string;
 }
 
@@ -24,7 +21,6 @@ export function connectionOf(socket: Socket): Omit<ConnectionFacts, 'rawHeaders'
   };
 }
 
-/** A refused Host, before it becomes an error with a stack. */
 export interface RefusedHost {
   code: 'INVALID_HOST' | 'UNTRUSTED_HOST';
   host: string;
@@ -35,7 +31,6 @@ export function hostErrorOf({ code, host }: RefusedHost): HindsightError {
 }
 
 export interface Authority {
-  /** As sent, without port; IPv6 in brackets. */
   host: string;
   port: number | null;
 }
@@ -66,7 +61,6 @@ export function printOrigin(scheme: 'http' | 'https', host: string, port: number
   return `${scheme}://${host.toLowerCase()}${standard ? '' : `:${port}`}`;
 }
 
-/** `received`: the lines of x-request-id, joined. */
 export function readRequestId(
   received: string | undefined,
   trusted: boolean,

@@ -8,7 +8,6 @@ import { allMethods, declaredMethods, handlerName, listLayer } from './route-lis
 import type { LayerLike, RouteEntry, RouteLike } from './route-list.ts';
 import type { Facts } from '../profiler/facts.ts';
 
-/** A route whose pattern matches the path, whatever the method. */
 export interface MatchedRoute {
   /** In declared order; HEAD only where declared. `*`: all. */
   methods: readonly string[];
@@ -25,13 +24,11 @@ type ConsideredLayer = NonNullable<Facts['routing']['considered']>[number];
 
 export interface DryMatchOptions {
   sourceOf?: (layer: object) => string | null;
-  /** Knows the applications behind layers. */
   applications: { watch(app: unknown): void; of(layer: object): unknown };
 }
 
 type Stack = readonly LayerLike[];
 
-/** A router on the way to a route: its stack, the rest of the path, and the pattern of its mount. */
 interface Mount {
   stack: Stack;
   path: string;
@@ -45,7 +42,6 @@ interface Tried {
   layer: LayerLike;
   match: Match;
   pattern: string;
-  /** Of a mounted router or application; null for a route and for plain middleware. */
   inner: Stack | null;
   depth: number;
 }
@@ -77,7 +73,6 @@ function nameOf({ handle, route }: LayerLike, method: string): string {
   return name === null || name === undefined || name === '' ? '<anonymous>' : name;
 }
 
-/** Whether a matched route handles the method; HEAD is handled like GET. */
 export function answers({ methods }: Pick<MatchedRoute, 'methods'>, method: string): boolean {
   return methods.includes('*') || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
@@ -114,7 +109,6 @@ export function createDryMatcher(
     }
   }
 
-  /** Tries the layers of a router in order, as it does, until `visit` says that one responds; a router mounted on itself is entered once. */
   function tryLayers(router: Mount, visit: (tried: Tried) => boolean, above: readonly Mount[] = []): boolean {
     const { stack, path } = router;
     if (above.some((mount) => mount.stack === stack && mount.path === path)) return false;
@@ -180,7 +174,6 @@ export function createDryMatcher(
       });
       return considered;
     },
-    /** Every route of the application in the order in which they are tried; up to a second old. */
     routes(): readonly RouteEntry[] {
       if (performance.now() - listedAt < LIST_FOR) return listed;
       const entries: RouteEntry[] = [];

@@ -4,12 +4,10 @@ import { STATUS_CODES, validateHeaderName, validateHeaderValue } from '../node-h
 import { escapeHtml } from '../profiler/escape-html.ts';
 
 export interface ErrorResponse {
-  /** Its `status` or `statusCode` if that is 4xx or 5xx, else 500. */
   status: number;
   message: string;
   /** Whether its author meant the message to be shown. */
   expose: boolean;
-  /** Its `headers`, without those that it may not set. */
   headers: readonly (readonly [string, string | readonly string[]])[];
 }
 

@@ -12,17 +12,14 @@ import { type ErrorResponse, responseOfError, shortPage } from './error-response
 import { isProfilerTarget } from '../urls.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
-/** The profile of the page's own rendering. */
 export interface ErrorPageChild {
   token: string;
-  /** Runs `work` as part of the child. */
   render<T>(work: () => T): T;
   /** `bodyBytes`: null if the page is short. */
   finish(page: { status: number; statusText: string; bodyBytes: number | null }): void;
 }
 
 export interface ErrorRecorder {
-  /** null if the request is not recorded. */
   openChild(req: IncomingMessage): ErrorPageChild | null;
   /** `status`: that of the response; null if headers were sent already. */
   recordError(req: IncomingMessage, error: unknown, status: number | null): void;
@@ -40,19 +37,15 @@ export interface ErrorPage {
 export interface ErrorResponderOptions {
   /** Whether the page may show what was recorded of its request; else it is short. */
   maySee: (req: IncomingMessage) => boolean | Promise<boolean>;
-  /** The page with what was recorded; not called otherwise. */
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;
-  /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
-  /** Receives errors that give a 5xx or truncate a response, and our own failures. */
   log?: ((error: unknown, req: IncomingMessage) => void) | undefined;
 }
 
 interface Shown {
   /** `summary`: only a summary of the request is recorded. */
   show: 'all' | 'summary' | 'nothing';
-  /** Address of the profile; null if the request is not recorded. */
   link: string | null;
 }
 
@@ -102,7 +95,6 @@ function isGone(req: IncomingMessage): boolean {
 
 export function createErrorResponder(options: ErrorResponderOptions): RespondWithError {
   const { maySee, renderError, recorder, log, redactText = (text: string) => text } = options;
-  /** The error that each response was sent for. */
   const answered = new WeakMap<ServerResponse, unknown>();
 
   /** Our own failure is logged, and must not prevent the response. */

@@ -11,7 +11,6 @@ import { isProfilerTarget, isToolbarRequest } from '../urls.ts';
 import { createPageHosts, type PageHostsOptions } from './page-hosts.ts';
 import { isIPv6 } from 'node:net';
 
-/** Wrong passwords without a wait: more than a person mistypes. */
 const FREE = 10;
 const FIRST_DELAY_MS = 250;
 /** How long the owner waits at most, while somebody else guesses at the same address. */
@@ -72,7 +71,6 @@ export function createPasswordGuesses(warn: (sentence: string) => void, now = Da
       if (entry === undefined || entry.count < FREE || now() - entry.lastAt > FORGET_AFTER_MS) return 0;
       return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (entry.count - FREE));
     },
-    /** `password`: a digest of it. */
     countWrong(address: string, password: string): void {
       const key = keyOf(address);
       let entry = entries.get(key);
@@ -94,7 +92,6 @@ interface GuardOptions extends PageHostsOptions {
   password: string | null;
   /** The host's own rule, called if there is no password. Everything but true refuses. */
   authorize?: ((req: IncomingMessage) => boolean | Promise<boolean>) | undefined;
-  /** Address of the client; wrong passwords are counted by it. */
   addressOf: (req: IncomingMessage) => string;
   /** Receives what `authorize` threw (its message is not for whoever was refused), and that somebody guesses the password. */
   warn: (sentence: string) => void;

@@ -22,7 +22,6 @@ function pairsIn(args: readonly unknown[]): Pair[] {
   ]);
 }
 
-/** The arguments with these headers instead, in the form in which headers were passed. */
 function withPairs(args: readonly unknown[], pairs: readonly Pair[]): unknown[] {
   const index = indexIn(args);
   const given = args[index];
@@ -30,12 +29,10 @@ function withPairs(args: readonly unknown[], pairs: readonly Pair[]): unknown[] 
   return args.with(index, isFlat ? pairs.flat() : Object.fromEntries(pairs));
 }
 
-/** A value as one text; several are joined to a list. */
 export function valueText(value: unknown): string {
   return Array.isArray(value) ? value.join(', ') : String((value as string | undefined) ?? '');
 }
 
-/** A header as `writeHead` with these arguments sends it; empty without one. */
 export function sentText(res: ServerResponse, args: readonly unknown[], name: string): string {
   const passed = pairsIn(args).filter((pair) => pair[0].toLowerCase() === name);
   return valueText(passed.length > 0 ? passed.map(([, value]) => valueText(value)) : res.getHeader(name));
@@ -58,8 +55,6 @@ export function changeHeader(
       return withPairs(args, [...pairs.filter((pair) => !isIt(pair)), [passed[0], text]]);
     // Node's own method, which is not observed: no layer sets this header.
     OutgoingMessage.prototype.setHeader.call(res, name, text);
-  } catch {
-    // A response that Node did not make.
-  }
+  } catch {}
   return args;
 }

@@ -18,7 +18,6 @@ export class HeaderNotes {
   readonly writes: HeaderWrite[] = [];
   refused: RefusedWrite[] | undefined;
   shortLivedFrom: string | null | undefined;
-  /** The layer whose hook runs while the headers are sent; undefined while none does. */
   hook: object | null | undefined = undefined;
   /** The response's `writeHead` when a layer was last left. */
   head: unknown;

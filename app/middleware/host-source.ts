@@ -19,7 +19,6 @@ interface ExpressParts {
 
 type HostRequest = IncomingMessage & ExpressParts;
 
-/** The part of an origin that follows from a scheme and a Host. */
 interface Place {
   host: string | null;
   port: number;
@@ -28,7 +27,6 @@ interface Place {
 
 const ADDRESS_PARTS = ['ip', 'ips', 'protocol', 'hostname', 'host'];
 
-/** `port`: used if the text has none. */
 function placeOf(scheme: 'http' | 'https', text: string, port: number | null = null): Place {
   const sent = parseAuthority(text);
   const used = sent?.port ?? port ?? (scheme === 'https' ? 443 : 80);

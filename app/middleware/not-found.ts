@@ -27,7 +27,6 @@ function sentPath(req: Request): string {
   return (req.url.split('?', 1)[0] ?? '') || '/';
 }
 
-/** The path as the routers see it; null if they can't. */
 function routedPath(req: Request): string | null {
   try {
     return req.path;
@@ -36,7 +35,6 @@ function routedPath(req: Request): string | null {
   }
 }
 
-/** The other spelling: with a slash added, or without all trailing ones. */
 export function otherSpelling(path: string): string {
   return path.endsWith('/') ? path.replace(/\/+$/, '') || '/' : `${path}/`;
 }

@@ -23,13 +23,11 @@ export interface ResolvedOrigin {
   origin: RequestOrigin;
   refusedHost: RefusedHost | null;
   requestId: string;
-  /** The x-request-id as received, if it was replaced. */
   receivedRequestId: string | null;
 }
 
 export interface OriginResolver {
   resolve(facts: ConnectionFacts): ResolvedOrigin;
-  /** Whether an address belongs to a trusted proxy; fits Express's `trust proxy` setting. */
   trusts(address: string): boolean;
 }
 
@@ -63,7 +61,6 @@ function readTable(rawHeaders: readonly string[]): HeaderTable {
   return table;
 }
 
-/** The first of a list that may span several lines; null if there is none. */
 function firstOf(table: HeaderTable, name: string): string | null {
   const lines = table.get(name);
   if (lines === undefined) return null;
@@ -91,7 +88,6 @@ function ownAuthority({ localAddress, localPort }: ConnectionFacts): Authority {
   return { host: isIPv6(address) ? `[${address}]` : address, port: readPort(String(localPort)) };
 }
 
-/** The host that the client requested, or the text that is not one. */
 function authorityOf(table: HeaderTable, facts: ConnectionFacts, trusted: boolean): Authority | RefusedHost {
   const lines = table.get('host') ?? [];
   const sent = lines[0] ?? '';

@@ -8,7 +8,6 @@ import { isIP } from 'node:net';
 export interface PageHostsOptions {
   /** Lower-case names beside localhost and addresses; a leading dot for a domain with its subdomains. */
   hosts: readonly string[];
-  /** Whether the peer is a trusted proxy. */
   isFromProxy: (req: IncomingMessage) => boolean;
 }
 
@@ -22,7 +21,6 @@ export function createHostRule(names: readonly string[]): (host: string) => bool
   };
 }
 
-/** The Host as sent, without its port; in HTTP/2 `:authority` (RFC 9113, section 8.3.1). Empty if there is none: no browser sends that. */
 function hostOf({ headers }: IncomingMessage): string {
   const { host, ':authority': authority } = headers as Record<string, string | undefined>;
   return (authority ?? host ?? '').replace(/:\d*$/, '');
@@ -41,7 +39,6 @@ function isThisMachine({ remoteAddress, localAddress }: Partial<IncomingMessage[
   );
 }
 
-/** Returns the refused host, or null if the pages may be served. */
 export function createPageHosts({
   hosts,
   isFromProxy,

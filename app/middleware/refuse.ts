@@ -23,7 +23,6 @@ export interface RefusedRequest extends ResolvedOrigin, RequestHead {
   status: number;
   remoteAddress: string;
   remotePort: number;
-  /** The refused packet, truncated. */
   received: Buffer;
 }
 
@@ -73,7 +72,6 @@ function describeRefused(
 
 export interface RecordedRefusal {
   token: string;
-  /** Absolute if the host is valid, else relative. */
   link: string;
   childToken: string | null;
   /** Renders the page: if it throws or gives null, a plain page is sent with the same headers. */
@@ -82,18 +80,15 @@ export interface RecordedRefusal {
 
 export interface RefusalOptions {
   resolver: OriginResolver;
-  /** Responds to a request whose response is still open. */
   respond: RespondWithError;
   /** Records; if it throws, a plain page without tokens is sent. Absent with debug off. */
   record?: ((request: RefusedRequest) => RecordedRefusal) | undefined;
   methods?: (() => readonly string[]) | undefined;
-  /** Masks secrets in the message of a short page. */
   redactText?: ((text: string) => string) | undefined;
   limitBytes?: number;
   linger?: LingerLimits;
 }
 
-/** How long a refusal waits for the responses of earlier requests on its connection. */
 const LONGEST_WAIT_MS = 10_000;
 const TIMED_OUT = 408;
 
@@ -110,7 +105,6 @@ function statusOf({ code = '' }: ParserError): number | null {
   return code.startsWith('HPE_') ? 400 : null;
 }
 
-/** The response in progress on a socket, which Node's default for clientError uses. */
 function openResponse(socket: Socket): ServerResponse | null {
   const response: unknown = '_httpMessage' in socket ? socket._httpMessage : null;
   return typeof response === 'object' && response !== null && 'req' in response
@@ -122,7 +116,6 @@ interface RawResponse {
   status: number;
   html: string;
   requestId: string;
-  /** Absent if nothing is recorded. */
   tokens: { token: string; link: string; childToken: string | null } | null;
   headers?: readonly (readonly [string, string])[];
   bare: boolean;

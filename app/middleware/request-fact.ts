@@ -2,14 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestFact, RequestOrigin } from '../profiler/facts.ts';
 
-/** Where a request came from, as the service or the host resolves it. */
 export interface RequestSource {
   origin: RequestOrigin;
   requestId: string;
   receivedRequestId: string | null;
 }
 
-/** Request target as sent, also below a mount. */
 export function targetOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { originalUrl?: unknown };
   return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');

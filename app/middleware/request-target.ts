@@ -45,7 +45,6 @@ interface Target extends IncomingMessage {
   [REFUSED]?: string;
 }
 
-/** Express calls `handle` of an application for each request; its types omit it. */
 interface Handles {
   handle: (req: IncomingMessage, res: ServerResponse, done?: unknown) => unknown;
 }

@@ -9,7 +9,6 @@ const NAMES = [
 export type Method = (...args: unknown[]) => unknown;
 type Methods = Record<(typeof NAMES)[number], Method>;
 
-/** The observed methods of one response; each calls the original on `res`, the response or a proxy around it. */
 export type ResponseObserver = Partial<
   Record<(typeof NAMES)[number], (res: never, original: Method, args: unknown[]) => unknown>
 >;

@@ -3,7 +3,6 @@ import { type Layer, pathOfRegexp } from '../profiler/express-routers.ts';
 import type { Facts } from '../profiler/facts.ts';
 
 export interface RouteLike {
-  /** As passed to `get` …: Express 4, and router before 2.3. */
   path?: unknown;
   stack: readonly { method?: string; name?: string }[];
   methods: Readonly<Record<string, boolean>>;

@@ -45,7 +45,6 @@ export function createRobots(): RequestHandler {
   };
 }
 
-/** Name and value of each. `bare`: the page loads nothing. */
 export function securityHeaders({ bare = false }: { bare?: boolean } = {}): readonly (readonly [
   string,
   string,

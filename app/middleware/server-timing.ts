@@ -21,7 +21,6 @@ interface Stretch {
   durationMs: number | null;
 }
 
-/** Time in which at least one ran: parallel and nested ones count once. */
 function timeOf(stretches: readonly Stretch[], nowMs: number): number {
   let sum = 0;
   let reached = 0;

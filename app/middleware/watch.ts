@@ -22,21 +22,15 @@ export interface WatchOptions extends ResponseOptions {
   sourceOf: (req: IncomingMessage) => RequestSource;
   /** Why only a summary of a request is recorded; default: all are recorded in full. */
   summaryReason?: (req: IncomingMessage, isAsked: boolean) => SummaryReason | null;
-  /** HTML documents get the toolbar's tag; default: none does. */
   toolbar?: ToolbarOptions | undefined;
   /** Called once with each server: when it is watched, else with its first request. */
   onServer?: ((server: Server) => void) | undefined;
-  /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp?: (req: IncomingMessage) => void;
-  /** Samples requests that were asked for; `mayAsk`: whether the sender of the header may. Default: none is sampled. */
   cpu?: { sampler: CpuSampler; mayAsk: (req: IncomingMessage) => Promise<boolean> } | undefined;
   /** Delays the request whose values are waited for, until they can be read. Default: none is. */
   values?: Pick<ValueReader, 'whenReady'> | undefined;
-  /** Called once per request, inside its context: observers that add facts. */
   onRequest?: readonly ((context: Context) => void)[];
-  /** Called once with a sentence, when another profiler recorded a request first. */
   onOtherProfiler?: (sentence: string) => void;
-  /** Called after the response, before the profile is built. */
   onFinish?: (context: Context, req: IncomingMessage) => void;
 }
 
@@ -48,7 +42,6 @@ export interface Watch {
 
 const OTHER_PROFILER =
   'another profiler records these requests already, and this one leaves them to it; mount one of the two.';
-/** Requests between two searches for responses that can never end. */
 const SWEEP_EVERY = 1024;
 
 type Emit = IncomingMessage['emit'];

@@ -25,18 +25,13 @@ export interface ResponseOptions {
   previewBytes: number;
   /** `file:line` of own code that sends the response; called for a 4xx or 5xx without a recorded error. */
   findSender?: (() => string | null) | undefined;
-  /** A stream that was piped into a response failed, and the response ended as a success. */
   onSourceError?: ((context: Context, error: unknown) => void) | undefined;
-  /** Changes the arguments of `writeHead`; absent: they stay as they are. */
   exposeToken?: ExposeToken | undefined;
-  /** The same, for the header `server-timing`. */
   serverTiming?: AddServerTiming | undefined;
 }
 
 interface ResponseWatchOptions extends ResponseOptions {
-  /** The headers were sent; called once. */
   onHeaders: (context: Context, req: IncomingMessage) => void;
-  /** The response is finished, or its client has gone. */
   onClose: (context: Context, req: IncomingMessage) => void;
 }
 

@@ -7,7 +7,6 @@ import type { BodyFact } from '../profiler/facts.ts';
 import { mediaTypeOf } from '../profiler/http-text.ts';
 import { SIGNATURE_HEADER } from '../profiler/raw-headers.ts';
 
-/** `express.json({ verify })` and NestJS put them on the request. */
 function keepsBytes(req: IncomingMessage, bytes: number): boolean {
   return Object.keys(req).some((name) => {
     const value: unknown = Object.getOwnPropertyDescriptor(req, name)?.value;

@@ -9,7 +9,6 @@ import { createInsertion, type Insertion } from './insertion.ts';
 import { makeTag } from './tag.ts';
 
 export interface ToolbarOptions {
-  /** Address of the script as it is served now; called once per document. */
   scriptUrl: () => string;
 }
 
@@ -18,7 +17,6 @@ type Call = (...args: unknown[]) => unknown;
 
 interface Attached {
   insertion: Insertion;
-  /** One of the wrappers is calling the method that it wraps. */
   isBusy: boolean;
 }
 
@@ -34,7 +32,6 @@ function methodOf(res: object, method: Method): Call {
   };
 }
 
-/** Arguments of `end` and `write`: a chunk, its encoding and a callback, all optional. */
 function readArguments(args: readonly unknown[]): {
   piece: { chunk: unknown; encoding: unknown };
   rest: unknown[];

@@ -46,7 +46,6 @@ export function headerText(res: ServerResponse, name: string): string {
   return valueText(res.getHeader(name));
 }
 
-/** Whether the body is shown as HTML. Other responses get no tag, and no reason is recorded. */
 export function isHtmlResponse(res: ServerResponse): boolean {
   const { statusCode } = res;
   const isShown =
@@ -63,7 +62,6 @@ function isLengthFixed(res: ServerResponse): boolean {
   return typeof block === 'string' && /\r\n(?:content-length|content-encoding)\s*:/i.test(block);
 }
 
-/** The reason in the headers of an HTML response why its body must not be changed; null if there is none. */
 export function refusalOf(res: ServerResponse) {
   const has = (name: string): boolean => res.hasHeader(name);
   if (res.statusCode === 206 || has('content-range')) return 'range';

@@ -72,9 +72,7 @@ type Absence = Refusal | NoPlace | `policy:${string}`;
 
 interface InsertionOptions {
   res: ServerResponse;
-  /** Creates the tag that these policies allow. */
   make: (policies: readonly string[]) => MadeTag;
-  /** Called once for a document, with the inserted tag or the reason why there is none. */
   onOutcome: (outcome: { tag: string; absent: Absence | null }) => void;
 }
 
@@ -85,7 +83,6 @@ interface Piece {
 
 const AS_TEXT = /^(?:utf-?8|latin1|binary|ascii)$/i;
 
-/** A chunk as text that can be searched for markup, with the function that inserts into it. */
 interface Opened {
   isEmpty: boolean;
   read(): string;
@@ -196,7 +193,6 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions) {
         return piece;
       }
     },
-    /** Whether the body has begun, and whether nothing is left to do. */
     hasBegun: (): boolean => hasBegun,
     isOver: (): boolean => isOver,
   };

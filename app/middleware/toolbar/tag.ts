@@ -4,7 +4,6 @@
  */
 import { escapeHtml } from '../../profiler/escape-html.ts';
 
-/** Values by directive, in lower case except for nonces. */
 type Policy = ReadonlyMap<string, readonly string[]>;
 
 /** Needs no escaping in a tag. */
@@ -37,7 +36,6 @@ function nonceIn(source: string): string | null {
   return NONCE.exec(source)?.[1] ?? null;
 }
 
-/** Whether the sources allow an address of the page's own origin. */
 function reachesOrigin(sources: readonly string[], origin: string | null): boolean {
   return sources.some((source) => source === "'self'" || source === '*' || source === origin);
 }
@@ -66,7 +64,6 @@ function connects(policy: Policy, origin: string | null): boolean {
   return directive === null || reachesOrigin(directive.sources, origin);
 }
 
-/** `origin`: that of the page, if known: `https://shop.example`. */
 export function judge(headers: readonly string[], origin: string | null) {
   const policies = headers.flatMap(parsePolicies);
   if (policies.some((policy) => isSandboxed(policy, 'allow-scripts')))
@@ -96,7 +93,6 @@ interface TagOptions {
   /** Address of the script, from the root; contains its content hash once that is known. */
   url: string;
   policies: readonly string[];
-  /** Origin of the request, as the client sees it. */
   origin: string | null;
 }
 
