@@ -2,15 +2,12 @@
 
 export interface Counted {
   count: number;
-  /** Sum over all of them. */
   durationMs: number;
   slowestMs: number;
   failed: number;
-  /** Rows that statements returned or changed. */
   rows: number;
 }
 
-/** When at least one of them ran, since the request started. */
 export interface Stretch {
   startMs: number;
   durationMs: number;
@@ -42,7 +39,6 @@ function merged(stretches: readonly Stretch[], touchingMs: number): Stretch[] {
 
 export class BeyondLimit {
   count = 0;
-  /** By statement or line, with its place. */
   readonly byKey = new Map<string, Counted>();
   #characters = 0;
   #stretches: Stretch[] = [];
@@ -63,7 +59,6 @@ export class BeyondLimit {
     known.rows += rows;
   }
 
-  /** One of them ran then. */
   ran(stretch: Stretch): void {
     this.#stretches.push(stretch);
     if (this.#stretches.length <= MOST_STRETCHES * 2) return;
@@ -72,7 +67,6 @@ export class BeyondLimit {
       this.#stretches = merged(this.#stretches, (this.#touchingMs *= 2));
   }
 
-  /** In the order of their start, with those of the ones that still run. */
   stretches(running: readonly Stretch[]): Stretch[] {
     return merged([...this.#stretches, ...running], this.#touchingMs);
   }

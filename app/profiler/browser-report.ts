@@ -21,30 +21,24 @@ export interface BrowserFrame {
   /** `file:line` on the project's disk; else the path and line as the browser has them. */
   place: string;
   isOwn: boolean;
-  /** Lines that end with that of the frame, if it is own or in the page itself. */
   code?: BrowserCode;
 }
 
-/** A recorded request that it is about, or that ended shortly before. */
 export interface BrowserCall {
   /** Its token: the name `token` would be masked. */
   request: string;
   method: string;
-  /** Without its query. */
   path: string;
   status: number | null;
 }
 
 export interface BrowserFact {
   kind: BrowserKind;
-  /** Milliseconds since the request began. */
   atMs: number;
-  /** Address of the page. */
   page: string;
   /** `TypeError`; of a file, its element; of a policy, `report` if it blocks nothing. */
   name: string | null;
   message: string | null;
-  /** What was blocked or failed. */
   url: string | null;
   directive: string | null;
   frames: BrowserFrame[];
@@ -57,13 +51,11 @@ declare module './facts.ts' {
   }
 }
 
-/** For each profile. */
 export const MOST_BROWSER_FACTS = 20;
 
 export interface ServedScript {
   /** Path of its address, as the browser has it. */
   path: string;
-  /** Of the response that it came in; null if unknown. */
   etag: string | null;
 }
 

@@ -3,13 +3,11 @@
  * controllers/profiler/browser-timing.ts, drawn by the timeline panel. Absent values were not measured.
  */
 
-/** Milliseconds; `start` since the start of the navigation. */
 export interface LongTask {
   start: number;
   duration: number;
 }
 
-/** The late fact of a profile. */
 export interface BrowserTiming {
   /** Milliseconds since the start of the navigation, like all values down to `lcp`; `ttfb`: first byte. */
   requestStart?: number;

@@ -56,32 +56,23 @@ export interface ProfileBuilderOptions {
   panels: readonly Panel[];
   redactor: Redactor;
   sharedParts: SharedParts;
-  /** Milliseconds that requests like this one usually take; null: unknown. */
   usualMs?: (head: Pick<ProfileHead, 'method' | 'route'>) => number | null;
-  /** Name of this process; shown, and a filter of the list. */
   process: string;
-  /** Default: unknown. */
   release?: string | null | undefined;
   warn: (sentence: string) => void;
 }
 
-/** A document, and what the index row and the writer need. */
 export interface BuiltProfile {
   document: ProfileDocument;
-  /** Number of queries. */
   queries: number;
-  /** Masked. */
   navigationHints: NavigationHints | null;
-  /** Masked. */
   facts: SummaryFacts | null;
-  /** Masked; null if it was made up. */
   requestId: string | null;
   shared: SharedPart[];
 }
 
 export interface BuildOptions {
   shown?: readonly string[] | undefined;
-  /** Only its head, for a list. */
   isHeadOnly?: boolean;
 }
 
@@ -91,7 +82,6 @@ export interface ProfileBuilder {
    * secrets from their data, but without their shared values.
    */
   build(context: Context, state: ProfileDocument['state'], options?: BuildOptions): BuiltProfile;
-  /** Masks a late fact like the profile, including secrets that only the request itself revealed. */
   mask<T>(context: Context, late: T): T;
 }
 
@@ -100,7 +90,6 @@ interface From {
   head: ProfileHead;
 }
 
-/** What panels returned. */
 interface Taken {
   shared: SharedPart[];
   queries: number;
@@ -113,7 +102,6 @@ function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   return fact === undefined ? null : describeError(fact.error);
 }
 
-/** As its menu shows it. */
 function countIn(panel: Panel, data: unknown, head: ProfileHead): number {
   const profile = { ...head, panels: {}, findings: [], dropped: {}, masked: [] };
   return panel.menu?.summary?.(data, profile)?.count ?? 0;

@@ -4,7 +4,6 @@
  */
 
 export interface ComparedFigure {
-  /** The same in both profiles: `Queries`. */
   label: string;
   value: number;
   unit: 'ms' | 'bytes' | 'count';
@@ -14,17 +13,14 @@ export interface ComparedFigure {
   measured?: true;
 }
 
-/** Something that may have run more than once. */
 export interface ComparedWork {
   /** Heading of its table, such as `Statements`. */
   section: string;
-  /** Equal for the same work in both profiles. */
   key: string;
   label: string;
   /** The label for highlighting: class (as in `CodeToken`) and text. */
   tokens?: readonly (readonly [string, string])[];
   times: number;
-  /** null if it has no duration. */
   ms: number | null;
   /** Badge, such as `N+1`. */
   mark?: string;

@@ -22,24 +22,18 @@ import { createTimeLedger, type TimeLedger } from './time-ledger.ts';
 import { describeError } from './thrown-value.ts';
 import { STATUS_CODES } from '../node-http.ts';
 
-/** A shared value, masked. */
 export interface SharedValue {
   value: unknown;
   masked: MaskedValue[];
 }
 
 export interface ConcludeFrom {
-  /** A shared value by its id; undefined if it is not available. */
   sharedOf: (id: string) => SharedValue | undefined;
   /** Names of the panels to show; default: all. With it, nothing is found. */
   shown?: readonly string[] | undefined;
-  /** Earlier full requests of the route, the newest first; default: none. */
   earlier?: readonly EarlierRequest[] | undefined;
-  /** Earlier full requests of other routes, the newest first; default: none. */
   siblings?: readonly EarlierRequest[] | undefined;
-  /** Full requests that ran at the same time, the newest first; default: none. */
   overlapping?: readonly EarlierRequest[] | undefined;
-  /** Requests that the browser's reports name; default: none. */
   reported?: ReadonlyMap<string, EarlierRequest> | undefined;
 }
 
@@ -47,15 +41,12 @@ export interface Conclude {
   (document: ProfileDocument, from: ConcludeFrom): Profile;
   /** Only its findings: for a row of the list. */
   findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
-  /** Whether rules look at it. */
   isExamined(document: Pick<ProfileDocument, 'kind' | 'summary'>): boolean;
   /** Whether a rule compares this request with earlier ones of its route or of others, or with those that ran at the same time. */
   asks(document: ProfileDocument): Record<'earlier' | 'siblings' | 'overlapping', boolean>;
-  /** The document of another request, for rules that compare. */
   earlierRequest(document: ProfileDocument): EarlierRequest;
 }
 
-/** What the panel of the process keeps, as far as the ledger of time needs it. */
 interface KeptProcess {
   durationMs?: number;
   loopUtilization?: number;
@@ -68,12 +59,10 @@ const NOTHING_RECORDED: PanelRecord = { data: null, summary: null, error: null }
 const NO_REQUESTS: ReadonlyMap<string, EarlierRequest> = new Map();
 const NOTHING_FOUND: Findings = { findings: [], left: 0 };
 
-/** Ids of the shared values of a document. */
 export function sharedIdsOf({ panels }: ProfileDocument): string[] {
   return Object.values(panels).flatMap(({ shared }) => (shared === undefined ? [] : [shared]));
 }
 
-/** With the values that a document leaves out because they are empty, or the usual ones. */
 function headOf(document: ProfileDocument): ProfileHead {
   const { parent, child, origin, status, statusMessage, route, durationMs, outcome, error } = document;
   return {
@@ -103,7 +92,6 @@ function headOf(document: ProfileDocument): ProfileHead {
   };
 }
 
-/** Collected data by panel; panels without any are absent. */
 function collectedIn({ panels }: ProfileDocument): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(panels).flatMap(([name, { data }]) =>
@@ -144,14 +132,12 @@ class Reading {
     };
   }
 
-  /** What rules and spans read of a panel; null if there is none. */
   kept(panel: Panel): unknown {
     return storedFactsOf(panel).length === 0
       ? (this.#document.panels[panel.name]?.data ?? null)
       : this.record(panel).data;
   }
 
-  /** For rules, by panel; panels without any are absent. */
   seen(): SeenPanels {
     const kept = collectedIn(this.#document);
     for (const panel of this.#panels) {

@@ -48,7 +48,6 @@ export interface ContextOptions {
   token: string;
   kind: ProfileKind;
   parent?: string | null;
-  /** Why only a summary is recorded; default: it is recorded in full. */
   summary?: SummaryReason | null;
 }
 
@@ -63,11 +62,8 @@ export class Context {
   isCutOff = false;
   /** What of this request ended its process, such as `an uncaught exception`. */
   endedProcess: string | null = null;
-  /** What became of its token; set by the recorder. */
   fate: Fate | null = null;
-  /** Token of the error page rendered for this request. */
   child: string | null = null;
-  /** Wall clock at the start, milliseconds since 1970. */
   readonly startedAt: number;
   readonly #startedMark: number;
   #endedMark: number | null = null;
@@ -99,7 +95,6 @@ export class Context {
     return '[Hindsight]';
   }
 
-  /** `performance.now()` at the start. */
   get startMark(): number {
     return this.#startedMark;
   }
@@ -109,7 +104,6 @@ export class Context {
     return this.sinceStart(performance.now());
   }
 
-  /** Converts a `performance.now()` value to milliseconds since the request started, without Hindsight's own work. */
   sinceStart(mark: number): number {
     const sinceMs = mark - this.#startedMark;
     if (this.#own === null) return sinceMs;
@@ -143,12 +137,10 @@ export class Context {
     return this.#endedMark !== null;
   }
 
-  /** The router layer whose code is running, or ran last; null if unknown. */
   get layer(): object | null {
     return this.#layer;
   }
 
-  /** Called only by the layer observer, when `layer` starts or continues. */
   runLayer(layer: object | null): void {
     this.onLayerChange?.(this);
     this.#layer = layer;
@@ -188,12 +180,10 @@ export class Context {
     return true;
   }
 
-  /** What is only counted of a kind; undefined if all of it is kept. */
   beyond(name: FactName): BeyondFacts | undefined {
     return this.#facts.get(name)?.beyond(() => this.elapsedMs());
   }
 
-  /** All facts of a kind that are kept, in the order they were added. */
   all<N extends FactName>(name: N): readonly Facts[N][] {
     return (this.#facts.get(name)?.all() ?? NONE) as readonly Facts[N][];
   }
@@ -206,7 +196,6 @@ export class Context {
     return this.all(name).at(-1);
   }
 
-  /** Number of facts of each kind that are only counted. */
   get dropped(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const [name, list] of this.#facts) {
@@ -226,14 +215,12 @@ export class Context {
     awaited.add(settled);
   }
 
-  /** Settles when all expected facts have settled; null if none is expected. */
   expected(): Promise<unknown> | null {
     if (this.#awaited === null || this.#awaited.size === 0) return null;
     return Promise.allSettled([...this.#awaited]);
   }
 }
 
-/** A value that an observer attaches to each context. */
 export interface Slot<T> {
   get(context: Context): T | undefined;
   set(context: Context, value: T): void;
@@ -250,13 +237,11 @@ export function createSlot<T>(description: string): Slot<T> {
   };
 }
 
-/** Finds the context of the running code, and of a request. */
 export class ContextTracker {
   readonly #storage = new AsyncLocalStorage<Context | undefined>();
   /** Not a property of the request, which is the application's. Not a Map: see open-list.ts. */
   readonly #opened = new WeakMap<IncomingMessage, Context>();
 
-  /** Sets the context of this request until `forget`. */
   open(req: IncomingMessage, context: Context): void {
     this.#opened.set(req, context);
   }
@@ -283,7 +268,6 @@ export class ContextTracker {
     return this.#storage.getStore();
   }
 
-  /** The current context, unless it is of the profiler's own pages. */
   observed(): Context | undefined {
     const context = this.current();
     return context?.kind === 'profiler' ? undefined : context;
@@ -317,12 +301,10 @@ export class ContextTracker {
     this.#storage.disable();
   }
 
-  /** Binds `callback` to a context, without a frame of ours in the stacks of what it calls. */
   bindTo<A extends unknown[], R>(context: Context, callback: (...args: A) => R): (...args: A) => R {
     return this.#storage.run.bind(this.#storage, context, callback) as (...args: A) => R;
   }
 
-  /** Binds `callback` to the current context. */
   bind<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R {
     return AsyncLocalStorage.bind(callback);
   }

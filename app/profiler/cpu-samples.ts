@@ -9,9 +9,7 @@ export type CpuReason = 'header' | 'form' | 'block';
 export type CodeKind = 'own' | 'package' | 'node' | 'profiler';
 
 export interface SampledFunction {
-  /** Empty for an anonymous function. */
   name: string;
-  /** As V8 has it; line and column are counted from 0. */
   url: string;
   line: number;
   column: number;
@@ -31,11 +29,8 @@ export interface CpuSamples {
   spanMs: number;
   /** What starting V8's sampler took, before the request's clock. */
   startingMs: number;
-  /** Samples of this request. */
   samples: number;
-  /** How long code of this request ran, measured. */
   ownMs: number;
-  /** How long code of other requests did meanwhile; their samples are left out. */
   otherMs: number;
   /** Sampling ended before the request, at its limit. */
   isOverLimit?: boolean;
@@ -55,9 +50,7 @@ export interface CpuSamples {
   isThinned?: boolean;
 }
 
-/** The function that ran most. */
 export interface BusiestFunction {
-  /** `pbkdf2Sync in login`, `scoreOf` */
   what: string;
   /** `file:line` of its call, or of the line that was met most, else of where it begins. */
   place: string | null;
@@ -77,15 +70,12 @@ export interface CpuAddress {
 
 /** Samples requests that were asked for, one at a time. */
 export interface CpuSampler {
-  /** Nothing is ever sampled. */
   isOff: boolean;
   /** Why a request should be sampled; null: it should not. Whether the header's sender may ask is for the caller to check. */
   reasonFor(req: IncomingMessage): CpuReason | null;
   /** Starts sampling; `open` opens the request's context, whose clock does not count the start. */
   begin(asked: CpuReason, open: () => Context): Context;
-  /** Runs what handles the request. */
   run(context: Context, work: () => void): void;
-  /** The response is over: the context gets its fact, soon. */
   finish(context: Context): void;
   /** The next request to this address is sampled, within ten minutes. */
   arm(address: CpuAddress): void;

@@ -7,7 +7,6 @@ import type { CodeKind, BusiestFunction, CpuSamples, KeptCpu, SampledFunction } 
 export interface CallNode {
   name: string;
   kind: CodeKind;
-  /** Name of the package, or of Node's module. */
   of: string | null;
   place: string | null;
   /** `file:line` in own code where it is called, if that is known. */
@@ -16,7 +15,6 @@ export interface CallNode {
   selfUs: number;
   /** The largest first. */
   children: CallNode[];
-  /** Identity of the function. */
   key: string;
   /** Of own code: the line that most samples met. */
   busiest: string | null;
@@ -32,7 +30,6 @@ export function isSampled(kept: KeptCpu | undefined): kept is CpuSamples {
   return kept !== undefined && 'nodes' in kept;
 }
 
-/** Its own microseconds of each node, of the whole profile or between two times in milliseconds since the request's start. */
 function selfTimes({ nodes, runs, runsStartMs }: CpuSamples, between?: readonly [number, number]): number[] {
   const self: number[] = [];
   if (between === undefined) {
@@ -66,12 +63,10 @@ function nodeOf({ name, kind, of, place, busiest }: SampledFunction, key: string
   };
 }
 
-/** `src/a.ts:10`, 14 -> `src/a.ts:14`. */
 function lineIn(place: string | null, line: number): string | null {
   return place === null || line === 0 ? null : place.replace(/\d+$/, String(line));
 }
 
-/** Whether a frame is part of the call above it. */
 function isInside(parent: CallNode, one: SampledFunction, key: string): boolean {
   if (one.name === COLLECTOR) return false;
   if (parent.key === key) return true;

@@ -4,11 +4,9 @@ import type { Store, StoreItem } from './store.ts';
 import { settledWithin } from './timeouts.ts';
 
 export interface DeferredStore extends Store {
-  /** Everything goes to `store` from now on. */
   resolve(store: Store): void;
 }
 
-/** About the size of an item without its text. */
 const ITEM_BYTES = 600;
 const MOST_WAITING = 32 * 1024 * 1024;
 

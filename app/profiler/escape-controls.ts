@@ -6,7 +6,6 @@
  */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
 const CONTROLS_BUT_LINE_BREAKS = /(?!\n)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
-/** The same but for tabs and line breaks. */
 export const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
 /** A line break before a line that isn't indented like the frames of a stack. */
 const UNINDENTED = /\n(?! {4})/g;

@@ -2,15 +2,12 @@
 export interface ExportCounters {
   /** Recorded profiles. One that was recorded again, with late facts, counts again. */
   given: number;
-  /** Accepted by the collector. */
   sent: number;
   /** Not for export: error pages, the profiler's own pages, what still runs. */
   leftOut: number;
   /** By reason: `queue full`, `status 400` …, `unreadable`, `failed`, `shut down`. */
   dropped: Record<string, number>;
-  /** Waiting or being sent. */
   pending: number;
-  /** Waiting. */
   pendingBytes: number;
   maxBytes: number;
 }

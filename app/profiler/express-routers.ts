@@ -4,28 +4,23 @@
  * writes to the layer.
  */
 
-/** What we read of a layer of `router` or Express 4. */
 export interface Layer {
   name?: unknown;
   handle?: unknown;
   /** As it was registered; from router 2.3 on. */
   rawPath?: unknown;
-  /** What matches the path, with its parameters: Express 4. */
   regexp?: unknown;
   keys?: unknown;
-  /** What matches the path: router 2. */
   matchers?: unknown;
   /** Mounted at `/`, which matches any path: router 2. */
   slash?: unknown;
   /** The part of the path that the last request matched; before router 2.3. */
   path?: unknown;
-  /** On the layer that runs a route. */
   route?: { stack?: unknown; path?: unknown } | undefined;
   /** Only on layers inside a route; undefined if they take any. */
   method?: string | undefined;
 }
 
-/** The stack of a router; null for anything else. */
 export function stackOf(router: unknown): readonly Layer[] | null {
   if ((typeof router !== 'object' && typeof router !== 'function') || router === null) return null;
   const { stack } = router as { stack?: unknown };
@@ -106,7 +101,6 @@ export function matchedAmong(patterns: readonly unknown[], path: string, { isEnd
   return all.find((pattern) => mayMatch(pattern, path, isEnd)) ?? all;
 }
 
-/** What a layer consumes of a path, and the pattern that did so where it is known. */
 export interface LayerMatch {
   taken: string;
   pattern: unknown;

@@ -14,9 +14,7 @@ export interface Repeating<F> {
   matters?(fact: F): boolean;
 }
 
-/** What all facts of a request share. */
 export interface Room {
-  /** Bytes of the first facts of all kinds. */
   readonly bytes: number;
   used: number;
 }
@@ -38,13 +36,11 @@ const MOST_KEYS = 1000;
 interface Entry<F> {
   fact: F;
   bytes: number;
-  /** Its number among the facts of its kind. */
   at: number;
 }
 
 interface Timed {
   startMs?: number;
-  /** null while it runs. */
   durationMs?: number | null;
   rows?: number | null;
   error?: unknown;
@@ -59,7 +55,6 @@ export class FactList<F = unknown> {
   readonly #first: F[] = [];
   #firstBytes = 0;
   #repeating: Repeating<F> | null = null;
-  /** null until the limit is reached. */
   #later: Later<F> | null = null;
 
   constructor(room: Room) {
@@ -80,12 +75,10 @@ export class FactList<F = unknown> {
     return false;
   }
 
-  /** Whether there is no more room for first facts. */
   get isFull(): boolean {
     return this.#later !== null || !this.#fits(1);
   }
 
-  /** Counts one that was not made. */
   count(): void {
     this.#later ??= new Later(this.#first, this.#repeating, this.#room.bytes * WORTH_SHARE);
     this.#later.beyond.count++;
@@ -108,7 +101,6 @@ export class FactList<F = unknown> {
   }
 }
 
-/** The facts after the first ones. */
 class Later<F> {
   readonly beyond = new BeyondLimit();
   readonly #repeating: Repeating<F> | null;

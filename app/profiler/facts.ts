@@ -14,16 +14,13 @@ export interface RequestOrigin {
   scheme: 'http' | 'https';
   /** Host name as sent, without port; null if it is missing or malformed. */
   host: string | null;
-  /** 1 to 65535. */
   port: number;
   /** `scheme://host[:port]`, without a default port; null if the host is invalid. */
   origin: string | null;
   clientAddress: string;
-  /** Addresses from the client to the peer, nearest last. */
   chain: readonly string[];
   /** Whether the peer is a trusted proxy, so that its headers were used. */
   trusted: boolean;
-  /** Why the host is refused, else null. */
   hostError: string | null;
 }
 
@@ -45,13 +42,11 @@ export interface RequestFact {
    * outlive its request, for example in the callbacks of a pooled connection, and must not keep its sockets in memory.
    */
   live?: object | undefined;
-  /** The session as it was when the headers were sent; absent if there was none. */
   session?: Json | undefined;
 }
 
 /** The request body; one fact, updated as the body arrives. */
 export interface BodyFact {
-  /** Bytes received so far, of any content type. */
   bytes: number;
   contentType: string | null;
   /** The first bytes as received, up to the preview limit. */
@@ -90,7 +85,6 @@ export interface HeaderWrite {
 export interface RefusedWrite {
   /** `setHeader` and the like. */
   method: string;
-  /** Of the header; null for a body. */
   name: string | null;
   layer: object | null;
   atMs: number;
@@ -98,13 +92,10 @@ export interface RefusedWrite {
   from?: string | null;
 }
 
-/** One per request, updated until the response finishes. */
 export interface ResponseFact {
   status: number;
   statusMessage: string;
-  /** Name, value … as sent, in order and case; empty until they are sent. */
   rawHeaders: readonly string[];
-  /** When the headers were sent; null before. */
   headersAtMs: number | null;
   /** When `end()` was called, if the headers had been sent before; null otherwise. */
   endedAtMs?: number | null;
@@ -128,14 +119,11 @@ export interface ResponseFact {
   outcome: 'running' | 'finished' | 'aborted';
 }
 
-/** The route that responded: the full pattern with its mount paths, such as `/orders/:id`. */
 export interface RouteFact {
   pattern: string;
   method: string;
   params: Readonly<Record<string, unknown>>;
-  /** The handler's name, if it has one. */
   handler: string | null;
-  /** `file:line`, if known. */
   source: string | null;
 }
 
@@ -159,7 +147,6 @@ export interface ErrorFact {
     | 'late'
     | 'passed on'
     | 'logged';
-  /** The status of the error page; null if it was not shown. */
   status: number | null;
   /** Where it came from. */
   layer?: ErrorLayer | null;
@@ -171,7 +158,6 @@ export interface ErrorFact {
   misdeclared?: { name: string; source: string | null; parameters: number };
 }
 
-/** The layer that an error names as its source or its handler. */
 export interface ErrorLayer {
   name: string;
   kind: string;

@@ -4,11 +4,9 @@ import { type Panel, storedFactsOf } from './panel.ts';
 import type { ProfileDocument } from './profile.ts';
 import { documentIn, type StoredText } from './summary.ts';
 
-/** Where a text was found. */
 export interface TextPlace {
   /** Name of the panel; null: the URL or the error of the profile's head. */
   panel: string | null;
-  /** The text around it. */
   before: string;
   text: string;
   after: string;
@@ -30,7 +28,6 @@ export function searchedFields(
   );
 }
 
-/** Characters shown before and after. */
 const BEFORE = 30;
 const AFTER = 70;
 

@@ -6,15 +6,12 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { settledWithin } from './timeouts.ts';
 
 export interface FormSigner {
-  /** A value for the forms of one page. Never rejects. */
   sign(): Promise<string>;
-  /** Whether a value was signed within the hour. */
   holds(value: string): Promise<boolean>;
 }
 
 const VALID_MS = 3_600_000;
 const OWN_KEY_BYTES = 32;
-/** Milliseconds for which pages get the same value. */
 const SAME_FOR_MS = 60_000;
 /** Milliseconds between two reads of the shared key, if it was not available or has changed. */
 const READ_AGAIN_MS = 5000;

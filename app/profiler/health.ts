@@ -6,7 +6,6 @@ import type { Store } from './store.ts';
 
 export interface Health {
   process: string;
-  /** Milliseconds since 1970. */
   at: number;
   /** Name of the store, whether it fails or has not replied for a while, and a sentence if records are not in the usual place. */
   storage: { name: string; failing: boolean; notice: string | null };
@@ -15,7 +14,6 @@ export interface Health {
   /** Those of the profiler's own pages. */
   profiler: LedgerCounts;
   queue: { pending: number; pendingBytes: number; maxBytes: number; failedWrites: number };
-  /** Of profiles to OpenTelemetry; null: nothing is exported. */
   exported: ExportCounters | null;
   /** The process that failed last; null if none did, or the store fails. */
   lastEnd: EndedProcess | null;

@@ -3,17 +3,12 @@ import { messageOf } from '../errors.ts';
 import type { Store } from './store.ts';
 
 export interface Retention {
-  /** Milliseconds after which a profile is deleted. */
   ageMs: number;
-  /** Profiles stored at most. */
   count: number;
-  /** Bytes of documents stored at most. */
   bytes: number;
 }
 
-/** Profiles of the profiler's own pages: only the newest are stored. */
 const PROFILER_COUNT = 200;
-/** Summaries: so many of them go before anything else. */
 const SUMMARY_COUNT = 50_000;
 const SUMMARY_BYTES = 32 * 1024 * 1024;
 /** Pinned and failed requests and the slowest of each route outlive the rest: so many, for so many times the age; pins never expire. */
@@ -24,7 +19,6 @@ const EXCEPTIONS_AGES = 7;
 const EVERY = 30_000;
 
 export interface Housekeeper {
-  /** Runs one round now. Never rejects. */
   run(): Promise<void>;
   close(): void;
 }

@@ -4,12 +4,10 @@ import { isAscii } from 'node:buffer';
 const TEXT_TYPES =
   /^(?:text\/.+|application\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|ecmascript|graphql|sql|x-ndjson|ndjson|toml|x-www-form-urlencoded|x-sh|csp-report|reports)|image\/svg\+xml|multipart\/.+|message\/.+)$/;
 
-/** `text/html` of `Text/HTML; charset=utf-8`; empty if there is none. */
 export function mediaTypeOf(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Whether a body of this type is text. */
 export function isTextType(contentType: string | null): boolean {
   return TEXT_TYPES.test(mediaTypeOf(contentType));
 }
@@ -18,7 +16,6 @@ function charsetOf(contentType: string | null): string {
   return /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1] ?? 'utf-8';
 }
 
-/** End of the last complete character. */
 function wholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -30,7 +27,6 @@ function wholeCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** Without an incomplete character at the end and a byte-order mark at the beginning. */
 function decode(bytes: Buffer, charset: string): string {
   if (!/^utf-?8$/i.test(charset)) return new TextDecoder(charset).decode(bytes, { stream: true });
   // The same result as a TextDecoder's, in a tenth of the time.

@@ -12,25 +12,17 @@ import type { ProfileQuery } from './storage.ts';
 import type { Row, Store, StoredRecord } from './store.ts';
 
 export interface Labels {
-  /** Labels these rows, the first ones first; false if some are left. */
   label(rows: readonly Row[]): Promise<boolean>;
-  /** Labels what may match a query, the newest first; false if some are left. */
   labelMatches(query: Omit<ProfileQuery, 'limit' | 'offset'>): Promise<boolean>;
-  /** Something came later that rules look at. */
   again(row: Row): Promise<void>;
-  /** This process has stored a record. */
   stored(row: Row): void;
-  /** Somebody reads. */
   noteReader(): void;
 }
 
-/** Milliseconds that a reader waits; then the list says that labels are missing. */
 const WAIT_MS = 500;
-/** Milliseconds of work between two turns of the event loop. */
 const TURN_MS = 5;
 /** Rows that a search labels before it asks for more. */
 const AT_ONCE = 100;
-/** Of the newest of this process, while it is idle. */
 const MOST_IDLE = 200;
 const IDLE_EVERY_MS = 25;
 const IDLE_TURN_MS = 2;
@@ -50,7 +42,6 @@ export function createLabels({
 }): Labels {
   // Without a context: the store's work is no request's.
   const outside = AsyncLocalStorage.snapshot();
-  /** Of this process, unlabelled, the newest last. */
   const waiting: Row[] = [];
   let timer: NodeJS.Timeout | null = null;
   const inTurn = createOneAtATime();

@@ -3,13 +3,10 @@
  * stored several times (running, final, with late facts) and counts once.
  */
 
-/** `profiler`: its own pages. */
 export type LedgerPart = 'application' | 'profiler';
 
-/** Of one token. */
 export interface Fate {
   readonly part: LedgerPart;
-  /** Versions in the queue. */
   queued: number;
   bucket: Bucket;
 }
@@ -17,26 +14,20 @@ export interface Fate {
 type Bucket = 'running' | 'waiting' | 'stored' | `dropped: ${string}` | `left out: ${string}`;
 
 export interface LedgerCounts {
-  /** Tokens given out. */
   tokens: number;
   stored: number;
-  /** In the queue. */
   waiting: number;
   /** The response has not finished, or its profile is not built yet. */
   running: number;
-  /** Lost, by reason. */
   dropped: Record<string, number>;
   /** Not meant to be stored, by reason: sampled out, recording paused, asked by the toolbar. */
   leftOut: Record<string, number>;
 }
 
 export interface Ledger {
-  /** A token was given out. */
   open(part: LedgerPart): Fate;
   queued(fate: Fate): void;
-  /** One queued version is stored. */
   stored(fate: Fate): void;
-  /** One queued version is dropped. */
   dropped(fate: Fate, reason: string): void;
   leftOut(fate: Fate, reason: string): void;
   counts(part: LedgerPart): LedgerCounts;

@@ -31,7 +31,6 @@ function within(text: string): string | null {
   return text.length <= LONGEST ? text : null;
 }
 
-/** Without the origin if it is `origin`, and without the fragment. */
 function resolve(address: string, base: string, origin: string): string | null {
   try {
     const url = new URL(address, base);
@@ -42,7 +41,6 @@ function resolve(address: string, base: string, origin: string): string | null {
   }
 }
 
-/** Of a redirect: 300 to 399 with a Location. */
 function locationOf(context: Context, url: string, origin: string): string | null {
   const response = context.first('response');
   if (response === undefined || response.status < 300 || response.status > 399) return null;

@@ -10,9 +10,7 @@ export interface OpenList<T> extends Iterable<T> {
   /** `item` must not be in the list. */
   add(item: T): void;
   has(item: T): boolean;
-  /** The newest that fits. */
   find(fits: (item: T) => boolean): T | undefined;
-  /** Does nothing if `item` is not in the list. */
   delete(item: T): void;
   clear(): void;
 }

@@ -6,7 +6,6 @@ import { toPlain } from './plain.ts';
 export interface ParsedBody {
   /** Fields of a form, in order; null if it is none, or no parser ran. */
   fields: { name: string; value: Json }[] | null;
-  /** As parsed, if it is not a form. */
   parsed: Json | undefined;
 }
 

@@ -10,11 +10,8 @@ import { readWebObject } from './web-objects.ts';
 
 export interface PlainLimits {
   depth: number;
-  /** Entries per array or object. */
   width: number;
-  /** Characters per string. */
   length: number;
-  /** Values altogether. */
   total: number;
   /** Lines of an error's stack; without it, errors have no stack. */
   stackOf?: (error: object) => string[];
@@ -28,7 +25,6 @@ export type DateWriter = (date: Date, isInObject: boolean) => string;
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
 
-/** Truncates a long text and says by how much. */
 export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;
   return `${text.slice(0, limit)}… (${text.length - limit} more characters)`;
@@ -57,7 +53,6 @@ function functionName(value: object): string {
   }
 }
 
-/** A value other than a container as JSON; undefined for containers. */
 function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | undefined {
   switch (typeof value) {
     case 'string':
@@ -80,7 +75,6 @@ function scalar(value: unknown, limits: PlainLimits): Exclude<Json, object> | un
   }
 }
 
-/** Containers with a short notation. */
 function shorthand(
   value: object,
   { writeDate, length, bytes = 0 }: PlainLimits,
@@ -121,11 +115,9 @@ function errorEntries(error: object, stackOf: PlainLimits['stackOf']): [string, 
 
 interface Entries {
   kept: [string, unknown][];
-  /** Number of entries left out. */
   more: number;
 }
 
-/** The first items of an iterable; later ones are not read. */
 function take<T>(items: Iterable<T>, count: number): T[] {
   const taken: T[] = [];
   for (const item of items) {
@@ -167,7 +159,6 @@ function entries(value: object, { width, stackOf }: PlainLimits): Entries {
   return { kept, more: Math.max(0, names.length - room) };
 }
 
-/** Whether it is a plain object, as literals and JSON make. */
 function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
@@ -217,7 +208,6 @@ function isExact(value: unknown, json: Json | undefined): boolean {
   return value === undefined || value === json;
 }
 
-/** Conversion of one value. */
 class Walk {
   /** The result says all of it: nothing is cut, left out, computed or of a class with a notation of its own. */
   isExact = true;

@@ -17,16 +17,13 @@ export interface End {
   isOver: boolean;
   /** `an uncaught exception`, `exit code 3`. */
   how: string;
-  /** By an error, or with another exit code than 0. */
   isFailure: boolean;
   /** The request or work that ended it, if one did. */
   by: Context | null;
 }
 
-/** The process that failed last. */
 export interface EndedProcess {
   process: string;
-  /** Milliseconds since 1970. */
   at: number;
   /** `an uncaught exception`, `exit code 3`. */
   how: string;

@@ -6,7 +6,6 @@ import type { Finding, Severity } from './finding.ts';
 import type { ProfileDocument } from './profile.ts';
 import type { NavigationHints } from './navigation-hints.ts';
 
-/** Response and route of a request of which only a summary is recorded, beside the head of each profile. */
 export interface SummaryFacts {
   contentType: string | null;
   /** As announced by its Content-Length; null if it had none. */
@@ -16,7 +15,6 @@ export interface SummaryFacts {
   source: string | null;
 }
 
-/** A finding as lists show it. */
 export interface FindingMark {
   label: string;
   severity: Severity;
@@ -44,14 +42,12 @@ type Stored =
 export type Column = Stored & {
   /** Name in the database. */
   column: string;
-  /** Absent: the list page does not show it. */
   list?: ListCell;
 };
 
 /** The list shows the columns in the order of COLUMNS. */
 export interface ListCell {
   heading: string;
-  /** Class of the column. */
   css: string;
   numeric?: true;
   look?: 'mono' | 'quiet';
@@ -136,7 +132,6 @@ const COLUMNS = {
     of: ({ queries }) => queries,
     list: { heading: 'Queries', css: 'c-qu', numeric: true, helper: 'count', sort: 'queries' },
   },
-  /** Milliseconds since 1970. */
   startedAt: {
     column: 'started_at',
     type: 'bigint',
@@ -171,11 +166,8 @@ const COLUMNS = {
   },
   /** Name and message of what was thrown; null if nothing was. */
   error: { column: 'error', type: 'text', of: ({ document }) => errorText(document.error) },
-  /** Number of findings; null: not known yet (labels.ts). */
   findings: { column: 'findings', type: 'integer', of: ({ findings }) => findings?.length ?? null },
-  /** Label of the worst finding. */
   mark: { column: 'mark', type: 'text', of: ({ findings }) => findings?.[0]?.label ?? null },
-  /** The worst findings, each label once. */
   marks: { column: 'marks', type: 'marks', of: ({ findings }) => marksOf(findings ?? []) },
   location: {
     column: 'location',
@@ -218,7 +210,6 @@ const COLUMNS = {
   blockedMs: { column: 'blocked_ms', type: 'double', of: ({ document }) => blockedMsOf(document) },
   /** Name of the release that responded; null if it is unknown. */
   release: { column: 'release', type: 'text', of: ({ document }) => document.release ?? null },
-  /** Why only a summary was recorded; null: it is recorded in full. */
   summary: { column: 'summary', type: 'text', of: ({ document }) => document.summary ?? null },
   /** 32 hexadecimal digits; null if it is not part of a trace. */
   traceId: { column: 'trace_id', type: 'text', of: ({ document }) => document.trace?.traceId ?? null },
@@ -249,7 +240,6 @@ export const SORTS: Readonly<Record<string, SortColumn>> = Object.fromEntries(
   ),
 );
 
-/** What findings set in a row. */
 export function labelsOf(findings: readonly Finding[]): Pick<ProfileIndex, 'findings' | 'mark' | 'marks'> {
   return { findings: findings.length, mark: findings[0]?.label ?? null, marks: marksOf(findings) };
 }

@@ -39,7 +39,6 @@ export interface FoundProfile {
 }
 
 export interface FoundProfiles extends FindResult {
-  /** A sentence if the list is incomplete, for example because the store failed; else null. */
   notice: string | null;
   /** The store failed: only requests that run in this process are known. */
   isAway: boolean;
@@ -50,11 +49,8 @@ export interface Profiles {
   read(token: string): Promise<FoundProfile | null>;
   /** Stored and running profiles. Never rejects. */
   find(query: ProfileQuery): Promise<FoundProfiles>;
-  /** Stored profiles only; null if counting failed. Never rejects. */
   countsAndHistogram(query: CountsAndHistogramQuery): Promise<CountsAndHistogram>;
-  /** Deletes all stored profiles except pinned ones. Rejects with STORAGE_UNAVAILABLE. */
   clear(): Promise<number>;
-  /** Stored requests by route. Rejects with STORAGE_UNAVAILABLE. */
   summarize(query: SummaryQuery): Promise<RouteSummaries & { notice: string | null }>;
   /** Durations of stored requests of the same route before this one; null if it has no route or the store failed. */
   routePercentiles(profile: ProfileHead): Promise<RoutePercentiles | null>;
@@ -62,39 +58,28 @@ export interface Profiles {
   overlapping(profile: ProfileHead): Promise<readonly EarlierRequest[]>;
   /** A stored request, full ones of its route before it, and of other routes; null: it is not stored in full, or has no route. */
   aroundRoute(profile: ProfileHead): Promise<RouteAround | null>;
-  /** Whether a token without a profile belongs to a request that came while recording was paused. */
   isUnrecorded(token: string): boolean;
-  /** Error page and other children, oldest first. */
   children(token: string): Promise<ProfileIndex[]>;
-  /** Puts a late fact beside a profile; false if it is not stored. */
   amend(token: string, name: string, value: unknown): Promise<boolean>;
   /**
    * Adds what its browser reported, masked; `atMs` is given in milliseconds since 1970. Of all that came for it the first 20 are stored;
    * false if it is not stored, or has them already.
    */
   report(token: string, facts: readonly BrowserFact[]): Promise<boolean>;
-  /** Pins a profile, or takes the pin off; false if it is not stored. */
   keep(token: string, yes: boolean): Promise<boolean>;
-  /** This process has stored a record. */
   stored(row: Row): void;
 }
 
-/** Other requests that a rule may compare with. */
 const MOST_OTHERS = 20;
 /** Milliseconds that a request may have begun before another and still be looked for beside it. */
 const LONGEST_BESIDE = 60_000;
-/** Shared values of other processes that are cached. */
 const MOST_SHARED = 500;
-/** Profiles whose route percentiles are cached. */
 const MOST_REMEMBERED = 200;
-/** Profiles that are cached: those of the pages in use. */
 const MOST_CONCLUDED = 4;
 /** Longer ones are concluded anew. */
 const LONGEST_CACHED = 262_144;
 const NOT_LABELLED = 'Some older requests have not been checked yet. Reload the page to check more.';
-/** Milliseconds until a request that has ended is in the store, unless it still expects facts. */
 const SOON_STORED = 20;
-/** Milliseconds between attempts to add a report to a request that still runs. */
 const REPORT_PAUSE = 250;
 /** Milliseconds that rows of running requests may take, because a thousand may be open; further ones are rows of summaries. */
 const WHOLE_ROWS_MS = 5;
@@ -121,7 +106,6 @@ export function createProfiles(options: {
   store: Store;
   tokens?: Pick<Tokens, 'isOfOther'>;
   isUnrecorded?: (token: string) => boolean;
-  /** Where a search for text looks. */
   searched?: SearchedFields;
 }): Profiles {
   const { recorder, store, tokens, isUnrecorded = () => false, searched = {} } = options;
@@ -164,7 +148,6 @@ export function createProfiles(options: {
   /** Cached, because every panel of a profile shows them and earlier requests don't change. */
   const percentilesByToken = new Map<string, RoutePercentiles | null>();
 
-  /** Shared values of other processes, read from the store. */
   const known = new Map<string, SharedValue>();
 
   async function readShared(id: string): Promise<void> {
@@ -178,7 +161,6 @@ export function createProfiles(options: {
     return recorder.sharedOf(id) !== undefined || known.has(id);
   }
 
-  /** Full requests that match, the newest first; empty if the store fails. */
   async function readOthers(query: Partial<ProfileQuery>): Promise<EarlierRequest[]> {
     try {
       const page = { isFull: true, limit: MOST_OTHERS, offset: 0, counted: false as const };
@@ -228,7 +210,6 @@ export function createProfiles(options: {
     return { own: recorder.conclude.earlierRequest(documentOf(found)), earlier, siblings };
   }
 
-  /** Requests that its browser's reports name. */
   async function readReported({ token, facts }: ProfileDocument): Promise<Map<string, EarlierRequest>> {
     const named = browserFactsIn(facts ?? {}).flatMap(({ calls }) => calls.map(({ request }) => request));
     const tokens = [...new Set(named)].filter((one) => one !== token);
@@ -240,7 +221,6 @@ export function createProfiles(options: {
     );
   }
 
-  /** What concluding needs besides the document. */
   async function beside(document: ProfileDocument): Promise<ConcludeFrom & { isWhole: boolean }> {
     const missing = sharedIdsOf(document).filter((id) => !isKnown(id));
     // If the store fails, the panels that need the shared value say so.

@@ -11,14 +11,11 @@ export interface KeptPlans {
 }
 
 export interface QueryPlan {
-  /** Index among the queries of the profile. */
   query: number;
-  /** Milliseconds since 1970. */
   plannedAt: number;
   root: PlanNode;
   /** Rows of the tables it reads, by the statistics of the database; `schema.table`. */
   tables: Record<string, number>;
-  /** Number of nodes left out. */
   dropped?: number;
   /** Made without the values. */
   isGeneric?: true;
@@ -44,7 +41,6 @@ export interface PlanNode {
   /** If it differs from the table's name. */
   alias?: string;
   index?: string;
-  /** Estimate for each run; absent: the database gives none. */
   rows?: number;
   /** In the planner's unit, including child nodes; absent: the database gives none. */
   cost?: number;
@@ -55,10 +51,8 @@ export interface PlanNode {
   nodes?: PlanNode[];
 }
 
-/** What is planned, or why it is not. */
 export type PlanOutcome = Omit<QueryPlan, 'query'> | Omit<MissingPlan, 'query'>;
 
-/** What the database is asked for. */
 export interface StatementToPlan {
   system: string;
   sql: string;

@@ -7,7 +7,6 @@ function matchesStatus(status: number | null, ranges: NonNullable<ProfileQuery['
   return status !== null && ranges.some(({ from, to }) => status >= from && status <= to);
 }
 
-/** Something was thrown, or the status is 5xx. */
 export function failed({ error, status }: Pick<Row, 'error' | 'status'>): boolean {
   return error !== null || (status ?? 0) >= 500;
 }
@@ -40,7 +39,6 @@ function hasMark({ marks }: Row, wanted: string): boolean {
 /** Filters that are not in a row: the store checks pins and searches texts; the others say how to show the result. */
 type BesideRow = 'pinned' | 'text' | 'sort' | 'descending' | 'counted' | 'limit' | 'offset';
 
-/** The members of a row that a filter reads, and whether it matches. */
 type Filter<Name extends keyof ProfileQuery> = readonly [
   reads: readonly (keyof Row)[],
   matches: (row: Row, wanted: NonNullable<ProfileQuery[Name]>) => boolean,
@@ -92,13 +90,11 @@ function matchesAll(query: Partial<ProfileQuery>): (row: Row) => boolean {
     wanted.every(({ matches, value }) => matches(row, value)) && !without.some((matches) => matches(row));
 }
 
-/** The members of a row that the filters of a query read. */
 export function membersRead(query: Partial<ProfileQuery>): (keyof Row)[] {
   const members = FILTER_ENTRIES.flatMap(([name, [reads]]) => (query[name] === undefined ? [] : reads));
   return [...members, ...(query.not ?? []).flatMap(membersRead)];
 }
 
-/** Whether a query is about this kind of profile. */
 export function isKindOf({ kinds = ['request'] }: Pick<ProfileQuery, 'kinds'>, kind: Row['kind']): boolean {
   return kinds.includes(kind);
 }
@@ -154,7 +150,6 @@ export function firstOf<T>(items: readonly T[], count: number, compare: (a: T, b
   return first;
 }
 
-/** Only a summary was recorded. */
 export function isSummary({ summary }: Pick<Row, 'summary'>): boolean {
   return summary !== null;
 }

@@ -8,7 +8,6 @@ export interface NamedValue {
   value: string;
 }
 
-/** Name, value … -> rows. */
 export function pairHeaders(raw: readonly string[]): NamedValue[] {
   const rows: NamedValue[] = [];
   const end = Math.min(raw.length - 1, MOST_HEADERS * 2);
@@ -25,7 +24,6 @@ export function rawHeader(raw: readonly string[], name: string): string | null {
   return null;
 }
 
-/** The same among rows. */
 export function namedHeader(rows: readonly NamedValue[], name: string): string | null {
   return rows.find((row) => row.name.toLowerCase() === name)?.value ?? null;
 }

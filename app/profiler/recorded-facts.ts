@@ -7,7 +7,6 @@ import type { BeyondFacts, Counted, Stretch } from './beyond-limit.ts';
 import type { Context } from './context.ts';
 import type { FactName, Facts } from './facts.ts';
 
-/** How panels read the facts of a record. */
 export interface FactReader {
   all<N extends FactName>(name: N): readonly Facts[N][];
   first<N extends FactName>(name: N): Facts[N] | undefined;
@@ -16,7 +15,6 @@ export interface FactReader {
   beyond(name: FactName): BeyondFacts | undefined;
 }
 
-/** As stored. */
 export interface RecordedFacts {
   facts?: Partial<Record<FactName, readonly unknown[]>> | undefined;
   beyond?: Partial<Record<FactName, RecordedBeyond>> | undefined;
@@ -55,7 +53,6 @@ function recordBeyond({ count, byKey, stretches }: BeyondFacts): RecordedBeyond 
   };
 }
 
-/** What a record has of these kinds of facts. */
 export function recordFacts(context: Context, names: readonly FactName[]): RecordedFacts {
   const facts: Partial<Record<FactName, unknown[]>> = {};
   const beyond: Partial<Record<FactName, RecordedBeyond>> = {};

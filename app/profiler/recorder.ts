@@ -23,7 +23,6 @@ import { createSharedParts } from './shared-parts.ts';
 import type { SharedPart } from './storage.ts';
 import type { StoredText } from './summary.ts';
 
-/** Requests remembered of each route, and routes. */
 const REMEMBERED = 32;
 const MOST_ROUTES = 500;
 /** With fewer requests nothing is usual. */
@@ -63,7 +62,6 @@ export function createRouteTimes(): RouteTimes {
   };
 }
 
-/** Milliseconds that the final profile waits for expected facts. */
 const EXPECTED_FACTS_WAIT = 300;
 /** The newest toolbar requests that stay readable. They are not stored: there are so many that they would evict pages. */
 const MOST_INTERNAL = 50;
@@ -71,13 +69,10 @@ const MOST_INTERNAL = 50;
 const MOST_PAGES = 10;
 /** Milliseconds after a late fact before the profile is stored again with all late facts until then. */
 const LATE_QUIET = 200;
-/** Milliseconds after the response in which late facts are recorded. */
 const LATE_WINDOW = 10_000;
 /** Milliseconds before an unfinished request is stored as running: if its process is killed, this is what remains. */
 const RUNNING_AFTER = 500;
-/** Milliseconds between two searches for such requests. */
 const LOOK_EVERY = 100;
-/** Milliseconds for which profiles are built without a pause. */
 const LONGEST_TURN = 4;
 /**
  * With more finished responses than this, all others wait until their profiles are built: each keeps everything that was recorded about
@@ -86,16 +81,13 @@ const LONGEST_TURN = 4;
 const MOST_UNBUILT = 100;
 
 export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedParts' | 'usualMs'> {
-  /** Rules for findings, run when a profile is read. */
   rules?: readonly FindingRule[];
   nextToken: () => string;
   /** Token of a request that is not recorded, because recording is paused; default: as of any other. */
   nextUnrecorded?: () => string;
-  /** Default: every request is recorded in full. */
   limit?: RecordingLimit;
   /** Receives a profile to store and its shared parts; never throws. */
   write: (profile: StoredText, shared: readonly SharedPart[], fate?: Fate) => void;
-  /** Default: one of its own. */
   ledger?: Ledger;
 }
 
@@ -106,26 +98,20 @@ export interface Recorder {
     kind: WorkKind,
     work: WorkFact & { parent?: string | null; summary?: SummaryReason | null },
   ): Context;
-  /** Opens one of a request of which only a summary is recorded. */
   openSummary(reason: SummaryReason): Context;
   /** Opens one for a request of the toolbar: stored only if it fails; the newest stay readable in this process. */
   openInternal(): Context;
-  /** A running context by its token. */
   running(token: string): Context | undefined;
   runningContexts(): Iterable<Context>;
   /** The profile as it is now, masked; with `shown`, only these panels and no findings. Never throws. */
   snapshot(context: Context, shown?: readonly string[]): Profile;
   /** Its row in a list, as it is now; with `isHeadOnly`, which costs less, without what panels count and rules find. */
   indexOf(context: Context, isHeadOnly?: boolean): ProfileIndex;
-  /** Masks a late fact like the profile of its request. */
   mask<T>(context: Context, late: T): T;
   /** The same for a page with the toolbar that was served lately; any other by names, shapes and known values. */
   maskReport<T>(token: string, late: T): T;
-  /** Completes stored documents for pages. */
   readonly conclude: Conclude;
-  /** A shared value of this process by its id. */
   sharedOf(id: string): SharedValue | undefined;
-  /** The response finished. */
   finish(context: Context): void;
   /** Stores every open profile: as it is now if the requests may go on, else as cut off. */
   storeOpen(end: { isOver: boolean }): void;
@@ -151,10 +137,8 @@ export function createRecorder(options: RecorderOptions): Recorder {
   });
   /** A list: searches by token are so rare that a Map would cost more per request than the search. */
   const contexts = createOpenList<Context>();
-  /** Contexts that are not stored yet, not even as running. */
   const unfinished = createOpenList<Context>();
   const timers = new Map<Context, NodeJS.Timeout>();
-  /** Finished toolbar requests, the newest last. */
   const internal = new Map<string, Context>();
   /** Pages with the toolbar, whose browser may report something, the newest last. */
   const pages = new Map<string, Context>();
@@ -190,7 +174,6 @@ export function createRecorder(options: RecorderOptions): Recorder {
 
   const sharedOf = (id: string): SharedValue | undefined => sharedParts.valueOf(id);
 
-  /** The duration of a request that succeeded counts for later ones of its route. */
   function noteTime({ method, route, state, status, durationMs, token }: ProfileDocument): void {
     if (state !== 'final' || route === undefined || route === null) return;
     if (typeof durationMs !== 'number' || (status ?? 500) >= 400) return;

@@ -25,7 +25,6 @@ export function howToRecordInFull(isWork: boolean): string {
 export interface RecordingLimitOptions {
   /** Requests recorded in full per second, in bursts of five times as many; Infinity: no limit. */
   fullPerSecond: number;
-  /** Share of requests that may be recorded in full, 0 to 1. */
   sampleRate: number;
   isPaused?: () => boolean;
   /** While a test reads the profiles of its process, there is no limit. */
@@ -45,7 +44,6 @@ const ASKING_HEADER = 'x-debug-profile';
 /** So many seconds of the limit may be used at once. */
 const BURST_SECONDS = 5;
 
-/** A token bucket; `take` is false if it is empty. */
 function createBucket(perSecond: number, now: () => number): { take(): boolean } {
   const most = perSecond * BURST_SECONDS;
   let left = most;

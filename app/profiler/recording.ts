@@ -5,7 +5,6 @@
 import type { Store } from './store.ts';
 
 export interface Recording {
-  /** When recording was paused, milliseconds since 1970, as far as this process knows; null: not paused. */
   pausedAt(): number | null;
   /** Whether a request that started at this moment is not stored; those that ran when the pause began are. */
   leavesOut(startedAt: number): boolean;
@@ -25,11 +24,9 @@ const DAY = 24 * 3_600_000;
 
 interface Pause {
   at: number;
-  /** null: not resumed yet. */
   until: number | null;
 }
 
-/** `<from>` or `<from>-<until>` in milliseconds since 1970. */
 function pauseIn(text: string | null): Pause | null {
   const [, at, until] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text ?? '') ?? [];
   return at === undefined ? null : { at: Number(at), until: until === undefined ? null : Number(until) };

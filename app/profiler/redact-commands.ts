@@ -4,11 +4,9 @@
 import type { TextMasking } from './redact-rules.ts';
 
 interface Options {
-  /** The password follows the option. */
   next?: readonly string[];
   /** The password follows the option at once: `-pSECRET`. */
   joined?: readonly string[];
-  /** `user:password` follows the option. */
   pair?: readonly string[];
   /** With the letter `b` in an option it follows file and user, with `n` only the user. */
   isBatch?: true;
@@ -50,7 +48,6 @@ const PROGRAMS: ReadonlyMap<string, Options> = new Map(
 /** `-p` means another thing elsewhere: `docker run -p 80:80`. */
 const NEEDS_LOGIN = new Set(['docker', 'podman']);
 
-/** The password in an argument: which one, and from which character on. */
 export interface CommandSecret {
   index: number;
   from: number;

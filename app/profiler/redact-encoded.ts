@@ -10,7 +10,6 @@ type Mask = (text: string) => string;
 /** Encodings inside each other, such as JSON in a query in the query of an address. */
 const MOST_ENCODINGS = 3;
 
-/** What stands between the separators of an address or a form. */
 const COMPONENT = /[^\s/?&;=#"<>,]+/g;
 const PERCENT = /(?:%[\da-f]{2})+/gi;
 /** Text behind a tag, or the inside of one. */
@@ -18,7 +17,6 @@ const RUN_OF_MARKUP = /(?<=>|^)[^<]+|(?<=<)[^<>]+/g;
 const ENTITY = /&(?:(quot|apos|lt|gt|amp)|#0{0,4}(\d{2,3})|#x0{0,4}([\da-f]{2}));/gi;
 const CHARACTER_OF: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' };
 const ENTITY_OF: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-/** Text between unescaped quotes, or outside of them. */
 const RUN_OF_STRING = /(?:[^"\\]|\\.)+/gs;
 const BACKSLASH = /\\(?:u[\da-f]{4}|["\\/bfnrt])/gi;
 const SQL_LITERAL = /'((?:[^']|'')*)'/g;
@@ -45,13 +43,11 @@ export function decodeBackslashes(text: string): string {
   return text.replace(BACKSLASH, (escape) => JSON.parse(`"${escape.toLowerCase()}"`) as string);
 }
 
-/** A text without any of the encodings, to search in. */
 export function decodeAll(text: string): string {
   return decodeBackslashes(decodeEntities(decodePercent(text))).replaceAll("''", "'");
 }
 
 interface Encoding {
-  /** Whether a text may have parts in this encoding. */
   mayHold: RegExp;
   part: RegExp;
   decode: (part: string) => string;

@@ -10,7 +10,6 @@ export const MASKED = '[masked]';
 export const MASK_PATTERN = /\[masked(?: \d+, [a-z]+)?\]/g;
 const PRINTED = new RegExp(MASK_PATTERN.source);
 
-/** Whether a recorded text has a masked part. */
 export function isMasked(text: string): boolean {
   return PRINTED.test(text);
 }
@@ -38,7 +37,6 @@ export function holdsMark(text: string): boolean {
 
 export type Mark = (value: string, type?: 'string' | 'number') => string;
 
-/** `encodeURIComponent`, except for marks. */
 export function encodeAroundMarks(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(ENCODED_MARK, decodeURIComponent);
 }
@@ -48,7 +46,6 @@ export interface Marks {
   /** A recorded text -> a text for the rules. Marks that it has already stay as they are. */
   read(text: string): string;
   print(text: string): string;
-  /** Whether a text got a mark, or had one. */
   areUsed(): boolean;
 }
 

@@ -12,7 +12,6 @@ const SECRET_JOINED = [
   'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'phpsessid', 'samlresponse', 'clientassertion',
   'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol',
 ]; // prettier-ignore
-/** A whole name, however it is written: no word of `DPoP` is one. */
 const SECRET_WHOLE = ['dpop'];
 /** Words that begin with `auth` or `pass`, but for `author`, `passed`, `passing`, `passage` and those like them. */
 const SECRET_BEGINNING = /^(?:auth(?:$|[^o]|ori[sz])|pass(?:$|[^aei]))/;
@@ -67,7 +66,6 @@ const NAME_END = 200;
 const LONGEST_REMEMBERED = 100;
 const MOST_REMEMBERED = 2500;
 
-/** `userPassword`, `user[password]`, `X-Api-Key` -> words in lower case. */
 function wordsOf(name: string): string[] {
   return (name.length > 2 * NAME_END ? `${name.slice(0, NAME_END)} ${name.slice(-NAME_END)}` : name)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -76,7 +74,6 @@ function wordsOf(name: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** Characters of a value that are checked for randomness. */
 const LOOKED_AT = 200;
 const RANDOM_RUN = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{12}/;
 
@@ -129,7 +126,6 @@ export function createNameRule(extra: readonly string[]) {
   }
 
   return {
-    /** Whether a name says that whatever is below it is a secret. */
     isSecretName: (name: string): boolean => kindOf(name) === 'secret',
     /** The same, and for an ambiguous name whether the value looks random. The first 200 characters of the value are enough. */
     isSecret(name: string, value: string): boolean {

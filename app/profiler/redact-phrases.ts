@@ -10,11 +10,9 @@ import { NO_VALUE, type TextMasking } from './redact-rules.ts';
 
 const COLUMNS =
   /\(([^()]{1,4000})\)\s{0,20}(?:overriding\s{1,20}\w{1,10}\s{1,20}value\s{1,20})?values?\s{0,20}(?=\()/gi;
-/** Before a literal: white space, and the letters of `E'…'` and `N'…'`; between rows. */
 const BEFORE_VALUE = /[\sEN]*/iy;
 const BEFORE_ROW = /[\s,]*/y;
 
-/** The values of one row, as positions of their beginnings and ends; null if no row begins at `start`. */
 function readRow(text: string, start: number): { values: [number, number][]; end: number } | null {
   if (text.charAt(start) !== '(') return null;
   const values: [number, number][] = [];

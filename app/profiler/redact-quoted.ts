@@ -22,13 +22,10 @@ export function rewrite(
 }
 
 export interface Quoted {
-  /** The opening quote with its backslashes. */
   open: string;
   /** Between the quotes; the rest of the text if it was truncated before the closing quote. */
   value: string;
-  /** The closing quote with its backslashes; empty if there is none. */
   close: string;
-  /** Position after the closing quote. */
   end: number;
 }
 

@@ -9,7 +9,6 @@ export const NO_VALUE =
 
 export interface TextMasking extends NameRule {
   mark: Mark;
-  /** Masks the value of a secret name, and learns it. */
   hide: (name: string, value: string) => string;
 }
 
@@ -53,7 +52,6 @@ export function maskByName(name: string, value: string, hide: (part: string) => 
 
 const MOST_LEARNED = 100;
 
-/** Learns a secret value, to mask it everywhere in the same record: as it is, decoded, and the password of `user:password` in base64. */
 export function learn(value: string, into: Map<string, string>): void {
   // The note that truncateText appends is not part of the value.
   const whole = value.replace(/… \(\d+ more characters\)$/, '');

@@ -37,7 +37,6 @@ function tokenExpression(): RegExp {
 
 const TOKEN = tokenExpression();
 
-/** Parts after the header: a signed token has two (RFC 7515), an encrypted one four (RFC 7516). */
 function partsAfter(header: string): number {
   return Buffer.from(header, 'base64url').toString('latin1').includes('"enc"') ? 4 : 2;
 }
@@ -61,16 +60,13 @@ function maskWebTokens(run: string, mark: Mark): string {
 const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE)-----[\s\S]*?(?:-----END [A-Z ]{0,60}-----|$)/g;
 const SCHEME = /\b((?:Bearer|Basic|Digest|Token)(?:\s|%20|\+){1,20})([A-Za-z0-9._~+/=-]{8,})/g;
-/** `scheme://user:password@host`. */
 const ADDRESS = /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*:)([^\s/@'"<>]+)@/gi;
 /** The same, percent-encoded in another address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
 const ENCODED_ADDRESS =
   /([a-z][a-z0-9+.-]{1,20}(?::|%(?:25){0,3}3a)(?:\/|%(?:25){0,3}2f){2}(?:(?!%(?:25){0,3}(?:2f|3a|40))[^\s/:@'"<>&])*(?::|%(?:25){0,3}3a))((?:(?!%(?:25){0,3}(?:2f|40))[^\s/@'"<>&])+)(%(?:25){0,3}40)/gi;
 
-/** A blank, a hyphen, or either form of a blank in an address. */
 const GAPS = /[ +-]|%20/g;
 const CARD = /(?<![\w.-]|%[\dA-F])[2-6]\d{3}(?:(?:[ +-]|%20)?\d){9,15}(?![\w-])/g;
-/** Lengths and first digits of the large networks. */
 const NETWORKS =
   /^(?:4(?:\d{12}|\d{15}|\d{18})|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-59]|[689]\d)\d{11,13}|35\d{14}|6(?:011|4[4-9]|5\d|2\d)\d{12,15})$/;
 
@@ -84,7 +80,6 @@ function isCard(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Smaller numbers are no card numbers; times in milliseconds are smaller, too. */
 const SMALLEST_CARD = 1e13;
 
 export function isCardNumber(value: unknown): boolean {
@@ -113,7 +108,6 @@ function isIban(text: string): boolean {
   return rest === 1;
 }
 
-/** The first `length` letters and digits of a text; null if a word goes on after them. */
 function takeIban(run: string, length: number): string | null {
   let count = 0;
   let at = 0;

@@ -17,9 +17,7 @@ const NAME_IN_TEXT =
   /(?:"([^"\r\n]{1,200})"|\b([A-Za-z][\w.-]{1,60})(\\{0,16}["'`])?\]?)(?:\s{0,20}(?:[:=]>?|%3[AaDd])(?:\s|%20){0,20})(?!\/\/)/g;
 const NUMBER = /-?\d[\d.eE+-]*/y;
 const IN_CONTAINER = /\\{0,16}"|-?\d[\d.eE+-]*|[{}[\]]/g;
-/** A word after the name, perhaps preceded by a scheme. */
 const VALUE_IN_TEXT = /(?:(?:Basic|Bearer|Digest|Token|Negotiate)[ \t]{1,8})?[^\s,;&"'`<>()[\]{}]+/iy;
-/** The beginning of a value of either kind. */
 const VALUE_START = /\\{0,16}["'`]?([^\s,;&"'`<>()[\]{}\\]{1,200})/y;
 /** Functions of SQL that make a stored password: `password = sha2(?, 256)` has no value in it. */
 const FUNCTION =
@@ -89,7 +87,6 @@ function maskParts(text: string, { isSecret, hide }: TextMasking): string {
 const FILE_NAME = /\.(?:[cm]?[jt]sx?|ejs|html|json|vue|py|rb|php|go|java|sql)$/;
 const LINE_NUMBER = /^\d{1,7}(?::\d{1,7})?$/;
 
-/** What a sticky expression finds at a place; empty: nothing. */
 function matchAt(expression: RegExp, text: string, start: number): string {
   expression.lastIndex = start;
   return expression.exec(text)?.[0] ?? '';
@@ -101,7 +98,6 @@ function isSecretAt(text: string, start: number, name: string, { isSecret }: Tex
   return isSecret(name, value) && !(FILE_NAME.test(name) && LINE_NUMBER.test(value));
 }
 
-/** Masks every string and number inside an object or a list of JSON; names stay. */
 function maskContainer(
   text: string,
   start: number,

@@ -4,19 +4,15 @@ import { isListedValue } from './redact-phrases.ts';
 import type { TextMasking } from './redact-rules.ts';
 import { isCardNumber } from './redact-shapes.ts';
 
-/** A place where something was masked, and by which rule. */
 export interface MaskedValue {
-  /** Path in the profile, such as `panels.request.data.headers[2]`. */
   where: string;
   rule: 'name' | 'known value' | 'shape' | 'given as secret';
 }
 
-/** The masking of one record. */
 export interface Pass {
   marks: Marks;
   masking: TextMasking;
   path: (string | number)[];
-  /** Whether the current place is in lines of source. */
   isCode: boolean;
   /** Secret values found in texts and fields, also decoded: each with the value as it was found. */
   learned: Map<string, string>;
@@ -25,24 +21,19 @@ export interface Pass {
 }
 
 export interface TreeRules {
-  /** Whether a recorded text is known to have nothing to mask. */
   isClean: (text: string) => boolean;
-  /** A recorded text -> a text for the rules. */
   read: (text: string, pass: Pass) => string;
   maskText: (text: string, pass: Pass) => string;
-  /** Masks known values in a key. */
   maskKey: (key: string, pass: Pass) => string;
 }
 
 const DEEPEST = 40;
-/** Masked places listed per profile. */
 const LISTED_PLACES = 200;
 const LONGEST_NAME = 100;
 
 /** Texts that are no secret under any name: `access-control-allow-credentials: true`. */
 const NO_SECRET = new Set<unknown>(['', 'true', 'false', 'null', 'undefined']);
 
-/** A name in a list of names and values, or an option of a command. */
 const LISTED_NAME = /^-{0,2}[A-Za-z][\w.-]*$/;
 
 type Fields = Record<string, unknown>;
@@ -74,7 +65,6 @@ export function isStatement({ path }: Pass): boolean {
   return path.at(-1) === 'sql';
 }
 
-/** A list or an object with each member replaced; itself if none changes. `replace` is called at the member's place. */
 function mapMembers(
   value: Fields | unknown[],
   pass: Pass,

@@ -37,7 +37,6 @@ function spellingsOf(value: string): string[] {
   return [value, encodeURI(whole), hex, hex.toUpperCase(), ...base64Spellings(value)];
 }
 
-/** The spellings of values that are too long to be ordinary words, each with its value. */
 export type Spellings = ReadonlyMap<string, string>;
 
 /** `values`: what is searched for, and the value that it stands for. */

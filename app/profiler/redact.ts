@@ -30,7 +30,6 @@ export interface MaskedTree<T> {
 export interface Redactor {
   /** Masks a single text: a log line, a URL, a message. Its marks have no numbers. */
   text(value: string): string;
-  /** Masks the strings of a plain JSON tree: one record. */
   tree<T>(value: T): MaskedTree<T>;
 }
 
@@ -42,7 +41,6 @@ export interface RedactorOptions {
   publicValues?: readonly string[] | undefined;
 }
 
-/** Longest string of a profile; the rest is replaced by a note of its length. */
 const LONGEST_STRING = 65_536;
 const WORD = /^[A-Za-z_]+$/;
 const SQL_TEXT = /'(?:[^']|'')*(?:'|$)/g;
@@ -67,7 +65,6 @@ function createMemory() {
   };
 }
 
-/** Those of the spellings that one of the texts has. */
 function presentIn(texts: readonly string[], spellings: Spellings): Spellings {
   const whole = texts.join('\n');
   const decoded = decodeAll(whole);
@@ -112,7 +109,6 @@ export function createRedactor({
     return named;
   }
 
-  /** `text` may have marks already. */
   function maskText(text: string, pass: Pass): string {
     if (text.length < SHORTEST_FIND) return text;
     if (pass.isCode) return applyRules(text, pass);
@@ -135,7 +131,6 @@ export function createRedactor({
     },
   });
 
-  /** Masks a tree, and in all of it what the pass has learned until then. */
   function maskTree<T>(value: T, pass: Pass): T {
     pass.texts = [];
     const { mark, print } = pass.marks;

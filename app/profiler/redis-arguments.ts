@@ -7,7 +7,6 @@ import { types } from 'node:util';
 import { truncateText } from './plain.ts';
 
 export interface CacheArgument {
-  /** The key or field that a value is written to; null for other arguments. */
   name: string | null;
   value: string;
 }
@@ -16,18 +15,13 @@ const KEY_LENGTH = 500;
 const VALUE_LENGTH = 300;
 const MOST_ARGS = 30;
 
-/** Their first argument is no key. */
 const KEYLESS = new Set([
   'ACL', 'AUTH', 'CLIENT', 'CLUSTER', 'COMMAND', 'CONFIG', 'ECHO', 'EVAL', 'EVALSHA', 'EVAL_RO', 'EVALSHA_RO', 'FCALL', 'FCALL_RO', 'FUNCTION', 'HELLO',
   'INFO', 'KEYS', 'LATENCY', 'MEMORY', 'MIGRATE', 'MODULE', 'OBJECT', 'PING', 'SCAN', 'SCRIPT', 'SELECT', 'SLOWLOG', 'WAIT', 'XREAD', 'XREADGROUP',
 ]); // prettier-ignore
-/** Behind a script come the number of its keys, and those. */
 const SCRIPTS = new Set(['EVAL', 'EVALSHA', 'EVAL_RO', 'EVALSHA_RO', 'FCALL', 'FCALL_RO']);
-/** Key and value in turn, from the first argument on. */
 const PAIRS = new Set(['MSET', 'MSETNX']);
-/** Field and value in turn, behind the key. */
 const FIELDS = new Set(['HSET', 'HMSET', 'HSETNX']);
-/** Of a user: a password to add or remove, or its hash. */
 const ACL_PASSWORD = /^[><#!]/;
 const PASSWORD_SETTING = /pass|auth/i;
 
@@ -71,7 +65,6 @@ function nameAt(command: string, args: readonly unknown[], at: number): string |
   return FIELDS.has(command) || PAIRS.has(command) ? null : keyOf(command, args);
 }
 
-/** Without the key. */
 export function argumentsOf(command: string, args: readonly unknown[]): CacheArgument[] {
   const from = KEYLESS.has(command) ? 0 : 1;
   const kept = args.slice(from, from + MOST_ARGS).map((value, index) => ({

@@ -5,17 +5,14 @@ const LONG_COMMIT = /^[0-9a-f]{13,64}$/i;
 /** Fewer than seven digits may be a word. */
 const COMMIT_START = /^[0-9a-f]{7,12}$/;
 
-/** The name as it is stored. */
 export function storedRelease(text: string): string {
   return LONG_COMMIT.test(text) ? text.slice(0, STORED_DIGITS).toLowerCase() : text;
 }
 
-/** Whether this text means all releases that begin with it. */
 function isCommitStart(text: string): boolean {
   return COMMIT_START.test(text);
 }
 
-/** `wanted`: as `storedRelease` gives it. */
 export function isRelease(release: string | null, wanted: string): boolean {
   return release === wanted || (isCommitStart(wanted) && release?.startsWith(wanted) === true);
 }

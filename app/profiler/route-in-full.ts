@@ -6,7 +6,6 @@ import type { Store } from './store.ts';
 
 export interface WantedRoute {
   method: string;
-  /** Its pattern. */
   route: string;
 }
 

@@ -2,32 +2,24 @@
 
 import type { Severity } from './finding.ts';
 
-/** One group of requests. */
 export interface RouteGroup {
   /** Pattern; null: no route responded. */
   route: string | null;
-  /** As recorded; empty without a route. */
   method: string;
-  /** Only without a route; else null. */
   status: number | null;
 }
 
 export interface SummaryQuery {
   /** Milliseconds since 1970, inclusive; 0: everything stored. */
   from: number;
-  /** Exclusive. */
   until: number;
-  /** Only this group. */
   group?: RouteGroup;
-  /** Number of requests, the newest; default and maximum: MOST_SUMMARIZED. */
   most?: number;
 }
 
-/** One step of the time covered. */
 export interface SummaryStep {
   count: number;
   errors: number;
-  /** null if no request of it has ended. */
   p50Ms: number | null;
   p95Ms: number | null;
   maxMs: number | null;
@@ -42,12 +34,10 @@ export interface RouteSummary extends RouteGroup {
   p50Ms: number | null;
   p95Ms: number | null;
   maxMs: number | null;
-  /** Median. */
   queries: number;
   /** Milliseconds since 1970. */
   lastAt: number;
   newest: string;
-  /** null if none has ended. */
   slowest: string | null;
   /** SUMMARY_STEPS steps, the oldest first. */
   steps: SummaryStep[];
@@ -72,18 +62,15 @@ export interface RouteSummaries {
   until: number;
 }
 
-/** Durations of a route before a given request. */
 export interface RoutePercentilesQuery {
   route: string;
   method: string;
-  /** Milliseconds since 1970, exclusive. */
   before: number;
 }
 
 export interface RoutePercentiles {
   /** Completed requests of the route among the newest LOOKED_BACK. */
   count: number;
-  /** null if there are none. */
   p50Ms: number | null;
   p95Ms: number | null;
   /** Median and 95th percentile; null if no request has the value. */

@@ -9,7 +9,6 @@ import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
 import type { ProfileHead } from './profile.ts';
 import { addTo } from './group-by.ts';
 
-/** Stored and shared data by panel, masked; absent if there is none. */
 export interface SeenPanels {
   kept: Readonly<Record<string, unknown>>;
   shared: Readonly<Record<string, unknown>>;
@@ -17,7 +16,6 @@ export interface SeenPanels {
 
 export interface Findings {
   findings: Finding[];
-  /** Number of findings left out. */
   left: number;
 }
 
@@ -95,7 +93,6 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
 
 export interface FindingRunner {
   find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Findings;
-  /** Whether a rule needs earlier requests of the route or of others, or those that ran at the same time. */
   asks(what: 'compares' | 'relates' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
 }
 

@@ -40,7 +40,6 @@ function isRealError(value: object): boolean {
 }
 
 const READ_BY_EXPRESS = new Set(['name', 'message', 'stack', 'status', 'statusCode', 'headers', 'expose']);
-/** Of a DOMException. */
 const codeGetter = Object.getOwnPropertyDescriptor(DOMException.prototype, 'code')?.get;
 
 /** undefined as well for what can't be read. */
@@ -74,7 +73,6 @@ export function isError(value: object): boolean {
   return typeof field(value, 'message') === 'string' && typeof field(value, 'stack') === 'string';
 }
 
-/** Name of the function that made it; empty if there is none. */
 export function makerOf(value: object): string {
   const maker = field(value, 'constructor');
   const name = typeof maker === 'function' ? field(maker, 'name') : undefined;

@@ -11,11 +11,9 @@ import { dropOldest } from './drop-oldest.ts';
 
 export interface SharedParts {
   partOf(value: object): SharedPart;
-  /** undefined for a value of another process, or an old one. */
   valueOf(id: string): SharedValue | undefined;
 }
 
-/** `text`: a shared value, serialized. */
 function sharedIdOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

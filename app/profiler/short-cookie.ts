@@ -30,7 +30,6 @@ function momentOf(line: string, atMs: number): number | undefined {
 export interface ShortCookie {
   name: string;
   seconds: number;
-  /** The usual lifetime. */
   meant: string;
   attribute: 'Max-Age' | 'Expires';
 }

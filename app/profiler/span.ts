@@ -1,15 +1,12 @@
 /** Spans: panels make them from their stored data, the ledger of time (time-ledger.ts) gives each millisecond to one of them. */
 
 interface KindWords {
-  /** Name of its share of the time. */
   label: string;
-  /** Filter of the timeline that it belongs to. */
   filter: 'Middleware' | 'Queries' | 'Calls' | 'Views' | 'Other work' | 'Waits';
   one: string;
   many: string;
 }
 
-/** One kind of wait. */
 function wait(label: string): KindWords {
   return { label, filter: 'Waits', one: 'wait', many: 'waits' };
 }
@@ -41,7 +38,6 @@ export type SpanKind = keyof typeof SPAN_KINDS;
 
 export interface SpanPart {
   kind: SpanKind;
-  /** Since the request started. */
   startMs: number;
   durationMs: number;
 }
@@ -90,7 +86,6 @@ export function workSpan(
   return { kind: 'work', startMs, durationMs: lasting(startMs, durationMs, endMs) };
 }
 
-/** Duration of work that has not ended: until `endMs`. */
 export function lasting(startMs: number, durationMs: number | null, endMs: number): number {
   return durationMs ?? Math.max(0, endMs - startMs);
 }

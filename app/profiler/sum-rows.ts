@@ -37,7 +37,6 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Of those that ended, in order of size. */
 function durationsOf(rows: readonly Row[]): number[] {
   return rows.flatMap(({ durationMs }) => (durationMs === null ? [] : [durationMs])).sort((a, b) => a - b);
 }
@@ -86,7 +85,6 @@ function marksOf(rows: readonly Row[]): RouteSummary['marks'] {
     .slice(0, MOST_MARKS);
 }
 
-/** `rows`: newest first, at least one. */
 function summaryOf(rows: readonly Row[], first: number, until: number): RouteSummary {
   const [newest] = rows as [Row, ...Row[]];
   const durations = durationsOf(rows);
@@ -114,7 +112,6 @@ function summaryOf(rows: readonly Row[], first: number, until: number): RouteSum
 /** Rows of a store, newest first, in batches. */
 type Batches = AsyncIterable<readonly Row[]>;
 
-/** The newest that are wanted, `most` at most. */
 async function newestOf(rows: Batches, most: number, isWanted: (row: Row) => boolean): Promise<Row[]> {
   const found: Row[] = [];
   for await (const batch of rows) {
@@ -124,7 +121,6 @@ async function newestOf(rows: Batches, most: number, isWanted: (row: Row) => boo
   return found;
 }
 
-/** `rows`: since `from`. */
 export async function summarizeRows(
   rows: Batches,
   { from, until, group, most = MOST_SUMMARIZED }: SummaryQuery,
@@ -180,14 +176,12 @@ export async function percentilesAmong(
   };
 }
 
-/** Median and 95th percentile of those that are known. */
 function pairOf(values: readonly (number | null)[]): PercentilePair | null {
   const known = values.filter((value) => value !== null).sort((a, b) => a - b);
   const [p50, p95] = [percentile(known, 0.5), percentile(known, 0.95)];
   return p50 === null || p95 === null ? null : [p50, p95];
 }
 
-/** `rows`: since `from`. */
 export async function histogramOf(
   rows: Batches,
   { query, from, until, parts }: NonNullable<CountsAndHistogramQuery['histogram']>,

@@ -61,7 +61,6 @@ export interface StoredText {
   text: string;
 }
 
-/** The document of a stored record: its text, or its row if there is none. */
 export function documentIn({ row, text }: StoredText): ProfileDocument {
   return text === '' ? documentOfRow(row) : (JSON.parse(text) as ProfileDocument);
 }

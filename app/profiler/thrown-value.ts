@@ -11,14 +11,12 @@ import { field, isError, isObject, makerOf } from './safe-read.ts';
 const LONGEST_MESSAGE = 8192;
 const MOST_PROPERTIES = 60;
 const PROPERTY_LIMITS = { depth: 4, width: 40, length: 2000, total: 300 };
-/** Members that stand for an empty message. */
 const MOST_MESSAGES = 5;
 
 export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Its name, if it is an error and has one of its own; else the function that made it. */
 export function classOf(value: object): string {
   const name = isError(value) ? textOf(field(value, 'name')) : null;
   if (name !== null && name !== '' && name !== 'Error') return truncateText(name, 200);
@@ -48,7 +46,6 @@ function isMember(value: unknown): value is object {
   return isObject(value) && isError(value);
 }
 
-/** The errors among its `errors`, as of an AggregateError. */
 export function membersOf(value: object): readonly object[] {
   const members = field(value, 'errors');
   try {
@@ -112,7 +109,6 @@ export function propertiesOf(value: object): Record<string, Json> {
   return toPlain(own, PROPERTY_LIMITS) as Record<string, Json>;
 }
 
-/** The message of an error. Without one, as of a refused connection to a name with two addresses: its code and what its members say. */
 export function messageOfError(value: object): string {
   const message = textOf(field(value, 'message'));
   if (message !== null && message !== '') return message;
@@ -125,7 +121,6 @@ export function messageOfError(value: object): string {
   return code === null ? '' : String(code);
 }
 
-/** A one-line message for a value that is not an error. */
 export function messageOfValue(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isObject(value)) {

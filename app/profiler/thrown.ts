@@ -6,11 +6,8 @@ import type { Json } from './json.ts';
 /** `own`: the application's code. `vendor`: in a package. */
 export type FrameKind = 'own' | 'vendor' | 'node' | 'native';
 
-/** A few lines of source around the place of a frame. */
 export interface SourceExcerpt {
-  /** Number of the first line. */
   from: number;
-  /** Each truncated at a few hundred characters. */
   lines: string[];
 }
 
@@ -23,13 +20,11 @@ export interface ThrownFrame {
   line: number | null;
   column: number | null;
   kind: FrameKind;
-  /** Name of the package that a vendor frame belongs to. */
   package: string | null;
   /** The frame was awaited: the ones below it ran in an earlier turn. */
   async: boolean;
   /** `file:line:column` that really ran, if a source map maps it elsewhere. */
   ranFrom: string | null;
-  /** Only own frames have one. */
   excerpt: SourceExcerpt | null;
   /** Arguments and locals by name, if the debugger read them; a value that is no JSON is a text in brackets. */
   values?: Record<string, Json>;
@@ -39,19 +34,15 @@ export interface ThrownFrame {
   skipped?: number;
 }
 
-/** One link of a cause chain. */
 export interface ThrownLink {
   /** Class or name of an error; else `string`, `null` … */
   class: string;
   /** Whether it is an error; other values have no stack. */
   isError: boolean;
   message: string;
-  /** Number of characters left out of the message. */
   messageTruncated: number;
   code: string | number | null;
-  /** The HTTP status it asks for. */
   status: number | null;
-  /** Its enumerable properties, without those above. */
   properties: Record<string, Json>;
   frames: ThrownFrame[];
   /** Members of an AggregateError, each with its own chain. */
@@ -61,7 +52,6 @@ export interface ThrownLink {
   skipped?: number;
 }
 
-/** An error without any details. */
 export const EMPTY_LINK: ThrownLink = {
   class: 'Error',
   isError: true,

@@ -15,15 +15,12 @@ interface Interval {
 
 export interface Slice extends Interval {
   kind: SpanKind;
-  /** The span that it is counted for; null: code outside of any layer. */
   owner: SpanDraft | null;
 }
 
 export interface TimeShare {
   kind: SpanKind;
-  /** Each millisecond of the request is in one share. */
   ms: number;
-  /** Spans of this kind. */
   count: number;
   /** When any of them ran; if others own a part of it, more than `ms`, and `lostTo` most of that. */
   allMs: number;
@@ -34,9 +31,7 @@ export interface TimeLedgerOptions {
   totalMs: number;
   /** How long the event loop was idle meanwhile; null: unknown. */
   loopIdleMs: number | null;
-  /** No other request ran at the same time. */
   isAlone: boolean;
-  /** How long the thread was ready to run and got no CPU; default: it always got one. */
   queuedMs?: number;
   /** How long code of this request ran between two moments, where its CPU was sampled. */
   sampledMs?: (fromMs: number, toMs: number) => number;
@@ -51,7 +46,6 @@ export interface TimeLedger {
   queuedMs: number;
   /** When the headers were sent; null before. */
   headersMs: number | null;
-  /** What panels recorded, and a span for each gap that is worth a row. */
   spans: readonly SpanDraft[];
   /** From 0 to `totalMs` without a gap. */
   slices: readonly Slice[];
@@ -84,11 +78,9 @@ function kindOfLayer(layer: SpanDraft | null): SpanKind {
   return layer?.kind ?? 'app';
 }
 
-/** A stretch in which a span ran. */
 interface Piece extends Interval {
   kind: SpanKind;
   span: SpanDraft;
-  /** Its code ran without a break. */
   isRunning: boolean;
 }
 
@@ -99,7 +91,6 @@ function lastStarted(pieces: readonly Piece[]): Piece | undefined {
   );
 }
 
-/** undefined: nothing runs. */
 function ownerOf(active: readonly Piece[]): Piece | undefined {
   if (active.length < 2) return active[0];
   const collection = active.find(({ kind }) => kind === 'collection');
@@ -118,7 +109,6 @@ function ownerOf(active: readonly Piece[]): Piece | undefined {
   return view ?? active[0];
 }
 
-/** Stretches in which functions of layers ran, joined. */
 function runningTimes(spans: readonly SpanDraft[]): Interval[] {
   const times: Interval[] = [];
   for (const { startMs, ranMs, isLayer } of spans) {
@@ -167,7 +157,6 @@ function edgesOf(pieces: readonly Piece[], totalMs: number): Edge[] {
     .sort((a, b) => a.at - b.at);
 }
 
-/** `owner`: undefined if nothing runs. */
 interface Stretch extends Interval {
   owner: Piece | undefined;
 }
@@ -178,13 +167,11 @@ class Sums {
   readonly #owned = new Map<SpanKind, number>();
   readonly #lost = new Map<SpanKind, Map<SpanKind, number>>();
 
-  /** A span of this kind ran. */
   ran({ kind, span }: Piece): void {
     const spans = this.#spans.get(kind) ?? new Set();
     this.#spans.set(kind, spans.add(span));
   }
 
-  /** These kinds ran meanwhile. */
   spend(kinds: ReadonlySet<SpanKind>, owner: SpanKind | undefined, ms: number): void {
     for (const kind of kinds) {
       this.#all.set(kind, (this.#all.get(kind) ?? 0) + ms);
@@ -219,7 +206,6 @@ class Sums {
   }
 }
 
-/** Begins and ends in order: who owns the time between two of them. */
 function sweep(pieces: readonly Piece[], totalMs: number, sums: Sums): Stretch[] {
   const stretches: Stretch[] = [];
   const active = new Set<Piece>();
@@ -270,7 +256,6 @@ export function createTimeLedger(recorded: readonly SpanDraft[], options: TimeLe
   const gaps: SpanDraft[] = [];
   const slices: Slice[] = [];
 
-  /** The loop was busy for most of it, or samples show code of this request. */
   function isBusy({ startMs, durationMs }: Interval): boolean {
     if (sampledMs !== undefined && sampledMs(startMs, startMs + durationMs) > durationMs / 2) return true;
     return loopIdleMs !== null && loopIdleMs < durationMs / 2;

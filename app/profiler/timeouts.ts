@@ -13,7 +13,6 @@ export async function within<T>(work: Promise<T>, ms: number, late: () => Error)
   }
 }
 
-/** Resolves when `work` has settled or the time is over. */
 export async function settledWithin(work: Promise<unknown>, ms: number): Promise<void> {
   await within(work, ms, () => new Error('too late')).catch(() => undefined);
 }

@@ -18,9 +18,7 @@ export interface Tokens {
 const BLOCKS = 0xf00;
 const LEFT_OUT = 'f';
 const BLOCK_SIZE = 0x1000;
-/** The next block is claimed when so many tokens are left. */
 const LOW_WATER = 1024;
-/** Attempts to find a block that no other process has. */
 const TRIES = 20;
 /** Milliseconds after which a block is claimed anew, so that it counts as used. */
 const CLAIM_AGAIN_MS = 600_000;
@@ -66,7 +64,6 @@ export function createTokens(setting: Store['setting'], process: string): Tokens
 
   const nameOf = (name: string): string => `tokens-${name}`;
 
-  /** Looks for a block that nobody has; `first` is tried first, because some of its tokens may be given out already. */
   async function claimBlock(first: Block | null): Promise<Block> {
     let tried = first ?? newBlock();
     for (let tries = 0; tries < TRIES; tries++) {

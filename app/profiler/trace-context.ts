@@ -7,7 +7,6 @@ import { type Context, createSlot } from './context.ts';
 import { rawHeader } from './raw-headers.ts';
 
 export interface TraceContext {
-  /** 32 hexadecimal digits. */
   traceId: string;
   /** The caller's span, 16 hexadecimal digits; null: the trace begins with this request. */
   parentId: string | null;
@@ -54,7 +53,6 @@ export function traceOf(context: Context): TraceContext | null {
   return begun.get(context) ?? receivedBy(context);
 }
 
-/** The same, begun if there is none. */
 export function beginTrace(context: Context): TraceContext {
   const known = traceOf(context);
   if (known !== null) return known;

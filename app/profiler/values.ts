@@ -7,7 +7,6 @@ import type { Json } from './json.ts';
 export interface Stop {
   error: unknown;
   atMs: number;
-  /** Own calls on the stack, innermost first. */
   calls: StoppedCall[];
   /** It belongs to an error that the request's page shows. */
   isShown: boolean;
@@ -18,19 +17,15 @@ export interface StoppedCall {
   url: string;
   line: number;
   column: number;
-  /** Where its function begins. */
   begins: { line: number; column: number };
-  /** Names of variables -> plain values. */
   values: Record<string, Json>;
   /** Those among them that were declared outside of the function. */
   outer: string[];
 }
 
-/** Everything that was read of one request. */
 export interface ValuesFact {
   asked: ValuesAsked;
   stops: Stop[];
-  /** How long the process stood still for it, milliseconds. */
   stoppedMs: () => number;
   /** Why reading ended before the request did, in a sentence. */
   ended: string | null;
@@ -42,7 +37,6 @@ export interface Swallowed {
   message: string;
   atMs: number;
   times: number;
-  /** `file:line` */
   thrown: string;
   /** `file:line` of the catch clause; null if it was not found. */
   caught: string | null;
@@ -63,7 +57,6 @@ export interface ValuesRecord {
 }
 
 export interface ValuesAsked {
-  /** Token of the request that failed without values. */
   of: string;
   /** Also values of errors that own code catches. */
   caught: boolean;
@@ -73,17 +66,14 @@ export interface ValuesAsked {
 
 export interface WaitedRoute {
   method: string;
-  /** Its pattern. */
   route: string;
 }
 
-/** Reads one request at a time. */
 export interface ValueReader {
   /** Why nothing can be read in this process, in a sentence; null: it can, unless another debugger is attached by then. */
   refusal(): string | null;
   /** Attaches the debugger for the request that has `header` as its `x-debug-profile`. Rejects with an error whose message says why it can't. */
   attach(asked: ValuesAsked): Promise<{ header: string; release: () => void }>;
-  /** For the next request of a route that fails, for ten minutes; not if there is a refusal. */
   wait(asked: ValuesAsked & WaitedRoute): void;
   /** Until when, milliseconds since 1970; null: no request of this route is waited for. */
   waitsUntil(route: WaitedRoute): number | null;

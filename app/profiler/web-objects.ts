@@ -8,13 +8,11 @@ type Entries = [string, unknown][];
 
 const MOST_ENTRIES = 100;
 
-/** The value of a getter of the platform. */
 function read(prototype: object, name: string, value: object): unknown {
   const getter = Object.getOwnPropertyDescriptor(prototype, name)?.get;
   return getter === undefined ? undefined : Reflect.apply(getter, value, []);
 }
 
-/** Values of one name are joined in a list. */
 function entriesOf(iterator: Iterable<[string, unknown]>): Entries {
   const found = new Map<string, unknown>();
   for (const [name, item] of iterator) {
