@@ -25,7 +25,6 @@ import { timelinePanel } from './timeline/index.ts';
 import { viewsPanel } from './views/index.ts';
 
 export interface PanelsOptions {
-  /** Turns what was thrown into plain data with frames and excerpts. */
   describe: ExceptionPanelOptions['describe'];
   valuesOf?: ExceptionPanelOptions['valuesOf'];
   configuration: ConfigurationFacts;

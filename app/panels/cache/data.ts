@@ -11,21 +11,16 @@ export interface CacheGroup {
   /** The key, or what the keys have in common: `user:…`. */
   key: string;
   caller: string | null;
-  /** Indexes of its commands. */
   members: number[];
   durationMs: number;
 }
 
 export interface CacheTotals {
   groups: CacheGroup[];
-  /** Past the recording limit; absent if all were kept. */
   unkept?: Unkept;
-  /** With what is not kept, except hits. */
   totals: {
     commands: number;
-    /** Sum over all commands. */
     durationMs: number;
-    /** Time in which at least one ran. */
     busyMs: number;
     asked: number;
     hits: number;
@@ -33,5 +28,4 @@ export interface CacheTotals {
   };
 }
 
-/** `items`: the commands. */
 export type CacheData = ListData<Facts['cache'], CacheTotals>;

@@ -7,7 +7,6 @@ import { addTo } from '../../profiler/group-by.ts';
 
 /** From this many runs on, the same read from the same line is a loop. */
 const LOOP_FROM = 3;
-/** Parts of a key that are values: numbers, UUIDs, hashes. */
 const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
 
 type Command = Facts['cache'];
@@ -18,7 +17,6 @@ function isRead({ command }: Command): boolean {
   );
 }
 
-/** The common beginning of keys, up to a separator. */
 function commonKey(keys: readonly string[]): string {
   const [first = ''] = keys;
   let length = first.length;
@@ -26,7 +24,6 @@ function commonKey(keys: readonly string[]): string {
   return `${first.slice(0, length).replace(/[^:/.|_-]*$/, '')}…`;
 }
 
-/** The key that a read requests; for a hash, with its field. */
 function askedFor({ command, key, args }: Command): string {
   return JSON.stringify([command, key, ...args.map(({ value }) => value)]);
 }
@@ -43,7 +40,6 @@ function collect(
   return [...byKey.values()];
 }
 
-/** Reads of the same key without a write to it in between by this request. */
 function repeatedReads(commands: readonly Command[]): number[][] {
   const open = new Map<string, number[]>();
   const all: number[][] = [];

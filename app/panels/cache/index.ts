@@ -14,7 +14,6 @@ type Command = Facts['cache'];
 
 const { count, durationText } = numberHelpers;
 
-/** Characters of a value that was read. */
 const LONGEST_VALUE = 500;
 const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;
 

@@ -10,17 +10,13 @@ import type { ConfigurationData, SettingRow } from './data.ts';
 import { presentConfiguration } from './present.ts';
 
 export interface ConfigurationFacts {
-  /** Settings by name, as the process uses them; undefined or null: not set. */
   settings: Readonly<Record<string, unknown>>;
-  /** Names of settings whose values may be shown. */
   shown: readonly string[];
   /** Version by name of package. Read once: the getter of a host looks into each package's folder. */
   packages: Readonly<Record<string, string>>;
-  /** The process: node, platform, pid, dyno, release … by name. */
   process: Readonly<Record<string, string | number | null>>;
 }
 
-/** Express settings whose values may be shown. */
 const SHOWN_APPLICATION = new Set([
   'env', 'etag', 'trust proxy', 'view engine', 'view cache', 'views', 'query parser', 'case sensitive routing', 'strict routing',
   'x-powered-by', 'json spaces', 'json escape', 'jsonp callback name', 'subdomain offset',

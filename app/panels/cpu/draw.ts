@@ -4,7 +4,6 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type CallNode, callTree, isSampled } from '../../profiler/cpu-tree.ts';
 import { ownFunctions, whereOf } from './present.ts';
 
-/** Narrower blocks are not drawn. */
 const LEAST_SHARE = 0.004;
 const DEEPEST = 60;
 const ROW = 24;
@@ -17,7 +16,6 @@ interface FlameBlock {
   name: string;
   /** `loadRates, 140.0 ms, src/rates.ts:4` */
   title: string;
-  /** Element of the page that says more. */
   href: string;
 }
 

@@ -5,11 +5,9 @@ import { type CallNode, callTree, isSampled } from '../../profiler/cpu-tree.ts';
 
 const { count, durationText } = numberHelpers;
 
-/** Rows of the tree, and the share of the whole below which a call has none. */
 const TREE_ROWS = 200;
 const LEAST_SHARE = 0.002;
 const MOST_FUNCTIONS = 50;
-/** Less is not worth a word. */
 const HARDLY_MS = 0.1;
 
 const ASKED: Readonly<Record<CpuReason, string>> = {
@@ -18,13 +16,11 @@ const ASKED: Readonly<Record<CpuReason, string>> = {
   block: 'Sampled automatically, because an earlier request to this address blocked the event loop.',
 };
 
-/** One own function, wherever it was called. */
 interface FunctionTotal {
   name: string;
   place: string | null;
   selfUs: number;
   totalUs: number;
-  /** What it called that took most. */
   most: CallNode | null;
   key: string;
 }
@@ -41,7 +37,6 @@ function ms(us: number): number {
   return us / 1000;
 }
 
-/** Totals of each own function; a recursive one counts once. */
 export function ownFunctions(root: CallNode): FunctionTotal[] {
   const found = new Map<string, FunctionTotal>();
   const walk = (node: CallNode, above: ReadonlySet<string>): void => {
@@ -125,7 +120,6 @@ function treeRows(root: CallNode): { rows: Row[]; left: number } {
   return { rows, left };
 }
 
-/** What has to be said of how it was sampled. */
 function remarks(kept: CpuSamples): string[] {
   const { everyUs, samples, startingMs, otherMs, isOverLimit, nodesLeft, isThinned } = kept;
   return [

@@ -18,7 +18,6 @@ interface ListedGroup {
 const BARS_SHOWN = 60;
 const CARDS_SHOWN = 3;
 
-/** null for anything less simple than a comparison with one value. */
 function readInstead(
   sql: string,
   column: string,
@@ -54,11 +53,9 @@ function cardOf(data: DatabaseData, { group, at }: ListedGroup) {
     differs,
     tokens: joinTokens(oneLine(sql, system)),
     caller: loopPlace(group),
-    /** The lines from there to the statement. */
     through: group.path?.slice(1) ?? [],
     excerpt: (data.excerpts ?? []).find(({ place }) => place === loopPlace(group))?.excerpt ?? null,
     durationMs: group.durationMs,
-    /** In order of execution, each the slowest of `perBar` queries. */
     bars: barsOf(durations, perBar),
     perBar,
     firstMs: durations[0] ?? 0,
@@ -73,7 +70,6 @@ function cardOf(data: DatabaseData, { group, at }: ListedGroup) {
   };
 }
 
-/** What the page draws beside the rows: the loops that took longest, and query plans. */
 export function drawQueries(data: DatabaseData, { amendments }: Pick<PanelPage, 'amendments'>) {
   const loops = data.groups
     .map((group, at) => ({ group, at }))

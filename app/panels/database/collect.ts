@@ -25,7 +25,6 @@ import {
   type KeptExcerpt,
 } from './data.ts';
 
-/** Bindings stored per statement (app/observe/knex.ts). */
 const MOST_BINDINGS = 100;
 const MOST_EXCERPTS = 5;
 const MOST_UNRUN = 20;

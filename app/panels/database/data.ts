@@ -10,10 +10,8 @@ export interface DatabaseQuery extends Omit<
   QueryFact,
   'system' | 'server' | 'label' | 'sql' | 'bindings' | 'types' | 'path'
 > {
-  /** Index in `statements`. */
   statement: number;
   bindings: Binding[];
-  /** Index in `groups`; null if it is in none. */
   group: number | null;
 }
 
@@ -26,39 +24,31 @@ export function isSlow({ durationMs }: DatabaseQuery): boolean {
 export interface DatabaseGroup {
   kind: GroupKind;
   statement: number;
-  /** The line of the statement. */
   caller: string | null;
   /** If another line loops: the lines from there to `caller`. */
   path?: readonly string[];
-  /** Indexes in `queries`. */
   members: number[];
   /** Runs of the same statement from the same line that are only counted, and the slowest of them; absent if all are kept. */
   more?: number;
   moreSlowestMs?: number;
-  /** Time in which at least one of them ran, and the sum of those past the limit. */
   durationMs: number;
 }
 
 export interface KeptExcerpt {
-  /** `src/orders/order-view.ts:41`. */
   place: string;
   excerpt: SourceExcerpt;
 }
 
-/** What each profile stores of a statement. */
 export interface KeptStatement {
   sql: string;
   /** What a level above calls it: `User.findMany`. */
   above?: string;
   /** `postgresql`, `mysql`, `mongodb` …; absent: not known. */
   system?: string;
-  /** `host:port/database`; absent: not known. */
   server?: string;
 }
 
-/** A write that was built with a query builder, and that nothing ran. */
 export interface UnrunWrite {
-  /** `update products` */
   label: string;
   caller: string | null;
 }
@@ -72,16 +62,11 @@ export interface DatabaseData {
   statements: DatabaseStatement[];
   queries: DatabaseQuery[];
   groups: DatabaseGroup[];
-  /** Source around the lines that loop, are slow or fail; absent if there are none. */
   excerpts?: KeptExcerpt[];
-  /** Writes that were built and never run; absent if there are none. */
   unrun?: UnrunWrite[];
-  /** Past the recording limit, without BEGIN, COMMIT and the like; absent if all were kept. */
   unkept?: Unkept;
-  /** With what is not kept. */
   totals: {
     queries: number;
-    /** Different ones, values aside. */
     statements: number;
     rows: number;
     connections: number;
@@ -89,7 +74,6 @@ export interface DatabaseData {
   };
 }
 
-/** What each profile stores. */
 export type KeptDatabase = Omit<DatabaseData, 'statements'> & { statements: KeptStatement[] };
 
 export const GROUP_LABELS = {

@@ -8,7 +8,6 @@ import { hexOf, isWholeBinding } from '../shared/sql-values.ts';
 import { labelOf, namedPlaceholders } from '../shared/statements.ts';
 import type { DatabaseQuery, KeptDatabase } from './data.ts';
 
-/** Statements that the form lists. */
 const MOST_LISTED = 100;
 const SYSTEMS = new Set(['postgresql', 'mysql', 'sqlite']);
 const CAN_BE_PLANNED =
@@ -45,7 +44,6 @@ function bigintOf(value: Json): unknown {
   return typeof value === 'string' ? BigInt(value.replace(/n$/, '')) : value;
 }
 
-/** As it was given to the driver. */
 function driverValue({ value, type }: DatabaseQuery['bindings'][number]): unknown {
   if (type === 'undefined') return null;
   if (type === 'bytes') return Buffer.from(hexOf(value) ?? '', 'hex');
@@ -81,7 +79,6 @@ function canBeRun(sql: string, system: string): boolean {
   );
 }
 
-/** What to ask the database for; a sentence if it can't be asked. */
 export function statementToPlan(
   data: Given,
   index: number,

@@ -61,9 +61,7 @@ function querySpans({ statements, queries, unkept }: KeptDatabase, endMs: number
 }
 
 export interface DatabasePanelOptions {
-  /** The database libraries that are observed in this process. */
   watched?: () => readonly { name: string; version: string | null }[];
-  /** Source around a place in own code, `src/a.ts:41`; null if it may not or can't be read. */
   excerptAt?: Collecting['excerptAt'];
   sourceAbove?: Collecting['sourceAbove'];
 }

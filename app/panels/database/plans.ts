@@ -22,19 +22,16 @@ export interface PlanRow {
   /** Its own cost as a share of the whole plan, 0 to 1; null: the database gives no costs. */
   share: number | null;
   terms: { name: string; tokens: SqlToken[] }[];
-  /** A sentence is about it. */
   marked: boolean;
 }
 
 export interface ShownPlan {
   id: string;
-  /** Absent if there is no plan. */
   tree?: PlanRow[];
   /** Notable; or why there is no plan. */
   says: string[];
   plannedAt: number | null;
   isAnalyzed: boolean;
-  /** Nodes that were not kept. */
   dropped: number;
 }
 
@@ -64,7 +61,6 @@ interface Visit {
   node: PlanNode;
   parent: PlanNode | null;
   depth: number;
-  /** Its own cost, without the nodes below. */
   own: number;
 }
 

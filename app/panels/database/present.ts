@@ -25,7 +25,6 @@ const { count, durationText } = numberHelpers;
 /** From here on waiting for a connection is shown, and is a warning. */
 const WAIT_SHOWN_MS = 1;
 const LONG_WAIT_MS = 20;
-/** Characters of a statement that are compared in colours. */
 const COLOURED = 300;
 
 function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, index: number): Row {

@@ -12,22 +12,17 @@ import type { ShownPlan } from './plans.ts';
 import { oneLine } from './statement-line.ts';
 
 const { count, durationText } = numberHelpers;
-/** Characters of a statement. */
 const STATEMENT_LENGTH = 12_000;
-/** Characters of a value in the line of a row, and of all of them if they are few. */
 const VALUE_LENGTH = 32;
 const VALUES_LENGTH = 160;
-/** Characters of a row. */
 const ROW_LENGTH = 1000;
 
-/** The statement in a line, with its values. */
 export function lineOf({ statements }: DatabaseData, { statement, bindings }: DatabaseQuery): SqlToken[] {
   const { sql = '', system } = statements[statement] ?? {};
   const longest = Math.max(VALUE_LENGTH, Math.floor(VALUES_LENGTH / bindings.length));
   return joinTokens(valuesInPlace(oneLine(sql, system), bindings, { system, longest }).tokens);
 }
 
-/** A statement in lines, as text and coloured. */
 export function sqlBlock(tokens: readonly SqlToken[]): Block {
   const lines = sqlLines(tokens);
   return {
@@ -106,7 +101,6 @@ function sourceDetail(excerpts: readonly KeptExcerpt[], caller: string | null): 
   return [{ title: 'Source', block: { text: excerptText(found, line), language: 'ts', lines } }];
 }
 
-/** Its own plan, else that of the same statement. */
 function planDetail(
   { queries }: DatabaseData,
   index: number,

@@ -1,7 +1,6 @@
 /** A statement in a line: for rows and cards. */
 import { plainName, type SqlToken, sqlTokens } from '../shared/sql-tokens.ts';
 
-/** Characters of a statement in the line of a row. */
 const LINE_LENGTH = 240;
 
 /** Characters of a list of columns that stay if the line would be cut. */

@@ -5,7 +5,6 @@ import type { DatabaseData, DatabaseQuery } from './data.ts';
 
 const { count, durationText } = numberHelpers;
 
-/** The transaction that a query ran in. */
 export interface TransactionMark {
   /** `T1`, in the order of their begin. */
   name: string;
@@ -36,7 +35,6 @@ function sayOf(data: DatabaseData, members: readonly number[]): string {
   return `${count(inner, 'statement')}, open for ${durationText(openMs)}, ${how}`;
 }
 
-/** By index of a query. */
 export function transactionMarks(data: DatabaseData): Map<number, TransactionMark> {
   const transactions = new Map<string, number[]>();
   data.queries.forEach(({ transaction, instance }, index) => {

@@ -5,11 +5,9 @@ import type { SourcePlace } from './place.ts';
 
 export interface LayerPlace {
   name: string;
-  /** `file:line` of its registration. */
   place: string | null;
 }
 
-/** One of the last log lines before the error. */
 interface ErrorLog {
   atMs: number;
   level: string;
@@ -20,11 +18,8 @@ interface ErrorLog {
 export interface ThrownRecord {
   /** `sent`: its stack is in the body of a 5xx, or in what was logged as text before it; no error was recorded. */
   origin: ErrorFact['origin'] | 'sent';
-  /** Milliseconds since the request began. */
   atMs: number;
-  /** Thrown after the response finished. */
   late: boolean;
-  /** Status of its response; null if it got none. */
   status: number | null;
   thrown: Thrown;
   /** The middleware it came from, and the error handler that responded; absent if unknown. */
@@ -40,11 +35,8 @@ export interface ThrownRecord {
 
 export interface ExceptionData {
   errors: ThrownRecord[];
-  /** Errors left out of the list. */
   errorsDropped: number;
   logs: ErrorLog[];
-  /** Earlier lines left out. */
   logsDropped: number;
-  /** Absent unless somebody asked for the values where it failed. */
   values?: ValuesRecord;
 }

@@ -83,7 +83,6 @@ interface Described {
 
 export interface ExceptionPanelOptions {
   describe: (value: unknown, stops?: readonly Stop[]) => Thrown;
-  /** What the debugger read, besides the values in the frames; default: nothing. */
   valuesOf?: ((context: Context) => ValuesRecord | null) | undefined;
 }
 

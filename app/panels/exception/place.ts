@@ -2,7 +2,6 @@
 import type { Thrown, ThrownFrame } from '../../profiler/thrown.ts';
 
 export interface SourcePlace {
-  /** Index in the cause chain. */
   link: number;
   frame: ThrownFrame;
   /** Index of its error among the members of the link; absent if it is the link itself. */
@@ -43,7 +42,6 @@ function isShown(frame: ThrownFrame): boolean {
   return isOwn(frame) && frame.excerpt !== null;
 }
 
-/** `src/payments/money.ts:12` */
 export function nameOfPlace({ frame }: SourcePlace): string | null {
   if (frame.file === null) return null;
   return frame.line === null ? frame.file : `${frame.file}:${frame.line}`;

@@ -116,7 +116,6 @@ function sourceSection({ place }: ThrownRecord, id: string): Section {
   };
 }
 
-/** What the place of an error is. */
 function whereTitle({ link, member }: SourcePlace, { chain, chainEnd }: Thrown): string {
   if (member !== undefined) return `Where error ${member + 1} in it began`;
   const isRoot = chain.length > 1 && link === chain.length - 1 && chainEnd === 'root';
@@ -159,7 +158,6 @@ function linkRow(
   };
 }
 
-/** Members of an AggregateError, each with its causes; members of members below them. */
 function memberRows({ chain }: Thrown, depth = 0): Row[] {
   return chain.flatMap(({ errors, errorsDropped }) =>
     errors.flatMap((member, index): Row[] => [
@@ -183,7 +181,6 @@ function memberRows({ chain }: Thrown, depth = 0): Row[] {
   );
 }
 
-/** Variables of the own frames of a chain, the root first. */
 function valueRows({ thrown }: ThrownRecord): Row[] {
   return thrown.chain.toReversed().flatMap((link) => {
     const own = link.frames.filter(({ kind }) => kind === 'own');
@@ -237,7 +234,6 @@ function swallowedRow({
   };
 }
 
-/** How the values were read. */
 function valuesLead({ of, stops, stoppedMs, ended }: ValuesRecord): string {
   const count = stops === 1 ? '1 of its throws' : `${stops} of its throws`;
   const after = ended === null ? '' : ` ${ended} Later throws were not read.`;

@@ -16,7 +16,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',
 };
 
-/** Whether an odd number of backslashes is before this index. */
 function isEscaped(text: string, index: number): boolean {
   let before = index;
   while (before > 0 && text[before - 1] === '\\') before--;
@@ -37,7 +36,6 @@ function jsonStringAt(text: string, index: number): string | null {
   }
 }
 
-/** The text of a page, with a line for each of its lines. */
 function textOfPage(html: string): string {
   return html
     .replace(/<(?:br|li|p|div|pre|h\d)\b[^<>]*>/gi, '\n')
@@ -60,7 +58,6 @@ function lastStackIn(text: string): Stack | null {
   return stackIn(lines.slice(start, end).join('\n'));
 }
 
-/** The first unbroken run of frames, with its head. */
 function stackIn(text: string): Stack | null {
   const lines = text.split('\n');
   const first = lines.findIndex((line) => FRAME.test(line));

@@ -3,7 +3,6 @@ import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { Unkept } from '../shared/unkept.ts';
 
 export interface CallBodyEntry {
-  /** As sent, compressed or not. */
   bytes: number;
   /** The first bytes as text; null if they can't be read as such, or must not be stored. */
   text: string | null;
@@ -29,9 +28,7 @@ export interface HttpClientData {
   calls: CallEntry[];
   /** By the line that calls: the lines from the one that loops to it, if that is another one; absent if there is none. */
   loops?: Readonly<Record<string, readonly string[]>>;
-  /** Past the recording limit; absent if all were kept. */
   unkept?: Unkept;
-  /** With what is not kept. */
   totals: {
     calls: number;
     hosts: number;

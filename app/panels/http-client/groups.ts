@@ -8,18 +8,13 @@ export type CallGroupKind = 'retry' | 'repeated' | 'loop';
 
 export interface CallGroup {
   kind: CallGroupKind;
-  /** Indexes of its calls, in the order they were made. */
   members: number[];
-  /** `https://rates.example/products/…`. */
   url: string;
 }
 
-/** Calls to URLs of one shape that make a loop. */
 const LOOP_FROM = 3;
-/** Path segments that are values: numbers, UUIDs, hashes. */
 const VALUE = /^(?:\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}|[0-9a-f]*\d[0-9a-f]{5,})$/i;
 
-/** The URL without its query, its values replaced by `…`. */
 function shapeOf(url: string): string {
   const [, origin = '', path = ''] = /^([a-z]+:\/\/[^/?#]*)?([^?#]*)/i.exec(url) ?? [];
   return origin + path.split('/').map((part) => (VALUE.test(part) ? '…' : part)).join('/'); // prettier-ignore
@@ -61,12 +56,10 @@ export function groupCalls(calls: readonly CallEntry[]): CallGroup[] {
   return groups;
 }
 
-/** The first response header with this lower-case name. */
 export function headerOf({ responseHeaders }: CallEntry, name: string): string | null {
   return responseHeaders.find((header) => header.name.toLowerCase() === name)?.value ?? null;
 }
 
-/** Absolute URL that a response redirects to; null if it is no redirect. */
 function targetOf(call: CallEntry): string | null {
   const location = headerOf(call, 'location');
   if (location === null || call.status === null || call.status < 300 || call.status > 399) return null;

@@ -23,7 +23,6 @@ import { presentCalls } from './present.ts';
 import { storedText } from '../../profiler/http-text.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 
-/** `POST rates.example/v2/quote`: without scheme and query. */
 function callLabel(method: string, url: string): string {
   const short = pathOf(url.replace(/^[a-z]+:\/\//i, ''));
   return `${shorten(method, 20)} ${shorten(short, 80)}`;
@@ -41,7 +40,6 @@ function callParts({ startMs, durationMs, connection }: CallEntry): SpanPart[] |
   ];
 }
 
-/** `404`, `failed`; null: it succeeded. */
 function failureOf(call: CallEntry): string | null {
   if (call.status !== null && call.status >= 400) return String(call.status);
   return hasFailed(call) ? 'failed' : null;
@@ -123,7 +121,6 @@ function entryOf({ path: _path, sentMs, requestBody, responseBody, ...fact }: Fa
   };
 }
 
-/** Lines that were called from a loop in another function. */
 function loopsOf(facts: readonly Facts['call'][], sourceAbove: SourceAbove): Record<string, string[]> {
   const byLine = new Map<string, Facts['call'][]>();
   for (const fact of facts) if (fact.caller !== null) addTo(byLine, fact.caller, fact);
@@ -155,7 +152,6 @@ function collect(context: Context, sourceAbove: SourceAbove): HttpClientData | n
 }
 
 export interface HttpClientPanelOptions {
-  /** Source up to a place in own code; null if it may not or can't be read. */
   sourceAbove?: SourceAbove;
 }
 

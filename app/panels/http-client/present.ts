@@ -18,9 +18,7 @@ import { shellQuote } from '../shared/shell.ts';
 const OWN_HEADERS = new Set(['host', 'connection', 'content-length', 'transfer-encoding', 'accept-encoding']);
 
 interface CurlCommand {
-  /** All but the last end with a backslash. */
   lines: string[];
-  /** What is missing from the command. */
   lacks: string[];
 }
 
@@ -37,7 +35,6 @@ function lacksBody({ requestHeaders, requestBody }: CallEntry): boolean {
   );
 }
 
-/** As a cURL command, quoted for a POSIX shell. */
 function curlOf(call: CallEntry): CurlCommand {
   const { method, url, requestHeaders } = call;
   // Brackets and braces in an address are patterns to curl.
@@ -55,18 +52,15 @@ function curlOf(call: CallEntry): CurlCommand {
   return { lines: parts.map((part, index) => (index === parts.length - 1 ? part : `${part} \\`)), lacks };
 }
 
-/** `ECONNREFUSED`, else the class of the error. */
 function errorName(error: string): string {
   const code =
     /\b(?:E[A-Z][A-Z_]{3,}|UND_ERR_[A-Z_]+|ERR_[A-Z_]+|CERT_[A-Z_]+|[A-Z_]*SELF_SIGNED[A-Z_]*)\b/.exec(error);
   return code?.[0] ?? /^[A-Za-z]\w{0,60}/.exec(error)?.[0] ?? 'failed';
 }
 
-/** Shorter queueing, in milliseconds, gets no bar. */
 const SHORTEST_QUEUE = 0.5;
 
 interface CallPart {
-  /** Class of its bar. */
   name: 'queue' | 'lookup' | 'connect' | 'tls' | 'wait' | 'read';
   label: string;
   ms: number;
@@ -134,7 +128,6 @@ function statusText({ status, error }: CallEntry): string | null {
   return error === null ? 'no response' : null;
 }
 
-/** Characters of a body on the page. */
 const MOST_BODY = 6000;
 
 function bodyDetail(title: string, body: CallEntry['requestBody']): Detail[] {
@@ -177,7 +170,6 @@ function detailOf(call: CallEntry, link: Detail['link'] | null): Detail[] {
   ];
 }
 
-/** Content-Type and Content-Length of the response. */
 function responseText(call: CallEntry): string | null {
   const { status, durationMs } = call;
   if (status === null) return null;
@@ -200,9 +192,7 @@ function connectionText({ client, connection, reused }: CallEntry): string {
 interface Presenting {
   profile: Profile;
   called: PresentFrom['called'];
-  /** Index of a call -> index of the call whose redirect it followed. */
   redirects: ReadonlyMap<number, number>;
-  /** Index of a call -> index of its group. */
   groupAt: ReadonlyMap<number, number>;
 }
 

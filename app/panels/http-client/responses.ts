@@ -13,11 +13,9 @@ export interface ResponsesRow {
   diff: { first: number; other: number; lines: DiffLine[] } | null;
 }
 
-/** Lines of each response. */
 const MOST_SHOWN = 20;
 const LONGEST_LINE = 200;
 
-/** Indented; null if it is not JSON. */
 export function indented(text: string): string | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {

@@ -12,7 +12,6 @@ interface JobRun {
   run?: Facts['jobRun'];
 }
 
-/** The job that the profile is about. */
 function runSection(run: Facts['jobRun']): Section {
   const { queue, name, id, data, attempt, attempts, waitedMs, result, outcome } = run;
   return {

@@ -29,7 +29,6 @@ function dataOf(record: RecordReader): LogsData | null {
   return { lines, unkept, counts: countLevels({ lines, unkept }) };
 }
 
-/** `2 errors · 22`, `3 warn · 22`: the worst level, then all lines. */
 function summaryText({ counts }: LogsData): string {
   const { error, warn } = counts;
   const { count } = numberHelpers;

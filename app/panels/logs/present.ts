@@ -4,17 +4,13 @@ import { LEVELS, LEVEL_TITLES, type LogEntry, type LogsData, totalOf } from './d
 import { readStack, takeStack } from './stack.ts';
 
 const TONES = { error: 'bad', warn: 'warn', info: 'plain', debug: 'plain' } as const;
-/** Characters of a message that identify it in a comparison. */
 const KEY_LENGTH = 300;
-/** Numbers, ids and quoted texts. */
 const VALUE = /"[^"]*"|'[^']*'|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]*\d[0-9a-f]*\b/gi;
 
-/** The same for messages that differ only in their values. */
 function shapeOf(message: string): string {
   return message.replace(VALUE, '#');
 }
 
-/** The context without a stack, and the stack as frames if it is one. */
 function detailOf({ context, caller }: LogEntry): Detail[] {
   if (context === null) return [];
   const taken = takeStack(context);

@@ -28,11 +28,9 @@ function rootOf(files: readonly string[], caller: string | null): string {
 
 export interface LoggedStack {
   frames: ThrownFrame[];
-  /** Frames after the last one that is listed. */
   dropped: number;
 }
 
-/** `caller`: `src/a.ts:3`, where the line was logged. */
 export function readStack(stack: string, caller: string | null): LoggedStack {
   const lines = stack.split('\n').map((line) => line.trim());
   const found = lines.flatMap((line) => {

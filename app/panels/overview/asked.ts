@@ -19,14 +19,12 @@ import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
-/** Steps shown; statements of a loop are one. */
 const MOST = 40;
 /** From as many runs on, the same work of the same line is one step. */
 const FOLDED_FROM = 3;
 const MOST_LINES = 6;
 /** A shorter wait for a connection says nothing here. */
 const LEAST_WAIT_MS = 10;
-/** Marks of a loop that say something only if a finding says it, too. */
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
 const LONGEST_FOUND = 320;
@@ -43,7 +41,6 @@ const WORDS: Readonly<Record<string, string>> = {
 
 interface Asked {
   steps: Step[];
-  /** Not shown. */
   left: number;
 }
 
@@ -73,7 +70,6 @@ function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<stri
   );
 }
 
-/** ` → [{ id: 7, amount: "950.00" }, …]` */
 function foundTokens(found: Json | undefined, left = 0): CodeToken[] {
   if (found === undefined) return [];
   const json = typeof found === 'string' ? parseBeginning(found) : undefined;
@@ -118,7 +114,6 @@ function queryStep(
   };
 }
 
-/** The beginning of a body, as a value if it is JSON. */
 function bodyTokens(body: { text: string | null } | undefined): CodeToken[] {
   const text = body?.text ?? '';
   if (text === '') return [];
@@ -142,7 +137,6 @@ function headersOf(headers: readonly { name: string; value: string }[]): Field[]
   return texts.length === 0 ? [] : [{ label: 'Headers', value: texts.join(' · ').toWellFormed() }];
 }
 
-/** `POST tax.internal/v2/quote { net: 1299 }`, and what came back. */
 function callStep(row: Row, index: number, profile: Profile): Step {
   const {
     requestBody,
@@ -193,7 +187,6 @@ function otherStep(row: Row, panel: { name: string; title: string }): Step {
   };
 }
 
-/** A command, and what it read. */
 function cacheStep(row: Row, index: number, profile: Profile): Step {
   const step = otherStep(row, { name: 'cache', title: '' });
   const found = dataOf(profile, 'cache')?.items[index]?.found;
@@ -201,7 +194,6 @@ function cacheStep(row: Row, index: number, profile: Profile): Step {
   return found === undefined ? step : { ...step, text: textOf(tokens), line: () => tokens };
 }
 
-/** Fields of a row that say what came of it. */
 const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
 
 function isInLibrary(place: string | null | undefined): boolean {
@@ -303,7 +295,6 @@ function fold(steps: readonly Step[], marksOf: (within: string) => readonly stri
   });
 }
 
-/** Errors and warnings that it logged. */
 function lineSteps(profile: Profile): Step[] {
   return (dataOf(profile, 'logs')?.lines ?? [])
     .flatMap((line, at) => (line.level === 'error' || line.level === 'warn' ? [{ line, at }] : []))

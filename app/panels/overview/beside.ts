@@ -11,7 +11,6 @@ import type { Difference, Differences } from './differences.ts';
 const { count, durationText } = numberHelpers;
 const MOST_OVERLAPS = 4;
 
-/** A row about another profile. */
 export interface BesideRow extends Row {
   token?: string;
 }
@@ -53,7 +52,6 @@ function overlapRow({ token, what, status, startMs, durationMs, shared }: Overla
   };
 }
 
-/** The request itself, as what ran beside it is compared with. */
 function ownOf(profile: Profile): EarlierRequest {
   const { panels, findings: _findings, ...head } = profile;
   const kept = Object.entries(panels).flatMap(([name, { data }]) =>

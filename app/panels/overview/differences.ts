@@ -11,17 +11,13 @@ import type { RanLayer } from '../shared/ran-layers.ts';
 import { isControl, labelOf, shapeOf } from '../shared/statements.ts';
 
 export interface Difference {
-  /** `query`, `redis`, `call`, `middleware`, `response field` … */
   kind: string;
-  /** As recorded. */
   text: string;
-  /** How many others have it so. */
   note: string;
   place: string | null;
 }
 
 export interface Differences {
-  /** Records that it rests on, of this route. */
   count: number;
   /** Most others did it, this one did not. */
   missing: Difference[];
@@ -29,7 +25,6 @@ export interface Differences {
   only: Difference[];
   /** Its response is the same although the input differs. */
   stays: Difference[];
-  /** Kinds of which nothing differs. */
   same: string[];
 }
 
@@ -63,7 +58,6 @@ interface Seen {
   place: string | null;
 }
 
-/** Kinds of what is compared, in the plural. */
 const KINDS: Readonly<Record<string, string>> = {
   query: 'queries',
   redis: 'Redis commands',
@@ -79,7 +73,6 @@ function layersIn({ routing }: Kept): readonly RanLayer[] {
   return routing?.layers ?? [];
 }
 
-/** What ran, by a key that is the same for work that differs in its values only. */
 function ranIn(kept: Kept): Map<string, Seen> {
   const seen = new Map<string, Seen>();
   const add = (kind: string, text: string, place: string | null = null): void => {
@@ -117,7 +110,6 @@ function headersIn(kept: Kept): Map<string, Seen> {
   return new Map(sent.map((text) => [text, { kind: 'response header', text, place: null }]));
 }
 
-/** A type as it matters for a reader: a text of digits is one of its own. */
 function typeOf(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';
@@ -126,7 +118,6 @@ function typeOf(value: Json): string {
   return typeof value === 'object' ? 'an object' : typeof value;
 }
 
-/** Types by path; items of a list share one. */
 function typesOf(value: Json | undefined): Map<string, Set<string>> {
   const types = new Map<string, Set<string>>();
   const walk = (part: Json, path: string, depth: number): void => {
@@ -196,7 +187,6 @@ function compareSeen(own: Kept, others: readonly Kept[], seenIn: (kept: Kept) =>
   };
 }
 
-/** Fields that are missing or have another type. Below a field that is reported, nothing more is. */
 function compareFields(kind: string, own: Json | undefined, others: readonly (Json | undefined)[]): Found {
   const known = others.flatMap((one) => (one === undefined ? [] : [typesOf(one)]));
   const found: Found = { missing: [], only: [] };
@@ -226,7 +216,6 @@ function compareFields(kind: string, own: Json | undefined, others: readonly (Js
   }
   for (const path of new Set(known.flatMap((one) => [...one.keys()]))) {
     const count = known.filter((one) => one.has(path)).length;
-    // An empty list has no entries.
     if (mine.get(path.slice(0, path.lastIndexOf('[]')))?.has('an empty list') === true) continue;
     if (!mine.has(path) && count >= known.length * MOST)
       report(found.missing, path, path, `${of(count, known.length)} have it`);

@@ -24,9 +24,7 @@ import { sentSteps } from './sent.ts';
 import type { Step } from './step.ts';
 
 export interface Exchange {
-  /** Sections whose rows are steps, those without any left out. */
   sections: Section[];
-  /** Fields that have another value or type in one of the places. */
   changed: ComparedValue[];
 }
 
@@ -98,7 +96,6 @@ function workSections(work: Work | null): Section[] {
   ];
 }
 
-/** As text, because each row has a unit of its own. */
 function measureRow({ label, unit, value, p50, p95, tone }: Measure): Row {
   const fields: Field[] = [
     { label: 'This one', value: valueText(value, unit) },
@@ -129,7 +126,6 @@ function usualSections(usual: Usual | null): Section[] {
   ];
 }
 
-/** Without the texts of rules, if nobody gave them. */
 function findingsOf({
   profile,
   beside,
@@ -161,7 +157,6 @@ function isOfTime(
 export interface Overview {
   findings: readonly ExplainedFinding[];
   verdict: Verdict;
-  /** Who refused the request; values that changed on their way. */
   leads: Row[];
   exchange: Exchange;
   usual: Usual | null;

@@ -8,11 +8,8 @@ import { dataOf } from '../shared/panel-data.ts';
 import type { SummaryFacts } from '../../profiler/profile-index.ts';
 
 export interface NamedLayer {
-  /** As pages name it: `requireUser`, `GET /orders/:id`. */
   name: string;
-  /** Of the function; null if it has none. */
   handler: string | null;
-  /** `file:line` of its registration. */
   place: string | null;
   startMs: number;
   /** When the next layer started; null if none did. */
@@ -31,9 +28,7 @@ export interface Ran {
 export interface OverviewData {
   findings: number;
   worst: Tone;
-  /** Set if only a summary of the request was recorded. */
   summary?: SummaryFacts;
-  /** Absent of a summary. */
   ran?: Ran;
 }
 
@@ -79,7 +74,6 @@ export function ranOf(profile: Profile): Ran {
   };
 }
 
-/** `requireAdmin`; of a handler without a name its route. */
 export function answeredText({ name, handler }: NamedLayer): string {
   return (handler ?? name).slice(0, 80);
 }

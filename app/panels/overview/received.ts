@@ -88,7 +88,6 @@ function bodyStep(
   };
 }
 
-/** The handler's own line, or that of what answered in its place. */
 function handlerStep({ method, url, status }: Profile, { handler, answered }: Ran): Step[] {
   const ran = handler ?? answered;
   if (ran === null)

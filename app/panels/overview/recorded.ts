@@ -2,13 +2,11 @@
 import type { Profile } from '../../profiler/profile.ts';
 import { dataOf } from '../shared/panel-data.ts';
 
-/** `src/payments/money.ts:12` of the first error; null if nothing was thrown in the application's own code. */
 export function thrownAt(profile: Profile): string | null {
   const frame = dataOf(profile, 'exception')?.errors[0]?.place?.frame;
   return frame === undefined || frame.file === null ? null : `${frame.file}:${frame.line ?? 1}`;
 }
 
-/** How long the event loop was blocked; null if it was not watched. */
 export function blockedMsOf(profile: Profile): number | null {
   return dataOf(profile, 'runtime')?.totals.blockedMs ?? null;
 }

@@ -50,7 +50,6 @@ function headersStep({ headers, authors }: Response): Step {
   };
 }
 
-/** The beginning of a body that is no JSON. */
 function previewOf(text: string): Block {
   const lines = text
     .replace(/^\s*\n/gm, '')

@@ -6,7 +6,6 @@ import type { CodeToken } from '../../view-helpers/code.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 export interface Step extends Row {
-  /** Its row in another panel. */
   href?: string | null;
 }
 
@@ -14,7 +13,6 @@ export function lineOf(tokens: readonly CodeToken[]): Pick<Row, 'text' | 'line'>
   return { text: textOf(tokens), line: () => tokens };
 }
 
-/** A value in a sentence. */
 export function valueText(value: Json): string {
   return textOf(valueLine(value, { longest: 63 }));
 }

@@ -18,15 +18,12 @@ export interface Measure {
 }
 
 export interface Difference {
-  /** A sentence. */
   text: string;
 }
 
 export interface Usual {
-  /** Requests that the percentiles are of. */
   count: number;
   measures: Measure[];
-  /** Those that `differences` speak of. */
   compared: number;
   differences: Difference[];
   /** Requests by time, from 0 to `toMs`, as shares of the largest; this one's place. */
@@ -58,7 +55,6 @@ function shown(value: string): string {
   return `“${value.length > LONGEST_VALUE ? `${value.slice(0, LONGEST_VALUE)}…` : value}”`;
 }
 
-/** The most frequent value, and how often it occurs. */
 function mostOf<Value>(values: readonly Value[]): { value: Value; count: number } | null {
   const counts = new Map<Value, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);

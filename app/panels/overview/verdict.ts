@@ -17,7 +17,6 @@ import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 export interface Verdict {
   text: string;
-  /** Names of the rules that looked. */
   checked: readonly string[];
 }
 
@@ -76,7 +75,6 @@ function whoSent({ route }: Profile, { answered }: Ran): string {
   return route === null ? 'no route matched' : 'no middleware responded';
 }
 
-/** The last query or read of a cache before the response, if it found nothing; else null. */
 function foundNothing(profile: Profile, headersAtMs: number | null): string | null {
   const { queries = [], statements = [] } = dataOf(profile, 'database') ?? {};
   const asked = [

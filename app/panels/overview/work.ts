@@ -19,22 +19,16 @@ export interface WorkRow {
   kind: SpanKind | 'log';
   depth: number;
   startMs: number;
-  /** null: a moment. */
   durationMs: number | null;
   bars: SpanPart[];
-  /** When its log lines were written. */
   moments: number[];
   /** Drawn thin: most of what it holds stands below it. */
   outer: boolean;
   href: string | null;
   badges: { label: string; tone: 'bad' | 'warn' | 'plain' }[];
-  /** Of a log line. */
   level: string | null;
-  /** Another request that it is about. */
   token: string | null;
-  /** It began after the response finished. */
   after: boolean;
-  /** It is outside of the request's time. */
   outside: boolean;
 }
 
@@ -42,11 +36,8 @@ export interface Work {
   axis: Axis;
   /** With a finding, or long: the worst first. Empty if there is none, or all rows stand in the order they ran. */
   worst: WorkRow[];
-  /** In the order they ran. */
   rest: WorkRow[];
-  /** Rows and log lines that are not shown. */
   left: { rows: number; lines: number };
-  /** When the event loop was blocked. */
   bands: { startMs: number; durationMs: number }[];
 }
 
@@ -61,12 +52,10 @@ const NAMES_SHOWN = 3;
 const NAMES_LENGTH = 34;
 const MOST_ROWS = 30;
 const MOST_LINES = 12;
-/** So many log lines are rows of their own. */
 const FEW_LINES = 4;
 const DEEPEST = 6;
 
 interface Item extends WorkRow {
-  /** Position of its worst finding; Infinity: none. */
   rank: number;
   isLeaf: boolean;
   isApp: boolean;
@@ -76,7 +65,6 @@ interface Item extends WorkRow {
 
 type Marks = ReadonlyMap<string, { rank: number; badges: WorkRow['badges'] }>;
 
-/** Findings by the row that proves them. */
 function marksOf(findings: readonly Finding[]): Marks {
   const marks = new Map<string, { rank: number; badges: WorkRow['badges'] }>();
   findings.forEach(({ panel, anchor, label, severity }, index) => {
@@ -137,7 +125,6 @@ function itemOf(
   };
 }
 
-/** Inside of the middleware that ran when it was written. */
 function lineItem(line: LogEntry, at: number, spans: readonly Span[], marks: Marks): Item {
   const anchor = `l${at + 1}`;
   const ran = spans.findLastIndex(
@@ -180,7 +167,6 @@ function foldLines(lines: readonly Item[]): Item[] {
   return lines.flatMap((line) => (line === first ? [folded] : loud.includes(line) ? [line] : []));
 }
 
-/** The longest rows, and those that they ran inside of. */
 function chooseRows(items: readonly Item[]): Item[] {
   if (items.length <= MOST_ROWS) return [...items];
   const weight = ({ rank, durationMs }: Item): number => (rank < Infinity ? Infinity : (durationMs ?? 0));
@@ -223,7 +209,6 @@ function mergeShort(items: readonly Item[], totalMs: number): Item[] {
   return merged;
 }
 
-/** Log lines between the rows, by the time they were written. */
 function interleave(rows: readonly Item[], lines: readonly Item[]): Item[] {
   const all: Item[] = [];
   let next = 0;
@@ -256,7 +241,6 @@ function bandsOf({ spans }: TimelineData): Work['bands'] {
     .map(({ startMs, durationMs }) => ({ startMs, durationMs }));
 }
 
-/** null if no time was recorded. */
 export function workOf(profile: Profile, findings: readonly Finding[], isAsRan: boolean): Work | null {
   const timeline = timelineOf(profile);
   if (timeline === null || timeline.totalMs <= 0) return null;

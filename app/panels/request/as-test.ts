@@ -44,7 +44,6 @@ function bodyLines({ body }: RequestPanelData): string[] {
   return [...type, contentType === null ? `.send(Buffer.from(${literal(text)}))` : `.send(${literal(text)})`];
 }
 
-/** What the test lacks. */
 function notesOf({ headers, body }: RequestPanelData, lines: readonly string[]): string[] {
   const has = (name: RegExp): boolean => headers.some((header) => name.test(header.name));
   const lacksBody = body !== null && !lines.some((line) => /^\.(?:send|field|attach)\(/.test(line));
@@ -80,7 +79,6 @@ function expectationsOf({ status, findings, panels }: Profile): string[] {
   ];
 }
 
-/** Lines of the test; empty if there is no fault, or supertest can't send the request's target. */
 export function toTest(data: RequestPanelData, profile: Profile): string[] {
   const expectations = expectationsOf(profile);
   if (profile.kind !== 'request' || expectations.length === 0 || !data.url.startsWith('/')) return [];

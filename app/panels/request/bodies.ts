@@ -28,7 +28,6 @@ function blockOf(text: string, contentType: string | null): Block {
   }
 }
 
-/** Opened on request. */
 export function foldedRow(id: string, title: string, block: Block): Row {
   return { id, block, detail: () => [{ title, block }] };
 }

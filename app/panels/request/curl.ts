@@ -79,7 +79,6 @@ function addressOptions({ url, client }: RequestPanelData): string[] {
   ];
 }
 
-/** Lines of the command, the last without a backslash. */
 export function toCurl(data: RequestPanelData): string[] {
   const body = bodyOptions(data);
   const compressed = data.headers.some(({ name, value }) => /^accept-encoding$/i.test(name) && value !== '');

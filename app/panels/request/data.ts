@@ -31,24 +31,18 @@ interface KeptResponse {
   headers: NamedValue[];
   /** Cookies over 4,096 bytes; absent if there are none. */
   oversized?: { name: string; bytes: number }[] | undefined;
-  /** Absent if nothing was seen. */
   setBy?: HeaderAuthors | undefined;
-  /** Changes that came too late. */
   refused: KeptRefusal[];
   headersAtMs: number | null;
-  /** When `end()` was called, if that was after the headers were sent. */
   endedAtMs?: number | undefined;
-  /** `file:line` of own code that sent a 4xx or 5xx, if no error was recorded. */
   sentFrom?: string | undefined;
   /** `file:line` of own code that set the first cookie whose Max-Age was perhaps given in seconds. */
   shortLivedFrom?: string | undefined;
-  /** `file:line` of own code that called `next()` after the headers were sent; null: a library did. */
   nextFrom?: string | null | undefined;
   contentType: string | null;
   bytes: number;
   text: string | null;
   truncated: boolean;
-  /** The body is the profiler’s error page, which is not recorded. */
   isErrorPage: boolean;
   /** Why it got no toolbar, in one word; null if it got one, or is not a page. */
   toolbarAbsent: string | null;
@@ -56,7 +50,6 @@ interface KeptResponse {
   toolbarBytes: number;
 }
 
-/** What each profile stores; the rest is in its index row. */
 export interface KeptRequest {
   httpVersion: string;
   receivedRequestId: string | null;
@@ -74,14 +67,10 @@ export interface KeptRequest {
   headers: NamedValue[];
   /** Received cookies: name and length of the value. */
   jar: { name: string; length: number }[];
-  /** When the web tokens that it sent expire; absent if none says so. */
   expiring?: TokenTimes[] | undefined;
   body: ReceivedBody | null;
-  /** Session and user, if the host has them. */
   sessionAndUser: SessionAndUser | null;
-  /** What requests put into `app.locals`; absent if none did. */
   appLocals?: readonly Facts['appLocal'][] | undefined;
-  /** Absent if none was sent. */
   response?: KeptResponse | undefined;
 }
 
@@ -89,7 +78,6 @@ export interface Response extends Omit<KeptResponse, 'refused'> {
   status: number | null;
   statusMessage: string;
   outcome: ResponseFact['outcome'] | 'cut off';
-  /** Which layer set which header; null if unknown. */
   authors: NamedAuthors | null;
   refused: (Omit<KeptRefusal, 'layer'> & { by: string | null })[];
 }

@@ -59,7 +59,6 @@ function hasByteOrderMark(preview: Buffer, name: string): boolean {
   return start !== -1 && preview.subarray(start + 4, start + 7).equals(BYTE_ORDER_MARK);
 }
 
-/** null if no body was sent. */
 function readBody(body: BodyFact, rawHeaders: readonly string[]): ReceivedBody | null {
   if (body.bytes === 0 && body.files.length === 0) return null;
   const { bytes, contentType, preview, truncated } = body;
@@ -202,7 +201,6 @@ export const requestPanel: Panel<RequestPanelData, KeptRequest> = {
   menu: { key: 'r', rank: false },
   recorded: {
     nothing: noRequest,
-    /** From when the headers were sent. */
     spans({ response }, { endMs }) {
       const startMs = response?.headersAtMs ?? null;
       if (startMs === null) return [];

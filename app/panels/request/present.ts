@@ -13,14 +13,12 @@ import { absenceSentence } from './toolbar-absence.ts';
 /** Longer bodies are mentioned, not included. */
 const LONGEST_BODY = 4000;
 
-/** Without line breaks, which would begin another header. */
 function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, ' ');
 }
 
 interface RawHttp {
   lines: string[];
-  /** Why the body is missing; null if it is included, or none was sent. */
   bodyLeftOut: string | null;
 }
 
@@ -79,7 +77,6 @@ function maskRule({ masked }: Profile, path: string): string | null {
 
 type Named = readonly { name: string; value: Row['text'] }[];
 
-/** `list`: path of the rows in the panel's data. */
 function valueRows(profile: Profile, rows: Named, list: string): Row[] {
   return rows.map(({ name, value }, index) => ({
     label: name,
@@ -294,7 +291,6 @@ function testSection(data: RequestPanelData, profile: Profile): Section {
   };
 }
 
-/** Status line, headers and the beginning of the body. */
 function responseText({ httpVersion, response }: RequestPanelData): string {
   if (response === null) return '';
   const { status, statusMessage, headers, text } = response;

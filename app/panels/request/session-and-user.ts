@@ -21,7 +21,6 @@ export interface SessionAndUser {
   user?: Json;
   /** Names of what changed in the session after the headers were sent. */
   late?: string[];
-  /** Properties that are accessors. */
   unread?: string[];
 }
 
@@ -53,7 +52,6 @@ function readable(plain: Json): Json {
   return json;
 }
 
-/** Names whose values differ. */
 function differing(before: Json | undefined, after: Json | undefined): string[] {
   const [old, now] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}];
   return [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(
@@ -91,7 +89,6 @@ function isSecure(session: Json): boolean {
   return isRecord(session) && isRecord(session.cookie) && session.cookie.secure === true;
 }
 
-/** null if there is neither. */
 export function readSessionAndUser(
   { live, session: sent, rawHeaders }: RequestFact,
   sentHeaders: readonly string[],

@@ -7,7 +7,6 @@ export interface TokenTimes {
   /** Name of the cookie; null: it is the bearer token. */
   carrier: string | null;
   expiresAt: number;
-  /** null if the token does not say. */
   issuedAt: number | null;
 }
 

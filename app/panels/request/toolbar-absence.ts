@@ -27,7 +27,6 @@ export function absenceSentence(absent: string | null): string | null {
   return why === undefined ? null : `No toolbar: ${why}.`;
 }
 
-/** Enough of a tag to find it if the rest was not stored. */
 const BEGINNING = 32;
 
 /** The body as the application wrote it; `leftOut`: bytes of the tag. */

@@ -9,9 +9,7 @@ export interface TraceRow {
   /** `6.2`: the second layer in the sixth. */
   number: string;
   kind: RanLayer['kind'] | 'route';
-  /** The first column: a name, `router /api`, `GET /orders/:id`. */
   label: string;
-  /** Name of the function, if the label lacks it. */
   handler: string | null;
   happened: string;
   /** `on`: it responded. `near`: the path matched. `off`: it did not run. `bad`: it threw. */
@@ -28,7 +26,6 @@ export interface Asked {
 export interface Trace {
   trace: TraceRow[];
   traceDropped: number;
-  /** Layers that ran, in all. */
   ran: number;
 }
 
@@ -38,18 +35,15 @@ export interface RouteGroup {
   pattern: string;
   handler: string | null;
   source: string | null;
-  /** Why it did not match; null if a route responded. */
   why: string | null;
 }
 
-/** A route that may have been meant. */
 export interface NearGroup extends RouteGroup {
   reason: NearReason['reason'];
   /** Letters to change, if the reason is spelling. */
   distance: number;
 }
 
-/** What each profile stores. */
 export interface KeptRouting {
   layers: RanLayer[];
   considered: readonly Considered[];
@@ -74,7 +68,6 @@ export interface SharedRoutes {
 
 export interface RoutingData extends Trace, Omit<KeptRouting, 'layers' | 'considered'> {
   asked: Asked;
-  /** Milliseconds until the route's first handler was called. */
   matchedMs: number | null;
   /** null if the routes were not listed. */
   routes: RouteGroup[] | null;

@@ -35,7 +35,6 @@ function throwerOf(layers: readonly RanLayer[]): RanLayer | undefined {
   return layers.find(({ kind, outcome }) => kind !== 'router' && outcome === 'threw');
 }
 
-/** The profiler's error page, if it responded: its work has a row of its own. */
 function isErrorPage({ kind, name }: RanLayer, child: string | null): boolean {
   return child !== null && kind === 'error' && name === 'errorPage';
 }

@@ -79,7 +79,6 @@ function routeSections(data: RoutingData): Section[] {
         ...(responded(group, data) ? { mark: 'on' as const } : {}),
       })),
       left: routesDropped,
-      // If a route matched, the others are noise in an issue.
       ...(route === null ? {} : { inMarkdown: false as const }),
     },
   ];

@@ -58,7 +58,6 @@ export function whyPathDiffers(pattern: string, path: string): string | null {
   return pattern.endsWith('/') === path.endsWith('/') ? null : 'differs by the slash at the end';
 }
 
-/** Why a mounted router or middleware was not entered. */
 export function whyMountDiffers(pattern: string): string {
   return `path does not begin with ${pattern}`;
 }
@@ -94,7 +93,6 @@ function differingWord(pattern: string, path: string): readonly [string, string]
   return at.length === 1 ? [word(given[only] ?? ''), word(wanted[only] ?? '')] : null;
 }
 
-/** What one of them has before their common ending. */
 function mountReason(pattern: string, path: string): string {
   const wanted = segmentsOf(pattern);
   const given = segmentsOf(path);
@@ -106,7 +104,6 @@ function mountReason(pattern: string, path: string): string {
     : `same end, but the path has “${before}” before it`;
 }
 
-/** The sentence beside a similar route. */
 export function whyNear(
   { method, reason, distance, pattern }: NearReason,
   asked: { method: string; path: string },

@@ -28,13 +28,10 @@ function labelOf(fact: RanLayer): string {
   return `${fact.name}${mount}`;
 }
 
-/** How the request ended, as far as its layers show it. */
 interface Outcome {
   answered: RanLayer | null;
-  /** The headers were sent. */
   isOver: boolean;
   totalMs: number | null;
-  /** How many headers each layer that ran set, by its index. */
   headersBy: ReadonlyMap<number, number>;
 }
 
@@ -88,7 +85,6 @@ function timeOf(fact: RanLayer, { answered, totalMs }: Outcome): number | null {
   return fact.settledMs ?? fact.durationMs;
 }
 
-/** `matched, responded` -> `matched, set 11 headers, responded`. */
 function withHeaders(happened: string, count: number): string {
   if (count === 0) return happened;
   const parts = happened.split(', ');
@@ -133,7 +129,6 @@ function consideredRow(layer: Considered, { asked, near }: TraceOf): Omit<TraceR
   };
 }
 
-/** `1`, `2`, `2.1`, `2.2`, `3` … by depth. */
 function createNumbering(): (depth: number) => string {
   const counters: number[] = [];
   return (depth) => {
@@ -172,13 +167,11 @@ function interleave(ran: readonly RanLayer[], considered: readonly Considered[])
   return [...rows, ...ran.slice(next)];
 }
 
-/** What the trace needs besides its layers. */
 interface TraceOf {
   asked: Asked;
   profile: ProfileHead;
   headersBy: ReadonlyMap<number, number>;
   headersAtMs: number | null;
-  /** Why each of the nearest routes did not match, by its pattern. */
   near: ReadonlyMap<string, string>;
 }
 

@@ -9,7 +9,6 @@ export type BlockedTime = RuntimeReading['blocks'][number];
 /** Work of Hindsight itself: outside of the request's time. */
 export interface OwnTime {
   what: OwnWork['what'];
-  /** When it first began, by the clock of the request. */
   startMs: number;
   durationMs: number;
 }

@@ -8,7 +8,6 @@ import { presentRuntime } from './present.ts';
 import { outsideSpans, processSpans } from './spans.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 
-/** A warning from this value on. */
 const BLOCKED_MS = 50;
 
 function sum(intervals: readonly { startMs: number; durationMs: number }[]): number {

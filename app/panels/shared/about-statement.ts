@@ -8,13 +8,11 @@ export interface StatementFacts {
   shape: string;
   label: string;
   operation: Operation;
-  /** By placeholder. */
   columns: readonly (string | null)[];
   /** By the name in the result: what was selected under another name. */
   sources: ReadonlyMap<string, string>;
 }
 
-/** Maximum texts cached; statements with values in their text are unlimited. */
 const REMEMBERED = 1000;
 const known = new Map<string, StatementFacts>();
 

@@ -13,9 +13,7 @@ export interface FieldAt {
   /** `path id`, `query page`, `form quantity`, `body lines.0.quantity`; of a statement the column; of the response the path. */
   field: string;
   value: Leaf['value'];
-  /** It is masked: only its name may be said. */
   isMasked: boolean;
-  /** Index of the query that it was bound to. */
   query?: number;
 }
 
@@ -23,20 +21,16 @@ export interface FieldAt {
 export type Change = 'value' | 'type' | 'case';
 
 export interface ComparedValue {
-  /** As it was received. */
   name: string;
   received: FieldAt & { /** Text by nature, such as a parameter: its type says nothing. */ isText: boolean };
   bound: (FieldAt & { change: Change | null })[];
   sent: (FieldAt & { change: Change | null })[];
-  /** The worst change; null if none. */
   change: Change | null;
   /** The new value was made from the received one, as far as can be told: `"1,200"` and `1`, `"007"` and `7`. */
   isDerived: boolean;
-  /** `file:line` of the statements that it was bound to. */
   places: string[];
 }
 
-/** What the panels of the request and the database store, as far as it is compared. */
 export interface ComparedRecord {
   request?:
     | (ReceivedRecord & { response?: Pick<Response, 'contentType' | 'text'> | null | undefined })

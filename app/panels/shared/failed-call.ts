@@ -4,7 +4,6 @@ const ABORTED = /^AbortError\b/;
 /** Asked too often: whatever was wanted was not even looked at. */
 const TOO_MANY = 429;
 
-/** Whether a call failed, for its page and for the rules. */
 export function hasFailed({ status, error }: { status: number | null; error: string | null }): boolean {
   if (status !== null && (status >= 500 || status === TOO_MANY)) return true;
   return error !== null && !(status !== null && ABORTED.test(error));

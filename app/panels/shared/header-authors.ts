@@ -6,9 +6,7 @@ type HeaderVerb = 'set' | 'changed' | 'added to' | 'removed';
 
 export interface HeaderStep {
   verb: HeaderVerb;
-  /** Index of the layer among those that ran; null if unknown. */
   layer: number | null;
-  /** Made when the headers were sent; absent otherwise. */
   hooked?: true;
 }
 
@@ -26,7 +24,6 @@ export interface ToldWrites extends Pick<ResponseFact, 'headerWrites' | 'rawHead
 const MOST_REMOVED = 10;
 const LONGEST_NAME = 80;
 
-/** The history of one header. */
 interface History {
   name: string;
   value: unknown;
@@ -35,7 +32,6 @@ interface History {
   lines: Map<string, HeaderStep[]> | null;
 }
 
-/** As sent: a number is text, several texts are several lines. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return value.map(textOf).join('\n');
@@ -71,7 +67,6 @@ function noteLines(history: History, values: readonly unknown[], step: HeaderSte
     if (!history.lines.has(textOf(item))) history.lines.set(textOf(item), [{ ...step, verb: 'set' }]);
 }
 
-/** Adds one write to the history of its header. */
 function note(history: History, value: unknown, by: Omit<HeaderStep, 'verb'>): void {
   const verb = verbOf(history, value);
   if (Array.isArray(value)) noteLines(history, value, { verb: 'set', ...by });
@@ -88,7 +83,6 @@ function authorIn(layers: readonly object[], { layer, hooked }: HeaderWrite): Om
   return { layer: index === -1 ? null : index, ...(hooked ? { hooked } : {}) };
 }
 
-/** undefined if nothing was seen. */
 export function headerAuthors({
   headerWrites = [],
   rawHeaders,
@@ -123,14 +117,10 @@ export function countHeaders(authors: HeaderAuthors | undefined): Map<number, nu
   return counts;
 }
 
-/** A step as pages show it. */
 export interface NamedStep {
   verb: HeaderVerb;
-  /** Name of the layer, or of the library. */
   by: string;
-  /** `file:line` where the layer was registered. */
   place: string | null;
-  /** By code that ran when the headers were sent. */
   hooked: boolean;
 }
 
@@ -174,7 +164,6 @@ function nameStep(name: string, step: HeaderStep, ran: readonly RanLayer[]): Nam
   };
 }
 
-/** null if the authors are unknown. */
 export function nameAuthors(
   authors: HeaderAuthors | undefined,
   names: readonly string[],

@@ -55,7 +55,6 @@ export function authorsOf({ profile }: Pick<RecordReader, 'profile'>): NamedAuth
   return named !== null && isLastResort(profile.status, all) ? withLastResort(named, names) : named;
 }
 
-/** How many headers each layer set, by its index among those that ran. */
 export function headersByLayer(profile: Profile): ReadonlyMap<number, number> {
   return countHeaders(stored(profile, 'request')?.response?.setBy);
 }

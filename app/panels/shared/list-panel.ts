@@ -9,37 +9,31 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { rowsSummary } from '../../render/rows-summary.ts';
 import { totalMs } from './rows.ts';
 
-/** `items`: the facts as recorded. */
 export type ListData<Item, More = object> = { items: readonly Item[] } & More;
 
 export interface ListPanel<Name extends FactName, More extends object> {
   name: string;
   title: string;
   fact: Name;
-  /** Its plural noun: `mails`. */
   noun: string;
   menu: Omit<PanelMenu, 'summary'>;
   searched: readonly string[];
   nothing: EmptyState;
   /** The ids of its rows are this letter and a number from 1 on. */
   letter: string;
-  /** Of the list; `id` is that of its element. */
   section: Omit<Section, 'rows' | 'card'> & Partial<Pick<Section, 'card'>>;
   /** Labels of the totals of work: how much, how long. */
   totals?: [count: string, time: string];
-  /** Totals after these. */
   figures?(data: ListData<Facts[Name], More>, from: Pick<PresentFrom, 'profile'>): readonly Figure[];
   /** Text on the timeline; absent: its facts take no time. */
   span?(item: Facts[Name]): string;
   /** What a row of work has apart from time, place and failure. */
   row(item: Facts[Name], index: number, data: ListData<Facts[Name], More>): Omit<Row, 'id'>;
-  /** Rows below the row of an item, such as the text of a mail. */
   below?(item: Facts[Name], id: string): readonly Row[];
   /** Derived from all items, or from other facts; null: nothing. */
   more?(record: FactReader): More | null;
   /** Other kinds of facts that `more` reads, each with a plural noun. */
   facts?: Readonly<Record<string, string>>;
-  /** Sections above and below the list. */
   sections?(data: ListData<Facts[Name], More>): { above?: readonly Section[]; below?: readonly Section[] };
   /** Spans of what is past the recording limit. */
   moreSpans?(data: ListData<Facts[Name], More>): readonly SpanDraft[];

@@ -38,7 +38,6 @@ export function loopPath(caller: string, above: readonly string[], source: Sourc
   return at < 1 ? null : lines.slice(0, at + 1).reverse();
 }
 
-/** The path that most of the runs have. */
 export function usualPath(paths: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
   const times = new Map<string, number>();
   let usual: readonly string[] | undefined;

@@ -4,7 +4,6 @@ interface Bound {
   bindings: readonly { name: string; value: unknown }[];
 }
 
-/** Names of the bindings whose values differ between queries of the same statement. */
 export function differingNames(queries: readonly Bound[]): string[] {
   const [first] = queries;
   const names = (first?.bindings ?? [])

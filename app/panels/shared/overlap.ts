@@ -14,7 +14,6 @@ import { isControl, isRead } from './statements.ts';
 /** Another request, and what it shared with this one. */
 export interface Overlap {
   token: string;
-  /** `PUT /products/7` */
   what: string;
   status: number | null;
   /** When it began, in the time of this request; negative: before it. */
@@ -39,7 +38,6 @@ export interface Shared {
 export interface Step {
   isHere: boolean;
   does: 'read' | 'written';
-  /** In the time of this request. */
   atMs: number;
   place: string | null;
 }
@@ -53,7 +51,6 @@ export interface Race {
   /** `products`, or the key. */
   of: string;
   isInsert: boolean;
-  /** Label of the write, and the row that proves it. */
   label: string;
   anchor: string;
   panel: 'database' | 'cache';
@@ -78,7 +75,6 @@ interface Touch extends Times {
   /** When others see it: the commit of its transaction. */
   seen: Times;
   row: RowTouched | null;
-  /** Rows that it returned or changed; values that a key's read found. */
   rows: number | null;
 }
 
@@ -103,7 +99,6 @@ function endOf({ startMs, durationMs }: { startMs: number; durationMs: number | 
   return durationMs === null ? Infinity : startMs + durationMs;
 }
 
-/** The statement that ended the transaction of another one. */
 function endOfTransaction(database: KeptQueries, query: Query): Query | undefined {
   return database.queries.findLast(
     (one) =>
@@ -351,7 +346,6 @@ function withoutRepeats(shared: readonly Shared[]): Shared[] {
   return first.sort((a, b) => Number(a.race === null) - Number(b.race === null)).slice(0, MOST_SHARED);
 }
 
-/** In the order that they began. Of a profile, `kept` is the data of its panels by name. */
 export function overlapsOf(request: EarlierRequest, overlapping: readonly EarlierRequest[]): Overlap[] {
   const { head, kept } = request as EarlierRequest<Kept>;
   const here: Side = { touches: touchesOf(kept), received: receivedBy(head, kept) };

@@ -17,7 +17,6 @@ import type { ViewsData } from '../views/data.ts';
 interface LogLine {
   level: 'error' | 'warn' | 'info' | 'debug';
   message: string;
-  /** Absent or null if unknown. */
   caller?: string | null;
   atMs: number;
 }
@@ -50,7 +49,6 @@ interface Shown {
   runtime: RuntimeData;
 }
 
-/** null if the panel recorded nothing. */
 export function dataOf<Name extends keyof Shown>(
   { panels }: Pick<Profile, 'panels'>,
   name: Name,

@@ -14,7 +14,6 @@ export type GroupKind = 'n+1' | 'loop' | 'duplicate' | 'pages';
 
 export interface QueryGroup {
   kind: GroupKind;
-  /** Indexes of its queries, in the order they ran. */
   members: number[];
 }
 
@@ -28,7 +27,6 @@ export function repeatKey(caller: string | null, shape: string): string {
   return `${caller ?? ''}\n${shape}`;
 }
 
-/** From this many runs on, the same statement from the same line is a loop. */
 const LOOP_FROM = 3;
 
 const AFTER = new Set(['<', '>', '<=', '>=']);
@@ -73,7 +71,6 @@ function hasPauses(runs: readonly Query[]): boolean {
   });
 }
 
-/** `endMs`: when the response finished. */
 export function groupQueries(queries: readonly Query[], endMs: number | null = null): QueryGroup[] {
   const byShape = new Map<string, number[]>();
   queries.forEach(({ sql, system, caller, startMs }, index) => {
@@ -105,7 +102,6 @@ export function isLoop({ kind }: { kind: GroupKind }): boolean {
   return kind === 'n+1' || kind === 'loop';
 }
 
-/** The line that loops. */
 export function loopPlace({
   path,
   caller,

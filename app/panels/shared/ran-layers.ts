@@ -2,7 +2,6 @@
 import type { Facts } from '../../profiler/facts.ts';
 import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
 
-/** A layer that ran, as it is stored. */
 export type RanLayer = Omit<Facts['layer'], 'error'>;
 
 export function ranLayer({ error: _error, ...layer }: Facts['layer']): RanLayer {

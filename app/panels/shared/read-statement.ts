@@ -8,14 +8,12 @@ import { type Binding, indexesOf } from './sql-values.ts';
 
 export type StatementValue =
   | { kind: 'bound'; index: number }
-  /** Without its quotes. */
   | { kind: 'literal'; text: string }
   | { kind: 'null' }
   /** Computed, another column, a function, a subselect. */
   | { kind: 'other' };
 
 export interface Comparison {
-  /** Without its table. */
   column: string;
   /** The name of its table in the statement; absent if it has none, or is not bare. */
   of?: string;
@@ -30,7 +28,6 @@ export interface Comparison {
 export interface ReadStatement {
   verb: 'select' | 'insert' | 'update' | 'delete';
   table: string | null;
-  /** Number of joins. */
   joins: number;
   sets: { column: string; value: StatementValue }[];
   /** null: it has no WHERE. */
@@ -93,7 +90,6 @@ function textOf(literal: string): string {
   return literal.replace(/^\w*['"]|['"]$/g, '').replaceAll("''", "'");
 }
 
-/** Index of the bracket that closes the one at `open`. */
 function closeOf(words: Words, open: number): number {
   let depth = 0;
   for (let at = open; at < words.length; at++) {
@@ -126,7 +122,6 @@ function valueOf(words: Words): StatementValue {
   return isLiteral ? { kind: 'literal', text: first.text } : { kind: 'other' };
 }
 
-/** At depth 0. */
 function splitAt(words: Words, separator: string): Words[] {
   const parts: Words[number][][] = [[]];
   let depth = 0;
@@ -171,7 +166,6 @@ function columnBefore(words: Words, operator: number): Pick<Comparison, 'column'
   return { column: bare(last?.text ?? ''), ...of, wrapped: null };
 }
 
-/** Where the value at `from` ends: at the next AND or OR, or the bracket that closes one opened before it. */
 function valueEnd(words: Words, from: number): number {
   let depth = 0;
   for (let at = from; at < words.length; at++) {
@@ -207,7 +201,6 @@ function comparisonsIn(words: Words): Comparison[] {
   });
 }
 
-/** `"public"."users" as u` -> `users` */
 function tableIn(words: Words): string | null {
   let at = 0;
   while (/^(?:only|ignore|or|replace|abort|low_priority)$/.test(words[at]?.lower ?? '')) at++;

@@ -8,7 +8,6 @@ interface Pair {
   value: Json;
 }
 
-/** What the request panel stores, as far as it is read here. */
 export interface ReceivedRecord {
   query?: readonly Pair[] | undefined;
   routeParams?: readonly Pair[] | undefined;
@@ -19,7 +18,6 @@ export interface ReceivedRecord {
 export interface ReceivedField {
   name: string;
   from: 'path' | 'query' | 'form' | 'body';
-  /** `lines.0.quantity` */
   path: string;
   value: Leaf['value'];
 }

@@ -3,7 +3,6 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 type Timed = Readonly<{ startMs: number; durationMs: number | null }>;
 
-/** Members of a list by their indexes. */
 export function pick<Item extends object>(list: readonly Item[], indexes: readonly number[]): Item[] {
   return indexes.flatMap((index) => list[index] ?? []);
 }

@@ -2,7 +2,6 @@
 import { significant, sqlTokens } from './sql-tokens.ts';
 
 const WORD = /^[\w$]+$/;
-/** Tokens of an expression. */
 const MOST_TOKENS = 60;
 
 function plainName(text: string): string {

@@ -10,21 +10,17 @@ export interface ListedSpan {
 }
 
 export interface TimelineRow {
-  /** The first of its spans. */
   span: Span;
   /** Position in reading order, also the row's id; that of a fold begins with `f`. */
   id: string;
-  /** Spans in this row. */
   count: number;
   bars: SpanPart[];
   /** Milliseconds in which any of them ran: concurrent work counts once. */
   busyMs: number;
-  /** Spans of one statement in a loop, or of one kind in a parent. */
   grouped: 'no' | 'loop' | 'kind';
   members: ListedSpan[];
 }
 
-/** Maximum bars of one row; more could not be distinguished. */
 const BARS_SHOWN = 60;
 /** Bars closer than this share of the axis are one. */
 const TOUCHING = 0.002;

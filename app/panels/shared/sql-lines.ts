@@ -4,7 +4,6 @@
  */
 import { joinTokens, type SqlToken, sqlTokens } from './sql-tokens.ts';
 
-/** Words that begin a line within their query. */
 const CLAUSES = new Set(
   'select from where group having order limit offset fetch values returning union intersect except insert update delete set with window'.split(
     ' ',
@@ -12,7 +11,6 @@ const CLAUSES = new Set(
 );
 const JOINS = new Set(['join', 'left', 'right', 'full', 'inner', 'cross', 'natural']);
 const JOIN_PHRASE = new Set([...JOINS, 'outer']);
-/** Words that make a bracket a subquery. */
 const SUBQUERY = new Set(['select', 'with', 'insert', 'update', 'delete']);
 /** Longer lines are broken where there is a comma, longer groups of conditions at each. */
 const WIDTH = 88;
@@ -23,13 +21,10 @@ const DEEPEST = 12;
 
 interface Word {
   token: SqlToken;
-  /** Lower case. */
   text: string;
-  /** There is space before it. */
   spaced: boolean;
   /** For an opening bracket and `case`, the index of its end; for a comma, of the end of the next item. */
   end: number;
-  /** Characters until there. */
   length: number;
   /** A bracket with `and` or `or` at its own level. */
   joins: boolean;
@@ -63,7 +58,6 @@ function measure(words: readonly Word[]): void {
   let top: { word: Word; at: number } | null = null;
   const starts: number[] = [];
   let total = 0;
-  /** Ranges whose `and` follows. */
   let ranges = 0;
   const lengthTo = (from: number, to: number): number => (starts[to] ?? total) - (starts[from] ?? 0);
   const endItem = (item: { word: Word; at: number } | null, at: number): void => {
@@ -136,7 +130,6 @@ class Lines {
   }
 }
 
-/** A word that begins a line in the query that holds it. */
 function breaksBefore(words: readonly Word[], at: number, frame: Frame): boolean {
   const { token, text } = words[at] ?? { token: ['', ''], text: '' };
   if (token[0] !== 'k') return false;
@@ -165,7 +158,6 @@ function opens(words: readonly Word[], at: number, lineIndent: number, depth: nu
   return { kind: 'inline', indent: lineIndent, clause: '' };
 }
 
-/** Clauses, conditions and subqueries on lines of their own. */
 export function sqlLines(sql: string | readonly SqlToken[]): SqlToken[][] {
   const words = wordsOf(typeof sql === 'string' ? sqlTokens(sql) : sql);
   measure(words);

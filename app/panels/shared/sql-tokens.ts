@@ -63,7 +63,6 @@ function kindOf(text: string, isMysql: boolean): SqlToken[0] {
   return /^[A-Za-z_]/.test(first) && KEYWORDS.has(text.toLowerCase()) ? 'k' : '';
 }
 
-/** Where a block comment ends: in PostgreSQL they nest. */
 function commentEnd(text: string, from: number): number {
   let depth = 0;
   COMMENT_EDGE.lastIndex = from;
@@ -129,7 +128,6 @@ export function plainName(text: string): string {
   return name === undefined || KEYWORDS.has(name) ? text : name;
 }
 
-/** Neither white space nor a comment. */
 export function significant(tokens: readonly SqlToken[]): SqlToken[] {
   return tokens.filter(([kind, text]) => kind !== 'c' && text.trim() !== '');
 }

@@ -49,7 +49,6 @@ function arrayText(items: readonly Json[], areBigints: boolean): string {
   return `{${parts.join(',')}}`;
 }
 
-/** Recorded bytes in hexadecimal. */
 export function hexOf(value: Json): string | undefined {
   return typeof value === 'string' ? BYTES.exec(value)?.[1] : undefined;
 }
@@ -157,7 +156,6 @@ function literal(binding: Binding, { placeholder, system, isRead }: Place): stri
     : postgresValue(binding, isRead);
 }
 
-/** All of it was recorded. */
 export function isWholeBinding({ name, value, type }: Binding): boolean {
   if (type === 'cut' || name === '…') return false;
   if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return true;
@@ -189,7 +187,6 @@ function needsBrackets(text: string, before: string): boolean {
 }
 
 export interface InPlace {
-  /** Those of class `v` are values. */
   tokens: SqlToken[];
   /** False if a value was masked, truncated or not recorded: the copied statement would not run as it did. */
   isWhole: boolean;
@@ -198,7 +195,6 @@ export interface InPlace {
 export interface InPlaceOptions {
   /** The database (`db.system.name`). */
   system?: string | undefined;
-  /** Maximum characters of a value, for a line that is read and not run. */
   longest?: number;
 }
 
@@ -229,7 +225,6 @@ export function valuesInPlace(
   return { tokens: placed, isWhole: whole };
 }
 
-/** The type of a value, in one word. */
 export function typeNameOf({ value, type }: Binding): string {
   if (type === 'bigints' || Array.isArray(value)) return 'array';
   if (type !== undefined && type !== 'cut') return type;

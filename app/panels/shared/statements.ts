@@ -31,7 +31,6 @@ export function shapeOf(sql: string, system?: string): string {
   return write(parts);
 }
 
-/** A name without its quotes; with a schema, the last part. */
 function bare(name: string): string {
   return name.replace(/^["`[]|["`\]]$/g, '');
 }
@@ -61,12 +60,10 @@ export function isRead(sql: string): boolean {
 
 /** What a statement does, and with which table or collection. */
 export interface Operation {
-  /** `select`, `find`; empty if there is no statement. */
   name: string;
   table: string | null;
 }
 
-/** The word before the name of the table. */
 const BEFORE_TABLE: Readonly<Record<string, string>> = {
   select: 'from', with: 'from', insert: 'into', update: 'update', delete: 'from',
 }; // prettier-ignore
@@ -111,7 +108,6 @@ export function isControl(sql: string): boolean {
 
 const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i;
 
-/** Maximum placeholders that get a name; no more bindings of a statement are stored. */
 const NAMED = 100;
 
 /** Columns of `insert into t (a, b) values (…)`, else none. */

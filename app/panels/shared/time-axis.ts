@@ -7,9 +7,7 @@ export interface Axis {
   fromMs: number;
   toMs: number;
   lengthMs: number;
-  /** Round steps within it, as shown. */
   ticks: Tick[];
-  /** It shows only a part of the request. */
   zoomed: boolean;
 }
 

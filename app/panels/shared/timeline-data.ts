@@ -10,11 +10,9 @@ export interface Span {
   kind: SpanKind;
   label: string;
   startMs: number;
-  /** If it still runs, to the end of the response. */
   durationMs: number;
   /** 0 for the request itself. */
   depth: number;
-  /** Index of its parent; null for the request itself. */
   parent: number | null;
   /** What the ledger counts for it and not for what ran inside of it; absent if nothing did. */
   selfMs?: number;
@@ -27,7 +25,6 @@ export interface Span {
   token?: string;
   /** Token of the called request whose panels show it; absent: those of this request. */
   inProfile?: string;
-  /** It began after the response finished; absent otherwise. */
   after?: true;
   /** It is outside of the request's time, and in no total; absent otherwise. */
   outside?: true;
@@ -41,13 +38,10 @@ export interface Share extends TimeShare {
 
 export interface TimelineData {
   totalMs: number;
-  /** When the headers were sent; null before. */
   headersMs: number | null;
   /** The request itself, then its descendants; parents come before their children. */
   spans: Span[];
-  /** Who owned each millisecond, from 0 to `totalMs`. */
   slices: SpanPart[];
-  /** The largest first. */
   shares: Share[];
 }
 
@@ -70,7 +64,6 @@ export function outsideTexts({ spans }: Pick<TimelineData, 'spans'>): string[] {
     });
 }
 
-/** Remark of the section that lists the shares. */
 export function outsideNote(data: Pick<TimelineData, 'spans'>): { note?: string } {
   const texts = outsideTexts(data);
   return texts.length === 0 ? {} : { note: `not part of its time: ${texts.join(', ')}` };
@@ -127,7 +120,6 @@ export function timeFigure(profile: Profile, kind: SpanKind, label: string = SPA
   };
 }
 
-/** Its part of the request's time. */
 export function shareFigure(profile: Profile, kind: SpanKind): Figure {
   const { shares = [], totalMs = 0 } = timelineOf(profile) ?? {};
   const { ms = 0 } = shares.find((one) => one.kind === kind) ?? {};
@@ -135,7 +127,6 @@ export function shareFigure(profile: Profile, kind: SpanKind): Figure {
 }
 
 export interface LegendEntry extends Share {
-  /** Its rows on the timeline. */
   href: string;
   says: string | null;
 }

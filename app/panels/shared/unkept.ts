@@ -5,7 +5,6 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { SpanDraft, SpanKind } from '../../profiler/span.ts';
 
 export interface Unkept extends Omit<Counted, 'slowestMs'> {
-  /** When at least one of them ran. */
   stretches: Stretch[];
 }
 

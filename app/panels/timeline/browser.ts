@@ -35,17 +35,14 @@ export interface BrowserRow {
   id: string;
   label: string;
   kind: SpanKind;
-  /** Below the row before it. */
   depth: 0 | 1;
   startMs: number;
-  /** null: a moment. */
   durationMs: number | null;
   note: string | null;
   bars: TimeBar[];
 }
 
 export interface BrowserView {
-  /** To the end of the scale. */
   wholeMs: number;
   ticks: Tick[];
   /** `total`: a sum, no moment. */
@@ -72,9 +69,7 @@ function measuredIn(timing: Record<string, unknown>): Measured {
 
 interface LongTasks {
   tasks: LongTask[];
-  /** Including those that are not stored. */
   count: number;
-  /** Of those that are stored. */
   totalMs: number;
 }
 
@@ -193,7 +188,6 @@ function rowsOf(
   ];
 }
 
-/** The amendment `timing`; null if there is none that can be read. */
 export function browserView(data: TimelineData, timing: unknown): BrowserView | null {
   if (!isRecord(timing)) return null;
   const measured = measuredIn(timing);
@@ -231,7 +225,6 @@ export function browserView(data: TimelineData, timing: unknown): BrowserView | 
   };
 }
 
-/** Whether it is a page that a browser could have measured. */
 export function isDocument(profile: Profile): boolean {
   const type = dataOf(profile, 'request')?.response?.contentType ?? '';
   return /^text\/html|^application\/xhtml\+xml/i.test(type);

@@ -15,7 +15,6 @@ function startWithin(call: Span, { startedAt }: Profile, called: Profile, durati
   return call.startMs + (isWithin ? Math.min(restMs, Math.max(0, sinceCallMs)) : restMs / 2);
 }
 
-/** Spans of a called request. What its process did is not repeated. */
 function spansBelow(call: Span, at: number, profile: Profile, called: Profile): Span[] {
   const { spans = [], totalMs = 0 } = (called.panels.timeline?.data ?? {}) as Partial<TimelineData>;
   const startMs = startWithin(call, profile, called, totalMs);

@@ -22,14 +22,11 @@ const FILTERS = [
   ...new Map((Object.keys(SPAN_KINDS) as SpanKind[]).map((kind) => [filterName(kind), kind])),
 ].map(([name, kind]) => ({ name, label: SPAN_KINDS[kind].filter }));
 
-/** Shorter rows are hidden at first: mostly middleware that does little. */
 const SHORTEST_SHOWN = 0.1;
 /** With more rows, spans of one kind are folded: nobody reads them one by one. */
 const ROWS_UNFOLDED = 200;
-/** Lines inside a fold. */
 const LINES_SHOWN = 40;
 
-/** A span and its ancestors. */
 function withAncestors(spans: readonly Span[], kept: ReadonlySet<number>): Set<number> {
   const all = new Set(kept);
   for (const index of kept) {
@@ -53,7 +50,6 @@ interface Wanted {
   find: string;
   sent: boolean;
   filters: ((typeof FILTERS)[number] & { on: boolean })[];
-  /** Index of the span whose contents alone are shown. */
   open: number | null;
 }
 
@@ -92,7 +88,6 @@ function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { from
   return { listed, outside, filtered, found: kept.size };
 }
 
-/** Rows over the threshold, and those that failed, with their ancestors. */
 function longEnough(rows: readonly TimelineRow[], over: number, spans: readonly Span[]): TimelineRow[] {
   const long = rows.filter(
     ({ busyMs, id, members }) =>
@@ -103,7 +98,6 @@ function longEnough(rows: readonly TimelineRow[], over: number, spans: readonly 
   return rows.filter(({ members }) => members.some(({ index }) => kept.has(index)));
 }
 
-/** The longest spans of a fold, each with its place. */
 function linesOf({ members }: TimelineRow, most: number) {
   const longest = [...members].sort((a, b) => b.span.durationMs - a.span.durationMs).slice(0, most);
   return longest.map(({ span }) => ({ span, href: spanHref(span) }));
@@ -171,7 +165,6 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
     axis,
     rows,
     total: folded.length,
-    /** With other `from` and `to`, another part of the axis. */
     zoomHref: link({}),
     wholeHref: link({ from: null, to: null, open: null }),
     opened: open === null ? null : (spans[open]?.label ?? null),
@@ -190,7 +183,6 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
   };
 }
 
-/** As written in an address. */
 function ms(value: number): number {
   return Math.round(value * 100) / 100;
 }

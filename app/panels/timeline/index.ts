@@ -11,7 +11,6 @@ import { drawTimeline } from './draw.ts';
 import { presentTimeline } from './present.ts';
 import { spansOf } from './tree.ts';
 
-/** Neighbours of one kind joined. */
 function slicesOf({ slices }: TimeLedger): SpanPart[] {
   const joined: SpanPart[] = [];
   for (const { kind, startMs, durationMs } of slices) {

@@ -8,7 +8,6 @@ import { addTo } from '../../profiler/group-by.ts';
 export interface TreeOptions {
   root: SpanDraft;
   time: TimeLedger;
-  /** When the response finished; null while it runs. */
   answeredMs: number | null;
 }
 

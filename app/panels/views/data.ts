@@ -4,7 +4,6 @@ import type { Facts } from '../../profiler/facts.ts';
 type ViewFact = Facts['view'];
 
 export interface ViewEntry extends Omit<ViewFact, 'engine'> {
-  /** Without the partials inside. */
   selfMs: number | null;
   /** `ejs`, `pug` …; null if unknown. */
   engine: string | null;
@@ -13,6 +12,5 @@ export interface ViewEntry extends Omit<ViewFact, 'engine'> {
 export interface ViewsData {
   views: ViewEntry[];
   unkept?: Unkept;
-  /** With what is not kept. */
   totals: { views: number; templates: number; engines: string[] };
 }

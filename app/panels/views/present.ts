@@ -32,7 +32,6 @@ function readTemplateError(error: string): TemplateError {
   return { message: message === '' ? first : message, place: `${head[1] ?? ''}:${head[2] ?? ''}`, lines };
 }
 
-/** The lines of the template around the place where it failed. */
 function failureOf(error: string | null): Detail[] {
   if (error === null) return [];
   const { message, place, lines } = readTemplateError(error);
