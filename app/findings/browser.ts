@@ -31,7 +31,6 @@ interface Exchange {
   status: number;
   origin: string;
   allowed: SentHeader | null;
-  /** Method that the preflight asks for; null: this is no preflight. */
   wanted: string | null;
 }
 
@@ -69,7 +68,6 @@ function promisesCredentials({ request }: Pick<Exchange, 'request'>): boolean {
   return sentHeader(request, 'access-control-allow-credentials')?.value === 'true';
 }
 
-/** How an origin differs from another one that was meant to be the same; empty if it is a different one. */
 function nearlyText(allowed: string, origin: string): string {
   if (allowed.toLowerCase().replace(/\/+$/, '') !== origin.toLowerCase()) return '';
   return allowed.endsWith('/') ? ', without the slash at its end' : ', in lower case';
@@ -81,7 +79,6 @@ function absenceOf(request: KeptRequest, origin: string): string {
   return `Access-Control-Allow-Origin was not sent${compares ? `, though Vary: Origin was: ${excerpt(origin, 80)} equals none of the allowed origins, letter by letter` : ''}`;
 }
 
-/** Why browsers refuse it; null if they don't, or it can't be known. */
 function reasonOf(exchange: Exchange): string | null {
   const { request, status, origin, allowed, wanted } = exchange;
   if (wanted !== null && (status < 200 || status > 299))
@@ -105,7 +102,6 @@ interface CorsRefusal {
   anchor: string;
 }
 
-/** Why browsers refuse a response to a page of another origin; null if they don't. */
 function corsRefusalOf(
   { request, routing }: Needs<'request' | 'routing'>,
   { status, method }: Pick<ProfileHead, 'status' | 'method'>,
@@ -184,7 +180,6 @@ const LOCAL = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\])$/i;
 
 interface Cookie {
   name: string;
-  /** By lower-case names. */
   attributes: ReadonlyMap<string, string>;
 }
 
@@ -198,7 +193,6 @@ function readCookie(line: string): Cookie {
   return { name, attributes: new Map(attributes) };
 }
 
-/** Why browsers reject it; null if they don't. */
 function rejection({ name, attributes }: Cookie, isSafe: boolean): string | null {
   const secure = attributes.has('secure');
   if (secure && !isSafe) return 'it is Secure, and the response was sent over http';
@@ -234,7 +228,6 @@ export const cookieRejected: FindingRule<Needs<'request'>> = {
   },
 };
 
-/** Whether the browser is told to delete it. */
 function isCleared({ attributes }: Cookie): boolean {
   const expires = attributes.get('expires');
   return Number(attributes.get('max-age') ?? 1) <= 0 || (expires !== undefined && Date.parse(expires) <= 0);
@@ -347,7 +340,6 @@ const sessionWithoutCookie: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-/** Values of the list or object, as text. */
 function entriesOf(value: Json | undefined): Map<string, Json> | null {
   const list = Array.isArray(value)
     ? value
@@ -459,7 +451,6 @@ function scriptSource(policy: string): string | null {
   );
 }
 
-/** Number of inline scripts that have none of the nonces. */
 function blockedIn(html: string, nonces: readonly string[]): number {
   let blocked = 0;
   for (let at = html.indexOf('<script'); at !== -1; at = html.indexOf('<script', at + 7)) {

@@ -173,7 +173,6 @@ const absenceCached: FindingRule<Needs<'cache'>> = {
   },
 };
 
-/** More members than a page shows. */
 const LARGE = 1000;
 
 const cacheLargeReply: FindingRule<Needs<'cache'>> = {

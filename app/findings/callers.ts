@@ -19,7 +19,6 @@ const IDENTITY = /^x-(account|customer|member|tenant|user)(?:-?id)?$/i;
 interface Caller {
   /** `user`, or the name of the header. */
   by: string;
-  /** In names of columns and tables. */
   words: RegExp;
   value: string;
 }

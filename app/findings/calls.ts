@@ -27,7 +27,6 @@ const MANY = 5;
 /** A path segment that is a value: a number, an id, anything with a digit in it. */
 const VALUE = /^(?:[^/]*\d[^/]*|[0-9a-f-]{16,})$/i;
 
-/** The address with its values left out. */
 function shapeOf({ method, url }: Call): string {
   const [, before = '', path = '', query = ''] =
     /^([a-z]+:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? [];
@@ -134,14 +133,12 @@ const repeatedCall: FindingRule<Needs<'http_client'>> = {
   },
 };
 
-/** What an attempt that succeeded in the end may cost, in milliseconds and in number. */
 const FINE_MS = 100;
 const FINE_ATTEMPTS = 3;
 const LISTED_ATTEMPTS = 6;
 /** Pauses that add up to less are the time that the code itself takes. */
 const PAUSES_MS = 20;
 
-/** `, with pauses of 40.0 ms, 80.1 ms`. */
 function pausesText(attempts: readonly Call[]): string {
   const pauses = attempts.slice(1).map((call, at) => call.startMs - endOf(attempts[at] ?? call));
   if (pauses.reduce((sum, ms) => sum + ms, 0) < PAUSES_MS) return '';
@@ -423,7 +420,6 @@ function chainsIn(kept: Given, url: string): Work[][] {
   return chains.filter((found) => found.length > 1 && found.some(({ call }) => call !== null));
 }
 
-/** `2 calls and 1 read`. */
 function countsText(chain: readonly Work[]): string {
   const calls = chain.filter(({ call }) => call !== null).length;
   const reads = chain.length - calls;

@@ -15,7 +15,6 @@ type Given = Needs<'request', 'database' | 'routing'>;
 interface Text {
   name: string;
   value: string;
-  /** Index of its statement. */
   at: number | null;
 }
 

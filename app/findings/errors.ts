@@ -25,7 +25,6 @@ function hasRoot({ chain, chainEnd }: Error['thrown']): boolean {
   return chain.length > 1 && chainEnd === 'root';
 }
 
-/** `TypeError: Cannot read …` of the last cause. */
 function nameOf({ thrown }: Error): string {
   const link = thrown.chain.at(hasRoot(thrown) ? -1 : 0);
   if (link === undefined) return 'An error';
@@ -318,7 +317,6 @@ const errorAnswered2xx: FindingRule<Needs<'routing', 'exception'>> = {
 /** Express prints what no error handler took: an exception of this profile if it came before the end, else the response said it. */
 const BY_EXPRESS = /(?:^|\/)node_modules\/express\/lib\/application\.js:/;
 
-/** An error of a body parser. */
 function isRefusal({ thrown }: ExceptionData['errors'][number]): boolean {
   const type = thrown.chain[0]?.properties?.type;
   return typeof type === 'string' && /^(?:entity|encoding|charset|parameters)\./.test(type);

@@ -164,7 +164,6 @@ function withFrames(fact: BrowserFact, items: readonly BrowserFact[]): BrowserFa
   return known.find(({ url }) => url !== null && url === fact.url) ?? rejected ?? fact;
 }
 
-/** What the browser's own words say, without a value. */
 function whatOf({ name, message }: BrowserFact): string {
   const [, property] = /\(reading '([\w$]{1,40})'\)/.exec(message ?? '') ?? [];
   return `${excerpt(name ?? 'An error', 40)}${property === undefined ? '' : ` (reading ${property})`}`;

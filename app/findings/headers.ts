@@ -87,7 +87,6 @@ const { bytesText } = numberHelpers;
 /** Sending less again costs next to nothing. */
 const LARGE_BODY = 16_384;
 
-/** `public, max-age=60` -> names in lower case with their values. */
 function directivesOf(text: string): Map<string, string> {
   return new Map(
     text.split(',').map((part) => {

@@ -24,11 +24,9 @@ function differenceOf(job: Job, before: Job): { path: string; own: string; other
 
 interface Former {
   job: Job;
-  /** Of the request that added it; null: this one. */
   token: string | null;
 }
 
-/** The job that has had the id before. */
 function formerOf(
   job: Job,
   ownBefore: readonly Job[],

@@ -30,7 +30,6 @@ function isSuccess({ method, status }: ProfileHead): boolean {
 }
 
 interface List {
-  /** Of JSON its path, of HTML its tag. */
   name: string;
   entries: readonly string[];
 }
@@ -101,7 +100,6 @@ function mayWrite({ head, kept }: EarlierRequest): boolean {
   );
 }
 
-/** Requests of other routes that are read at most. */
 const MOST_OTHERS = 20;
 
 function isListFromMemory(kept: Given, head: ProfileHead): boolean {

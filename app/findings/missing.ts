@@ -135,7 +135,6 @@ interface Field {
   value: Value;
 }
 
-/** Fields of the body at its first level that have a value. */
 function fieldsOf({ body }: KeptRequest): Field[] {
   const pairs = body?.fields?.map(({ name, value }): [string, Json] => [name, value]);
   const parsed = isRecord(body?.parsed) ? Object.entries(body.parsed) : [];
@@ -279,7 +278,6 @@ function isEqualJson(one: Json | undefined, other: Json): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** The object of this name that a JSON response has, at its first levels. */
 function sentObject({ response }: KeptRequest, name: string): Record<string, Json> | null {
   const whole = parseBeginning(response?.text ?? '')?.value ?? null;
   const parts = isRecord(whole) ? [whole, ...Object.values(whole)] : [];

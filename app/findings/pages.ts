@@ -76,13 +76,11 @@ const limitOfJoined: FindingRule<Needs<'database' | 'request'>> = {
 const PAGE = /^(?:page(?:_?(?:no|number|index))?|p)$/i;
 const PAGING = /page|^p$|offset|skip|cursor|after|before|from|start/i;
 
-/** Rows that the statement skips if they are one page, else 0. */
 function pageSkipped({ read, query }: Read): number {
   const offset = offsetOf(read, query);
   return offset > 1 && offset === limitOf(read, query) ? offset : 0;
 }
 
-/** Page 1, or none. */
 function asksFirst({ query }: KeptRequest): boolean {
   const page = query.find(({ name }) => PAGE.test(name));
   return page === undefined ? !query.some(({ name }) => PAGING.test(name)) : page.value === '1';

@@ -45,7 +45,6 @@ function isOneOf(wanted: readonly { value: string }[], given: Json | undefined):
   );
 }
 
-/** Tables of one row. */
 const OF_ONE = /setting|config|preference|option|feature|flag|info|state|version|site/i;
 
 function readsAnyRow({ read, query }: Read): boolean {

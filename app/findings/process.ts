@@ -50,7 +50,6 @@ interface Cause {
 }
 
 interface Awaited {
-  /** `select … from customers` */
   what: string;
   endMs: number;
   place: string | null;

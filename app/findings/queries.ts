@@ -175,7 +175,6 @@ function isLoop({ groups }: Kept['database'], { group }: Query): boolean {
 
 const NAMED_PLACES = 3;
 
-/** `3 places (a.ts:1, b.ts:2, c.ts:3)`. */
 function placesText(places: ReadonlySet<string | null>): string {
   const known = [...places].filter((place) => place !== null);
   const more = known.length > NAMED_PLACES ? ', …' : '';

@@ -300,7 +300,6 @@ function pageOf({ response }: KeptRequest): string | null {
   return mediaType(response?.contentType ?? null) === 'text/html' ? (response?.text ?? null) : null;
 }
 
-/** Runs by itself. */
 const RUNS = /<script\b|<[a-z][^>]*\son\w+\s*=|javascript:/i;
 
 /** A text with a script that an earlier request to another address brought, and that the page has as it was sent. */
@@ -410,7 +409,6 @@ type Given = Needs<'request', 'http_client' | 'database' | 'routing'>;
 /** No client is so impatient by itself: it canceled, as a search field does that asks for something else. */
 const CANCELED_MS = 1000;
 
-/** What the request was waiting for when the client left. */
 interface Awaited {
   text: string;
   place: string | null;
@@ -434,7 +432,6 @@ function stateOf(call: Call, atMs: number): string {
   return `${callName(call)} had not responded for ${duration(atMs - startMs)}${unsent}`;
 }
 
-/** null: nothing recorded says what it was. */
 function awaitedAt({ http_client, database, routing }: Given, atMs: number): Awaited | null {
   const call = pendingAt(http_client?.calls, atMs);
   if (call !== undefined) return { text: stateOf(call, atMs), place: call.caller };

@@ -16,7 +16,6 @@ function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-/** Texts of the values that a comparison has. */
 function valuesOf({ values }: Comparison, { bindings }: Query): string[] {
   return values.flatMap((value) => textOf(givenValue(value, bindings)) ?? []);
 }

@@ -137,7 +137,6 @@ interface Received {
   more: string | null;
 }
 
-/** Names in a body for the number of all entries, and for those that follow. */
 const TOTAL = /^total(?:_?(?:count|items|results|entries))?$/i;
 /** Without one of these beside it, `total` may be an amount of money. */
 const PAGED = /^(?:page|pages|limit|offset|skip|per_?page|page_?size)$/i;

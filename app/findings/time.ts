@@ -172,7 +172,6 @@ interface Opening {
   openMs: number;
 }
 
-/** The step that took most of opening the connection, or all of it. */
 function opening({ lookupMs, connectMs, tlsMs, openMs }: Opening): [string, number][] {
   const steps: [string, number | null][] = [
     ['looking up the name', lookupMs],
@@ -199,7 +198,6 @@ function slowPart({ connection, headersMs, durationMs, sentMs = 0, heldBy = [] }
   return ms >= durationMs * LARGE_PART ? `${duration(ms)} of it ${what}` : null;
 }
 
-/** ` while 2 other slow calls ran`. */
 function besideText(others: number): string {
   return others === 0 ? '' : ` while ${count(others, 'other slow call')} ran`;
 }

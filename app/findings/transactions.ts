@@ -269,7 +269,6 @@ const afterCommit: FindingRule<Needs<'database'>> = {
   },
 };
 
-/** An INSERT of a transaction, and the COMMIT that made its row visible. */
 interface Inserted {
   insert: Read;
   commit: Query;
@@ -305,7 +304,6 @@ interface JobAround {
   job: EarlierRequest;
 }
 
-/** Milliseconds by which the clocks of two machines may differ. */
 const OTHER_CLOCK_MS = 50;
 
 /** The first read of the job that came before the COMMIT of the row it looked for. */
@@ -624,7 +622,6 @@ function isWrite(database: Database, query: Query): boolean {
   return query.error === null && kindOf(sqlOf(database, query)) === 'write';
 }
 
-/** `stock` and `sold` */
 function columnsText(columns: readonly string[]): string {
   return columns.slice(0, MOST_NAMED).join(' and ');
 }

@@ -20,7 +20,6 @@ const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
 /** Digits that a number of JavaScript holds for certain. */
 const EXACT_DIGITS = 15;
 
-/** `arrival and departure` */
 function listOf(names: readonly string[]): string {
   return [...new Set(names)].map((name) => excerpt(name, 40)).join(' and ');
 }

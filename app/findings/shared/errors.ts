@@ -24,7 +24,6 @@ export function isInLibrary(caller: string | null | undefined): boolean {
   return IN_LIBRARY.test(caller ?? '');
 }
 
-/** `file:line` where the first error that was only logged came from; null if unknown. */
 export function loggedErrorPlace(exception: ExceptionData | undefined): string | null {
   const { file = null, line = null } =
     exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};

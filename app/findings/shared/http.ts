@@ -19,12 +19,10 @@ export function sentHeaders({ response }: KeptRequest, name: string): SentHeader
   );
 }
 
-/** The first of them; null if none was sent. */
 export function sentHeader(request: KeptRequest, name: string): SentHeader | null {
   return sentHeaders(request, name)[0] ?? null;
 }
 
-/** Names of all response headers, in the order sent. */
 export function sentNames({ response }: KeptRequest): string[] {
   return (response?.headers ?? []).map(({ name }) => name);
 }
@@ -48,7 +46,6 @@ export function mediaType(contentType: string | null): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** A layer that ran, by its index. */
 export function layerAt({ layers }: KeptRouting, index: number | null | undefined): RanLayer | undefined {
   return index === undefined || index === null ? undefined : layers[index];
 }
@@ -73,7 +70,6 @@ export function placeOfHeader(
   return author?.source ?? routing?.route?.source;
 }
 
-/** `showOrder`, or `GET /orders` if the function has no name. */
 export function nameOfLayer(layer: RanLayer | undefined): string {
   return layer === undefined ? 'code outside any middleware' : layerName(layer);
 }
@@ -103,7 +99,6 @@ export function sentValue(profile: Profile, name: string): string {
     .join(', ');
 }
 
-/** Lower-case name of the header that a finding points at; null if it points at none. */
 export function headerAt({ anchor = '' }: Finding, profile: Profile): string | null {
   return headersOf(profile)[Number(anchor.slice('rh-'.length)) - 1]?.name.toLowerCase() ?? null;
 }

@@ -14,7 +14,6 @@ export type Call = HttpClientData['calls'][number];
 
 export interface Interval {
   startMs: number;
-  /** null while it runs. */
   durationMs: number | null;
 }
 

@@ -45,7 +45,6 @@ export function readsOf(database: Database): Read[] {
   });
 }
 
-/** A scalar as text; null for others. */
 export function textOf(value: Json | undefined): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
@@ -54,7 +53,6 @@ export function isWrite({ read }: Read): boolean {
   return read.verb === 'insert' || read.verb === 'update';
 }
 
-/** Names of a primary key. */
 export const PRIMARY = /^(?:_?id|uuid)$/i;
 
 /** A finding about a statement, of a failure that the response does not show. */
@@ -71,13 +69,11 @@ export function sqlOf({ statements }: Database, { statement }: Query): string {
   return statements[statement]?.sql ?? '';
 }
 
-/** `select … from products` */
 export function labelOf({ statements }: Database, { statement }: Pick<Query, 'statement'>): string {
   const found = statements[statement];
   return found === undefined ? '' : labelOfStatement(found);
 }
 
-/** Id of a query's row in the panel. */
 export function rowOf(index: number): string {
   return `q${index + 1}`;
 }
@@ -112,14 +108,12 @@ export function kindOf(sql: string): StatementKind {
   return /^\s*with\b/i.test(sql) && WRITES.test(sql) ? 'write' : 'read';
 }
 
-/** More rows than any page shows. */
 const MANY_ROWS = 5000;
 
 export function isLarge(database: Database, query: Query): boolean {
   return (query.rows ?? 0) >= MANY_ROWS && kindOf(sqlOf(database, query)) === 'read';
 }
 
-/** Statements without begin, commit and the like. */
 export function workOf(database: Database, members: readonly number[]): number {
   return members.filter((index) => {
     const query = database.queries[index];
@@ -129,7 +123,6 @@ export function workOf(database: Database, members: readonly number[]): number {
 
 export interface Transaction {
   name: string;
-  /** Indexes of its statements, in execution order. */
   members: number[];
 }
 

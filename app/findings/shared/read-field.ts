@@ -9,7 +9,6 @@ import { isRecord } from '../../profiler/json.ts';
 import { excerpt } from './wording.ts';
 
 export interface ReadField {
-  /** “order.total”, or "the body". */
   field: string;
   /** `whose body has only …`. */
   instead: string;
@@ -74,7 +73,6 @@ function partsOf(expression: string): string[] | null {
 
 const NOT_OF_RESPONSE = /\bimport\(|localStorage|sessionStorage|document\.|caches?\.|indexedDB|cookie/;
 
-/** The last match of a pattern in the lines. */
 function lastMatch(text: string, pattern: string): RegExpMatchArray | undefined {
   return [...text.matchAll(new RegExp(pattern, 'g'))].at(-1);
 }

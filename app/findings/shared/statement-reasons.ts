@@ -2,7 +2,6 @@
 import { givenValue, type ReadStatement } from '../../panels/shared/read-statement.ts';
 import type { Query } from './kept.ts';
 
-/** Rows that a statement skips; 0 if it has no OFFSET. */
 export function offsetOf({ offset }: ReadStatement, { bindings }: Query): number {
   const given = offset === null ? 0 : Number(givenValue(offset, bindings) ?? 0);
   return Number.isFinite(given) ? given : 0;

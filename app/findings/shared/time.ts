@@ -11,7 +11,6 @@ const NOTICED_MS = 50;
 export const LONG_MS = 100;
 /** Share of the request from which on the work explains why it took longer. */
 const LARGE_SHARE = 0.5;
-/** The request took at least so many times as long as usual. */
 const TIMES_USUAL = 3;
 
 /** What the work took for certain: on a busy machine, the thread that asked for it was ready to go on and got no CPU for the rest. */
@@ -41,7 +40,6 @@ export function isMostlyHeld({ startMs, durationMs }: Interval, time: TimeLedger
   return durationMs !== null && time.ownedMs({ startMs, durationMs }, HELD) > durationMs / 2;
 }
 
-/** `; requests to this route usually take 12.0 ms` */
 export function usualText(usualMs: number | null): string {
   return usualMs === null ? '' : `; requests to this route usually take ${duration(usualMs)}`;
 }
@@ -72,7 +70,6 @@ function overlapMs(a: Interval, b: Interval): number {
 
 export interface Wait<T> {
   longest: T;
-  /** What ran at the same time, for most of its own duration. */
   beside: T[];
 }
 

@@ -4,7 +4,6 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 
 export const duration = numberHelpers.durationText;
 
-/** `2 rows`, `1,284 rows`. */
 export const count = numberHelpers.count;
 
 /** `12.0 ms (4 % of the request)`. No share if the request still runs, or if the time is a sum that exceeds it. */
