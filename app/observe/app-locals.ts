@@ -12,7 +12,6 @@ import type { LayerFact } from './layer-fact.ts';
 interface AppLocalFact {
   name: string;
   value: Json;
-  /** Token of the request that put it there. */
   by: string;
   /** `file:line` of the layer that did, as registered; null if unknown. */
   source: string | null;

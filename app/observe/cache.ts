@@ -11,22 +11,17 @@ import { closing, type ObserverParts } from './subscribe.ts';
 export interface CacheFact extends CacheReply, MissFact {
   system: 'redis';
   client: RedisCommand['client'];
-  /** In capitals: `GET`. */
   command: string;
   key: string | null;
   args: CacheArgument[];
-  /** Values that a read requested; 0 for any other command. */
   asked: number;
   startMs: number;
-  /** To the reply; null while it runs. */
   durationMs: number | null;
   /** Of that: until the client had an open connection. */
   waitMs?: number;
-  /** Sent together with others. */
   batch: RedisCommand['batch'];
   error: string | null;
   caller: string | null;
-  /** `host:port/database`; null before it was sent. */
   connection: string | null;
   /** It deleted nothing, but a key that looks like its own is stored. */
   similar?: SimilarKey;
@@ -64,7 +59,6 @@ function described(message: RedisCommand, findCaller: () => string | null) {
   };
 }
 
-/** Milliseconds: less is no wait. */
 const WAIT_FROM_MS = 1;
 /** Whose reads and writes are of one value. */
 const READS = new Set(['GET', 'HGET', 'JSON.GET']);

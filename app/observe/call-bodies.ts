@@ -10,13 +10,10 @@ import { createPreview } from '../profiler/preview.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 
 export interface CallBody {
-  /** Bytes in all, as sent. */
   bytes: number;
-  /** The first of them. */
   preview: Buffer;
 }
 
-/** Bytes of all bodies of one request. */
 const MOST_BYTES = 256 * 1024;
 
 const room = createSlot<{ left: number }>('bodies of calls');
@@ -79,7 +76,6 @@ function tap(target: object, name: Tapped, note: TakeChunk): void {
   methods[name] = noting;
 }
 
-/** A recorded call and its bodies. */
 export interface BodiesFact {
   requestHeaders: readonly string[];
   responseHeaders: readonly string[];
@@ -117,11 +113,9 @@ export function createCallBodies(limit: number) {
   }
 
   return {
-    /** A chunk that undici published; nothing if the request is tapped. */
     take(side: Side, request: object, call: Call, chunk: unknown): void {
       if (!tapped.has(request)) take(side, request, call, chunk);
     },
-    /** A request of an undici that publishes no chunks. */
     tapUndici(request: object, call: Call): void {
       if (!('onData' in request && 'onBodySent' in request)) return;
       tapped.add(request);
@@ -149,7 +143,6 @@ export function createCallBodies(limit: number) {
       // A body that is announced but never written counts as one of 0 bytes.
       if (Number(request.getHeader('content-length')) > 0) note('');
     },
-    /** What was written to it. */
     written: (request: ClientRequest) => written.get(request),
     /** A response of node:http whose headers are recorded, and that nothing was read from yet. */
     tapResponse(context: Context, fact: BodiesFact, response: IncomingMessage): void {

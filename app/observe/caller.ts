@@ -13,13 +13,11 @@ import type { SourceMaps } from './source-maps.ts';
 import { filePathOf, parseStack } from './stack-frames.ts';
 
 export interface CallerOptions {
-  /** Libraries whose frames are skipped, such as `knex`. */
   skip?: string | readonly string[] | undefined;
   /** Searched instead of the current stack: the text of one that the library has taken. */
   stack?: string;
   /** null instead of a library's frame where there is no own one. */
   isOwn?: boolean;
-  /** Between here and own code are the frames of a query builder. */
   isFar?: boolean;
   /** Own lines that say less than those that call them; `callerOf` finds the next own line in the whole stack, or null. */
   isHelper?: (place: string, callerOf: () => string | null) => boolean;
@@ -59,7 +57,6 @@ const NEAR_FRAMES = 10;
 const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
-/** Files and places cached at most; own code has few places that query or log. */
 const REMEMBERED = 5000;
 
 function asSites(_error: unknown, sites: unknown): unknown {
@@ -95,7 +92,6 @@ function ofOneLayer(sites: readonly Site[]): readonly Site[] {
   return at === -1 ? sites : sites.slice(0, at);
 }
 
-/** Parts of the paths of these libraries' files. `pg-pool` sends the statements of `pg`. */
 function foldersOf(libraries: readonly string[]): string[] {
   return libraries.flatMap((library) => [`/node_modules/${library}/`, `/node_modules/${library}-pool/`]);
 }
@@ -135,7 +131,6 @@ function isCompiledWithoutMap(file: string): boolean {
   return [...process.execArgv, ...Object.keys(loaded)].some((name) => name.includes('@swc-node'));
 }
 
-/** What a call site has besides. */
 const NOT_ASKED = Object.fromEntries([
   ...['FunctionName', 'TypeName', 'MethodName', 'This', 'Function', 'EvalOrigin', 'PromiseIndex'].map(
     (name): [string, () => unknown] => [`get${name}`, () => null],
@@ -186,7 +181,6 @@ export function sourcePosition(
   return { file: known ? filePathOf(source) : filePathOf(file), line: entry.originalLine + 1 };
 }
 
-/** `src/orders.ts:41`; a file outside of `root` by its whole path. */
 export function placeText(root: string, { file, line }: { file: string; line: number }): string {
   const inside = relative(root, file);
   const shown = inside.startsWith('..') || isAbsolute(inside) ? file : inside;
@@ -204,12 +198,10 @@ const OURS_WRITTEN =
 
 let foldersOfOurs: readonly string[] | undefined;
 
-/** Whether a line of a stack, or a file, is ours; elsewhere in `app` there may be code of the owner. */
 export function isProfilerFile(text: string): boolean {
   return isBelowOurFolder(text, OURS);
 }
 
-/** Whether a line of a stack is of what mounts the profiler in an application. */
 export function isMountingFrame(line: string): boolean {
   return isBelowOurFolder(line, MOUNTING);
 }
@@ -248,7 +240,6 @@ export function createCallerFinder(
   maps?: SourceMaps,
 ): FindCaller & { registration: FindRegistration; next: FindNextCaller } {
   const kinds = new Map<string, FileKind>();
-  /** null for the profiler's own code. */
   const places = new Map<string, string | null>();
   const isOwn = createOwnCode(root);
 

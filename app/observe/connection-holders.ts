@@ -3,17 +3,12 @@ import type { Context } from '../profiler/context.ts';
 import type { ConnectionHolder, QueryFact } from './query-fact.ts';
 import { requestName } from './request-name.ts';
 
-/** A connection in use. */
 export interface HeldConnection {
-  /** The request that got it last. */
   context: Context;
-  /** Its name, as in facts. */
   connection: string | null;
-  /** When it did, in the time of that request. */
   sinceMs: number;
 }
 
-/** With a shorter wait, nobody asks who caused it. */
 const WAIT_FROM_MS = 5;
 const MOST = 10;
 
@@ -27,7 +22,6 @@ function placeOf({ context, connection, sinceMs }: HeldConnection): string | nul
   return query?.caller ?? context.last('route')?.source ?? null;
 }
 
-/** By request and line. */
 export function countHolders(
   held: readonly { context: Context; place: string | null }[],
 ): ConnectionHolder[] {
@@ -48,7 +42,6 @@ export function countHolders(
   return [...holders.values()].slice(0, MOST);
 }
 
-/** Adds them unless the wait was short or nothing is known. */
 export function noteHolders(fact: QueryFact, held: readonly HeldConnection[]): void {
   if (held.length === 0 || fact.waitMs < WAIT_FROM_MS) return;
   fact.heldBy = countHolders(held.map((one) => ({ context: one.context, place: placeOf(one) })));

@@ -4,7 +4,6 @@
  */
 import type { Socket } from 'node:net';
 
-/** Milliseconds; null for a part that is not reported. */
 export interface ConnectionParts {
   lookupMs: number | null;
   connectMs: number | null;
@@ -14,17 +13,14 @@ export interface ConnectionParts {
 }
 
 export interface NewConnection {
-  /** `performance.now()` when it began. */
   startMark: number;
   parts: ConnectionParts;
 }
 
 export function createConnectionTimes() {
   const known = new WeakMap<Socket, NewConnection>();
-  /** When each connector began to connect. */
   const beginnings = new WeakMap<object, number[]>();
 
-  /** Listens to a socket that is about to connect. */
   function watch(socket: Socket): ConnectionParts {
     const before = known.get(socket);
     if (before !== undefined) return before.parts;

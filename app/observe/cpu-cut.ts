@@ -4,7 +4,6 @@ import type { Profiler } from 'node:inspector';
 export type CallFrame = Profiler.ProfileNode['callFrame'];
 
 export interface CutNode {
-  /** Index of the parent; -1: none. */
   parent: number;
   callFrame: CallFrame;
   selfUs: number;
@@ -13,10 +12,8 @@ export interface CutNode {
 }
 
 export interface Cut {
-  /** Parents first. */
   nodes: CutNode[];
   nodesLeft: number;
-  /** Index of the node (-1: other work, or none), microseconds. */
   runs: [node: number, us: number][];
   isThinned: boolean;
   samples: number;

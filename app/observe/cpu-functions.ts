@@ -14,21 +14,18 @@ import { sourceOfScript } from './value-frames.ts';
 
 export interface DescribedFunctions {
   functions: SampledFunction[];
-  /** For each node, the index of its function. */
   indexes: number[];
   /** For each node, the line of its call in the source of its parent; 0: unknown. */
   callLines: number[];
 }
 
 export interface FunctionOptions {
-  /** The folder that places are relative to. */
   root: string;
   files: Pick<SourceFiles, 'lines'>;
   maps: SourceMaps;
 }
 
 interface Source {
-  /** Of the function's first line, from 1. */
   line: number;
   lines: readonly string[] | null;
   file: string;
@@ -40,13 +37,11 @@ const LONGEST = 200;
 /** Lines of a function that are searched. */
 const MOST_LINES = 400;
 
-/** `node:crypto` of `node:internal/crypto/pbkdf2`. */
 function publicModule(url: string): string {
   const [, name = ''] = /^node:internal\/([a-z_]+)/.exec(url) ?? [];
   return isBuiltin(`node:${name}`) ? `node:${name}` : url;
 }
 
-/** `readFileSync` of `Object.readFileSync`. */
 function plainName(name: string): string {
   return /[\w$]+$/.exec(name)?.[0] ?? '';
 }

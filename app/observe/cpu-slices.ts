@@ -6,9 +6,7 @@ import { createHook } from 'node:async_hooks';
 import type { Context, ContextTracker } from '../profiler/context.ts';
 
 export interface Slices {
-  /** Readings of `performance.now()`: start, end, start, end … in order. */
   own: readonly number[];
-  /** Milliseconds that code of other requests ran. */
   otherMs: number;
 }
 

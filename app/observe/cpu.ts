@@ -35,11 +35,9 @@ const EVERY_US = 1000;
 const LIMIT_MS = 30_000;
 const ARMED_MS = 600_000;
 const MOST_ARMED = 50;
-/** Addresses that are sampled once by themselves. */
 const MOST_KNOWN = 500;
 /** Milliseconds for which a request has blocked the event loop itself, so that the next one is sampled. */
 const BLOCKED_MS = 50;
-/** Clocks that differ by less are the same. */
 const SAME_CLOCK_US = 10_000_000;
 const NUMBER_BYTES = 8;
 const FUNCTION_BYTES = 200;
@@ -52,7 +50,6 @@ interface Running {
   timer: NodeJS.Timeout | null;
 }
 
-/** Synchronous within one thread. */
 function call(session: Session, method: string, params: object = {}): unknown {
   let failure: Error | null = null;
   let result: unknown;
@@ -86,7 +83,6 @@ function clockOf({ endTime }: Profiler.Profile, stoppedAt: number): (mark: numbe
   return (mark) => mark * 1000 + offset;
 }
 
-/** `GET /orders` */
 function keyOf(method: string, url: string): string {
   return `${method} ${pathOf(url)}`;
 }

@@ -8,15 +8,12 @@ import type { Origin, QueryOutcome, QueryRecorder, QueryStart, RunningQuery, Wai
 import type { QuerySystem } from './query-fact.ts';
 import { closing, subscribeToCalls } from './subscribe.ts';
 
-/** What is particular about a driver. */
 export interface Driver<Q extends Traced> {
   system: QuerySystem;
-  /** Package whose frames are no callers. */
   library: string;
   query: TracingChannel;
   /** Its stores apply while an event of a statement is heard; absent: it has callbacks only. */
   event?: Channel;
-  /** null: not a statement of the application. */
   describe(message: Q):
     | (Pick<QueryStart, 'sql' | 'bindings' | 'connection' | 'server' | 'stack' | 'writeDate'> & {
         library?: string;
@@ -38,7 +35,6 @@ export interface DriverObserverOptions {
   explainer?: Explainer | undefined;
 }
 
-/** `host:port/database`, as far as it is known. */
 export function serverText(host: unknown, port: unknown, database: unknown): string | undefined {
   if (typeof host !== 'string') return undefined;
   const address = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
@@ -58,7 +54,6 @@ export function observeDriver<Q extends Traced>(
   const running = new WeakMap<Q, RunningQuery | null>();
   const connecting = new WeakMap<Connect, Waiting | null>();
   const waits = createPoolWaits({ tracker, queries, system, library });
-  /** By pool. */
   const clients = new WeakMap<object, ExplainClient>();
   /** While the callback of the pool's own `query` runs, far from its caller. */
   let origin: Origin | null = null;

@@ -10,7 +10,6 @@ import type { ObserverParts } from './subscribe.ts';
 export interface DumpFact {
   value: Json;
   label: string | null;
-  /** `string`, `object` …, or the name of the class. */
   type: string;
   caller: string | null;
   atMs: number;

@@ -9,7 +9,6 @@ import { field, isError, isObject } from '../profiler/safe-read.ts';
 import { statusOf } from '../profiler/thrown-value.ts';
 import { stopAtError } from './values.ts';
 
-/** How strongly an origin says that the request failed. */
 const STRENGTH: Readonly<Record<ErrorFact['origin'], number>> = {
   logged: 0,
   'passed on': 1,
@@ -50,7 +49,6 @@ export function notePassedOn(context: Context, value: unknown, layer: ErrorFact[
   passedOn.set(context, { value, layer, atMs: context.elapsedMs() });
 }
 
-/** When the response is finished. */
 export function recordPassedOn(context: Context): void {
   const passed = passedOn.get(context);
   if (passed === undefined || (context.first('response')?.status ?? 0) < 400) return;
@@ -64,7 +62,6 @@ function passedOnBy(context: Context, value: unknown): ErrorFact['layer'] {
   return passed !== undefined && passed.value === value ? (passed.layer ?? null) : null;
 }
 
-/** With its stack, about. */
 const ERROR_BYTES = 2000;
 /** Logged ones are many; the response was made of another one. */
 const REPEATED: Repeating<ErrorFact> = { key: () => '', failed: ({ origin }) => origin !== 'logged' };

@@ -39,7 +39,6 @@ import type { ValueFrames } from './value-frames.ts';
 export type DescribeThrown = (value: unknown, stops?: readonly Stop[]) => Thrown;
 
 export interface ErrorDescriberOptions {
-  /** The application's folder, which places are relative to. */
   root: string;
   files: SourceFiles;
   maps: SourceMaps;
@@ -57,12 +56,10 @@ const INNER_CAUSES = 7;
 /** A chain that is longer has no end, most likely. */
 const MOST_CAUSES = 1000;
 const MOST_MEMBERS = 10;
-/** Links at most, over chain and members. */
 const MOST_LINKS = 30;
 /** Of a stack: where the error was thrown, and where the request came in. */
 const TOP_FRAMES = 35;
 const BOTTOM_FRAMES = 15;
-/** Frames with an excerpt at most: per link, and in all. */
 const EXCERPTS_PER_LINK = 4;
 const MOST_EXCERPTS = 20;
 const AROUND = { before: 5, after: 5, longest: 300 };
@@ -72,7 +69,6 @@ const MOST_FILES = 300;
 
 type KnownFile = Pick<ThrownFrame, 'kind' | 'package'> & { path: string };
 
-/** Work left for one thrown value. */
 interface Budget {
   links: number;
   excerpts: number;
@@ -176,7 +172,6 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return frames.some(({ kind }) => kind === 'own') ? undefined : original;
   }
 
-  /** `above`: the errors that it caused, and itself. */
   function describeObject(value: object, budget: Budget, above: ReadonlySet<object>): ThrownLink {
     const error = isError(value);
     const whole = error ? messageOfError(value) : messageOfValue(value);
@@ -212,7 +207,6 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     };
   }
 
-  /** A value and its causes; `above` are the errors that contain it. */
   function causesOf(
     value: unknown,
     above: ReadonlySet<object>,

@@ -5,7 +5,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import Module from 'node:module';
 
-/** What an ES module hands over at the end of its evaluation. */
 export interface HandedOver {
   name: string;
   url: string;

@@ -8,7 +8,6 @@ import { isRecord } from '../profiler/json.ts';
 
 export interface ParsedPlan {
   root: PlanNode;
-  /** Nodes left out. */
   dropped: number;
 }
 
@@ -99,7 +98,6 @@ const AGGREGATES: Readonly<Record<string, string>> = {
   Mixed: 'MixedAggregate',
 };
 
-/** As the text format of `EXPLAIN` names it. */
 function typeOf(fields: Fields): string {
   const type = textOf(fields['Node Type']) ?? 'Node';
   const partial = fields['Partial Mode'] === 'Partial' ? 'Partial ' : '';

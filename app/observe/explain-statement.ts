@@ -21,7 +21,6 @@ export interface ExplainedStatement extends StatementToPlan {
   lockMs: number;
 }
 
-/** What we use of the drivers' connections. */
 interface PgConnection {
   query(
     query: string | { text: string; values: readonly unknown[]; queryMode: 'extended' },

@@ -31,7 +31,6 @@ export interface ExplainClient {
   releaseConnection(connection: object, failure?: unknown): unknown;
 }
 
-/** A connection that Knex does not use any more. */
 interface Disposable {
   __knex__disposed?: unknown;
 }
@@ -41,11 +40,9 @@ interface SlowStatement {
   fact: QueryFact;
   client: ExplainClient;
   sql: string;
-  /** As executed. */
   bindings: readonly unknown[];
 }
 
-/** A statement that has ended. */
 export interface ExecutedStatement {
   context: Context;
   fact: QueryFact;
@@ -62,7 +59,6 @@ export interface ExplainerOptions {
   mask: (context: Context, plans: KeptPlans) => KeptPlans;
   /** Stores it beside the profile. */
   store: (token: string, plans: KeptPlans) => Promise<unknown>;
-  /** Runs work outside of any request's context. */
   unobserved: <T>(work: () => T) => T;
 }
 
@@ -74,14 +70,11 @@ const LONGEST_SQL = 20_000;
 const MOST_BINDINGS = 1000;
 const REMEMBERED_MS = 60_000;
 const MOST_REMEMBERED = 200;
-/** Requests whose plans are remembered, for late statements. */
 const MOST_KEPT = 100;
-/** Attempts to find an idle connection, and the pause between them. */
 const MOST_LOOKS = 10;
 const LOOK_EVERY = 200;
 const STATEMENT_MS = 1000;
 const LOCK_MS = 100;
-/** After this many milliseconds the connection is discarded. */
 const ANSWER_MS = 3000;
 /** What somebody asked for and waits for may take longer. */
 const ASKED_STATEMENT_MS = 5000;
@@ -103,7 +96,6 @@ function isPostgres({ dialect, driverName }: ExplainClient): boolean {
   return driverName === 'pg' && dialect === 'postgresql';
 }
 
-/** An idle connection that the application will not need. */
 function hasIdle({ pool }: ExplainClient): boolean {
   const { numFree, numUsed, numPendingAcquires, max } = (pool ?? {}) as Partial<ExplainPool>;
   if (numFree === undefined || numUsed === undefined || numPendingAcquires === undefined) return false;
@@ -112,7 +104,6 @@ function hasIdle({ pool }: ExplainClient): boolean {
   return numPendingAcquires.call(pool) === 0 && (free > 1 || (free === 1 && canGrow));
 }
 
-/** Names of transactions that have begun and not ended. */
 function hasOpenTransaction(context: Context): boolean {
   const open = new Set<string>();
   for (const { transaction, sql } of context.all('query')) {
@@ -161,11 +152,8 @@ function databaseClient(database: object): ExplainClient {
 
 export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOptions) {
   const slow = createSlot<SlowStatement[]>('slow statements');
-  /** By connection. */
   const clients = new WeakMap<object, ExplainClient>();
-  /** By name of a connection: its pool. */
   const named = new Map<string, ExplainClient>();
-  /** By pool and text of the statement. */
   const remembered = new WeakMap<object, Map<string, Remembered>>();
   /** What was stored for each request: a late fact is replaced as a whole. */
   const kept = new Map<string, KeptPlans['plans']>();
@@ -181,7 +169,6 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
     return known;
   }
 
-  /** At most so many in any second. */
   async function awaitTurn(): Promise<void> {
     for (;;) {
       const now = performance.now();
@@ -246,7 +233,6 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
   async function run(): Promise<void> {
     running = true;
     while (queue.length > 0 && !closed) {
-      // On failure there is simply no plan.
       await explainAll(queue.shift() ?? []).catch(() => undefined);
     }
     running = false;
@@ -300,7 +286,6 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
     },
     /** Whether the pool of a connection is known, by the name that statements are recorded with. */
     knows: (connection: string) => named.has(connection),
-    /** Plans a statement now, on a connection of that pool. Never rejects. */
     async explain(connection: string, statement: StatementToPlan): Promise<PlanOutcome> {
       const client = named.get(connection);
       if (client === undefined || closed)

@@ -27,7 +27,6 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-/** The shallow ones first. */
 function foldersBelow(root: string): Folder[] {
   const folders: Folder[] = [];
   let level = [root];

@@ -21,26 +21,21 @@ import { recordError } from './errors-seen.ts';
 import { createCallRecorder, type RecordedCall } from './observe-calls.ts';
 import { type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
-/** What the resolvers of one field did, together. */
 export interface ResolverTimes {
   field: string;
   calls: number;
-  /** Until each settled, added up. */
   totalMs: number;
   slowestMs: number;
   failed: number;
-  /** When the first began. */
   startMs: number;
 }
 
 export interface GraphqlFact {
-  /** null if it has no name. */
   operation: string | null;
   type: 'query' | 'mutation' | 'subscription' | null;
   document: string;
   variables: Json;
   startMs: number;
-  /** null while it runs. */
   durationMs: number | null;
   errors: { message: string; path: string }[];
   resolvers: ResolverTimes[];
@@ -114,11 +109,9 @@ function keysOf(path: ResponsePath | undefined): (string | number)[] {
 export function observeGraphql({ tracker, findCaller }: ObserverParts): { close(): void } {
   const calls = createCallRecorder({ tracker, fact: 'graphql' });
   const resolving = new WeakMap<GraphqlResolved, { times: ResolverTimes; entry: Running; sinceMs: number }>();
-  /** The operations of a request. */
   const operations: Slot<Running[]> = createSlot('graphql');
   const resolvers = createResolverWrapping();
 
-  /** null if it is not recorded. */
   function begin(
     key: object,
     given: Pick<Running, 'operation' | 'byResolvers'> & { source: unknown; variables: unknown },
@@ -144,7 +137,6 @@ export function observeGraphql({ tracker, findCaller }: ObserverParts): { close(
     return entry;
   }
 
-  /** Adds an error to an operation, with what a resolver threw. */
   function fail({ context, fact }: RecordedCall<'graphql'>, error: unknown, path: string): void {
     if (fact.errors.length === MOST_ERRORS) return;
     const { message } = (error ?? {}) as { message?: unknown };

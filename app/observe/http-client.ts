@@ -28,7 +28,6 @@ export interface CallFact {
   client: 'fetch' | 'http' | 'http2';
   status: number | null;
   startMs: number;
-  /** To the end of the body, where that is reported; null while it runs. */
   durationMs: number | null;
   /** To the first byte of the response; null if none came. */
   headersMs: number | null;
@@ -40,16 +39,13 @@ export interface CallFact {
   heldBy?: readonly ConnectionHolder[];
   /** Sent over a reused connection; absent if it is not reported. */
   reused?: boolean;
-  /** Name, value, name, value …; truncated. */
   requestHeaders: string[];
   responseHeaders: string[];
   /** First bytes; absent if nothing was sent, or of no type of text, or it is not reported. */
   requestBody?: CallBody;
   responseBody?: CallBody;
   error: string | null;
-  /** The x-debug-token-link of the called service's response. */
   link: string | null;
-  /** `file:line` in own code. */
   caller: string | null;
   /** The lines of own code that led to `caller`, the nearest first; absent unless that line calls again and again. */
   path?: readonly string[] | undefined;
@@ -61,7 +57,6 @@ declare module '../profiler/facts.ts' {
   }
 }
 
-/** A line calls a server again. */
 const REPEATED: Repeating<CallFact> = {
   key: ({ caller, method, url }) =>
     `${caller ?? ''}\n${method} ${/^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? ''}`,
@@ -124,7 +119,6 @@ function callerOfRedirect(context: Context, url: string): string | null {
     : null;
 }
 
-/** `bodyBytes`: of each body that are kept; default: none. */
 export function observeHttpClient({
   tracker,
   findCaller,
@@ -195,7 +189,6 @@ export function observeHttpClient({
     });
   }
 
-  /** Who uses the sockets of an agent. */
   function holdersOf({ sockets }: Agent): ConnectionHolder[] {
     const held = Object.values(sockets).flatMap((list = []) =>
       list.flatMap((socket) => {

@@ -11,7 +11,6 @@ import { createCallRecorder } from './observe-calls.ts';
 import { closing, subscribeToCalls, type WorkParts } from './subscribe.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
-/** A job that was added. */
 export interface JobFact {
   queue: string;
   name: string;
@@ -27,13 +26,11 @@ export interface JobFact {
   caller: string | null;
 }
 
-/** The job that a profile is about; one fact. */
 export interface JobRunFact {
   queue: string;
   name: string;
   id: string | null;
   data: Json;
-  /** From 1 on. */
   attempt: number;
   attempts: number;
   /** Milliseconds between being added, or due, and this attempt; null if unknown. */
@@ -52,7 +49,6 @@ declare module '../profiler/facts.ts' {
 const DATA: PlainLimits = { depth: 5, width: 50, length: 1000, total: 300 };
 const NAME_LENGTH = 200;
 const FACT_BYTES = 1000;
-/** Jobs whose request is remembered; the oldest are forgotten. */
 const MOST_ADDED = 10_000;
 
 /** Fewer done jobs are removed by those that follow. */
@@ -83,10 +79,8 @@ export function observeJobs({ tracker, recorder, summaryReason, findCaller }: Wo
   close(): void;
 } {
   const calls = createCallRecorder({ tracker, findCaller, fact: 'job', library: 'bullmq' });
-  /** A key for each job of a call. */
   const adding = new WeakMap<JobsAdded, readonly object[]>();
   const running = new WeakMap<JobProcessed, { context: Context; fact: JobRunFact | null }>();
-  /** Token of the profile that added a job, by queue and id. */
   const addedBy = new Map<string, string>();
 
   function remember(key: string, token: string): void {

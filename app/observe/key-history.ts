@@ -6,7 +6,6 @@ import { dropOldest } from '../profiler/drop-oldest.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import { round } from '../profiler/span.ts';
 
-/** Of a read that found nothing. */
 export interface MissPast {
   /** Reads of this key in a row that found nothing, with this one. */
   misses: number;
@@ -25,15 +24,11 @@ export interface MissPast {
   changes?: { part: number; what: 'a time' | 'a UUID' | 'random characters' };
 }
 
-/** Of a deletion that deleted nothing. */
 export interface SimilarKey {
-  /** `products:…` */
   shape: string;
-  /** `file:line` that stored it. */
   storedBy: string | null;
 }
 
-/** Of a read. */
 export interface MissFact {
   /** It was found, but a deletion that deleted nothing had a key that looks like this one. */
   missedBy?: { place: string | null; ms: number };
@@ -225,7 +220,6 @@ export function createKeyHistory() {
       past.deletedBy = null;
       past.missedBy = null;
     },
-    /** Its lifetime was changed. */
     kept(key: string, lifetimeMs: number | null): void {
       const stored = keys.get(key)?.stored;
       if (stored !== null && stored !== undefined)

@@ -16,9 +16,7 @@ import { errorOfKnex, rowsOf, statementOf, textOf } from './statement.ts';
 
 /** Changed in place: whether it ran is known later. */
 interface BuiltFact {
-  /** `update products` */
   label: string;
-  /** The line that made it a write; null if unknown. */
   caller: string | null;
   /** It was compiled: run, made part of another query, or its SQL was asked for. */
   ran: boolean;
@@ -135,7 +133,6 @@ type Send = (
   ...rest: unknown[]
 ) => Promise<unknown>;
 
-/** tarn's. */
 interface Pool {
   max?: number;
   used?: readonly { resource: Connection }[];

@@ -4,7 +4,6 @@ import type { Context } from '../profiler/context.ts';
 import { type Layer, matchedAmong, pathOfRegexp, patternText } from '../profiler/express-routers.ts';
 import type { LayerFact } from './layer-fact.ts';
 
-/** A request with what routers put on it. */
 export interface RoutedRequest extends IncomingMessage {
   app?: unknown;
   baseUrl?: unknown;
@@ -90,7 +89,6 @@ export function baseOf({ req, layer, pattern }: LayerCall): string {
   return own === 0 ? baseUrl : baseUrl.split('/').slice(0, -own).join('/');
 }
 
-/** A copy: handlers may change the original. */
 export function copyParams(params: unknown): Readonly<Record<string, unknown>> {
   if (typeof params !== 'object' || params === null) return NO_PARAMS;
   return Object.keys(params).length === 0 ? NO_PARAMS : { ...params };

@@ -21,9 +21,7 @@ function isTracedByOthers(): boolean {
   return CHANNELS.some(({ hasSubscribers }) => hasSubscribers);
 }
 
-/** What is reported; none of it may throw. */
 export interface DispatchTrace {
-  /** null: the call is not traced. */
   started(req: IncomingMessage, layer: Layer, kind?: CallKind): LayerCall | null;
   ended(call: LayerCall): void;
   settled(call: LayerCall): void;

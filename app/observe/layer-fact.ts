@@ -5,11 +5,8 @@ export type LayerKind = 'middleware' | 'handler' | 'router' | 'error' | 'param';
 export interface LayerFact {
   name: string;
   kind: LayerKind;
-  /** Mount path or route, with the mounts above it: `/shop/orders/:id`. */
   pattern: string;
-  /** Upper-case method a handler is bound to; null if it takes any. */
   method: string | null;
-  /** `file:line` of the registration; null if unknown. */
   source: string | null;
   startMs: number;
   /** Until the function returned, including what ran inside `next()`; null while it runs. */

@@ -27,7 +27,6 @@ const ERROR_FIRST =
   /^(?:async\s*)?(?:function\b[^(]*)?\(\s*_?(?:err|error|exception|e)\s*,\s*_?req(?:uest)?\b/;
 const START = 200;
 
-/** The first such layer of a router; undefined if there is none. Called for errors that nothing handled, which are rare. */
 function misdeclaredHandler(router: unknown): Layer | undefined {
   return stackOf(router)?.find(({ handle, route }) => {
     if (route !== undefined || typeof handle !== 'function' || handle.length >= PARAMETERS) return false;
@@ -37,7 +36,6 @@ function misdeclaredHandler(router: unknown): Layer | undefined {
 
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
-  /** `file:line` where a layer was registered, where that is known. */
   sourceOf?: (layer: object) => string | null;
   /** Who calls `next()`, asked while the next layer starts. */
   findNextCaller?: FindNextCaller;
@@ -51,13 +49,11 @@ interface LayerMeta {
   /** A mounted application: its layers belong to the router of `req.app`. */
   isApplication: boolean;
   source: string | null;
-  /** Router whose stack contains it; null if unknown. */
   owner: object | null;
   /** The full pattern of the last call; mostly the next one is the same. */
   full: { mount: string; route: unknown; pattern: string };
 }
 
-/** An open router of one request. */
 interface Mount {
   /** null: a mounted application, whose router is unknown before its first layer runs. */
   owner: object | null;
@@ -74,7 +70,6 @@ interface RequestTrace {
   facts: LayerFact[];
   /** Those that have not returned, each called by the one before it. */
   open: LayerFact[];
-  /** The route that runs: what identifies it, and its fact. */
   route: { key: unknown; fact: RouteFact } | null;
   /** The error on its way to its handler; it is attributed already. */
   error: unknown;
@@ -125,7 +120,6 @@ function createLayerTrace(
   /** Where a router is mounted, once a request recorded in full has shown it; null if it is mounted in several places. */
   const mountPatterns = new WeakMap<object, string | null>();
 
-  /** Records the layers of a router; again when it has grown. */
   function list(router: unknown): void {
     const stack = stackOf(router);
     if (stack === null || listed.get(router as object) === stack.length) return;

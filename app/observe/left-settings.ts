@@ -12,7 +12,6 @@ const CONTROLS = /^\s*(?:set|begin|start|commit|rollback|savepoint|release|show)
 
 interface Left extends LeftSetting {
   context: Context;
-  /** The last request that was told. */
   told?: Context;
 }
 

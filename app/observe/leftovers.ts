@@ -28,7 +28,6 @@ const intervalRan = channel('express-hindsight:interval:ran');
 /** Milliseconds; less blocks nobody. */
 const LONG_MS = 10;
 
-/** Publishes which timers there are, and how long their functions ran. */
 function patchSetInterval(): (() => void) | null {
   return wrapMethod(
     globalThis,
@@ -54,7 +53,6 @@ function patchSetInterval(): (() => void) | null {
   );
 }
 
-/** An interval whose function blocked the event loop. */
 export interface IntervalHolder {
   name: string;
   place: string;
@@ -63,7 +61,6 @@ export interface IntervalHolder {
 /** Several requests have set it up or added it, and nothing has cleared or removed it. */
 export interface Grown {
   what: 'interval' | 'listener';
-  /** Of the function, or of the event. */
   name: string;
   place: string;
   count: number;

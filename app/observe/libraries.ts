@@ -39,7 +39,6 @@ export interface LibraryPatch {
 
 export interface FoundLibrary {
   name: string;
-  /** null if unknown. */
   version: string | null;
 }
 
@@ -82,7 +81,6 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
   const { cache, resolve } = requireFile;
   const undo: (() => void)[] = [];
   const found = new Map<string, FoundLibrary>();
-  /** Files and modules that are patched. */
   const done = new Set<string>();
 
   function apply(
@@ -169,9 +167,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
       else if (isAbsolute(request)) lookAtFile(resolve(request));
       else if (byName.has(BARE.exec(request)?.[0] ?? ''))
         lookAtFile(parent === null ? resolve(request) : Module.createRequire(parent).resolve(request));
-    } catch {
-      // It can't be found again: it is not observed.
-    }
+    } catch {}
   }
 
   function onHandedOver(message: unknown): void {
@@ -237,7 +233,6 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
         (patch) => apply(patch, exports, key) || (inside !== undefined && apply(patch, inside, key)),
       );
     },
-    /** What was found in this process. */
     found: () => [...found.values()],
     close(): void {
       hooks?.deregister();

@@ -31,7 +31,6 @@ function lockedTable(sql: string): string | null {
   return name?.replace(/^.*\./, '').replace(/["`]/g, '').toLowerCase() ?? null;
 }
 
-/** Values that may identify a row. */
 function valuesOf({ bindings }: QueryFact): Set<unknown> {
   return new Set(bindings.flat().filter((value) => typeof value === 'number' || typeof value === 'string'));
 }
@@ -101,7 +100,6 @@ function lockHolder(contexts: Iterable<Context>, context: Context, fact: QueryFa
   return holders.sort((a, b) => b.waitedMs - a.waitedMs)[0] ?? null;
 }
 
-/** Adds it to a statement that has ended. Never throws. */
 export function noteLockHolder(contexts: Iterable<Context>, context: Context, fact: QueryFact): void {
   if (fact.durationMs === null || fact.durationMs < WAIT_FROM_MS) return;
   try {

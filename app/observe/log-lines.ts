@@ -6,10 +6,8 @@ import type { LogLevel } from './logs.ts';
 
 export interface ReadLine {
   level: LogLevel;
-  /** null if the format does not name a logger. */
   channel: string | null;
   message: string;
-  /** null if there is only the message. */
   context: Record<string, unknown> | null;
 }
 
@@ -33,7 +31,6 @@ const LEVELS: Readonly<Record<string, LogLevel>> = {
   trace: 'debug',
 };
 
-/** A level by its name, or by pino's and bunyan's number for it. */
 export function levelOf(given: unknown): LogLevel | null {
   if (typeof given === 'string') {
     const name = given.toLowerCase();

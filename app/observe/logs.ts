@@ -18,10 +18,8 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface LogFact {
   level: LogLevel;
-  /** The logger: `console.log`, `morgan`, or its name. */
   channel: string;
   message: string;
-  /** Other logged values; null if there are none. */
   context: Json | null;
   caller: string | null;
   atMs: number;
@@ -59,7 +57,6 @@ export function createLogGate(): LogGate {
   return { writing: false, last: null };
 }
 
-/** Records a line and writes it. */
 export function writeRecorded<T>(gate: LogGate, record: () => void, write: () => T): T {
   gate.writing = true;
   try {
@@ -72,7 +69,6 @@ export function writeRecorded<T>(gate: LogGate, record: () => void, write: () =>
 
 const MESSAGE_LENGTH = 8192;
 const VALUES: PlainLimits = { depth: 4, width: 50, length: 1000, total: 200 };
-/** Maximum arguments read. */
 const MOST_ARGUMENTS = 20;
 
 const ANSI = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?)/g;
@@ -86,7 +82,6 @@ function isSimple(value: unknown): boolean {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** One line for a value inside a message. */
 function inline(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined) return 'undefined';
@@ -106,7 +101,6 @@ function number(value: unknown, whole: boolean): string {
   return String(whole ? Math.trunc(result) : result);
 }
 
-/** Fills `%s` and the like from `values`, and removes what it used. */
 function fill(format: string, values: unknown[]): string {
   return format.replace(/%[sdifjoOc%]/g, (mark) => {
     if (mark === '%%') return '%';
@@ -171,7 +165,6 @@ const REPEATED: Repeating<LogFact> = {
   matters: ({ level }) => level === 'error' || level === 'warn',
 };
 
-/** Adds one line to a request. Never throws. */
 export function recordLog(
   context: Context,
   { level, channel, args, caller = null, error = null }: LogLine,

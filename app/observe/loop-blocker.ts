@@ -8,11 +8,8 @@ import type {} from './layer-fact.ts';
 import type {} from './view-trace.ts';
 
 export interface LoopBlocker {
-  /** Token of the request. */
   profile: string;
-  /** `GET /reports/daily` */
   what: string;
-  /** Name of the layer or view. */
   where: string;
   /** `file:line` of its registration, or of the code that renders it; null if unknown. */
   place?: string | null;

@@ -17,17 +17,13 @@ export interface MailFact {
   cc: string[];
   bcc: string[];
   subject: string;
-  /** The beginning of each part; null if there is none, or it is not in memory. */
   text: string | null;
   html: string | null;
   attachments: MailAttachment[];
-  /** `SMTP`, `Sendmail` …; null if unknown. */
   transport: string | null;
   startMs: number;
-  /** To the transport's reply; null while it runs. */
   durationMs: number | null;
   messageId: string | null;
-  /** The server's last reply: `250 OK`. */
   response: string | null;
   /** Addresses that the server refused. */
   rejected: string[];

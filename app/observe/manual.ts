@@ -10,7 +10,6 @@ import type { WorkParts } from './subscribe.ts';
 export interface SpanFact {
   name: string;
   startMs: number;
-  /** null while it runs. */
   durationMs: number | null;
   /** Index of the span around it; null if there is none. */
   inside: number | null;

@@ -8,7 +8,6 @@ import { type Driver, serverText } from './drivers.ts';
 import type { ExplainClient } from './explain.ts';
 import { BINDING } from './statement.ts';
 
-/** A list of rows, or what a change reports. */
 function rowsOf(result: unknown): number | null {
   if (Array.isArray(result)) return result.length;
   const count: unknown = (result as { affectedRows?: unknown } | null | undefined)?.affectedRows;

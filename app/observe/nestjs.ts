@@ -60,7 +60,6 @@ export const nestPatches: readonly LibraryPatch[] = [
 const NAME_LENGTH = 200;
 
 export function observeNest({ tracker }: { tracker: ContextTracker }): { close(): void } {
-  /** Index of the innermost interceptor or controller that runs. */
   const innermost = createSlot<number | null>('nestjs');
   const indexes = new WeakMap<NestStep, number>();
 

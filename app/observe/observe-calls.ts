@@ -9,7 +9,6 @@ import { type ObserverParts, subscribeToCalls } from './subscribe.ts';
 
 interface CallTimes {
   startMs: number;
-  /** null while it runs. */
   durationMs: number | null;
 }
 
@@ -24,26 +23,22 @@ type Described<N extends CallName> = Omit<Facts[N], keyof CallTimes>;
 
 export interface CallRecorderOptions<N extends CallName> extends ObserverParts {
   fact: N;
-  /** Package whose frames are no callers. */
   library?: string | undefined;
   /** Without it, calls past the recording limit are only counted. */
   repeating?: Repeating<Facts[N]> | undefined;
 }
 
-/** Calls by an object that identifies them. */
 export interface CallRecorder<N extends CallName> {
   /** Outside of a request, and past the recording limit, nothing is described. null: it is not recorded. */
   begin(
     key: object,
     describe: (findCaller: () => string | null, context: Context) => Described<N> | null,
   ): void;
-  /** What was recorded of a call that has not ended. */
   running(key: object): RecordedCall<N> | undefined;
   /** Only the first end of a call counts; `outcome` adds what it brought. */
   end(key: object, error?: unknown, outcome?: (fact: Facts[N], context: Context) => void): void;
 }
 
-/** The size of plain data, roughly. */
 export function bytesOf(value: unknown): number {
   if (typeof value === 'string') return 20 + value.length;
   if (typeof value !== 'object' || value === null) return 10;
@@ -90,12 +85,10 @@ export function createCallRecorder<N extends CallName>({
 
 export interface ObservedCalls<M extends Traced, N extends CallName> extends CallRecorderOptions<N> {
   channel: TracingChannel;
-  /** null: it is not recorded. */
   describe(message: M, findCaller: () => string | null, context: Context): Described<N> | null;
   outcome?(fact: Facts[N], message: M, context: Context): void;
 }
 
-/** Records the calls that a channel publishes; returns what ends it. */
 export function observeCalls<M extends Traced, N extends CallName>({
   channel,
   describe,

@@ -14,7 +14,6 @@ import { packageOf } from './own-code.ts';
 
 type Write = (this: unknown, chunk: unknown, ...rest: unknown[]) => boolean;
 
-/** What we use of process.stdout and process.stderr. */
 export interface OutputStream {
   // Their overloads can't be written as one function type.
   write: unknown;
@@ -25,7 +24,6 @@ export interface ObserveOutputOptions extends LogObserverParts {
   stderr?: OutputStream;
 }
 
-/** Characters of a line that are searched for a level, and of a write that are read as JSON. */
 const LONGEST = 16_384;
 const LONGEST_JSON = 1_048_576;
 /** Lines of one write that are told apart. */
@@ -34,7 +32,6 @@ const textDecoder = new TextDecoder();
 /** Start of the profiler's own warnings, which are not the application's. */
 const OUR_MARK = 'hindsight: ';
 
-/** Its text, also if it comes as bytes. */
 function textOf(chunk: unknown): string | null {
   if (typeof chunk === 'string') return chunk;
   const isText = types.isUint8Array(chunk) && chunk.byteLength <= LONGEST_JSON && isUtf8(chunk);

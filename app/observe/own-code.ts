@@ -12,7 +12,6 @@ const RUNNERS = new Set(
 const IN_PACKAGE = /^(.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+))(?=[\\/]|$)/s;
 const MODULES = /(?:^|[\\/])node_modules[\\/]/;
 
-/** Name of the package that a file belongs to; null outside of `node_modules`. */
 export function packageOf(file: string): string | null {
   return IN_PACKAGE.exec(file)?.[2]?.replaceAll('\\', '/') ?? null;
 }

@@ -12,7 +12,6 @@ const LONGEST_LINE = 200;
 const REMEMBERED_MS = 2000;
 const MOST_REMEMBERED = 200;
 
-/** null for a line that is not there. */
 export function excerptOf(
   lines: readonly string[],
   line: number,
@@ -29,7 +28,6 @@ export function createPlaceExcerpts(options: {
   files: Pick<SourceFiles, 'lines'>;
   /** Original sources of built files, which may have changed since, or be missing. */
   maps?: Pick<SourceMaps, 'sourceLines'>;
-  /** Lines before and after the place. */
   before?: number;
   after?: number;
 }): (place: string) => SourceExcerpt | null {

@@ -8,14 +8,12 @@ import { createCallRecorder } from './observe-calls.ts';
 import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './subscribe.ts';
 
 export interface ProcessFact {
-  /** The program, or the command of a shell. */
   command: string;
   /** `name`: the option before it, which says what it is. */
   args: { name: string | null; value: string }[];
   /** The event loop waited for it. */
   isSync: boolean;
   startMs: number;
-  /** null while it runs. */
   durationMs: number | null;
   exitCode: number | null;
   signal: string | null;

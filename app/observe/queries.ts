@@ -28,7 +28,6 @@ export interface Origin {
   instance?: string | undefined;
   /** The line of a helper that `caller` has called. */
   through?: string | undefined;
-  /** Of a line that sends again and again: the lines that led to it. */
   path?: readonly string[] | undefined;
   /** A driver has recorded a statement of this call. */
   isSent?: boolean;
@@ -38,15 +37,12 @@ export interface QueryStart {
   system: QuerySystem;
   /** The statement as sent, or its text form: `db.users.find({"email": ?})`. */
   sql: string;
-  /** A list by placeholder, or an object by name. */
   bindings?: unknown;
   /** As the driver sends a date. */
   writeDate?: DateWriter | undefined;
   /** The object that identifies the connection: it gets a name, and its transactions are followed. */
   connection?: object | null;
-  /** `host:port/database` */
   server?: string | undefined;
-  /** Package whose frames are skipped for the caller. */
   library: string;
   /** If that is known already. */
   origin?: Origin | null;
@@ -58,7 +54,6 @@ export interface QueryStart {
   isPooled?: boolean;
 }
 
-/** A statement between its start and its end. */
 export interface RunningQuery {
   context: Context;
   fact: QueryFact;
@@ -75,7 +70,6 @@ export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings
   error?: unknown;
 }
 
-/** A request for a connection of a pool. */
 export interface Waiting extends Pick<QueryStart, 'system' | 'library' | 'instance'> {
   context: Context;
   sinceMs: number;
@@ -98,7 +92,6 @@ export interface QueryRecorderOptions {
 
 interface Connection {
   name: string;
-  /** The outermost one. */
   transaction: string | null;
   wait: (Pick<Waiting, 'context' | 'held' | 'isFull'> & { ms: number; opened: boolean }) | null;
   /** The request that got it last; null if something outside all requests did. */
@@ -258,7 +251,6 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     /** The call that statements are sent for, whenever they are. */
     calls,
     originOf,
-    /** null outside of a request. */
     start(query: QueryStart): RunningQuery | null {
       const context = tracker.observed();
       if (context === undefined) {

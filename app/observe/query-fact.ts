@@ -1,14 +1,10 @@
 import type { Json } from '../profiler/json.ts';
 import type { BindingType } from './statement.ts';
 
-/** OpenTelemetry's names (`db.system.name`). */
 export type QuerySystem = 'postgresql' | 'mysql' | 'sqlite' | 'mongodb' | 'mssql' | 'oracle' | 'other';
 
-/** A request that held connections of a pool. */
 export interface ConnectionHolder {
-  /** Token of its profile. */
   profile: string;
-  /** `GET /reports/audit` */
   what: string;
   /** `file:line` of its last statement there, else of its route; null if unknown. */
   place: string | null;
@@ -17,11 +13,8 @@ export interface ConnectionHolder {
   ended?: true;
 }
 
-/** A request whose transaction may have held a lock. */
 export interface LockHolder {
-  /** Token of its profile. */
   profile: string;
-  /** `POST /orders/21/ship` */
   what: string;
   /** `file:line` of the statement that took the lock; null if unknown. */
   place: string | null;
@@ -30,11 +23,8 @@ export interface LockHolder {
   waitedMs: number;
 }
 
-/** A setting that an earlier request left on the connection. */
 export interface LeftSetting {
-  /** `app.tenant_id` */
   name: string;
-  /** Token of that request, and the line of its statement. */
   by: string;
   place: string;
 }
@@ -54,7 +44,6 @@ export interface QueryFact {
   /** Types by binding, where JSON loses them; absent if it keeps all types. */
   types?: readonly (BindingType | null)[];
   startMs: number;
-  /** Until the driver's result; null while it runs. */
   durationMs: number | null;
   /** Returned or changed; null if the driver does not say. */
   rows: number | null;
@@ -62,7 +51,6 @@ export interface QueryFact {
   warnings?: number;
   /** The first rows it returned, by column; absent: none, or the driver does not hand them out. */
   found?: readonly Json[];
-  /** Name of the connection in its pool. */
   connection: string | null;
   transaction: string | null;
   /** Milliseconds between requesting a connection from the pool and getting it. */
@@ -82,7 +70,6 @@ export interface QueryFact {
   /** The first statement of this request on a connection that still had it. */
   setting?: LeftSetting;
   error: string | null;
-  /** `file:line` in own code. */
   caller: string | null;
   /** The lines of own code that led to `caller`, the nearest first; absent unless that line runs again and again. */
   path?: readonly string[];

@@ -12,13 +12,11 @@ export interface CacheReply {
   found?: { name: string; value: Json };
   /** Members of the list that it replied. */
   size?: number;
-  /** Characters of the value that was read or stored. */
   length?: number;
   /** Milliseconds for which the value is kept; null: until something deletes it. Absent: the command says nothing about it. */
   lifetimeMs?: number | null;
 }
 
-/** One value, null if there is none. */
 const READS_ONE = new Set(['GET', 'GETEX', 'GETDEL', 'HGET', 'JSON.GET']);
 /** A list of values, null for each that there is none of. */
 const READS_LIST = new Set(['MGET', 'HMGET']);
@@ -109,7 +107,6 @@ function numberOf(command: string, args: readonly unknown[], reply: unknown): nu
   return isConditional && (reply === null || reply === 'OK') ? Number(reply === 'OK') : undefined;
 }
 
-/** `result`: undefined if the reply is not known. */
 export function replyOf(command: string, args: readonly unknown[], result: unknown): CacheReply {
   if (result === undefined) return { hits: null };
   const reply = numberOf(command, args, result);

@@ -4,17 +4,12 @@
  * values are null.
  */
 
-/** One method of one route, as registered. */
 export interface RouteRow {
-  /** Upper case; `*`: any. */
   method: string;
-  /** With its mounts: `/api/orders/:id`; a regular expression as written. */
   pattern: string;
   /** Name of the last handler. */
   handler: string | null;
-  /** The name that the owner gave the route. */
   name?: string | null;
-  /** `file:line` of the registration. */
   source: string | null;
 }
 
@@ -32,14 +27,10 @@ export interface NearRouteRow extends RouteRow {
  */
 export type MatchVerdict = 'entered' | 'passed' | 'matched' | 'path' | 'method' | 'unreadable';
 
-/** A layer that was tried. */
 export interface ConsideredLayer {
   kind: 'middleware' | 'router' | 'route';
-  /** Name of the function; `<anonymous>` if it has none. */
   name: string;
-  /** With its mounts. */
   pattern: string;
-  /** Of a route; empty otherwise. */
   methods: readonly string[];
   verdict: MatchVerdict;
   /** 0 in the application's own router, one more in each router mounted in another. */
@@ -48,9 +39,7 @@ export interface ConsideredLayer {
 }
 
 export interface RoutingFact {
-  /** All routes in the order in which they are tried. */
   table: readonly RouteRow[] | null;
-  /** Nearest first. */
   nearest: readonly NearRouteRow[] | null;
   /** Every layer in the order in which it was tried, and the result. */
   considered: readonly ConsideredLayer[] | null;

@@ -11,12 +11,9 @@ import type { Driver } from './drivers.ts';
 import type { LibraryPatch } from './libraries.ts';
 
 export interface SqliteQuery extends Traced {
-  /** Package whose frames are no callers. */
   library: string;
-  /** The database; null if unknown. */
   database: object | null;
   sql: string;
-  /** Arguments of the method, as given. */
   args: readonly unknown[];
   method: string;
   /** `this` of the callback, if the library calls back. */

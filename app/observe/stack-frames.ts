@@ -21,7 +21,6 @@ const LONGEST_STACK = 131_072;
 const LONGEST_LINE = 1200;
 const MOST_LINES = 400;
 
-/** Names that only say that there is none. */
 const NAMELESS = new Set(['', '<anonymous>', 'Object.<anonymous>', 'Module.<anonymous>', 'anonymous']);
 
 /** Paths of the file URLs that were asked for last: most frames are in the same few files. */
@@ -98,7 +97,6 @@ function lastRun(lines: readonly string[]): string[] {
   return lines.slice(start);
 }
 
-/** Frames of a stack, innermost first. `name` and `message` are those of the error. */
 export function parseStack(stack: string, name: string, message: string): RawFrame[] {
   const heads = message === '' ? [name] : [`${name}: ${message}`, `Error: ${message}`, message];
   const body = withoutHead(stack, heads);

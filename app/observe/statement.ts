@@ -22,7 +22,6 @@ export const ENDS =
 /** What the JSON of a recorded value does not say; `number`: it is not finite; `cut`: it does not say all of the value. */
 export type BindingType = 'number' | 'bigint' | 'bigints' | 'date' | 'bytes' | 'undefined' | 'cut';
 
-/** Of all values of a statement. */
 const MOST_BINDINGS = 100;
 export const BINDING: PlainLimits = { depth: 5, width: 100, length: 500, total: 200, bytes: 64 };
 
@@ -80,7 +79,6 @@ export function textOf(value: unknown): string | null {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
 }
 
-/** Number of rows as the drivers report it: pg's result, or a list of rows. Never throws. */
 export function rowsOf(answer: unknown): number | null {
   try {
     return countRows(answer);

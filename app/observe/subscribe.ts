@@ -5,14 +5,12 @@ import type { Recorder } from '../profiler/recorder.ts';
 import type { SummaryReason } from '../profiler/recording-limit.ts';
 import type { FindCaller } from './caller.ts';
 
-/** What most observers need. */
 export interface ObserverParts {
   tracker: ContextTracker;
   /** Omit to record no callers. */
   findCaller?: FindCaller | undefined;
 }
 
-/** What those need that open profiles of their own. */
 export interface WorkParts extends ObserverParts {
   recorder: Pick<Recorder, 'openWork' | 'finish'>;
   /** Why only a summary of the work is recorded; null: it is recorded in full. */
@@ -56,7 +54,6 @@ export function subscribeToCalls<M>(channel: TracingChannel, listeners: CallList
   };
 }
 
-/** An observation that `close` ends. */
 export function closing(undo: readonly (() => void)[]): { close(): void } {
   return {
     close() {

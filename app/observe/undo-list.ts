@@ -1,4 +1,3 @@
-/** How to undo changes of objects that an application may make for each request: those that it has dropped need none. */
 export function createUndoList() {
   const undoOf = new WeakMap<object, () => void>();
   const changed = new Set<WeakRef<object>>();

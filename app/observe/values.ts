@@ -53,7 +53,6 @@ const HEADER = 'x-debug-profile';
 const UNDEFINED =
   Number(process.versions.v8.split('.')[0]) < 12 ? '[undefined, or not set yet]' : '[undefined]';
 
-/** As the worker sends it: each scope with the index of its object. */
 interface SentCall extends Pick<StoppedCall, 'name' | 'url' | 'line' | 'column' | 'begins'> {
   scopes: [type: string, object: number][];
 }
@@ -63,7 +62,6 @@ interface Attached {
   fact: ValuesFact;
   worker: Worker;
   header: string;
-  /** The request that was waited for. */
   claimed: IncomingMessage | null;
   waiting: Waiting | null;
   context: Context | null;
@@ -117,7 +115,6 @@ function variableOf(scope: object, name: string): Json {
   return own === undefined || !('value' in own) ? '[not set yet]' : plainValue(own.value);
 }
 
-/** Variables of a call, the innermost scope first. */
 function readCall(
   { scopes, ...call }: SentCall,
   objects: readonly object[],

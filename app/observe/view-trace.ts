@@ -10,9 +10,7 @@ import { type PlainLimits, toPlain } from '../profiler/plain.ts';
 import { describeError } from '../profiler/thrown-value.ts';
 
 export interface ViewFact {
-  /** As requested, such as `orders/show`; for a partial its path below the views. */
   name: string;
-  /** Full path of the template, if known. */
   file: string | null;
   startMs: number;
   durationMs: number | null;
@@ -38,7 +36,6 @@ declare module '../profiler/facts.ts' {
 
 export interface Frame {
   fact: ViewFact;
-  /** Among the views of its request; null beyond the recording limit. */
   index: number | null;
 }
 
@@ -116,7 +113,6 @@ export function createViewTrace() {
     return { fact, index: isFirst ? index : null };
   }
 
-  /** It ended; further calls do nothing. */
   function end(context: Context, { fact }: Frame): void {
     fact.durationMs ??= context.elapsedMs() - fact.startMs;
   }

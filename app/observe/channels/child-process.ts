@@ -7,7 +7,6 @@ import { allOf } from './wrap-method.ts';
 
 /** The result of `spawnSync` contains how it ended; the other two throw if it failed. */
 export interface RanSync extends Traced {
-  /** With its arguments; a command of `execSync` is one text. */
   command: unknown;
   args: unknown;
 }

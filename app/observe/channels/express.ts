@@ -8,7 +8,6 @@ import { allOf, wrapCalls } from './wrap-method.ts';
 
 export interface Registered {
   router: unknown;
-  /** Length of its stack before. */
   before: number;
 }
 

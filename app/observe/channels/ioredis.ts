@@ -28,7 +28,6 @@ interface Exports {
 
 const { ioredis: channel } = redisChannels;
 const messages = new WeakMap<Command, RedisCommand>();
-/** The connection that a command was sent over. */
 const connections = new WeakMap<RedisCommand, object>();
 /** By connection: the commands of the transaction that is open on it. They have their replies with that to EXEC. */
 const transactions = new WeakMap<object, RedisCommand[]>();

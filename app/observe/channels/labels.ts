@@ -10,7 +10,6 @@ export interface OrmCall {
   label: string | null;
   /** Of the call, where the library has taken one and calls now from elsewhere. */
   stack?: () => string;
-  /** `file:line` of the call, where it was found before the call is made. */
   caller?: string;
   /** Conditions that it was given `undefined` for. */
   dropped?: readonly string[];
@@ -79,7 +78,6 @@ function mongooseCall({ model, op }: MongooseQuery): OrmCall {
   return { label: typeof name === 'string' && typeof op === 'string' ? `${name}.${op}` : null };
 }
 
-/** What a client of Prisma hands from the call of the application to its engine. */
 interface PrismaRequest {
   model?: unknown;
   action?: unknown;
@@ -113,7 +111,6 @@ function prototypeOf(exports: unknown, name?: string): unknown {
   return (holder as { prototype?: unknown } | undefined)?.prototype;
 }
 
-/** Methods of a library that label what they send; versions have some of them. */
 function labelPatch(
   at: Pick<LibraryPatch, 'name' | 'file' | 'module'>,
   targetOf: (exports: unknown) => unknown,

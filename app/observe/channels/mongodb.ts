@@ -6,7 +6,6 @@ import { ownerOf, wrapMethod } from './wrap-method.ts';
 
 export interface MongodbCommand extends Traced {
   connection: object;
-  /** Database and collection. */
   namespace: unknown;
   command: Record<string, unknown>;
 }

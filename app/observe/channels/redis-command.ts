@@ -10,7 +10,6 @@ export interface RedisCommand extends Traced {
   client: 'ioredis' | 'redis';
   name: string;
   args: readonly unknown[];
-  /** `host:port/database`; null before it was sent. */
   connection: string | null;
   batch: 'pipeline' | 'transaction' | null;
   /** When it was handed to the connection, by `performance.now()`; null: when it was made. */

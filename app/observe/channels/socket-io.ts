@@ -17,7 +17,6 @@ export interface SocketEvent extends Traced {
 
 interface Listener {
   (...args: unknown[]): unknown;
-  /** Of the wrapper that `once` adds. */
   listener?: unknown;
 }
 

@@ -21,7 +21,6 @@ const databases = new WeakMap<object, object>();
 
 let isInside = false;
 
-/** Calls a method that may call others of the library. */
 function inside(call: () => unknown): unknown {
   const before = isInside;
   isInside = true;
@@ -40,7 +39,6 @@ function unheard(this: unknown, error: unknown): void {
   emitter.emit('error', error);
 }
 
-/** The callback that ends the statement, and the arguments before it. */
 function splitArguments(
   method: string,
   args: readonly unknown[],

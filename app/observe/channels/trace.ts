@@ -12,7 +12,6 @@ export interface Traced {
   error?: unknown;
 }
 
-/** A connection of a pool is asked for. */
 export interface Connect extends Traced {
   pool: object;
   /** By the pool's own method for statements, which sends one while the callback runs. */
@@ -88,7 +87,6 @@ export function traceCall<T>(
   return result;
 }
 
-/** A node callback in whose place the call is published as settled; stores bound to `asyncStart` apply while it runs. */
 export function tracedCallback<F extends (...args: never[]) => unknown>(
   channel: TracingChannel,
   message: Traced,
