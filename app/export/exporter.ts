@@ -25,7 +25,6 @@ export interface ExporterOptions {
 interface Batch {
   traces: string[];
   logs: string[];
-  /** Profiles in it, and those that are not for export. */
   count: number;
   leftOut: number;
 }
@@ -92,7 +91,6 @@ export function createExporter(options: ExporterOptions) {
   /** Ends pauses: the queue is sent without waiting. */
   const closing = new AbortController();
   let isOver = false;
-  /** Ends the attempt that runs. */
   let request: AbortController | null = null;
 
   function drop(count: number, reason: string): void {

@@ -26,14 +26,12 @@ import type { RouteEntry, Services } from '../routes/services.ts';
 
 export interface AppOptions {
   config: Config;
-  /** null with debug off. */
   profiler: Profiler | null;
   resolver: OriginResolver;
   redactor: Redactor;
   services: Services;
   routes: readonly RouteEntry[];
   viewFolders?: readonly string[];
-  /** Writes one line. */
   log: (line: string) => void;
   /** Writes lines of the access log, each with its line break. */
   writeAccess: (line: string) => void;

@@ -20,9 +20,7 @@ export interface MigrationsData {
   state: MigrationFact['state'];
   schema: string;
   table: string;
-  /** Executed ones in all. */
   executedCount: number;
-  /** The newest, newest first. */
   executed: MigrationFact['executed'];
   pending: string[];
   unknown: string[];
@@ -53,7 +51,6 @@ export function appendMigrations(context: Context, reader: Pick<MigrationReader,
 
 const { count } = numberHelpers;
 
-/** Whether the table could be read. */
 function wasRead({ state }: Pick<MigrationsData, 'state'>): boolean {
   return state === 'ok' || state === 'behind' || state === 'ahead';
 }
@@ -178,7 +175,6 @@ export const migrationsPanel: Panel<MigrationsData> = {
   rows: presentMigrations,
 };
 
-/** Migration names as part of a sentence. */
 function namesOf(names: readonly string[]): string {
   const more = names.length - NAMED;
   const named = names.slice(0, NAMED).map((name) => name.slice(0, LONGEST_NAME));

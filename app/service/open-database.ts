@@ -26,13 +26,10 @@ export interface DatabaseAccessOptions {
   config: Config;
   redactor: Redactor;
   log: (sentence: string) => void;
-  /** Default: the service's own `migrations/`. */
   migrationsFolder?: string;
   /** Milliseconds between attempts to start the embedded server. Default: a minute. */
   retryMs?: number;
-  /** Called once with the owner's pool, before it is used. */
   onKnex: (knex: Knex) => void;
-  /** Called once, when the storage is available. */
   onStorage: (store: Store) => void;
 }
 

@@ -9,7 +9,6 @@ import { isIPv6 } from 'node:net';
 export interface Workers {
   /** Sends the signal to the workers. They store their profiles, and `ended` resolves when the last one has ended. */
   end(signal: NodeJS.Signals): void;
-  /** The exit code, once no worker is left. */
   readonly ended: Promise<number>;
 }
 
@@ -18,7 +17,6 @@ interface Place {
   number: number;
   worker: Worker | null;
   startedAt: number;
-  /** Milliseconds before the next worker starts, if the last one died soon after its start. */
   pauseMs: number;
 }
 

@@ -2,10 +2,8 @@
 import { createError } from '../errors.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 
-/** Settings of `pg`. */
 export type PgSettings = Record<string, unknown>;
 
-/** A URL, or settings of `pg`. */
 type Place = string | object;
 
 /** A function is called when a connection is needed. */
@@ -45,7 +43,6 @@ async function placeOf(given: GivenConnection): Promise<object> {
   return typeof place === 'string' ? { connectionString: place } : place;
 }
 
-/** Settings of `pg`. */
 export async function settingsIn(given: GivenConnection): Promise<PgSettings> {
   return { ...DEFAULTS, ...visible(await placeOf(given)) };
 }

@@ -3,7 +3,6 @@ import type pg from 'pg';
 import type { PgSettings } from './pg-settings.ts';
 
 export type Pool = pg.Pool;
-/** A connection. */
 export type Client = pg.ClientBase;
 
 /** Maximum number of connections: one writes, the others read for pages. */
@@ -14,7 +13,6 @@ const STATEMENT_WITHIN_MS = 15_000;
 /** `query_timeout` is not in pg's types. */
 const ROLLBACK: pg.QueryConfig & { query_timeout: number } = { text: 'rollback', query_timeout: 1000 };
 
-/** `settings`: of `pg`. */
 export function createPool(PgPool: typeof pg.Pool, settings: PgSettings): Pool {
   const pool = new PgPool({
     ...settings,
@@ -74,18 +72,15 @@ export async function inTransaction<T>(
   }
 }
 
-/** A name, quoted for SQL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Connection of a statement, and the schema of its tables. */
 export interface Store {
   pool: Pool;
   schema: string;
 }
 
-/** A table with its schema, quoted for SQL. */
 export function tableIn(schema: string, name: string): string {
   return `${quoted(schema)}.${quoted(name)}`;
 }

@@ -30,16 +30,13 @@ export interface DatabaseOptions {
   onKnex?: (knex: Knex) => void;
 }
 
-/** `reason`: the database became available, or the profiler's tables are missing. */
 export type Prepare = (
   database: { owner: Knex; settings: ConnectionSettings },
   reason: 'come' | 'tables missing',
 ) => Promise<void>;
 
 export interface Database {
-  /** Starts to connect; further calls have no effect. */
   connect(): void;
-  /** Creates the owner's Knex, which connects when it is first used. */
   load(): Promise<Knex>;
   /** Resolves when the database is ready for the first time; rejects when it is closed before. */
   readonly ready: Promise<void>;
@@ -53,7 +50,6 @@ const CONNECT_MS = 5000;
 const ACQUIRE_MS = 10_000;
 const LOG_EVERY_MS = 60_000;
 const MEND_EVERY_MS = 3000;
-/** Milliseconds for open queries when closing. */
 const CLOSE_MS = 3000;
 /** An embedded server that does not start usually needs a person, so it is retried rarely. */
 const EMBEDDED_PAUSE_MS = 10_000;
@@ -71,7 +67,6 @@ export function createDatabase(options: DatabaseOptions): Database {
   const ready = new Promise<void>((resolve, reject) => ([resolveReady, rejectReady] = [resolve, reject]));
   ready.catch(() => undefined);
   let isReady = false;
-  /** `host:port/name`, once known. */
   let server: string | null = null;
   let owner: Knex | null = null;
   let loop: Promise<void> | null = null;

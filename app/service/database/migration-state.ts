@@ -20,7 +20,6 @@ export interface ExecutedMigration {
   at: number | null;
 }
 
-/** What the Migrations panel shows. */
 export interface MigrationFact {
   /**
    * `behind`: some are pending. `ahead`: the table names some that the code does not have (and some may be pending too).
@@ -35,9 +34,7 @@ export interface MigrationFact {
   pending: readonly string[];
   /** In the table, not in the folder. */
   unknown: readonly string[];
-  /** Milliseconds that the read took. */
   durationMs: number;
-  /** One sentence; null if everything is fine. */
   message: string | null;
 }
 
@@ -81,7 +78,6 @@ function parse(text: string): ExecutedMigration[] {
 
 type Lists = Pick<MigrationFact, 'state' | 'executed' | 'pending' | 'unknown' | 'message'>;
 
-/** Compares the table with the folder. */
 function compare(text: string, known: readonly string[]): Lists {
   const executed = parse(text);
   const done = new Set(executed.map(({ name }) => name));

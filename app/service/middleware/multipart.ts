@@ -11,9 +11,7 @@ import multer from 'multer';
 import { PARSER_LIMITS } from './parse-errors.ts';
 
 export interface MultipartOptions {
-  /** Folder for uploads, created when needed. */
   uploadFolder: string;
-  /** Of a file, and of a field. */
   limitBytes: number;
 }
 

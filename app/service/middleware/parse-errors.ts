@@ -51,7 +51,6 @@ function isMulterError(error: Error): error is MulterError {
   return error.name === 'MulterError' && 'code' in error && typeof error.code === 'string';
 }
 
-/** A parser's error -> the error to respond with. */
 export function toRequestError(error: unknown, limitBytes: number): unknown {
   if (!(error instanceof Error) || isHindsightError(error)) return error;
   if (isMulterError(error)) return multerError(error, limitBytes);

@@ -14,7 +14,6 @@ import { PARSER_LIMITS, toRequestError } from './parse-errors.ts';
 const express = requirePackage('express') as typeof expressPackage;
 
 export interface ParserOptions {
-  /** Folder for uploads, created when needed. */
   uploadFolder: string;
   limitBytes?: number;
 }

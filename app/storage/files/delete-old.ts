@@ -24,7 +24,6 @@ import type { SegmentWriter } from './segment-writer.ts';
 interface Counted extends Tally {
   name: string;
   kind: SegmentKind;
-  /** Bytes of its rows when it was counted. */
   rowsSize: number;
   bytes: number;
   canGo: boolean;
@@ -41,7 +40,6 @@ const LOCK = 'lock';
 const LOCK_STALE_MS = 30_000;
 const COPY_WITHIN_MS = 10_000;
 const HOUR_MS = 3_600_000;
-/** Segments may be full several times a second. */
 const SWEEP_EVERY_MS = 10_000;
 export const SETTING = 'set-';
 const DRAFT = 'draft-';
@@ -50,7 +48,6 @@ export function createOldDeleter(options: {
   disk: Disk;
   index: SegmentIndex;
   writer: SegmentWriter;
-  /** Bytes that all files together may take. */
   mostBytes: number;
 }): OldDeleter {
   const { disk, index, writer, mostBytes } = options;
@@ -101,7 +98,6 @@ export function createOldDeleter(options: {
     }
   }
 
-  /** Which segments go, by the limits. */
   function choose(all: readonly Counted[], limits: StoreLimits, most: number): Counted[] {
     const gone = new Set<Counted>();
     const left = (kind: SegmentKind): Counted[] => all.filter((one) => one.kind === kind && !gone.has(one));
@@ -162,7 +158,6 @@ export function createOldDeleter(options: {
     return kept;
   }
 
-  /** `limits`: null if only what is pinned outlives. Returns how many records are gone. */
   async function evict(
     gone: readonly Counted[],
     all: readonly Counted[],

@@ -18,7 +18,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf } from '../../errors.ts';
 
-/** A file that this process made. */
 export interface OwnFile {
   /** Writes all of it; to write the same again changes nothing. */
   write(bytes: Uint8Array, position: number): Promise<void>;
@@ -41,7 +40,6 @@ export interface Disk {
   /** A segment of this size is closed. */
   readonly segmentBytes: number;
   names(): Promise<readonly string[]>;
-  /** null: there is no such file. */
   state(name: string): Promise<FileState | null>;
   /** Fewer bytes if the file ends before. */
   read(name: string, position: number, length: number): Promise<Buffer>;
@@ -52,7 +50,6 @@ export interface Disk {
   /** False: it was gone. */
   rename(from: string, to: string): Promise<boolean>;
   readText(name: string): Promise<string | null>;
-  /** As a whole or not at all; false: it exists, and `onlyIfAbsent` was asked for. */
   writeText(name: string, text: string, onlyIfAbsent: boolean): Promise<boolean>;
   /** Replaces it, while the process ends. */
   writeTextSync(name: string, text: string): void;
@@ -60,7 +57,6 @@ export interface Disk {
   mostBytes(used: number): Promise<number>;
 }
 
-/** Milliseconds since a file was touched; or until then, because the clock may have jumped back meanwhile. */
 export function ageOf(touchedAt: number): number {
   return Math.abs(Date.now() - touchedAt);
 }

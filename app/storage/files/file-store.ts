@@ -14,7 +14,6 @@ import { checksum, readText, TEXTS } from './segment.ts';
 import { CLEARED, createSegmentIndex, type Found, isAlive, PIN, type Text } from './segment-index.ts';
 import { createSegmentWriter } from './segment-writer.ts';
 
-/** Names the project of a folder. */
 export const PROJECT = 'project';
 
 export interface FileStoreOptions {
@@ -34,7 +33,6 @@ export interface FileStoreOptions {
   warn: (sentence: string) => void;
 }
 
-/** Until the first round of deleting, only the disk limits. */
 const NO_LIMITS: StoreLimits = {
   maxAgeMs: Infinity,
   count: Infinity,
@@ -50,7 +48,6 @@ const RELEASE_AFTER_MS = 5 * 60_000;
 /** A search for text ends after so many milliseconds, or so many records. */
 const SEARCH_MS = 1000;
 const MOST_SEARCHED = 20_000;
-/** Milliseconds of searching between two turns of the event loop. */
 const TURN_MS = 10;
 /** Texts of segments that a search holds at once. */
 const MOST_TEXTS = 4;
@@ -118,7 +115,6 @@ export function createFileStore(options: FileStoreOptions): Store {
     index.release();
   }
 
-  /** As it is given out: nothing runs in a process that has ended. */
   function rowOf({ row, segment }: Found): Row {
     const hasEnded = row.state === 'running' && !segment.own && !isAlive(segment);
     return hasEnded ? { ...row, state: 'final' } : row;
@@ -152,7 +148,6 @@ export function createFileStore(options: FileStoreOptions): Store {
     return state === null ? null : disk.read(name + TEXTS, 0, state.size);
   }
 
-  /** Reads texts of many records: those of a segment at once. */
   function createTextReader(): (text: Text) => Promise<string | null> {
     const held = new Map<string, Promise<Buffer | null>>();
     return async (text) => {

@@ -20,7 +20,6 @@ import { PROJECT } from './file-store.ts';
 import { segmentKindOf } from './segment.ts';
 
 const NAME = 'express-hindsight';
-/** Folders of what a database could not take. */
 export const AWAY = 'away-';
 /** Whether anybody else may use it, or write to it. */
 const OTHERS = 0o077;
@@ -31,7 +30,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface FolderChoice {
   /** null: records stay in memory. */
   folder: string | null;
-  /** Why; null if that was asked for. */
   problem: string | null;
 }
 
@@ -99,7 +97,6 @@ export function folderNameOf(project: string): string {
   return createHash('sha256').update(project).digest('hex').slice(0, 16);
 }
 
-/** The folders that may hold projects. */
 function projectFolders(env: Environment): string[] {
   return cacheFolders(env).map((cache) => join(cache, NAME));
 }

@@ -30,7 +30,6 @@ export interface Segment {
   /** No more is written to it. */
   closed: boolean;
   changedAt: number;
-  /** Of what this process wrote to it. */
   readonly tally: Tally;
 }
 
@@ -40,7 +39,6 @@ export type Text = { segment: Segment; place: TextPlace } | string;
 export interface Found {
   readonly token: string;
   row: Row;
-  /** When the record was written. */
   at: number;
   segment: Segment;
   text: Text;
@@ -52,7 +50,6 @@ export interface SegmentIndex {
   /** Everything in the folder is known, but for the last moment. */
   readonly isWhole: boolean;
   get(token: string): Found | undefined;
-  /** All that is visible, newest first. */
   all(): readonly Found[];
   /** Brings in what this process writes. */
   add(segment: Segment, entry: Entry, text?: string): void;
@@ -61,7 +58,6 @@ export interface SegmentIndex {
   isPinned(token: string): boolean;
   /** This process pinned a record, or took its pin off. */
   pin(token: string, yes: boolean): void;
-  /** Forgets a record that could not be written. */
   drop(token: string, at: number): void;
   /** Reads what is new in the folder; the first time all of it. */
   refresh(): Promise<void>;
@@ -75,7 +71,6 @@ export interface SegmentIndex {
   segments(): Iterable<Segment>;
 }
 
-/** Of this process, while nobody reads. */
 const MOST_OWN = 2000;
 /** Milliseconds after which what other processes have written is read again. */
 const FRESH_MS = 150;
@@ -88,10 +83,8 @@ const TURN_MS = 8;
 
 /** Holds the moment of the last clearing. */
 export const CLEARED = 'cleared';
-/** A file for each pinned record, named by its token. */
 export const PIN = 'pin-';
 
-/** Tokens of pinned records. */
 export function pinsAmong(files: readonly string[]): Set<string> {
   return new Set(files.flatMap((file) => (file.startsWith(PIN) ? [file.slice(PIN.length)] : [])));
 }
@@ -102,7 +95,6 @@ export function isAlive({ changedAt, closed }: Segment): boolean {
 
 export function createSegmentIndex(options: {
   disk: Disk;
-  /** Whether records of a process with this guard are shown. */
   shows: (guard: string | null) => boolean;
   /** Says once that there are files that can't be read. */
   warn: (sentence: string) => void;

@@ -66,7 +66,6 @@ export interface SegmentWriter {
   closeSync(): void;
 }
 
-/** Milliseconds that entries wait for others. */
 const LINGER_MS = 75;
 const RETRY_MS = 1000;
 const HEARTBEAT_MS = 5000;
@@ -77,7 +76,6 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 const MOST_OWN_PAGES = 100;
 /** About the size of an entry without its text. */
 const ENTRY_BYTES = 600;
-/** Milliseconds of writing after which the disk counts as slow. */
 const SLOW_MS = 1000;
 
 export function createSegmentWriter(options: {

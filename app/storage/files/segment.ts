@@ -33,14 +33,12 @@ export interface Header {
   guard: string | null;
 }
 
-/** Where a text lies. */
 export interface TextPlace {
   from: number;
   size: number;
   sum: number;
 }
 
-/** `at`: when it was written, milliseconds since 1970. Of two entries for one thing the later one counts. */
 export type Entry =
   | ({ type: 'record'; at: number; row: Row } & TextPlace)
   | ({ type: 'fact'; at: number; token: string; name: string } & TextPlace)
@@ -50,7 +48,6 @@ export type Entry =
 /** What the records of a segment say about whether it may go. */
 export interface Tally {
   records: number;
-  /** Infinity and 0: there is none. */
   oldestStart: number;
   newestStart: number;
   newestAt: number;
@@ -88,7 +85,6 @@ export const TEXTS = '.texts';
 const NAMES = COLUMN_ENTRIES.map(([name]) => name);
 const SEGMENT_NAME = /^(full|summary|own|exception)-[0-9a-z]{9}-[0-9a-f]{12}$/;
 
-/** A moment as a part of a name: of the same length for all, also while the clock is before 1970. */
 export function momentName(at: number): string {
   return Math.max(0, at).toString(36).padStart(9, '0');
 }
@@ -126,7 +122,6 @@ export function entryLine(entry: Entry): string {
   return lineOf(JSON.stringify({ type, at, row: NAMES.map((name) => row[name]), from, size, sum }));
 }
 
-/** The JSON of a line; undefined if it is damaged. */
 function jsonIn(line: string): unknown {
   if (line.length < 10 || line[8] !== ' ') return undefined;
   const json = line.slice(9);
@@ -138,13 +133,11 @@ function jsonIn(line: string): unknown {
   }
 }
 
-/** null: it is no header of this format. */
 export function headerIn(line: string): Header | null {
   const header = jsonIn(line) as Partial<Header> | null | undefined;
   return header?.format === FORMAT && Array.isArray(header.columns) ? (header as Header) : null;
 }
 
-/** null: the line is damaged. */
 export function entryIn(line: string, { columns }: Header): Entry | null {
   const entry = jsonIn(line) as Entry | null | undefined;
   if (entry === undefined || entry === null) return null;
@@ -167,7 +160,6 @@ export async function readEntries(disk: Disk, file: string): Promise<Entry[]> {
   return header === null ? [] : lines.flatMap((line) => entryIn(line, header) ?? []);
 }
 
-/** null: it is damaged. */
 export async function readText(
   disk: Disk,
   name: string,

@@ -23,7 +23,6 @@ const PAGE_TEXTS = 100;
 /** A search ends after so many milliseconds, and says how far it came. */
 const SEARCH_MS = 1000;
 
-/** Filters that the database applies by itself. */
 const OF_DATABASE: ReadonlySet<string> = new Set([
   'token', 'parent', 'traceId', 'from', 'until', 'isAsset',
 ] satisfies (keyof ProfileQuery)[]); // prettier-ignore
@@ -35,7 +34,6 @@ interface Condition {
   isNarrow: boolean;
 }
 
-/** What an index finds. */
 function conditionOf(query: ProfileQuery): Condition {
   const values: unknown[] = [];
   const parts = ['true'];
@@ -57,7 +55,6 @@ function conditionOf(query: ProfileQuery): Condition {
   return { sql: parts.join(' and '), values, isNarrow };
 }
 
-/** Without what the database filters by. */
 function restOf(query: ProfileQuery): ProfileQuery {
   const rest = Object.entries(query).filter(([name]) => !OF_DATABASE.has(name));
   return Object.fromEntries(rest) as unknown as ProfileQuery;
@@ -73,12 +70,10 @@ function storableQuery<Query extends Partial<ProfileQuery>>(query: Query): Query
   return query.not === undefined ? stored : { ...stored, not: query.not.map(storableQuery) };
 }
 
-/** Escapes `%`, `_` and the escape character for LIKE. */
 function likePattern(part: string): string {
   return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
 }
 
-/** A statement, by the name of the table. */
 type TextFor = (table: string) => string;
 
 function statementOf(text: TextFor, schema: string, values: readonly unknown[]): pg.QueryArrayConfig {
@@ -87,7 +82,6 @@ function statementOf(text: TextFor, schema: string, values: readonly unknown[]):
 
 export interface Finder {
   find(query: ProfileQuery, findText?: FindText): Promise<FindResult>;
-  /** Newest first, in batches. */
   rows(since: number): AsyncGenerator<readonly Row[]>;
 }
 
@@ -147,7 +141,6 @@ export function createFinder(
     return Number(rows[0]?.[0] ?? 0);
   }
 
-  /** Whole rows of these tokens, in their order. */
   async function rowsOf(tokens: readonly string[]): Promise<Pick<FindResult, 'rows' | 'pinned'>> {
     if (tokens.length === 0) return { rows: [] };
     const found = await select(

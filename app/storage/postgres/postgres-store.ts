@@ -107,7 +107,6 @@ export interface PostgresStoreSettings {
 }
 
 export interface PostgresStoreOptions extends PostgresStoreSettings {
-  /** Settings for `pg`; called again after a failure. */
   connection: () => Promise<PgSettings>;
 }
 
@@ -161,7 +160,6 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     }
   }
 
-  /** For as long as it takes. */
   function run<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const done = outside(() => attempt(work));
     const settled = done.then(
@@ -172,7 +170,6 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     return done;
   }
 
-  /** For somebody who waits. */
   async function ask<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     try {
       return await rejectAfter(run(work), replyTimeoutMs);

@@ -7,7 +7,6 @@ import type { StoreLimits } from '../../profiler/store.ts';
 import { codeOf } from '../../errors.ts';
 import { type Client, inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
 
-/** Records deleted in one transaction. */
 const STEP_ROWS = 500;
 /** Milliseconds that one round may spend on each kind. */
 const WITHIN_MS = 5000;
@@ -165,7 +164,6 @@ async function purgeSettings(connection: Connection): Promise<void> {
     await pool.query(`delete from ${settings} where name = $1 and written_at = $2`, [name, writtenAt]);
 }
 
-/** Returns how many records were deleted. */
 export async function purgeRecords(connection: Connection, limits: StoreLimits): Promise<number> {
   const at = await now(connection);
   const olderThan = at - limits.maxAgeMs;
@@ -215,7 +213,6 @@ export async function purgeRecords(connection: Connection, limits: StoreLimits):
   return gone;
 }
 
-/** Deletes all but pinned records and their children. */
 export async function clearRecords(connection: Connection): Promise<number> {
   const { rows } = await connection.pool.query<{ token: string }>(
     `select token from ${tableOf(connection)} where pinned`,

@@ -11,7 +11,6 @@ const SQL_TYPES = {
   marks: 'text',
 } as const satisfies Record<Column['type'], string>;
 
-/** A row as it is written, by column names. */
 export type WrittenRow = { token: string } & Readonly<Record<string, string | number | null>>;
 
 /** Limits of PostgreSQL's integer: one odd number must not make its whole batch fail. */
@@ -54,7 +53,6 @@ export function writtenRowOf({ row, text }: StoreItem): WrittenRow {
   return { ...values, token: storable(row.token), document: storableDocument(text) };
 }
 
-/** Names of members of a row, and their columns for a SELECT. */
 export interface Selection {
   names: readonly (keyof Row)[];
   sql: string;
@@ -77,7 +75,6 @@ function readValue(value: unknown, type: Column['type'] | undefined): unknown {
   return type === 'bigint' && value !== null ? Number(value) : value;
 }
 
-/** The selected members; `values` may go on with others. */
 export function rowOf({ names }: Selection, values: readonly unknown[]): Row {
   const row: Partial<Record<keyof Row, unknown>> = {};
   for (const [place, name] of names.entries()) row[name] = readValue(values[place], TYPES.get(name));

@@ -27,13 +27,11 @@ export interface WriteQueue {
     failing: boolean;
   };
   add(items: readonly StoreItem[]): void;
-  /** What waits. */
   get(token: string): StoreItem | undefined;
   /** What `onUnavailable` has taken lately, and did not come back. */
   handedOn(token: string): StoreItem | undefined;
   /** Writes what waits; rejects with the reason if it can't be written now. */
   flush(): Promise<void>;
-  /** Takes out what waits, with what is being written. */
   takeAll(): StoreItem[];
   /** Writes what waits, within `timeoutMs`. Nothing is added after it. */
   close(timeoutMs: number): Promise<void>;
@@ -41,7 +39,6 @@ export interface WriteQueue {
 
 interface Entry {
   item: StoreItem;
-  /** Of this version and those that it replaced. */
   settled: NonNullable<StoreItem['settled']>[];
   bytes: number;
 }

@@ -48,7 +48,6 @@ export async function serverAccount(data: string): Promise<RunAs> {
   );
 }
 
-/** Environment variables that child processes need; they get no others. */
 export function childEnvironment(): Record<string, string> {
   const environment: Record<string, string> = {
     LC_ALL: 'C',

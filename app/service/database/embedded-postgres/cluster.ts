@@ -9,7 +9,6 @@ import { EmbeddedPostgresError, unwritable } from './errors.ts';
 import type { Places } from './places.ts';
 import { INITDB_ARGUMENTS } from './settings.ts';
 
-/** The major version of the cluster; null if the folder is missing or empty. */
 async function versionOf(data: string): Promise<string | null> {
   try {
     return (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim();

@@ -25,7 +25,6 @@ export { EmbeddedPostgresError } from './errors.ts';
 
 export interface EmbeddedServer {
   readonly connection: ConnectionSettings;
-  /** Process id of the server. */
   readonly pid: number;
   /** Where to connect; restarts the server if it has ended. Called before each connection. */
   ensure(): Promise<ConnectionSettings>;

@@ -76,7 +76,6 @@ async function findHome(homes: readonly string[]): Promise<string> {
   throw unwritable(homes.join(' or '), reason);
 }
 
-/** The folder of this project in a home. */
 async function homeFolder({ varDir, homes }: PlaceOptions, runAs: RunAs): Promise<string> {
   const hash = createHash('sha256').update(varDir).digest('hex').slice(0, 16);
   return privateFolder(join(await findHome(homes), hash), runAs);

@@ -17,7 +17,6 @@ export interface Postmaster {
   ready: boolean;
 }
 
-/** Milliseconds for a connection attempt. */
 const ANSWER_MS = 2000;
 /** Milliseconds within which a starting server writes to the file that it has created. */
 const WRITTEN_WITHIN_MS = 10_000;
