@@ -17,6 +17,12 @@ import { bundleScript, minifyStyles } from './assets.cjs';
 /** Modules that are started, imported from outside, or shared with an owner's routes, which must get the same classes. */
 const ENTRIES = ['index', 'testing', 'service', 'server', 'migrate', 'cli', 'errors', 'urls'];
 
+/** Timers and clocks of Node.js, whatever an application has put in their place. */
+const REAL_CLOCK = {
+  inject: [join(import.meta.dirname, 'real-clock.js')],
+  alias: { 'node:timers/promises': join(import.meta.dirname, 'real-sleep.js') },
+};
+
 /** `app` is the built folder. Without esbuild, or its binary for this machine, the compiler's output runs unbundled. */
 export async function bundle(app, root) {
   bundleAssets(app, root);
@@ -43,6 +49,7 @@ export async function bundle(app, root) {
     // Node prints the source line of an uncaught error: keep it short.
     lineLimit: 160,
     packages: 'external',
+    ...REAL_CLOCK,
     // The owner's code: its stack frames must name its own file.
     external: ['./routes/index.js'],
     sourcemap: true,
@@ -80,6 +87,7 @@ async function bundleCommonJs(bundler, app) {
     target: 'node20.19',
     minifyWhitespace: true,
     lineLimit: 160,
+    ...REAL_CLOCK,
     // The package's other dependencies are ES modules and are bundled.
     external: ['pg'],
     legalComments: 'eof',

@@ -71,8 +71,8 @@ export function announcedBytes(req: IncomingMessage): number | null {
 /** Replaces a method of one request; as an assigned property it would be enumerable. */
 export function setMethod(
   req: IncomingMessage,
-  name: 'push' | 'destroy',
-  value: (chunk?: unknown, encoding?: BufferEncoding) => unknown,
+  name: 'push' | 'destroy' | 'emit',
+  value: (...args: never[]) => unknown,
 ): void {
   Object.defineProperty(req, name, { configurable: true, writable: true, value });
 }
@@ -80,7 +80,7 @@ export function setMethod(
 /** `inspect` sees each chunk before any reader; if it returns false, the chunk is discarded. */
 export function interceptBody(req: IncomingMessage, inspect: (chunk: Buffer) => boolean): void {
   const push = req.push.bind(req);
-  setMethod(req, 'push', (chunk, encoding) =>
+  setMethod(req, 'push', (chunk: unknown, encoding?: BufferEncoding) =>
     Buffer.isBuffer(chunk) && !inspect(chunk) ? true : push(chunk, encoding),
   );
 }
@@ -109,7 +109,7 @@ export function bufferBody(req: IncomingMessage): Promise<void> {
       resolve();
     };
     req.on('close', done).on('error', done);
-    setMethod(req, 'push', (chunk, encoding) => {
+    setMethod(req, 'push', (chunk: unknown, encoding?: BufferEncoding) => {
       push(chunk, encoding);
       if (chunk === null) done();
       // Returning false would stop the socket at the stream's high-water mark.

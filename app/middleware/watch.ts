@@ -12,7 +12,7 @@ import type { SummaryReason } from '../profiler/recording-limit.ts';
 import { plainPropertyOf } from '../profiler/session-of.ts';
 import type { ValueReader } from '../profiler/values.ts';
 import { isProfilerTarget, isToolbarRequest, TOOLBAR_HEADER, urls } from '../urls.ts';
-import { leaveBody, tapBody } from './body-tap.ts';
+import { leaveBody, setMethod, tapBody } from './body-tap.ts';
 import { attachToolbar, type ToolbarOptions } from './toolbar/create-toolbar.ts';
 import { requestFactOf, type RequestSource, targetOf } from './request-fact.ts';
 import { createResponseWatch, type ResponseOptions } from './watched-response.ts';
@@ -43,8 +43,6 @@ export interface Watch {
 const OTHER_PROFILER =
   'another profiler records these requests already, and this one leaves them to it; mount one of the two.';
 const SWEEP_EVERY = 1024;
-
-type Emit = IncomingMessage['emit'];
 
 /** None for a request that was created by hand, or whose socket only looks like a server's. */
 function serverOf(req: IncomingMessage): Server | undefined {
@@ -205,7 +203,7 @@ export function createWatch(options: WatchOptions): Watch {
     }
     // The listeners of a request with a body run in its context, whoever emits.
     if (context.first('body') !== undefined)
-      req.emit = tracker.bindTo<Parameters<Emit>, boolean>(context, req.emit.bind(req)) as Emit;
+      setMethod(req, 'emit', tracker.bindTo(context, req.emit.bind(req)));
     if (context.kind === 'request' && options.toolbar !== undefined)
       attachToolbar(req, res, { ...options.toolbar, context });
     tracker.run(context, () => {

@@ -2,12 +2,12 @@
  * The labels that findings add to rows of the list. No rule runs for a request that nobody looks at: labels are made for the rows that somebody is
  * about to see or filter, and for the newest of this process while it has little to do and somebody has read lately.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Finding } from './finding.ts';
 import { labelsOf } from './profile-index.ts';
 import { isUnlabelled } from './query-rows.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
+import { runningOutside } from './outside.ts';
 import type { ProfileQuery } from './storage.ts';
 import type { Row, Store, StoredRecord } from './store.ts';
 
@@ -41,7 +41,7 @@ export function createLabels({
   findingsOf: (found: StoredRecord) => Promise<readonly Finding[]>;
 }): Labels {
   // Without a context: the store's work is no request's.
-  const outside = AsyncLocalStorage.snapshot();
+  const outside = runningOutside();
   const waiting: Row[] = [];
   let timer: NodeJS.Timeout | null = null;
   const inTurn = createOneAtATime();

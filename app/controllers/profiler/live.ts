@@ -2,7 +2,7 @@
  * Tells open lists about new requests. One query per second and process serves all of them, and only while one is open. A
  * request is reported when it appears and when it ends, or only once if it takes longer than a minute.
  */
-import { AsyncResource } from 'node:async_hooks';
+import { runningOutside } from '../../profiler/outside.ts';
 import { matcherOf } from '../../profiler/query-rows.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FindResult, ProfileQuery } from '../../profiler/storage.ts';
@@ -35,7 +35,7 @@ const NOTHING: Seen = { rows: null, fresh: [], pinned: [] };
 
 /** Create it outside any request, so that its queries belong to none. */
 export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOptions) {
-  const outside = new AsyncResource('HindsightLive');
+  const outside = runningOutside();
   const listeners = new Set<LiveListener>();
   const ungreeted = new Set<LiveListener>();
   let timer: NodeJS.Timeout | null = null;
@@ -111,7 +111,7 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
       if (listeners.size >= mostListeners || closed) return null;
       listeners.add(listener);
       ungreeted.add(listener);
-      if (timer === null) outside.runInAsyncScope(start);
+      if (timer === null) outside(start);
       return () => {
         leave(listener);
       };

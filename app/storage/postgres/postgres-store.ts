@@ -5,10 +5,10 @@
  * that pgbouncer's transaction mode holds, and finds records by their token, so that Citus can distribute them. Tables come from
  * `migrations/profiler`.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { requirePackage } from '../../paths.ts';
+import { runningOutside } from '../../profiler/outside.ts';
 import type { Store, StoredRecord, StoreItem } from '../../profiler/store.ts';
 import type { PgSettings } from '../pg-settings.ts';
 import { createPool, type Store as Connection, tableIn } from '../pool.ts';
@@ -131,7 +131,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const records = tableIn(schema, 'hindsight_profiles');
   const settingsTable = tableIn(schema, 'hindsight_settings');
   // Without a context: its statements are no request's.
-  const outside = AsyncLocalStorage.snapshot();
+  const outside = runningOutside();
   let settings: Promise<PgSettings> | null = null;
   let current: { settings: PgSettings; connection: Connection } | null = null;
   const running = new Set<Promise<void>>();
