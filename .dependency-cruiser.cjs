@@ -107,15 +107,15 @@ module.exports = {
     room('export', [PROFILER, '^app/panels/']),
     {
       name: 'panels-data-by-type',
-      comment: 'Rules and the export know what a panel keeps by its type; they call no panel.',
+      comment: 'Rules, the export and pages know what a panel keeps by its type; they call no panel.',
       severity: 'error',
-      from: { path: '^app/(findings|export)/' },
+      from: { path: '^app/(controllers|findings|export)/' },
       to: { path: '^app/panels/(?!shared/)', dependencyTypesNot: ['type-only'] },
     },
     room('storage', [PROFILER, ERRORS, PATHS]),
     room('database', [PROFILER, ERRORS, SHARED, CONFIG, '^migrations/profiler/', '^app/storage/pool\\.ts$']),
     room('middleware', [PROFILER, ERRORS, URLS, PATHS]),
-    room('controllers', [PROFILER, ERRORS, URLS, SHARED, '^app/export/']),
+    room('controllers', [PROFILER, ERRORS, URLS, SHARED, '^app/export/', '^app/panels/']),
     // `services.ts` is the type of what the owner's routers get.
     room('routes', ['^app/controllers/', '^app/middleware/', URLS], { except: '^app/routes/services\\.ts$' }),
     room('cli', [ERRORS, URLS, PATHS, '^app/profiler/escape-controls\\.ts$']),

@@ -1,7 +1,7 @@
 /** Plans of recorded statements, for the pages: from a profile to the pool of the statement's connection. */
 import type { Explainer } from '../observe/explain.ts';
-import type { DatabaseData } from '../panels/database/data.ts';
 import { plannable, statementToPlan } from '../panels/database/explain.ts';
+import { dataOf } from '../panels/shared/panel-data.ts';
 import type { Profile } from '../profiler/profile.ts';
 import type { RecordedPlans } from '../profiler/query-plan.ts';
 
@@ -12,9 +12,6 @@ export function createRecordedPlans({
   explainer: Explainer;
   process: string;
 }): RecordedPlans {
-  const dataOf = ({ panels }: Profile): DatabaseData | null =>
-    (panels.database?.data as DatabaseData | null | undefined) ?? null;
-
   /** An earlier process may have had the same name. */
   function whyNot({ process: recordedBy, startedAt }: Profile): string | null {
     return recordedBy === name && startedAt >= performance.timeOrigin
@@ -24,12 +21,12 @@ export function createRecordedPlans({
 
   return {
     formOf(profile) {
-      const data = dataOf(profile);
+      const data = dataOf(profile, 'database');
       const queries = data === null ? [] : plannable(data);
       return queries.length === 0 ? null : { queries, problem: whyNot(profile) };
     },
     async plan(profile, index, { analyze, isSure }) {
-      const data = dataOf(profile);
+      const data = dataOf(profile, 'database');
       const sql = data?.statements[data.queries[index]?.statement ?? -1]?.sql ?? '';
       const wanted = data === null ? 'There are no statements.' : statementToPlan(data, index, analyze);
       const problem = whyNot(profile) ?? (typeof wanted === 'string' ? wanted : null);

@@ -44,11 +44,14 @@ export interface FoundProfiles extends FindResult {
   isAway: boolean;
 }
 
+/** By default the newest first, from the first on. */
+export type Search = Omit<ProfileQuery, 'offset'> & Partial<Pick<ProfileQuery, 'offset'>>;
+
 export interface Profiles {
   /** null if no profile has the token. Rejects with STORAGE_UNAVAILABLE if the store fails. */
   read(token: string): Promise<FoundProfile | null>;
   /** Stored and running profiles. Never rejects. */
-  find(query: ProfileQuery): Promise<FoundProfiles>;
+  find(query: Search): Promise<FoundProfiles>;
   countsAndHistogram(query: CountsAndHistogramQuery): Promise<CountsAndHistogram>;
   clear(): Promise<number>;
   summarize(query: SummaryQuery): Promise<RouteSummaries & { notice: string | null }>;
@@ -119,7 +122,8 @@ export function createProfiles(options: {
     return rows.filter(matches);
   }
 
-  async function find(query: ProfileQuery): Promise<FoundProfiles> {
+  async function find(search: Search): Promise<FoundProfiles> {
+    const query = { offset: 0, ...search };
     labels.noteReader();
     // Pins and text search exist for stored profiles only. The others come first: one that ends meanwhile is among the stored ones too late.
     const isStoredOnly = query.pinned === true || query.text !== undefined;
@@ -377,15 +381,7 @@ export function createProfiles(options: {
     aroundRoute: readAroundRoute,
     isUnrecorded,
     async children(token) {
-      const query: ProfileQuery = {
-        parent: token,
-        kinds: PROFILE_KINDS,
-        sort: 'startedAt',
-        descending: false,
-        limit: 50,
-        offset: 0,
-      };
-      return (await find(query)).rows;
+      return (await find({ parent: token, kinds: PROFILE_KINDS, descending: false, limit: 50 })).rows;
     },
     async amend(token, name, value) {
       // A request that has just ended is in the store in a moment.

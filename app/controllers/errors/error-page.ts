@@ -3,6 +3,8 @@
  * debugger. The first and last line repeat status and message as a comment, for readers of curl's output.
  */
 import type { ErrorCode } from '../../errors.ts';
+import type { RoutingData } from '../../panels/routing/data.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { presentPanel } from '../../render/present-panel.ts';
@@ -10,7 +12,7 @@ import { type RowsPage, rowsPage } from '../../render/rows-page.ts';
 import { isProfilerTarget, urls } from '../../urls.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { SafeHtml } from '../../view-helpers/safe-html.ts';
-import { readException, readRouting, requestedToken, type RoutingView } from './recorded.ts';
+import { readException, readRouting, requestedToken } from './recorded.ts';
 import { hasNoRouter, suggestRoute, welcomeEntry, welcomeRouter } from './snippets.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { STATUS_CODES } from '../../node-http.ts';
@@ -72,17 +74,6 @@ function requestRows({ profile }: ErrorPageInput): { name: string; value: string
   return clientAddress === '' ? rows : [...rows, { name: 'Client', value: clientAddress }];
 }
 
-function receivedOf({
-  panels,
-}: Profile): { headers: { name: string; value: string }[]; body: string | null } | null {
-  const data = panels.request?.data as
-    | { headers: { name: string; value: string }[]; body: { text: string | null } | null }
-    | null
-    | undefined;
-  if (!data) return null;
-  return { headers: data.headers, body: data.body?.text ?? null };
-}
-
 export function createErrorPage({
   renderPage,
   panels,
@@ -119,7 +110,7 @@ export function createErrorPage({
     return { ...page, sections: plain };
   }
 
-  function routePage(input: ErrorPageInput, message: string, routing: RoutingView): string {
+  function routePage(input: ErrorPageInput, message: string, routing: RoutingData): string {
     const { profile, code } = input;
     const page = frameOf(input, message, 'routing');
     const path = pathOf(profile.url);
@@ -172,13 +163,14 @@ export function createErrorPage({
       return routePage(input, message, readRouting(profile));
     const data = readException(profile, input.status);
     const exception = { data, summary: null, error: null };
+    const received = dataOf(profile, 'request');
     const model = {
       page: frameOf(input, message, 'exception'),
       data,
       rows: rowsOf('exception', { ...profile, panels: { ...profile.panels, exception } }),
       profile,
       requested: requestRows(input),
-      received: receivedOf(profile),
+      received: received && { headers: received.headers, body: received.body?.text ?? null },
     };
     return renderPage('errors/error', model);
   }

@@ -1,7 +1,7 @@
 /** Code that an error page suggests, and where it belongs. */
 import type { CodeLine } from '../../view-helpers/code.ts';
 import { sourceHelpers } from '../../view-helpers/source.ts';
-import type { RoutingView } from './recorded.ts';
+import type { RoutingData, TraceRow } from '../../panels/routing/data.ts';
 
 /** Paths that can be written into code unchanged: no quote, no pattern. */
 const PLAIN_PATH = /^\/[\w\-./~]{0,80}$/;
@@ -13,8 +13,6 @@ function routeLines(owner: string, method: string, path: string): readonly CodeL
   const lines = [`${owner}.${name}('${path}', (req, res) => {`, "  res.send('…');", '});'];
   return sourceHelpers.excerptLines({ from: 1, lines }, { line: null, column: null });
 }
-
-type TraceRow = RoutingView['trace'][number];
 
 interface Home {
   mount: string | null;
@@ -69,7 +67,7 @@ function isService(trace: readonly TraceRow[]): boolean {
   return trace.some(({ label }) => label === 'routingFacts');
 }
 
-function homeOf({ trace, allow }: RoutingView): Home {
+function homeOf({ trace, allow }: RoutingData): Home {
   const beside = allow.length > 0 ? besideRoute(trace) : null;
   if (beside !== null) return beside;
   const router = enteredRouters(trace).at(-1);
@@ -95,7 +93,7 @@ function pathBelow(mount: string, path: string): string {
         .join('/')}`;
 }
 
-export function hasNoRouter({ trace }: RoutingView): boolean {
+export function hasNoRouter({ trace }: RoutingData): boolean {
   return isService(trace) && enteredRouters(trace).length === 0;
 }
 
@@ -106,7 +104,7 @@ export interface SuggestedRoute {
 }
 
 /** The route that would respond, and where to add it; null if the path can't be written into code safely. */
-export function suggestRoute(method: string, path: string, routing: RoutingView): SuggestedRoute | null {
+export function suggestRoute(method: string, path: string, routing: RoutingData): SuggestedRoute | null {
   const { mount, say, place } = homeOf(routing);
   const lines = routeLines(
     mount === null ? 'app' : 'router',

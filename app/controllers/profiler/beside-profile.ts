@@ -1,4 +1,5 @@
 /** The part of the overview that no panel recorded: findings with their fix, and the usual figures of its route. */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { ExplainedFinding, Finding, ReadFinding } from '../../profiler/finding.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { BesideProfile, Panel } from '../../profiler/panel.ts';
@@ -65,12 +66,6 @@ function isOfWork({ name, recorded }: Panel): boolean {
   return recorded?.spans !== undefined && !NO_WORK.has(name);
 }
 
-/** The process that responded knows; of others nothing is known, and they seldom share what it does not. */
-function isAlone({ panels }: Profile): boolean {
-  const { concurrent = 1 } = (panels.runtime?.data ?? {}) as { concurrent?: number };
-  return concurrent === 1;
-}
-
 export async function readBeside(
   { profiles, rules = {} }: Pick<PageServices, 'profiles' | 'rules'>,
   { profile, amendments, panels, findings }: ShownProfile,
@@ -90,16 +85,7 @@ export async function readBeside(
     const percentiles = enoughTimes(await profiles.routePercentiles(profile));
     const { route, method, startedAt: until } = profile;
     if (percentiles === null || route === null) return null;
-    const { rows: recent } = await profiles.find({
-      route,
-      method,
-      until,
-      sort: 'startedAt',
-      descending: true,
-      counted: false,
-      limit: RECENT,
-      offset: 0,
-    });
+    const { rows: recent } = await profiles.find({ route, method, until, counted: false, limit: RECENT });
     return { percentiles, recent };
   }
 
@@ -108,7 +94,7 @@ export async function readBeside(
     readUsual(),
     isSummary ? [] : readStarted({ profiles }, profile),
     isSummary ? null : profiles.aroundRoute(profile),
-    isAlone(profile) ? [] : profiles.overlapping(profile),
+    (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
   ]);
   return {
     findings: explain([...findings.shown, ...findings.folded], rules, rowsOf),

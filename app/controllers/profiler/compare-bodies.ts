@@ -1,4 +1,5 @@
 /** The bodies of a request as values to compare: each leaf of JSON by its path, other text as a whole. */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { ComparedValue } from '../../profiler/comparable.ts';
 import { isRecord } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -8,11 +9,6 @@ interface Body {
   bytes: number;
   text: string | null;
   truncated: boolean;
-}
-
-interface Recorded {
-  body: Body | null;
-  response: (Body & { isErrorPage: boolean }) | null;
 }
 
 const PLAIN_NAME = /^[A-Za-z_$][\w$]*$/;
@@ -50,9 +46,9 @@ function valuesOf(section: string, body: Body | null): ComparedValue[] {
   }
 }
 
-export function bodyValues({ panels }: Profile): ComparedValue[] {
-  const recorded = panels.request?.data as Recorded | null | undefined;
-  if (recorded === null || recorded === undefined) return [];
+export function bodyValues(profile: Profile): ComparedValue[] {
+  const recorded = dataOf(profile, 'request');
+  if (recorded === null) return [];
   const { body, response } = recorded;
   return [
     ...valuesOf('request body', body),
@@ -60,8 +56,8 @@ export function bodyValues({ panels }: Profile): ComparedValue[] {
   ];
 }
 
-export function knownResponse({ panels }: Profile): 'all' | 'part' | 'nothing' {
-  const { response } = (panels.request?.data ?? { response: null }) as Pick<Recorded, 'response'>;
+export function knownResponse(profile: Profile): 'all' | 'part' | 'nothing' {
+  const response = dataOf(profile, 'request')?.response ?? null;
   if (response === null || response.isErrorPage || (response.text === null && response.bytes > 0))
     return 'nothing';
   return response.truncated ? 'part' : 'all';

@@ -1,5 +1,6 @@
 /** Compares two profiles, as page, JSON or Markdown. Without two tokens the page is a form for them. */
 import { createError } from '../../errors.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import { TOKEN_PATTERN, urls } from '../../urls.ts';
 import { rowsPage } from '../../render/rows-page.ts';
 import { SPAN_KINDS } from '../../profiler/span.ts';
@@ -14,7 +15,6 @@ import { summarizeComparison } from './compare-summary.ts';
 import { repetitionOf } from './replay-profile.ts';
 import { createAnswers, type Forms, jsonForm } from './respond.ts';
 import type { PageRequest, PageServices } from './page-services.ts';
-import type { TimeBar } from '../../view-helpers/time-bars.ts';
 
 interface CompareQuery {
   a: string | null;
@@ -54,10 +54,6 @@ function readCompareQuery(query: URLSearchParams): CompareQuery {
   if (one === null && other === null) return { a, b, newest, all, boxes };
   if (a !== null || second !== '') throw badFilter('t', 'can’t be combined with "a" or "b"; give one pair');
   return { a: one ?? other, b: one === null ? null : other, newest, all, boxes };
-}
-
-function slicesOf({ panels }: Profile): readonly TimeBar[] {
-  return (panels.timeline?.data as { slices?: readonly TimeBar[] } | null | undefined)?.slices ?? [];
 }
 
 const OFFERED = 12;
@@ -114,7 +110,6 @@ export function createCompareController(services: PageServices): { compare: Form
       ...same,
       isAsset: false,
       limit: OFFERED + without.length,
-      offset: 0,
     });
     return rows.filter(({ token }) => !without.includes(token)).slice(0, OFFERED);
   }
@@ -125,8 +120,8 @@ export function createCompareController(services: PageServices): { compare: Form
     const comparison = compareProfiles(pair.a, pair.b, panels);
     const tokens = { a: a.token, b: b.token };
     const sides = [
-      { name: 'A', profile: a, slices: slicesOf(a) },
-      { name: 'B', profile: b, slices: slicesOf(b) },
+      { name: 'A', profile: a, slices: dataOf(a, 'timeline')?.slices ?? [] },
+      { name: 'B', profile: b, slices: dataOf(b, 'timeline')?.slices ?? [] },
     ];
     const kinds = new Set(sides.flatMap(({ slices }) => slices.map(({ kind }) => kind)));
     const repeated = repetitionOf(pair.a, pair.b);

@@ -1,4 +1,5 @@
 /** A comparison in a sentence or two: how much longer B took, and where that time went. */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -18,14 +19,12 @@ const SPENT_IN: readonly SpanKind[] = ['app', 'middleware', 'db', 'out', 'view',
 
 const { durationText } = numberHelpers;
 
-function sharesOf({ panels }: Profile): readonly Share[] {
-  return (panels.timeline?.data as { shares?: readonly Share[] } | null | undefined)?.shares ?? [];
-}
-
 function changesOf(a: Profile, b: Profile): Share[] {
   const changes = new Map<SpanKind, number>();
-  for (const { kind, ms } of sharesOf(a)) changes.set(kind, (changes.get(kind) ?? 0) - ms);
-  for (const { kind, ms } of sharesOf(b)) changes.set(kind, (changes.get(kind) ?? 0) + ms);
+  for (const { kind, ms } of dataOf(a, 'timeline')?.shares ?? [])
+    changes.set(kind, (changes.get(kind) ?? 0) - ms);
+  for (const { kind, ms } of dataOf(b, 'timeline')?.shares ?? [])
+    changes.set(kind, (changes.get(kind) ?? 0) + ms);
   return Array.from(changes, ([kind, ms]) => ({ kind, ms }));
 }
 

@@ -49,7 +49,7 @@ export async function withHistory(
   const { kind, route, method, findings } = profile;
   if (kind !== 'request' || route === null || findings.length === 0) return profile;
   const { rows } = await profiles
-    .find({ route, method, sort: 'startedAt', descending: true, counted: false, limit: LOOKED_AT, offset: 0 })
+    .find({ route, method, counted: false, limit: LOOKED_AT })
     .catch(() => ({ rows: [] as ProfileIndex[] }));
   const isWatched = rows.some(({ blockedMs }) => blockedMs !== null);
   const checked = rows.filter((row) => isChecked(row, isWatched));

@@ -69,13 +69,8 @@ export function createListController(
     async latest(page) {
       const panel = readOne(page.query, 'panel') ?? undefined;
       const filters = filtersOf(page);
-      const { rows } = await profiles.find({
-        ...filters.query,
-        sort: 'startedAt',
-        descending: true,
-        limit: 1,
-        offset: 0,
-      });
+      const newestFirst = { sort: 'startedAt', descending: true, limit: 1, offset: 0 } as const;
+      const { rows } = await profiles.find({ ...filters.query, ...newestFirst });
       const newest = rows[0];
       const location =
         newest === undefined

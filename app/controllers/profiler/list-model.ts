@@ -108,11 +108,9 @@ async function findChildren(
     from: Math.min(...parents.map(({ startedAt }) => startedAt)),
     until:
       Math.max(...parents.map(({ startedAt, durationMs }) => startedAt + (durationMs ?? 0))) + CHILD_WINDOW,
-    sort: 'startedAt',
     descending: false,
     counted: false,
     limit: MOST_CHILDREN,
-    offset: 0,
   });
   for (const child of children)
     if (child.parent !== null && tokens.has(child.parent)) addTo(byParent, child.parent, child);

@@ -5,6 +5,7 @@
 import { runningOutside } from '../../profiler/outside.ts';
 import { matcherOf } from '../../profiler/query-rows.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
+import type { Search } from '../../profiler/profiles.ts';
 import type { FindResult, ProfileQuery } from '../../profiler/storage.ts';
 
 export interface LiveListener {
@@ -16,7 +17,7 @@ export interface LiveListener {
 }
 
 export interface LiveOptions {
-  find: (query: ProfileQuery) => Promise<Pick<FindResult, 'rows' | 'pinned'>>;
+  find: (query: Search) => Promise<Pick<FindResult, 'rows' | 'pinned'>>;
   everyMs?: number;
   mostListeners?: number;
 }
@@ -63,12 +64,8 @@ export function createLive({ find, everyMs = 1000, mostListeners = 20 }: LiveOpt
 
   async function look(): Promise<Seen> {
     const from = Date.now() - WINDOW_MS;
-    const { rows, pinned = [] } = await find({
-      kinds: ['request', 'error_page', 'job', 'command'],
-      from,
-      limit: MOST_NEW,
-      offset: 0,
-    });
+    const kinds = ['request', 'error_page', 'job', 'command'] as const;
+    const { rows, pinned = [] } = await find({ kinds, from, limit: MOST_NEW });
     const before = seen;
     seen = new Map([...(before ?? [])].filter(([, { startedAt }]) => startedAt >= from));
     for (const { token, startedAt, state } of rows) seen.set(token, { startedAt, state });

@@ -3,7 +3,7 @@
  * reads the values where it failed.
  */
 import { createError, isHindsightError } from '../../errors.ts';
-import type { KeptCpu } from '../../profiler/cpu-samples.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../../profiler/cpu-tree.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -32,10 +32,6 @@ const NO_SERVER =
   'Nothing can be sent: the application is not running, or listens on no TCP port. Start it and try again.';
 const { bytesText, count, durationText } = numberHelpers;
 
-interface RecordedResponse {
-  response: { contentType: string | null; bytes: number; text: string | null } | null;
-}
-
 function sentText({ method, path, headers, body, masked }: Replay): string {
   const names = Object.keys(headers).map((name) => code(name));
   return blocks([
@@ -48,8 +44,7 @@ function sentText({ method, path, headers, body, masked }: Replay): string {
 
 function cameText({ profile }: FoundProfile, origin: string | null): string {
   const { token, durationMs } = profile;
-  const data = profile.panels.request?.data as RecordedResponse | null | undefined;
-  const { contentType, bytes, text } = data?.response ?? { contentType: null, bytes: 0, text: null };
+  const { contentType = null, bytes = 0, text = null } = dataOf(profile, 'request')?.response ?? {};
   const facts = [
     prose(statusOf(profile)),
     contentType === null ? 'no content type' : code(contentType),
@@ -64,9 +59,8 @@ function cameText({ profile }: FoundProfile, origin: string | null): string {
 }
 
 function cpuText({ profile, amendments }: FoundProfile, panels: readonly Panel[]): string {
-  const kept = profile.panels.cpu?.data as KeptCpu | null | undefined;
-  if (kept === null || kept === undefined)
-    return 'No CPU profile of it was made: another process may have served it.';
+  const kept = dataOf(profile, 'cpu');
+  if (kept === null) return 'No CPU profile of it was made: another process may have served it.';
   if (!isSampled(kept))
     return 'skipped' in kept ? `No CPU profile of it was made: ${prose(kept.skipped)}` : '';
   const busiest = busiestFunctionIn(callTree(kept));

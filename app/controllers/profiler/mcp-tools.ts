@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createError } from '../../errors.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -163,8 +164,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
 
   function isCpuUnknown({ profile }: ShownProfile): boolean {
     if (replay === 'off' || cpuFormOf(profile, cpu) === null) return false;
-    const { totals } = (profile.panels.runtime?.data ?? {}) as { totals?: { blockedMs: number } };
-    return !hasContent(profile, 'cpu') && (totals?.blockedMs ?? 0) >= BLOCKED_MS;
+    return !hasContent(profile, 'cpu') && (dataOf(profile, 'runtime')?.totals.blockedMs ?? 0) >= BLOCKED_MS;
   }
 
   async function panelsMarkdown(shown: ShownProfile, names: readonly string[]): Promise<string> {

@@ -113,13 +113,7 @@ export async function findPageCalls(
 ): Promise<PageCalls & { others: PageCall[] }> {
   const { kind, clientAddress, startedAt } = page;
   if (kind !== 'request') return { calls: [], moreCalls: 0, others: [] };
-  const { rows } = await profiles.find({
-    clientAddress,
-    from: startedAt,
-    limit: MOST_ROWS,
-    offset: 0,
-    counted: false,
-  });
+  const { rows } = await profiles.find({ clientAddress, from: startedAt, limit: MOST_ROWS, counted: false });
   const calls = fetchesOf(page, rows);
   const tokens = new Set(calls.map(({ token }) => token));
   const others = rows.filter((row) => !tokens.has(row.token) && mayBelongTo(page, row)).reverse();
@@ -130,12 +124,6 @@ export async function findCallsFrom(
   profiles: Pick<Profiles, 'find'>,
   { origin, clientAddress, since }: { origin: string; clientAddress: string; since: number },
 ): Promise<PageCalls> {
-  const { rows } = await profiles.find({
-    clientAddress,
-    from: since,
-    limit: MOST_ROWS,
-    offset: 0,
-    counted: false,
-  });
+  const { rows } = await profiles.find({ clientAddress, from: since, limit: MOST_ROWS, counted: false });
   return listed(rows.filter(({ referrer, dest }) => dest !== null && referrer === origin).reverse());
 }

@@ -29,7 +29,7 @@ async function readSummary(
   const from = Math.floor(startedAt / SECOND) * SECOND;
   const until = from + SECOND;
   const countOf = async (query: Pick<ProfileQuery, 'isFull'>): Promise<number> =>
-    (await profiles.find({ process, from, until, ...query, limit: 1, offset: 0 })).total;
+    (await profiles.find({ process, from, until, ...query, limit: 1 })).total;
   const [count, full] = await Promise.all([countOf({}), countOf({ isFull: true }), routeInFull.refresh()]);
   const canStart = route !== null && pathsOf(route) !== null;
   return {
@@ -54,13 +54,7 @@ export function createProfileController(
 
   async function rowsFrom(startedAt: number, isOlder: boolean): Promise<readonly ProfileIndex[]> {
     const side = isOlder ? { until: startedAt + 1 } : { from: startedAt };
-    const { rows } = await profiles.find({
-      ...side,
-      sort: 'startedAt',
-      descending: isOlder,
-      limit: WINDOW,
-      offset: 0,
-    });
+    const { rows } = await profiles.find({ ...side, descending: isOlder, limit: WINDOW });
     // Storages order requests of the same millisecond differently.
     const sign = isOlder ? -1 : 1;
     return rows.toSorted((a, b) => sign * (a.startedAt - b.startedAt || (a.token < b.token ? -1 : 1)));

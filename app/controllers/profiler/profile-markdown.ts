@@ -1,4 +1,5 @@
 /** A profile as Markdown, for an issue, a chat or a program. Stored text is already masked; here it is escaped. */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { FixCode } from '../../profiler/finding.ts';
 import type { Panel, PanelPage, PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -11,7 +12,6 @@ import { historyHelpers } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
 import { droppedTexts, endingOf, hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
-import { isRecord } from '../../profiler/json.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 
 const { historyText } = historyHelpers;
@@ -98,18 +98,14 @@ function droppedOf({ dropped }: Profile, panels: readonly Panel[]): string {
   return parts.length === 0 ? '' : `Recording limit reached: ${parts.join(', ')} not kept.`;
 }
 
-/** Versions the request ran on, as recorded, possibly by another release. */
-function versionsOf({ panels }: Profile): string {
-  const data = panels.configuration?.data;
-  if (!isRecord(data)) return '';
-  const packages: unknown[] = Array.isArray(data.packages) ? data.packages : [];
-  const rows = Array.isArray(data.process) ? data.process.filter(isRecord) : [];
-  const of = (name: string): unknown => rows.find((row) => row.name === name)?.value;
+function versionsOf(profile: Profile): string {
+  const { packages = [], process = [] } = dataOf(profile, 'configuration') ?? {};
+  const of = (name: string) => process.find((row) => row.name === name)?.value ?? null;
   const parts = [
-    ...packages.filter((text) => typeof text === 'string' && /^(?:express|express-hindsight) /.test(text)),
-    ...(of('node') === undefined ? [] : [`Node ${String(of('node'))}`]),
-    ...(of('platform') === undefined ? [] : [of('platform')]),
-  ];
+    ...packages.filter((text) => /^(?:express|express-hindsight) /.test(text)),
+    of('node') === null ? null : `Node ${of('node')}`,
+    of('platform'),
+  ].filter((part) => part !== null);
   return parts.length === 0 ? '' : blocks(['---', parts.map((part) => code(part, 100)).join(' · ')]);
 }
 

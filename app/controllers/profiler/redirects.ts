@@ -1,4 +1,5 @@
 /** The requests before and after a profile in a chain of redirects, found with the rules of visits.ts. */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
@@ -8,9 +9,8 @@ const LONGEST = 60_000;
 const MOST_ROWS = 50;
 
 /** Whether the client is a browser that loads a page; for API calls the search is not worth its cost. */
-function isNavigation({ panels }: Profile): boolean {
-  const data = panels.request?.data as { headers?: { name: string; value: string }[] } | null | undefined;
-  return (data?.headers ?? []).some(({ name, value }) => {
+function isNavigation(profile: Profile): boolean {
+  return (dataOf(profile, 'request')?.headers ?? []).some(({ name, value }) => {
     const lower = name.toLowerCase();
     return (
       (lower === 'sec-fetch-dest' && value === 'document') ||
@@ -30,7 +30,6 @@ export async function findCameFrom(
   const { rows } = await profiles.find({
     clientAddress,
     limit: MOST_ROWS,
-    offset: 0,
     counted: false,
     status: [{ from: 300, to: 399 }],
     from: startedAt - FOLLOWED_WITHIN - LONGEST,
@@ -62,13 +61,12 @@ export async function findRedirects(profiles: Pick<Profiles, 'find'>, profile: P
 
   async function findAfter(): Promise<ProfileIndex | null> {
     if (status === null || status < 300 || status > 399) return null;
-    const [row] = (await profiles.find({ token, limit: 1, offset: 0 })).rows;
+    const [row] = (await profiles.find({ token, limit: 1 })).rows;
     const location = row?.location ?? null;
     if (location === null) return null;
     const { rows } = await profiles.find({
       clientAddress,
       limit: MOST_ROWS,
-      offset: 0,
       counted: false,
       url: location,
       from: startedAt,

@@ -7,16 +7,13 @@ import { request as tlsRequest } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { createError, messageOf } from '../../errors.ts';
+import type { RequestPanelData } from '../../panels/request/data.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
-import { namedHeader, type NamedValue } from '../../profiler/raw-headers.ts';
+import { namedHeader } from '../../profiler/raw-headers.ts';
 import { isMasked, MASK_PATTERN } from '../../profiler/redact.ts';
 import { isProfilerTarget } from '../../urls.ts';
 import { request as plainRequest } from '../../node-http.ts';
-
-interface RecordedRequest {
-  headers: readonly NamedValue[];
-  body: { text: string | null; truncated: boolean; files: readonly unknown[] } | null;
-}
 
 export interface Replay {
   method: string;
@@ -65,13 +62,11 @@ export function serverUrl({ socket }: IncomingMessage): string | null {
   return `${encrypted === true ? 'https' : 'http'}://${host}:${localPort}`;
 }
 
-function recordedOf({ panels }: Profile): RecordedRequest {
-  return (
-    (panels.request?.data as RecordedRequest | null | undefined) ?? refuse('Its headers were not recorded.')
-  );
+function recordedOf(profile: Profile): RequestPanelData {
+  return dataOf(profile, 'request') ?? refuse('Its headers were not recorded.');
 }
 
-function bodyOf({ body }: RecordedRequest): string | null {
+function bodyOf({ body }: RequestPanelData): string | null {
   if (body === null) return null;
   const { text, truncated, files } = body;
   if (files.length > 0)

@@ -3,6 +3,7 @@
  * send it, so it needs no signed form: the same origin (or a configured front end) and the token suffice to add a little.
  */
 import { createError } from '../../errors.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import {
   type BrowserCall,
   type BrowserFact,
@@ -33,16 +34,8 @@ const MOST_CODE = 3;
 /** `at load (http://…/a.js:3:4)`, `at http://…/a.js:3:4`, `load@http://…/a.js:3:4`. */
 const FRAME = /^\s*(?:at )?(?:async )?(?:(.*?)[ @]\(?)?(https?:\/\/[^\s)]+):(\d+):(\d+)\)?$/;
 
-interface ResponseData {
-  response?: { text?: string | null; headers?: { name: string; value: string }[] } | null;
-}
-
 function urlOf(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
-}
-
-function responseOf(profile: Profile | undefined): NonNullable<ResponseData['response']> {
-  return (profile?.panels.request?.data as ResponseData | null | undefined)?.response ?? {};
 }
 
 function isCallOf(row: ProfileIndex, { url, method }: ReportedCall, at: number): boolean {
@@ -62,13 +55,16 @@ export function createReportAction(services: PageServices): { report: PageAction
   const respond = createRespond(services);
 
   async function rowsOf(page: PageRequest, now: number): Promise<readonly ProfileIndex[]> {
-    const query = { clientAddress: page.client(), from: now - LOOK_BACK_MS, limit: MOST_ROWS, offset: 0 };
+    const query = { clientAddress: page.client(), from: now - LOOK_BACK_MS, limit: MOST_ROWS };
     return (await profiles.find({ ...query, counted: false })).rows;
   }
 
   async function etagOf(token: string): Promise<string | null> {
-    const headers = responseOf((await profiles.read(token))?.profile).headers ?? [];
-    return namedHeader(headers, 'etag');
+    const found = await profiles.read(token);
+    return namedHeader(
+      found === null ? [] : (dataOf(found.profile, 'request')?.response?.headers ?? []),
+      'etag',
+    );
   }
 
   /** The response that the browser had in its cache when it got this 304. */
@@ -78,7 +74,7 @@ export function createReportAction(services: PageServices): { report: PageAction
     clientAddress,
     startedAt,
   }: ProfileIndex): Promise<ProfileIndex | null> {
-    const query = { url, clientAddress, until: startedAt, limit: MOST_CACHED, offset: 0 };
+    const query = { url, clientAddress, until: startedAt, limit: MOST_CACHED };
     const { rows } = await profiles.find({ ...query, counted: false });
     const before = rows.find((row) => row.url === url && row.status === 200 && row.method === 'GET');
     const etag = before === undefined ? null : await etagOf(before.token);
@@ -111,7 +107,8 @@ export function createReportAction(services: PageServices): { report: PageAction
       const [at, place] = [Number(line), `${script.pathname}:${line}`];
       const frame: BrowserFrame = { name: name.slice(0, 100), place, isOwn: false };
       if (script.host === page?.host && script.pathname === page.pathname) {
-        const lines = document === null ? [] : (responseOf(document).text ?? '').split('\n');
+        const lines =
+          document === null ? [] : (dataOf(document, 'request')?.response?.text ?? '').split('\n');
         const code = codeBefore(lines, at);
         if (code !== null) frame.code = code;
       } else if (script.host === page?.host) {

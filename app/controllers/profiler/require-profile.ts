@@ -14,9 +14,7 @@ export async function createUnknownTokenError(
 ): Promise<HindsightError> {
   const error = createError('UNKNOWN_TOKEN', [token]);
   const ended = await services.lastEnd().catch(() => null);
-  const newest = await services.profiles
-    .find({ isAsset: false, limit: NEWEST, offset: 0 })
-    .catch(() => ({ rows: [] }));
+  const newest = await services.profiles.find({ isAsset: false, limit: NEWEST }).catch(() => ({ rows: [] }));
   const model = {
     title: `No profile with token ${token}`,
     token,

@@ -35,7 +35,7 @@ export function createRoutesController(services: PageServices): { routes: Forms 
     const exact = status === null ? {} : { status: [{ from: status, to: status }] };
     const filter = route === null ? exact : { route, ...(method === '' ? {} : { method }) };
     const limit = route === null ? CANDIDATES : SHOWN;
-    const { rows } = await profiles.find({ ...query, ...filter, descending: true, limit, offset: 0 });
+    const { rows } = await profiles.find({ ...query, ...filter, descending: true, limit });
     return rows
       .filter((row) => row.route === route && (route !== null || row.status === status))
       .slice(0, SHOWN);

@@ -2,6 +2,7 @@
  * `/_profiler/<token>/source/<place>`: the source around a place, and what ran there. No request names a file: the address has a hash, and
  * only what the profile itself holds as a place is compared with it. A client's own text is never one: places are what panels present as such.
  */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { Panel } from '../../profiler/panel.ts';
@@ -32,16 +33,6 @@ function framePlaces({ chain }: Thrown): string[] {
   ]);
 }
 
-/** Own frames of what was thrown; nothing if another version stored it. */
-function thrownPlaces({ panels }: Profile): string[] {
-  const data = panels.exception?.data as { errors?: { thrown: Thrown }[] } | null | undefined;
-  try {
-    return (data?.errors ?? []).flatMap(({ thrown }) => framePlaces(thrown));
-  } catch {
-    return [];
-  }
-}
-
 export function createSourceController(services: PageServices): { source: PageAction } {
   const { sourceAt = () => null } = services;
   const { html } = createAnswers(services);
@@ -63,7 +54,8 @@ export function createSourceController(services: PageServices): { source: PageAc
     const rows = sections.flatMap(({ section }) => section.rows.map(({ place }) => place));
     const totals = figures.map(({ value, isPlace }) => (isPlace === true ? value : null));
     const findings = profile.findings.map(({ place }) => place);
-    for (const text of [...rows, ...findings, ...totals, ...thrownPlaces(profile)]) {
+    const thrown = (dataOf(profile, 'exception')?.errors ?? []).flatMap((error) => framePlaces(error.thrown));
+    for (const text of [...rows, ...findings, ...totals, ...thrown]) {
       const place = typeof text === 'string' ? sourcePlace(text) : null;
       if (place !== null && placeKey(place) === key) return place;
     }

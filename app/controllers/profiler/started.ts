@@ -1,4 +1,5 @@
 /** Profiles that a request started: its jobs, events and commands, and calls to applications of the same storage, with their outcome. */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import { isWork } from '../../profiler/context.ts';
 import type { StartedProfile } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -17,27 +18,18 @@ function firstLine(error: string | null): string | null {
   return error?.split('\n')[0]?.slice(0, 300) ?? null;
 }
 
-interface KeptErrors {
-  errors?: readonly { place: { frame: { file: string | null; line: number | null } } | null }[];
-}
-
 function thrownAt(profile: Profile | undefined): string | null {
-  const { errors = [] } = (profile?.panels.exception?.data ?? {}) as KeptErrors;
+  const { errors = [] } = (profile && dataOf(profile, 'exception')) ?? {};
   const frame = errors.find(({ place }) => place !== null)?.place?.frame;
   return frame === undefined || frame.file === null ? null : `${frame.file}:${frame.line ?? 1}`;
 }
 
 function headOf(
-  {
-    token,
-    method,
-    url,
-    startedAt,
-    durationMs,
-  }: Pick<ProfileIndex, 'token' | 'method' | 'url' | 'startedAt' | 'durationMs'>,
+  row: Pick<ProfileIndex, 'token' | 'method' | 'url' | 'startedAt' | 'durationMs'>,
   parent: Profile,
   read: Profile | undefined,
 ): Pick<StartedProfile, 'token' | 'what' | 'startMs' | 'durationMs' | 'place'> {
+  const { token, method, url, startedAt, durationMs } = row;
   return {
     token,
     what: `${method} ${url}`.slice(0, 300),
@@ -64,9 +56,7 @@ export async function readStarted(
   const work = rows.slice(0, MOST).map(async (row, at): Promise<StartedProfile> => {
     const isFailed = hasFailed(row);
     const read = isFailed && at < MOST_READ ? await profiles.read(row.token).catch(() => null) : null;
-    const { run } = (read?.profile.panels.jobs?.data ?? {}) as {
-      run?: { attempt: number; attempts: number };
-    };
+    const { run } = (read && dataOf(read.profile, 'jobs')) ?? {};
     return {
       ...headOf(row, profile, read?.profile),
       outcome: row.state === 'running' ? 'running' : isFailed ? 'failed' : 'completed',

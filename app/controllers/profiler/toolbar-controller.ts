@@ -37,7 +37,6 @@ async function findRevalidated(
     from: at - WITHIN,
     until: at + WITHIN,
     limit: MOST_ROWS,
-    offset: 0,
     counted: false,
   });
   const pages = rows.filter(
@@ -73,7 +72,7 @@ export function createToolbarController(
   /** Looked up each time, because any process may have deleted it. The document is read only if there is no index row. */
   async function pageOf(page: PageRequest): Promise<ProfileIndex> {
     const token = page.params.token ?? '';
-    const { rows } = await profiles.find({ token, limit: 1, offset: 0, counted: false });
+    const { rows } = await profiles.find({ token, limit: 1, counted: false });
     return rows[0] ?? pageRowOf((await requireProfile(services, page)).profile);
   }
 

@@ -1,4 +1,5 @@
 /** A stored profile, already masked -> what the toolbar shows. */
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { Panel, PresentFrom } from '../../profiler/panel.ts';
 import type { PanelSummary, Profile } from '../../profiler/profile.ts';
@@ -99,13 +100,6 @@ function stepOf({ row, found }: RedirectStep, rules: RuleTexts) {
   };
 }
 
-function handlerOf({ panels }: Profile): string | null {
-  const { route } = (panels.routing?.data ?? {}) as {
-    route?: { source?: string | null; handler?: string | null } | null;
-  };
-  return route?.source ?? route?.handler ?? null;
-}
-
 /** `toolbar.json`. Every href starts at the root of the service. */
 export function createToolbarModel(options: {
   profile: Profile;
@@ -118,6 +112,7 @@ export function createToolbarModel(options: {
   const { profile, amendments, panels, rules, cameFrom, calls } = options;
   const { token, kind, method, url, status, statusMessage, route, state, startedAt, durationMs } = profile;
   const { all: findings, left } = findingsOf({ profile, amendments }, rules);
+  const handled = dataOf(profile, 'routing')?.route ?? null;
   const cards = new Map(
     panels.flatMap((panel): [string, Card][] => {
       const card = cardOf(panel, { profile, amendments });
@@ -132,7 +127,7 @@ export function createToolbarModel(options: {
     status,
     statusText: statusMessage,
     route,
-    handler: handlerOf(profile),
+    handler: handled?.source ?? handled?.handler ?? null,
     state,
     startedAt,
     durationMs,

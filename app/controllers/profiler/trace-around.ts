@@ -1,4 +1,6 @@
 /** Other recorded requests of a profile's trace: the one that made it, and those that it made. */
+import type { CallEntry } from '../../panels/http-client/data.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { namedHeader } from '../../profiler/raw-headers.ts';
@@ -20,17 +22,8 @@ const MOST_OF_TRACE = 500;
 const WITHIN_MS = 600_000;
 const CLOCKS_DIFFER_MS = 1000;
 
-interface KeptCall {
-  method: string;
-  url: string;
-  startMs: number;
-  durationMs: number | null;
-  requestHeaders: readonly { name: string; value: string }[];
-  link: string | null;
-}
-
-function callsOf({ panels }: Profile): readonly KeptCall[] {
-  return ((panels.http_client?.data ?? {}) as { calls?: readonly KeptCall[] }).calls ?? [];
+function callsOf(profile: Profile): readonly CallEntry[] {
+  return dataOf(profile, 'http_client')?.calls ?? [];
 }
 
 function spansOf(profile: Profile): Map<string, string> {
@@ -55,11 +48,9 @@ export async function readTraceAround(
     traceId: trace.traceId,
     from: startedAt - WITHIN_MS,
     until: startedAt + (durationMs ?? 0) + WITHIN_MS,
-    sort: 'startedAt',
     descending: false,
     counted: false,
     limit: MOST_OF_TRACE,
-    offset: 0,
   });
   const token = trace.parentId === null ? null : tokenInSpan(trace.parentId);
   const spans = spansOf(profile);
@@ -75,7 +66,7 @@ export async function readTraceAround(
 }
 
 /** The called service is not trusted, and its token may be of another storage: here it must be that of such a request. */
-function isOf(call: KeptCall, caller: Profile, called: Profile): boolean {
+function isOf(call: CallEntry, caller: Profile, called: Profile): boolean {
   const path = URL.canParse(call.url) ? new URL(call.url).pathname : null;
   const sinceCallMs = called.startedAt - caller.startedAt - call.startMs;
   return (

@@ -1,44 +1,37 @@
 /** The values where a request failed: what can be asked for on its page, and what came of it. */
 import { createError, messageOf } from '../../errors.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathsOf } from '../../profiler/route-in-full.ts';
-import type { Thrown, ThrownFrame } from '../../profiler/thrown.ts';
-import type { ValuesAsked, ValuesRecord, WaitedRoute } from '../../profiler/values.ts';
+import type { ValuesAsked, WaitedRoute } from '../../profiler/values.ts';
 import type { PageServices } from './page-services.ts';
 import { isSafe } from './replay-request.ts';
 
 type Services = Pick<PageServices, 'profiles' | 'values' | 'replay'>;
 
-interface RecordedErrors {
-  errors: readonly { thrown: Thrown; place: { frame: ThrownFrame } | null }[];
-  values?: ValuesRecord;
-}
-
 export const NO_VALUES =
   'It was sent again, but no values were read: another process of the application served it, or only a summary of it was recorded.';
 const NAMES = /[A-Za-z_$][\w$]*/g;
 
-function exceptionOf({ panels }: Profile): RecordedErrors | null {
-  return (panels.exception?.data as RecordedErrors | null | undefined) ?? null;
-}
-
 export function hasValues(profile: Profile): boolean {
-  return exceptionOf(profile)?.values !== undefined;
+  return dataOf(profile, 'exception')?.values !== undefined;
 }
 
 function hasFailed(profile: Profile): boolean {
-  return (exceptionOf(profile)?.errors.length ?? 0) > 0 || (profile.status ?? 0) >= 500;
+  return (dataOf(profile, 'exception')?.errors.length ?? 0) > 0 || (profile.status ?? 0) >= 500;
 }
 
 function placeOf(profile: Profile): string | null {
-  const frame = exceptionOf(profile)?.errors[0]?.place?.frame;
+  const frame = dataOf(profile, 'exception')?.errors[0]?.place?.frame;
   return frame === undefined ? null : `${frame.file}:${frame.line}`;
 }
 
 function comparedText(before: Profile, after: Profile): string {
   if (!hasFailed(after)) return 'It did not fail this time.';
-  const [first, second] = [before, after].map((profile) => exceptionOf(profile)?.errors[0]?.thrown.chain[0]);
+  const [first, second] = [before, after].map(
+    (profile) => dataOf(profile, 'exception')?.errors[0]?.thrown.chain[0],
+  );
   const isSame = first?.class === second?.class && first?.message === second?.message;
   const place = placeOf(after);
   if (place === null || placeOf(before) !== place)
@@ -62,7 +55,7 @@ function routeOf({ method, route }: Profile): WaitedRoute | null {
 
 export async function readValuesForm(services: Services, { profile, amendments }: FoundProfile) {
   const { values, replay = 'safe' } = services;
-  const read = exceptionOf(profile)?.values;
+  const read = dataOf(profile, 'exception')?.values;
   if (values === undefined || profile.kind !== 'request' || (!hasFailed(profile) && read === undefined))
     return null;
   const route = routeOf(profile);
@@ -79,7 +72,7 @@ export async function readValuesForm(services: Services, { profile, amendments }
 }
 
 function namesIn(profile: Profile): Set<string> {
-  const chains = exceptionOf(profile)?.errors.flatMap(({ thrown }) => thrown.chain) ?? [];
+  const chains = dataOf(profile, 'exception')?.errors.flatMap(({ thrown }) => thrown.chain) ?? [];
   const lines = chains
     .flatMap(({ frames }) => frames)
     .map(({ excerpt, line }) => (line === null ? undefined : excerpt?.lines[line - excerpt.from]) ?? '');

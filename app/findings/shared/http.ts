@@ -2,6 +2,7 @@
 import type { KeptRequest } from '../../panels/request/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
 import { layerName } from '../../panels/shared/header-authors.ts';
+import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { RanLayer } from '../../panels/shared/ran-layers.ts';
 import type { Finding, FixCode } from '../../profiler/finding.ts';
 import type { Profile } from '../../profiler/profile.ts';
@@ -80,27 +81,20 @@ export function isUntrustedHttps(request: KeptRequest): boolean {
   return /^\s*https\b/i.test(receivedHeader(request, 'x-forwarded-proto') ?? '');
 }
 
-interface Header {
-  name: string;
-  value: string;
-}
-
-/** Response headers of a profile as pages read it. */
-function headersOf({ panels }: Profile): readonly Header[] {
-  const data = panels.request?.data as { response?: { headers?: readonly Header[] } | null } | null;
-  return data?.response?.headers ?? [];
-}
-
 /** All values of a header, as one; empty if it was not sent. */
 export function sentValue(profile: Profile, name: string): string {
-  return headersOf(profile)
+  return (dataOf(profile, 'request')?.response?.headers ?? [])
     .filter((header) => header.name.toLowerCase() === name)
     .map(({ value }) => value)
     .join(', ');
 }
 
 export function headerAt({ anchor = '' }: Finding, profile: Profile): string | null {
-  return headersOf(profile)[Number(anchor.slice('rh-'.length)) - 1]?.name.toLowerCase() ?? null;
+  return (
+    (dataOf(profile, 'request')?.response?.headers ?? [])[
+      Number(anchor.slice('rh-'.length)) - 1
+    ]?.name.toLowerCase() ?? null
+  );
 }
 
 export function directivesIn(value: string): string[] {

@@ -3,16 +3,18 @@ import type { KeptCpu } from '../../profiler/cpu-samples.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { BrowserData } from '../browser/index.ts';
 import type { CacheData } from '../cache/data.ts';
+import type { ConfigurationData } from '../configuration/data.ts';
 import type { DatabaseData, KeptDatabase } from '../database/data.ts';
 import type { ExceptionData } from '../exception/data.ts';
 import type { HttpClientData } from '../http-client/data.ts';
 import type { JobsData } from '../jobs/index.ts';
 import type { LogsData } from '../logs/data.ts';
 import type { KeptRequest, RequestPanelData } from '../request/data.ts';
-import type { KeptRouting } from '../routing/data.ts';
+import type { KeptRouting, RoutingData } from '../routing/data.ts';
 import type { KeptRuntime, RuntimeData } from '../runtime/data.ts';
 import type { SpansData } from '../spans/index.ts';
 import type { ViewsData } from '../views/data.ts';
+import type { TimelineData } from './timeline-data.ts';
 
 interface LogLine {
   level: 'error' | 'warn' | 'info' | 'debug';
@@ -42,11 +44,16 @@ export interface Kept {
 interface Shown {
   request: RequestPanelData;
   cache: CacheData;
+  configuration: ConfigurationData;
+  cpu: KeptCpu;
   exception: ExceptionData;
   database: DatabaseData;
   http_client: HttpClientData;
+  jobs: JobsData;
   logs: LogsData;
+  routing: RoutingData;
   runtime: RuntimeData;
+  timeline: TimelineData;
 }
 
 export function dataOf<Name extends keyof Shown>(
