@@ -622,10 +622,6 @@ function isWrite(database: Database, query: Query): boolean {
   return query.error === null && kindOf(sqlOf(database, query)) === 'write';
 }
 
-function columnsText(columns: readonly string[]): string {
-  return columns.slice(0, MOST_NAMED).join(' and ');
-}
-
 /** Of the writes that rest on a stale read: what is certain of their order. */
 function raceSentence(
   { what, token }: Overlap,
@@ -637,7 +633,7 @@ function raceSentence(
     return who === 'both'
       ? `${label} rests on a read of ${of} that ${other} made stale: both read before either inserted`
       : `${label} rests on a read of ${of} that did not see ${who === 'over' ? `the row ${other} had inserted meanwhile` : 'this one'}: ${read}`;
-  const set = columnsText(columns);
+  const set = columns.slice(0, MOST_NAMED).join(' and ');
   if (who === 'over')
     return `${label} wrote over ${set} that ${other} had written meanwhile: ${read}, so the other change is lost`;
   if (who === 'under')

@@ -18,10 +18,6 @@ const MOST_BYTES = 256 * 1024;
 
 const room = createSlot<{ left: number }>('bodies of calls');
 
-function isText(headers: readonly string[]): boolean {
-  return isTextType(rawHeader(headers, 'content-type'));
-}
-
 /** Adds a chunk to a body; `limit` bytes are kept at most. */
 export type TakeChunk = (chunk: unknown, encoding?: unknown) => void;
 
@@ -30,7 +26,7 @@ function collectBody(
   context: Context,
   { headers, limit, keep }: { headers: readonly string[]; limit: number; keep: (body: CallBody) => void },
 ): TakeChunk | null {
-  if (!isText(headers)) return null;
+  if (!isTextType(rawHeader(headers, 'content-type'))) return null;
   const shared = room.get(context) ?? { left: MOST_BYTES };
   room.set(context, shared);
   const most = Math.min(limit, shared.left);

@@ -42,13 +42,9 @@ function publicModule(url: string): string {
   return isBuiltin(`node:${name}`) ? `node:${name}` : url;
 }
 
-function plainName(name: string): string {
-  return /[\w$]+$/.exec(name)?.[0] ?? '';
-}
-
 /** The only line of the function that calls `name`; 0 if there is none, or several. */
 function callLine({ line, lines }: Source, name: string): number {
-  const called = plainName(name);
+  const called = /[\w$]+$/.exec(name)?.[0] ?? '';
   const first = lines?.[line - 1];
   if (lines === null || first === undefined || called === '') return 0;
   const indent = /^\s*/.exec(first)?.[0] ?? '';

@@ -101,10 +101,6 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
     return true;
   }
 
-  function fileOf({ file }: LibraryPatch, folder: string): string | null {
-    return file === undefined ? mainOf(folder) : join(folder, ...file.split('/'));
-  }
-
   function mainOf(folder: string): string | null {
     try {
       return resolve(folder);
@@ -123,7 +119,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
 
   function look(name: string, folder: string): void {
     for (const patch of byName.get(name) ?? []) {
-      const file = fileOf(patch, folder);
+      const file = patch.file === undefined ? mainOf(folder) : join(folder, ...patch.file.split('/'));
       const isLazy = patch.isLazy === true && cache[mainOf(folder) ?? '']?.loaded === true;
       // Once: to load it brings us here again.
       if (file !== null && isLazy && cache[file] === undefined) load(file);

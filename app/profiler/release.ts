@@ -9,10 +9,6 @@ export function storedRelease(text: string): string {
   return LONG_COMMIT.test(text) ? text.slice(0, STORED_DIGITS).toLowerCase() : text;
 }
 
-function isCommitStart(text: string): boolean {
-  return COMMIT_START.test(text);
-}
-
 export function isRelease(release: string | null, wanted: string): boolean {
-  return release === wanted || (isCommitStart(wanted) && release?.startsWith(wanted) === true);
+  return release === wanted || (COMMIT_START.test(wanted) && release?.startsWith(wanted) === true);
 }

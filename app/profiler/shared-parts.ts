@@ -14,10 +14,6 @@ export interface SharedParts {
   valueOf(id: string): SharedValue | undefined;
 }
 
-function sharedIdOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
-}
-
 /** Limit of the values remembered by id. An application has few, unless its routes change with each request. */
 const REMEMBERED = 200;
 
@@ -28,7 +24,7 @@ export function createSharedParts(redactor: Redactor): SharedParts {
   function make(value: object): SharedPart {
     const safe: SharedValue = redactor.tree(value);
     const text = JSON.stringify(safe);
-    const id = sharedIdOf(text);
+    const id = createHash('sha256').update(text).digest('hex').slice(0, 16);
     values.set(id, safe);
     dropOldest(values, REMEMBERED);
     return { id, text };

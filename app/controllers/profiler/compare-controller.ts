@@ -38,12 +38,8 @@ function checked(name: string, value: string): string | null {
   return token;
 }
 
-function readBoxes(query: URLSearchParams): (string | null)[] {
-  return query.getAll('t').map((box) => checked('t', box.slice(0, LONGEST_BOX)));
-}
-
 function readCompareQuery(query: URLSearchParams): CompareQuery {
-  const ticked = readBoxes(query);
+  const ticked = query.getAll('t').map((box) => checked('t', box.slice(0, LONGEST_BOX)));
   const [one = null, other = null] = ticked;
   const boxes = ticked.length;
   const a = checked('a', readOne(query, 'a') ?? '');

@@ -42,10 +42,6 @@ const VIEWS: readonly SavedView[] = [
 const queryOf = ({ values }: SavedView): ProfileQuery =>
   readFilters(new URLSearchParams(values as Record<string, string>)).query;
 
-function viewQueries(): ProfileQuery[] {
-  return VIEWS.filter(({ counted }) => counted).map(queryOf);
-}
-
 function isCurrent(view: FilterValues, values: FilterValues): boolean {
   const narrowing = (Object.keys(values) as FilterName[]).filter((name) => !isPresentation(name));
   const names = Object.keys(view) as FilterName[];
@@ -266,7 +262,7 @@ export async function readListModel(
     ),
     findChildren(profiles, found.rows, { kinds: ['job', 'command'], hasError: true }),
     profiles.countsAndHistogram({
-      counts: viewQueries(),
+      counts: VIEWS.filter(({ counted }) => counted).map(queryOf),
       ...(drawn === undefined ? {} : { histogram: drawn }),
     }),
     forms.sign(),

@@ -62,10 +62,6 @@ function headOf({ profile, routeTimes, link }: ShortMarkdownOptions): string {
   ]);
 }
 
-function rowsOf({ sections }: Presentation): Row[] {
-  return sections.flatMap(({ rows }) => rows);
-}
-
 function blockText({ text, language }: Block): string {
   return fence(text.slice(0, LONGEST_BLOCK), language);
 }
@@ -78,7 +74,7 @@ function blocksNamed(rows: readonly Row[], names: ReadonlySet<unknown>): string[
 
 function evidenceOf({ anchor, place }: Finding, presented: Presentation | null): string {
   if (presented === null) return '';
-  const rows = rowsOf(presented);
+  const rows = presented.sections.flatMap(({ rows }) => rows);
   const named = rows.find(({ id }) => anchor !== undefined && id === anchor);
   const members = rows.filter(({ within }) => anchor !== undefined && within === anchor).slice(0, SAMPLES);
   const samples = members.length > 0 ? members : named === undefined ? [] : [named];

@@ -24,10 +24,6 @@ function commonKey(keys: readonly string[]): string {
   return `${first.slice(0, length).replace(/[^:/.|_-]*$/, '')}…`;
 }
 
-function askedFor({ command, key, args }: Command): string {
-  return JSON.stringify([command, key, ...args.map(({ value }) => value)]);
-}
-
 function collect(
   commands: readonly Command[],
   takes: (command: Command) => boolean,
@@ -49,7 +45,7 @@ function repeatedReads(commands: readonly Command[]): number[][] {
       for (const [asked] of open) if (asked.includes(JSON.stringify(command.key))) open.delete(asked);
       return;
     }
-    const asked = askedFor(command);
+    const asked = JSON.stringify([command.command, command.key, ...command.args.map(({ value }) => value)]);
     const members = open.get(asked);
     if (members !== undefined) members.push(index);
     else {

@@ -19,10 +19,6 @@ const MOST_LOG_LINES = 20;
 const LONGEST_LOG_LINE = 500;
 const FATAL: ReadonlySet<ThrownRecord['origin']> = new Set(['uncaughtException', 'unhandledRejection']);
 
-function linksOf({ errors }: ExceptionData): number {
-  return errors.reduce((sum, { thrown }) => sum + thrown.chain.length, 0);
-}
-
 function isServerFault({ status, origin }: ThrownRecord): boolean {
   return FATAL.has(origin) || (status !== null && status >= 500);
 }
@@ -132,7 +128,7 @@ export function createExceptionPanel({
       key: 'e',
       rank: 10,
       summary(data) {
-        const count = linksOf(data);
+        const count = data.errors.reduce((sum, { thrown }) => sum + thrown.chain.length, 0);
         const tone = data.errors.some(isServerFault)
           ? 'bad'
           : data.errors.every(isRefusal)

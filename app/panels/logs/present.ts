@@ -7,10 +7,6 @@ const TONES = { error: 'bad', warn: 'warn', info: 'plain', debug: 'plain' } as c
 const KEY_LENGTH = 300;
 const VALUE = /"[^"]*"|'[^']*'|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b[0-9a-f]*\d[0-9a-f]*\b/gi;
 
-function shapeOf(message: string): string {
-  return message.replace(VALUE, '#');
-}
-
 function detailOf({ context, caller }: LogEntry): Detail[] {
   if (context === null) return [];
   const taken = takeStack(context);
@@ -38,7 +34,7 @@ function rowOf(entry: LogEntry, index: number): Row {
     ],
     note: after ? 'after the response' : null,
     place: caller,
-    key: `${level} ${channel}: ${shapeOf(message.slice(0, KEY_LENGTH))}`,
+    key: `${level} ${channel}: ${message.slice(0, KEY_LENGTH).replace(VALUE, '#')}`,
     ...(taken === null ? {} : { block: { text: taken.stack } }),
     ...(detail.length === 0 ? {} : { detail: () => detail }),
   };

@@ -4,10 +4,6 @@ import { type ListData, listPanel } from '../shared/list-panel.ts';
 
 type Process = Facts['process'];
 
-function hasFailed({ exitCode, signal, error }: Process): boolean {
-  return error !== null || signal !== null || (exitCode ?? 0) !== 0;
-}
-
 function outcomeOf({ durationMs, exitCode, signal, error }: Process): string {
   if (durationMs === null) return 'running';
   if (error !== null) return 'not started';
@@ -38,7 +34,7 @@ export const processesPanel = listPanel({
   span: ({ command }) => command,
   row(one) {
     const { command, args, isSync, durationMs } = one;
-    const failed = hasFailed(one);
+    const failed = one.error !== null || one.signal !== null || (one.exitCode ?? 0) !== 0;
     return {
       text: [command, ...args.map(({ value }) => value)].join(' '),
       tone: failed ? 'bad' : isSync || durationMs === null ? 'warn' : 'plain',

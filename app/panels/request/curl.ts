@@ -17,15 +17,12 @@ function formQuote(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&')}"`;
 }
 
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
 function formOptions(body: NonNullable<RequestPanelData['body']>): string[] {
   return [
     ...(body.fields ?? []).flatMap(({ name, value }) =>
       (Array.isArray(value) ? value : [value]).map(
-        (item) => `--form-string ${shellQuote(`${name}=${textOf(item)}`)}`,
+        (item) =>
+          `--form-string ${shellQuote(`${name}=${typeof item === 'string' ? item : JSON.stringify(item)}`)}`,
       ),
     ),
     ...body.files.map(

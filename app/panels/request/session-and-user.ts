@@ -70,10 +70,6 @@ function idOf(live: object): string | undefined {
   return typeof id !== 'string' || Object.keys(session).includes('id') ? undefined : id;
 }
 
-function markOf(id: string): string {
-  return createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
-}
-
 /** The cookie that has the id came with another value. */
 function isRenewed(id: string, received: readonly string[], sent: readonly string[]): boolean {
   const cookie = pairHeaders(sent).find(
@@ -109,7 +105,7 @@ export function readSessionAndUser(
   }
   const id = idOf(live);
   if (id !== undefined && held.session !== undefined) {
-    held.mark = markOf(id);
+    held.mark = createHmac('sha256', KEY).update(id).digest('hex').slice(0, 8);
     if (isRenewed(id, rawHeaders, sentHeaders)) held.renewed = true;
   }
   if (sent === undefined || held.unread?.includes('session') === true) return found ? held : null;

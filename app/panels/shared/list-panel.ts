@@ -56,10 +56,6 @@ function isWork(item: object): item is Work {
   return 'startMs' in item && 'durationMs' in item;
 }
 
-function worksIn(items: readonly object[]): Work[] {
-  return items.filter(isWork);
-}
-
 /** What all work has; work that failed is bad. */
 function workRow({ startMs, durationMs, error = null, caller = null }: Work, own: Omit<Row, 'id'>): Row {
   const fields: Field[] = [
@@ -94,7 +90,7 @@ export function listPanel<Name extends FactName, More extends object = object>(
 
   function present(data: Data, from: Pick<PresentFrom, 'profile'>): Presentation {
     const rows = rowsOf(data);
-    const works = worksIn(data.items as readonly object[]);
+    const works = (data.items as readonly object[]).filter(isWork);
     const failed = rows.filter(({ badges }) => badges?.includes('failed')).length;
     const { above = [], below = [] } = list.sections?.(data) ?? {};
     const counted: Figure[] =

@@ -3,7 +3,6 @@
  * the same function. Silent where texts or times leave it open.
  */
 import type { EarlierRequest } from '../../profiler/finding-rule.ts';
-import type { ProfileHead } from '../../profiler/profile.ts';
 import { isMasked } from '../../profiler/redact.ts';
 import type { Kept as AllKept } from './panel-data.ts';
 import { receivedBy } from './received.ts';
@@ -332,10 +331,6 @@ function heldByOne(waits: KeptQueries, holder: string, isHere: boolean): Shared[
   });
 }
 
-function nameOf({ method, url }: ProfileHead): string {
-  return `${method} ${url.replace(/\?.*$/s, '')}`.slice(0, 200);
-}
-
 const NO_QUERIES: KeptQueries = { statements: [], queries: [] };
 
 function withoutRepeats(shared: readonly Shared[]): Shared[] {
@@ -364,7 +359,7 @@ export function overlapsOf(request: EarlierRequest, overlapping: readonly Earlie
       const others = other.kept.database ?? NO_QUERIES;
       return {
         token: other.head.token,
-        what: nameOf(other.head),
+        what: `${other.head.method} ${other.head.url.replace(/\?.*$/s, '')}`.slice(0, 200),
         status: other.head.status,
         startMs: shiftMs,
         durationMs: other.head.durationMs,

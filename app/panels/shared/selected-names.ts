@@ -4,10 +4,6 @@ import { significant, sqlTokens } from './sql-tokens.ts';
 const WORD = /^[\w$]+$/;
 const MOST_TOKENS = 60;
 
-function plainName(text: string): string {
-  return text.replace(/^["`]|["`]$/g, '');
-}
-
 /** Other names of columns in a statement, each with its expression. What it takes for one wrongly is the name of no column. */
 export function sourcesIn(sql: string, system: string | undefined): Map<string, string> {
   const sources = new Map<string, string>();
@@ -26,7 +22,7 @@ export function sourcesIn(sql: string, system: string | undefined): Map<string, 
     item = [];
   }
   for (const [kind, given] of significant(sqlTokens(sql, system))) {
-    const text = plainName(given);
+    const text = given.replace(/^["`]|["`]$/g, '');
     if (text === '(') {
       outer.push({ item, all });
       [item, all] = [[], []];

@@ -49,10 +49,6 @@ function fieldBytes(body: unknown): number {
   return bytes;
 }
 
-function uploadedFiles(req: Request): Express.Multer.File[] {
-  return Array.isArray(req.files) ? req.files : [];
-}
-
 export function createParsers({
   uploadFolder,
   limitBytes = DEFAULT_BODY_LIMIT,
@@ -89,7 +85,7 @@ export function createParsers({
   }
 
   function finish(req: Request, next: NextFunction): void {
-    const files = uploadedFiles(req);
+    const files = Array.isArray(req.files) ? req.files : [];
     const bytes = isMultipart(req) ? files.reduce((sum, file) => sum + file.size, fieldBytes(req.body)) : 0;
     if (bytes > limitBytes) {
       next(createError('UPLOAD_TOO_LARGE', [printLimit(limitBytes), `${bytes} bytes`]));

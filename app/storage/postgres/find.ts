@@ -70,10 +70,6 @@ function storableQuery<Query extends Partial<ProfileQuery>>(query: Query): Query
   return query.not === undefined ? stored : { ...stored, not: query.not.map(storableQuery) };
 }
 
-function likePattern(part: string): string {
-  return `%${storable(part).replace(/[\\%_]/g, '\\$&')}%`;
-}
-
 type TextFor = (table: string) => string;
 
 function statementOf(text: TextFor, schema: string, values: readonly unknown[]): pg.QueryArrayConfig {
@@ -217,7 +213,7 @@ export function createFinder(
       (table) =>
         `select token, document from ${table}
         where token = any($1) and (document = '' or document ${like} $2 escape '\\')`,
-      [rows.map(({ token }) => token), likePattern(escaped)],
+      [rows.map(({ token }) => token), `%${storable(escaped).replace(/[\\%_]/g, '\\$&')}%`],
     );
     const texts = new Map(found as [string, string][]);
     const places = new Map<string, TextPlace>();
