@@ -9,7 +9,7 @@ import type { PageParts } from './page-parts.ts';
 import { MOST_MEBIBYTES } from '../storage/files/file-store.ts';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { type FindingRule, ruleTexts } from '../profiler/finding-rule.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { count } from '../view-helpers/numbers.ts';
 import { createPages } from '../routes/profiler.ts';
 
 type Given = Omit<
@@ -28,7 +28,6 @@ function describeRetention(
   { retentionHours, retentionCount, retentionMb }: ProfilerSettings,
   storageName: string,
 ): string {
-  const { count } = numberHelpers;
   if (storageName === 'memory')
     return (
       `This process stores profiles in memory, for at most ${count(retentionHours, 'hour')}. If several processes serve the ` +

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { field, isObject } from '../profiler/safe-read.ts';
 import { stackText, textOf } from '../profiler/thrown-value.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { count } from '../view-helpers/numbers.ts';
 
 export interface Clock {
   now(): number;
@@ -54,7 +54,7 @@ export function createRepeatedLines({
     lines.delete(key);
     if (more === 0) return;
     try {
-      print(`the same ${what} ${numberHelpers.count(more, 'time')} more within 60 s: ${first}`);
+      print(`the same ${what} ${count(more, 'time')} more within 60 s: ${first}`);
     } catch {
       // A host's `warn` that throws would end the process: this may run in a timer.
     }

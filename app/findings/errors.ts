@@ -3,7 +3,7 @@ import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { bytesText } from '../view-helpers/numbers.ts';
 import { callName, outcomeOf, typeOf } from './shared/calls.ts';
 import {
   isAnsweredTwice,
@@ -149,7 +149,7 @@ const streamFailed: FindingRule<Needs<'exception', 'request' | 'routing'>> = {
     if (status === null || status >= 400 || outcome !== 'finished') return [];
     return errors.flatMap((record, index): FindingDraft[] => {
       if (record.origin !== 'stream') return [];
-      const sent = numberHelpers.bytesText(request?.response?.bytes ?? 0);
+      const sent = bytesText(request?.response?.bytes ?? 0);
       const sentence = `A stream that was piped into the response failed (${nameOf(record)}), and the response ended with ${status} after ${sent}, as if that was all`;
       const place = lineOf(record) ?? routing?.route?.source;
       return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];

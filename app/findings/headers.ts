@@ -6,7 +6,7 @@ import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/find
 import type { Finding } from '../profiler/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { bytesText } from '../view-helpers/numbers.ts';
 import {
   authorOf,
   directivesIn,
@@ -83,7 +83,6 @@ const headerOverwritten: FindingRule<Needs<'request' | 'routing'>> = {
   },
 };
 
-const { bytesText } = numberHelpers;
 /** Sending less again costs next to nothing. */
 const LARGE_BODY = 16_384;
 
@@ -391,7 +390,7 @@ const streamBuffered: FindingRule<Needs<'request'>> = {
     if (response === undefined || !/^\s*text\/event-stream\b/i.test(response.contentType ?? '')) return [];
     const encoding = sentHeader(request, 'content-encoding');
     if (encoding === null || /^\s*(?:identity|none)?\s*$/i.test(encoding.value)) return [];
-    const sentence = `The event stream is compressed, so events may wait in a buffer; ${numberHelpers.bytesText(response.bytes)} were sent so far`;
+    const sentence = `The event stream is compressed, so events may wait in a buffer; ${bytesText(response.bytes)} were sent so far`;
     return [{ severity: 'warn', sentence, anchor: encoding.anchor }];
   },
   code(_finding, profile) {

@@ -6,7 +6,7 @@ import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { SIGNATURE_HEADER } from '../profiler/raw-headers.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { bytesText, percentText } from '../view-helpers/numbers.ts';
 import { isUntrustedHttps, mediaType, nameOfLayer, receivedHeader, sentHeader } from './shared/http.ts';
 import type { Needs } from './shared/kept.ts';
 import { brokeBy, count, duration, excerpt } from './shared/wording.ts';
@@ -218,7 +218,7 @@ const bodyNotParsed: FindingRule<Needs<'request' | 'routing'>> = {
     // `navigator.sendBeacon` may tell by the address alone.
     if (status === 204 && type === 'text/plain') return [];
     const parser = PARSERS[type];
-    const sentence = `Nothing read the request body (${numberHelpers.bytesText(bytes)}, ${type === '' ? 'no content type' : type.slice(0, 60)})${parser === undefined ? '' : `; ${parser} parses this type`}`;
+    const sentence = `Nothing read the request body (${bytesText(bytes)}, ${type === '' ? 'no content type' : type.slice(0, 60)})${parser === undefined ? '' : `; ${parser} parses this type`}`;
     return [
       {
         broke: status >= 400 ? 'response' : 'unseen',
@@ -241,7 +241,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 function bytes(value: unknown): string | null {
-  return typeof value === 'number' ? numberHelpers.bytesText(value) : null;
+  return typeof value === 'number' ? bytesText(value) : null;
 }
 
 const bodyRefused: FindingRule<Needs<'exception'>> = {
@@ -269,8 +269,6 @@ const bodyRefused: FindingRule<Needs<'exception'>> = {
       .slice(0, 1);
   },
 };
-
-const { bytesText, percentText } = numberHelpers;
 
 const uploadCutOff: FindingRule<Needs<'request'>> = {
   name: 'upload-cut-off',
@@ -401,7 +399,7 @@ const signatureOverParsed: FindingRule<Needs<'request', 'routing'>> = {
       accepted.length === 0
         ? ''
         : `; ${count(accepted.length, 'earlier request')} with a body that is the same text either way got through`;
-    const sentence = `The body has ${count(bytes, 'byte')}, and ${numberHelpers.count(writtenAgain)} if it is parsed${by} and written again: a signature computed over JSON.stringify(req.body) never equals ${excerpt(name, 60)}, which is of the bytes as sent${others}`;
+    const sentence = `The body has ${count(bytes, 'byte')}, and ${count(writtenAgain)} if it is parsed${by} and written again: a signature computed over JSON.stringify(req.body) never equals ${excerpt(name, 60)}, which is of the bytes as sent${others}`;
     const place = refusedAt(request, routing);
     return [{ broke: 'response', severity: accepted.length > 0 ? 'bad' : 'warn', sentence, place }];
   },

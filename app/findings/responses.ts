@@ -5,7 +5,7 @@ import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isMasked } from '../profiler/redact.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { bytesText } from '../view-helpers/numbers.ts';
 import { callName } from './shared/calls.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
 import {
@@ -165,7 +165,7 @@ function compressing(kept: Transforming, wholeMs: number): FindingDraft | null {
   const work = [...(database?.queries ?? []), ...(http_client?.calls ?? [])];
   if (work.some((one) => endOf(one) > headersAtMs && one.startMs < wholeMs)) return null;
   const author = authorOf(request, routing, header.anchor);
-  const sentence = `${nameOfLayer(author)} compressed the body (${excerpt(header.value, 20)}, ${numberHelpers.bytesText(response.bytes)} sent) after the handler had passed it on: ${shareOf(costMs, wholeMs)}`;
+  const sentence = `${nameOfLayer(author)} compressed the body (${excerpt(header.value, 20)}, ${bytesText(response.bytes)} sent) after the handler had passed it on: ${shareOf(costMs, wholeMs)}`;
   return { severity: 'warn', sentence, costMs, anchor: header.anchor, place: author?.source };
 }
 
@@ -466,7 +466,7 @@ export const clientLeft: FindingRule<Given> = {
     const progress =
       status === null
         ? 'before the headers were sent'
-        : `with ${numberHelpers.bytesText(response?.bytes ?? 0)} of the body sent`;
+        : `with ${bytesText(response?.bytes ?? 0)} of the body sent`;
     const awaited = status === null ? awaitedAt(kept, durationMs) : null;
     const sentence = `The client disconnected after ${duration(durationMs)}, ${progress}${awaited === null ? '' : `: ${awaited.text}`}`;
     const severity = awaited === null || durationMs < CANCELED_MS ? 'info' : 'warn';

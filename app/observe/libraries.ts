@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import Module, { isBuiltin } from 'node:module';
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { groupBy } from '../profiler/group-by.ts';
 import { modulesSeen } from './caller.ts';
 import { wrapCalls } from './channels/wrap-method.ts';
 import {
@@ -75,8 +76,7 @@ function importModule(url: string): Promise<object> {
 }
 
 export function watchLibraries(patches: readonly LibraryPatch[]) {
-  const byName = new Map<string, LibraryPatch[]>();
-  for (const patch of patches) byName.set(patch.name, [...(byName.get(patch.name) ?? []), patch]);
+  const byName = groupBy(patches, ({ name }) => name);
   const requireFile = Module.createRequire(process.execPath);
   const { cache, resolve } = requireFile;
   const undo: (() => void)[] = [];

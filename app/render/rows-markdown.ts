@@ -1,7 +1,7 @@
 /** Rows -> Markdown: for an issue, a chat, or a program that reads text. */
 import type { Figure, Presentation, Row, Section } from '../profiler/rows.ts';
 import { blocks, type Column, fence, heading, prose, table } from '../view-helpers/markdown.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { count } from '../view-helpers/numbers.ts';
 import { amountText, NUMBER_TITLES, valueText } from '../view-helpers/amount.ts';
 
 const INDENT = '· ';
@@ -24,7 +24,7 @@ function indented(text: string, { depth = 0 }: Row): string {
 function textOf(row: Row): unknown {
   const { label, text, times = 1, depth = 0 } = row;
   if (text === undefined || (times === 1 && depth === 0)) return text;
-  const said = times > 1 ? `${numberHelpers.count(times)} × ${valueText(text)}` : valueText(text);
+  const said = times > 1 ? `${count(times)} × ${valueText(text)}` : valueText(text);
   return label === undefined ? indented(said, row) : said;
 }
 
@@ -81,7 +81,7 @@ export function sectionMarkdown(section: Section): string {
         ]),
       ),
     left + Math.max(0, long.length - MOST_BLOCKS) > 0
-      ? `${numberHelpers.count(left + Math.max(0, long.length - MOST_BLOCKS), 'more row')} not shown.`
+      ? `${count(left + Math.max(0, long.length - MOST_BLOCKS), 'more row')} not shown.`
       : '',
   ]);
 }

@@ -7,7 +7,7 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { EmptyState, Panel } from '../profiler/panel.ts';
 import type { PanelSummary, ProfileHead } from '../profiler/profile.ts';
 import type { Presentation, Row, Section } from '../profiler/rows.ts';
-import { numberHelpers } from '../view-helpers/numbers.ts';
+import { count } from '../view-helpers/numbers.ts';
 import type { MigrationFact, MigrationReader } from './database/migration-state.ts';
 
 declare module '../profiler/facts.ts' {
@@ -48,8 +48,6 @@ export function appendMigrations(context: Context, reader: Pick<MigrationReader,
     }),
   );
 }
-
-const { count } = numberHelpers;
 
 function wasRead({ state }: Pick<MigrationsData, 'state'>): boolean {
   return state === 'ok' || state === 'behind' || state === 'ahead';

@@ -1,6 +1,6 @@
 /** Code on a page: numbered lines that can't be selected with their numbers, marked lines, coloured tokens. */
 import { escapeHtml, markup, SafeHtml } from './safe-html.ts';
-import { numberHelpers } from './numbers.ts';
+import { count } from './numbers.ts';
 
 /** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, `v` value in place, `u` underlined, empty: plain) and text. */
 export type CodeToken = readonly [string, string];
@@ -45,7 +45,7 @@ function lineHtml(line: CodeLine): string {
     );
   }
   if (text.length <= LONGEST_LINE) return escapeHtml(text);
-  const cut = numberHelpers.count(text.length - LONGEST_LINE, 'more character');
+  const cut = count(text.length - LONGEST_LINE, 'more character');
   return `${escapeHtml(text.slice(0, LONGEST_LINE))}<span class="c"> &hellip; ${cut}</span>`;
 }
 
@@ -65,7 +65,7 @@ function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions):
     html += `<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line)}</span>`;
   });
   if (lines.length > MOST_LINES)
-    html += `<span class="c">&hellip; ${numberHelpers.count(lines.length - MOST_LINES, 'more line')}</span>`;
+    html += `<span class="c">&hellip; ${count(lines.length - MOST_LINES, 'more line')}</span>`;
   return new SafeHtml(`${html}</pre>`);
 }
 

@@ -81,7 +81,7 @@ function groupFrames(frames: readonly ThrownFrame[], before: readonly ThrownFram
 }
 
 /** Lines of the trace as Node prints it: shared ends are left out, and counted. */
-function traceLines(thrown: Thrown, indent = ''): string[] {
+export function traceLines(thrown: Thrown, indent = ''): string[] {
   return thrown.chain.flatMap((link, index) => {
     const shared = sharedEnd(link.frames, thrown.chain[index - 1]?.frames ?? []);
     const frames = link.frames
@@ -108,7 +108,7 @@ function shortValue(value: unknown): unknown {
 }
 
 /** Properties of all errors of a chain as rows; `left` counts those that are not shown. */
-function propertyRows(chain: readonly ThrownLink[]): {
+export function propertyRows(chain: readonly ThrownLink[]): {
   rows: { name: string; value: unknown }[];
   left: number;
 } {
@@ -124,11 +124,15 @@ function propertyRows(chain: readonly ThrownLink[]): {
 const LONGEST_HEADLINE = 300;
 
 /** The most useful line of a message: the first, or the last if a template engine puts the place before it. */
-function headline(message: string): string {
+export function headline(message: string): string {
   const lines = message.split('\n').filter((line) => line.trim() !== '');
   const first = lines[0] ?? '';
   const line = lines.length > 1 && /^\S.*:\d+$/.test(first) ? (lines.at(-1) ?? first) : first;
   return line.length > LONGEST_HEADLINE ? `${line.slice(0, LONGEST_HEADLINE)}…` : line;
+}
+
+export function framePlace({ file, line }: ThrownFrame): string {
+  return file === null ? 'native code' : [file, line].filter((part) => part !== null).join(':');
 }
 
 export const frameHelpers = {
@@ -136,6 +140,5 @@ export const frameHelpers = {
   traceLines: (thrown: Thrown): string[] => traceLines(thrown),
   propertyRows,
   headline,
-  framePlace: (frame: ThrownFrame): string =>
-    frame.file === null ? 'native code' : [frame.file, frame.line].filter((part) => part !== null).join(':'),
+  framePlace,
 } as const;

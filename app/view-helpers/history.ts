@@ -30,11 +30,14 @@ function partsOf(label: string, history: FindingHistory): Part[] {
   ];
 }
 
+export function historyText(label: string, history: FindingHistory): string {
+  return partsOf(label, history)
+    .map((part) => (typeof part === 'string' ? part : `${clockText(part.at)} UTC`))
+    .join('');
+}
+
 export const historyHelpers = {
   history: (label: string, history: FindingHistory): SafeHtml =>
     markup`${partsOf(label, history).map((part) => (typeof part === 'string' ? part : clock(part.at)))}`,
-  historyText: (label: string, history: FindingHistory): string =>
-    partsOf(label, history)
-      .map((part) => (typeof part === 'string' ? part : `${clockText(part.at)} UTC`))
-      .join(''),
+  historyText,
 } as const;

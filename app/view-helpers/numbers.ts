@@ -17,7 +17,7 @@ function group(digits: string): string {
   return digits.length < 4 ? digits : digits.replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-function count(value: Amount, singular?: string, plural = `${singular}s`): string {
+export function count(value: Amount, singular?: string, plural = `${singular}s`): string {
   if (!isNumber(value)) return '–';
   const digits = `${value < 0 ? '−' : ''}${group(String(Math.abs(Math.round(value))))}`;
   if (singular === undefined) return digits;
@@ -48,15 +48,15 @@ function withUnit([number, unit]: [string, string]): SafeHtml {
   return markup`${number} <span class="u">${unit}</span>`;
 }
 
-function durationText(ms: Amount): string {
+export function durationText(ms: Amount): string {
   return isNumber(ms) ? splitDuration(ms).join(' ') : '–';
 }
 
-function bytesText(bytes: Amount): string {
+export function bytesText(bytes: Amount): string {
   return isNumber(bytes) ? splitBytes(bytes).join(' ') : '–';
 }
 
-function percentText(part: Amount, whole: Amount): string {
+export function percentText(part: Amount, whole: Amount): string {
   if (!isNumber(part) || !isNumber(whole) || whole <= 0) return '–';
   const percent = (part / whole) * 100;
   return percent > 0 && percent < 0.5 ? '<1 %' : `${Math.round(percent)} %`;
@@ -71,11 +71,11 @@ function dateOf(epochMs: Amount): Date | null {
   return isNumber(epochMs) && Math.abs(epochMs) <= 8.64e15 ? new Date(epochMs) : null;
 }
 
-function timeText(epochMs: Amount): string {
+export function timeText(epochMs: Amount): string {
   return dateOf(epochMs)?.toISOString().slice(-13, -5) ?? '–';
 }
 
-function timestampText(epochMs: Amount): string {
+export function timestampText(epochMs: Amount): string {
   const date = dateOf(epochMs);
   if (date === null) return '–';
   const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ''} ${date.getUTCFullYear()}`;
@@ -94,7 +94,7 @@ function timestampElement(epochMs: Amount): SafeHtml {
 }
 
 /** `13:15:04`, or `19 Nov, 13:15:04` if that is not today. Both in UTC. */
-function clockText(epochMs: Amount, now = Date.now()): string {
+export function clockText(epochMs: Amount, now = Date.now()): string {
   const date = dateOf(epochMs);
   if (date === null) return '–';
   const isToday = Math.floor(date.getTime() / DAY) === Math.floor(now / DAY);

@@ -119,26 +119,26 @@ function underline(tokens: readonly CodeToken[], [from, to]: readonly [number, n
   return mergePlain(result);
 }
 
-export const sourceHelpers = {
-  /** Lines of an excerpt for `codeLines`: coloured, the place marked; `around` limits the lines before and after it. */
-  excerptLines(
-    excerpt: SourceExcerpt,
-    place: { line: number | null; column: number | null },
-    around = Infinity,
-  ): CodeLine[] {
-    const tokensByLine = coloured(excerpt.lines);
-    const lines = excerpt.lines.map((text, index): CodeLine & { number: number } => {
-      const number = excerpt.from + index;
-      const tokens = tokensByLine[index] ?? [];
-      // An empty line would have no height.
-      if (text === '') return { text: ' ', number, mark: number === place.line ? 'hot' : undefined };
-      if (number !== place.line) return { tokens, number };
-      const range = place.column === null ? null : pointedAt(text, place.column);
-      return { number, mark: 'hot', tokens: range === null ? tokens : underline(tokens, range) };
-    });
-    return lines.filter(({ number }) => Math.abs(number - (place.line ?? number)) <= around);
-  },
-} as const;
+/** Lines of an excerpt for `codeLines`: coloured, the place marked; `around` limits the lines before and after it. */
+export function excerptLines(
+  excerpt: SourceExcerpt,
+  place: { line: number | null; column: number | null },
+  around = Infinity,
+): CodeLine[] {
+  const tokensByLine = coloured(excerpt.lines);
+  const lines = excerpt.lines.map((text, index): CodeLine & { number: number } => {
+    const number = excerpt.from + index;
+    const tokens = tokensByLine[index] ?? [];
+    // An empty line would have no height.
+    if (text === '') return { text: ' ', number, mark: number === place.line ? 'hot' : undefined };
+    if (number !== place.line) return { tokens, number };
+    const range = place.column === null ? null : pointedAt(text, place.column);
+    return { number, mark: 'hot', tokens: range === null ? tokens : underline(tokens, range) };
+  });
+  return lines.filter(({ number }) => Math.abs(number - (place.line ?? number)) <= around);
+}
+
+export const sourceHelpers = { excerptLines } as const;
 
 /** Lines of source as numbered plain text, with its line marked: `> 12 | return …`. */
 export function excerptText({ from, lines }: SourceExcerpt, at: number | null): string {

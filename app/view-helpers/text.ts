@@ -1,6 +1,6 @@
 /** Foreign text: its writing direction isolated, long text folded with its length, masked parts marked. */
 import { markup, SafeHtml } from './safe-html.ts';
-import { numberHelpers } from './numbers.ts';
+import { count } from './numbers.ts';
 import { isMasked, MASK_PATTERN } from '../profiler/redact.ts';
 
 /** One character beyond ASCII in UTF-8, percent-encoded (RFC 3986, 2.1). */
@@ -66,7 +66,7 @@ function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): Sa
   if (text.length <= FOLD_ABOVE && !text.includes('\n')) return foreign(text);
   if (text.length <= FOLD_ABOVE)
     return markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
-  const length = numberHelpers.count(text.length, 'character');
+  const length = count(text.length, 'character');
   const summary = markup`<bdi>${withMasks(beginning(text, SUMMARY_LENGTH))}&hellip;</bdi> <span class="say">${length}</span>`;
   const whole = markup`<div class="long" tabindex="0" role="region" aria-label="${label}">${foreign(text)}</div>`;
   return markup`<details class="fold"><summary>${summary}</summary>${whole}</details>`;
@@ -75,7 +75,7 @@ function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): Sa
 function sentence(text: unknown, limit = 600): SafeHtml {
   const whole = toText(text);
   if (whole.length <= limit) return foreign(whole);
-  const cut = numberHelpers.count(whole.length - limit, 'more character');
+  const cut = count(whole.length - limit, 'more character');
   return markup`${foreign(`${beginning(whole, limit)}…`)} <span class="say">${cut}</span>`;
 }
 

@@ -1,5 +1,5 @@
 /** Round steps of an axis of milliseconds. */
-import { numberHelpers } from './numbers.ts';
+import { durationText } from './numbers.ts';
 
 export interface Tick {
   atMs: number;
@@ -22,7 +22,7 @@ function stepOf(lengthMs: number): number {
 }
 
 function tickText(ms: number): string {
-  if (ms >= MINUTE) return numberHelpers.durationText(ms);
+  if (ms >= MINUTE) return durationText(ms);
   return ms >= 1000 ? `${Number((ms / 1000).toFixed(3))} s` : `${Number(ms.toFixed(3))} ms`;
 }
 

@@ -61,7 +61,7 @@ function tokensOf(value: Json): CodeToken[] {
 }
 
 /** `isThrower`: the message is about this frame. */
-function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): ValueRow[] {
+export function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): ValueRow[] {
   const expression = isThrower ? namedExpression(message, frame) : null;
   const root = /^[\w$]+/.exec(expression ?? '')?.[0] ?? null;
   const line = lineOf(frame);

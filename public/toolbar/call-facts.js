@@ -40,47 +40,11 @@ export function sourceOf({ deliveryType, workerStart, transferSize, encodedBodyS
 
 /** A call for the list; `began`: when the hooks were installed. */
 export function shownCall(call, began) {
-  const {
-    key,
-    method,
-    url,
-    status,
-    type,
-    startedAt,
-    token,
-    state,
-    href,
-    bytes,
-    cameFrom,
-    redirected,
-    finalUrl,
-    trace,
-  } = call;
+  const { state, served } = call;
   const ms = state === 'open' ? null : call.ms;
   const own = judgeCall({ ...call, ms });
   // The browser knows why the page got no response; the service may only have seen the page leave. For a stream, being left is its end.
-  const isOver =
-    call.served === null || state === 'failed' || (isLasting(call) && call.served.tone !== 'bad');
-  const { tone, why } = isOver ? own : worseOf(own, call.served);
-  const early = startedAt < began;
-  return {
-    key,
-    method,
-    url,
-    status,
-    type,
-    startedAt,
-    ms,
-    token,
-    state,
-    href,
-    tone,
-    why,
-    early,
-    bytes,
-    cameFrom,
-    redirected,
-    finalUrl,
-    trace,
-  };
+  const isOver = served === null || state === 'failed' || (isLasting(call) && served.tone !== 'bad');
+  const { tone, why } = isOver ? own : worseOf(own, served);
+  return { ...call, ms, tone, why, early: call.startedAt < began };
 }

@@ -4,7 +4,7 @@ import type { CallEntry, HttpClientData } from '../../panels/http-client/data.ts
 import type { RuntimeData } from '../../panels/runtime/data.ts';
 import type { Finding } from '../../profiler/finding.ts';
 import { blocks } from '../../view-helpers/markdown.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { TestedProfile } from '../process-profilers.ts';
 import { readResponse } from './read-response.ts';
 import { createFindingsModel } from '../../controllers/profiler/findings-model.ts';
@@ -41,8 +41,6 @@ function explainPanel({ profile, panels }: TestedProfile, name: string, ids: rea
   const { figures = [], sections } = presented;
   return rowsMarkdown({ figures, sections: sections.filter(({ id }) => ids.includes(id)).map(shortSection) });
 }
-
-const { count, durationText } = numberHelpers;
 
 export interface Verdict {
   passed: boolean;

@@ -1,6 +1,6 @@
 /** Code that an error page suggests, and where it belongs. */
 import type { CodeLine } from '../../view-helpers/code.ts';
-import { sourceHelpers } from '../../view-helpers/source.ts';
+import { excerptLines } from '../../view-helpers/source.ts';
 import type { RoutingData, TraceRow } from '../../panels/routing/data.ts';
 
 /** Paths that can be written into code unchanged: no quote, no pattern. */
@@ -11,7 +11,7 @@ function routeLines(owner: string, method: string, path: string): readonly CodeL
   if (!PLAIN_PATH.test(path) || !METHODS.has(method)) return null;
   const name = method === 'HEAD' ? 'get' : method.toLowerCase();
   const lines = [`${owner}.${name}('${path}', (req, res) => {`, "  res.send('…');", '});'];
-  return sourceHelpers.excerptLines({ from: 1, lines }, { line: null, column: null });
+  return excerptLines({ from: 1, lines }, { line: null, column: null });
 }
 
 interface Home {

@@ -1,7 +1,7 @@
 /** A comparison as rows, for its page and as Markdown: figures, work, and values that differ. */
 import type { Row, Section } from '../../profiler/rows.ts';
 import { amountText } from '../../view-helpers/amount.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText, percentText, timestampText } from '../../view-helpers/numbers.ts';
 import {
   type Comparison,
   type FigureRow,
@@ -16,8 +16,6 @@ import type { Profile } from '../../profiler/profile.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { blocks, code, heading, prose } from '../../view-helpers/markdown.ts';
 import { summarizeComparison } from './compare-summary.ts';
-
-const { count, durationText, percentText } = numberHelpers;
 
 const FACTOR = 10;
 
@@ -112,8 +110,6 @@ export function comparisonSections(
     },
   ];
 }
-
-const { timestampText } = numberHelpers;
 
 function requestLine(name: string, profile: Profile): string {
   const { token, method, url, startedAt } = profile;

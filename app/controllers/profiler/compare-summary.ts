@@ -2,7 +2,7 @@
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { SPAN_KINDS, type SpanKind } from '../../profiler/span.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText, percentText } from '../../view-helpers/numbers.ts';
 import { type FigureRow, NOTABLE } from './compare-profiles.ts';
 
 const MOST_REASONS = 3;
@@ -16,8 +16,6 @@ interface Share {
 
 const FIGURES: Partial<Record<SpanKind, string>> = { db: 'Queries', out: 'Outgoing calls' };
 const SPENT_IN: readonly SpanKind[] = ['app', 'middleware', 'db', 'out', 'view', 'work'];
-
-const { durationText } = numberHelpers;
 
 function changesOf(a: Profile, b: Profile): Share[] {
   const changes = new Map<SpanKind, number>();
@@ -72,9 +70,7 @@ function timeSentence(a: Profile, b: Profile, figures: readonly FigureRow[]): st
   const than = change < 0 ? 'less' : 'longer';
   const times = b.durationMs / a.durationMs;
   const share =
-    times >= 2
-      ? `${times.toFixed(1)} times as long`
-      : numberHelpers.percentText(Math.abs(change), a.durationMs);
+    times >= 2 ? `${times.toFixed(1)} times as long` : percentText(Math.abs(change), a.durationMs);
   const size = durationText(Math.abs(change));
   if (Math.abs(change) < LEAST_MS || Math.abs(change) < NOTABLE * a.durationMs) {
     const counted = countChange('db', figures);

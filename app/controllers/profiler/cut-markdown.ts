@@ -1,7 +1,5 @@
 /** Shortens Markdown: whole blocks as far as they fit, then lines of the one that does not, with a count of the rest. */
-import { numberHelpers } from '../../view-helpers/numbers.ts';
-
-const { count } = numberHelpers;
+import { count } from '../../view-helpers/numbers.ts';
 
 const SHORTEST_PART = 200;
 

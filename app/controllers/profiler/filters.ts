@@ -1,6 +1,6 @@
 /**
  * GET parameters of the list <-> a checked query. An empty parameter counts as absent, an invalid or repeated one is a
- * BAD_FILTER that says what is expected, unknown names are ignored. Symfony's names (status_code, start, end) work too.
+ * BAD_FILTER that says what is expected, unknown names are ignored.
  */
 import { createError } from '../../errors.ts';
 import { PROFILE_KINDS } from '../../profiler/context.ts';
@@ -21,7 +21,6 @@ export interface Filters {
   page: number;
 }
 
-const ALIASES: Readonly<Record<string, FilterName>> = { status_code: 'status', start: 'from', end: 'until' };
 const DEFAULT_LIMIT = 25;
 const MOST_ROWS = 200;
 /** Beyond it, filters are faster than paging. */
@@ -69,8 +68,7 @@ export function isFilterError(error: unknown): error is FilterError {
 }
 
 function nameOf(name: string): FilterName | undefined {
-  const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : name;
-  return FILTER_NAMES.find((listed) => listed === alias);
+  return FILTER_NAMES.find((listed) => listed === name);
 }
 
 export function readOne(query: URLSearchParams, name: string): string | null {

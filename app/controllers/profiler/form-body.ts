@@ -1,6 +1,7 @@
 /** Small request bodies of the profiler's pages, read without a parser, or from `req.body` if the host has parsed it. */
 import type { IncomingMessage } from 'node:http';
 import { createError } from '../../errors.ts';
+import { mediaTypeOf } from '../../profiler/http-text.ts';
 
 const LARGEST_FORM = 64 * 1024;
 /** Bytes beyond the limit that are read before the response, so that the client gets it instead of a reset connection. */
@@ -63,14 +64,10 @@ function parsedText(body: unknown, largest: number): string {
   return text;
 }
 
-function typeOf({ headers }: IncomingMessage): string {
-  return headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
-}
-
 export async function readForm(req: IncomingMessage): Promise<URLSearchParams> {
   const { body } = req as IncomingMessage & { body?: unknown };
   if (body !== undefined) return fieldsOf(body);
-  if (typeOf(req) !== FORM_TYPE)
+  if (mediaTypeOf(req.headers['content-type'] ?? null) !== FORM_TYPE)
     throw createError('BAD_REQUEST', [`The body must be a form (${FORM_TYPE}).`]);
   return new URLSearchParams(await readText(req));
 }

@@ -3,12 +3,10 @@ import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { FoundProfiles } from '../../profiler/profiles.ts';
 import { urls } from '../../urls.ts';
 import { blocks, code, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText, timestampText } from '../../view-helpers/numbers.ts';
 import { endingOf } from './profile-model.ts';
 import { type Filters, withFilters } from './filters.ts';
 import { writeTypedFilters } from './typed-filters.ts';
-
-const { count, durationText, timestampText } = numberHelpers;
 
 const COLUMNS: readonly Column<ProfileIndex>[] = [
   { title: 'Token', value: ({ token }) => token },

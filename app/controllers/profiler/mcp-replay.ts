@@ -12,7 +12,7 @@ import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
 import { urls } from '../../urls.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
 import { compareMarkdown } from './compare-rows.ts';
 import { knownResponse } from './compare-bodies.ts';
 import { type Comparison, compareProfiles, findingChanges, verdictOf } from './compare-profiles.ts';
@@ -30,8 +30,6 @@ const CPU_ROWS = 8;
 const MOST_DIFFERENCES = 10;
 const NO_SERVER =
   'Nothing can be sent: the application is not running, or listens on no TCP port. Start it and try again.';
-const { bytesText, count, durationText } = numberHelpers;
-
 function sentText({ method, path, headers, body, masked }: Replay): string {
   const names = Object.keys(headers).map((name) => code(name));
   return blocks([

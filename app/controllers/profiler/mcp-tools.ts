@@ -7,7 +7,7 @@ import { createError } from '../../errors.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import type { ProfileQuery } from '../../profiler/storage.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, timestampText } from '../../view-helpers/numbers.ts';
 import { readBeside } from './beside-profile.ts';
 import { compareMarkdown } from './compare-rows.ts';
 import { compareProfiles } from './compare-profiles.ts';
@@ -23,8 +23,6 @@ import { requireNamedProfile } from './require-profile.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
 import { routesTable } from './routes-markdown.ts';
 import { readShortMarkdown } from './short-markdown.ts';
-
-const { count, timestampText } = numberHelpers;
 
 type Schema = Readonly<Record<string, unknown>>;
 export type Arguments = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import { indexOf, type ProfileIndex } from '../../profiler/profile-index.ts';
 import type { Profiles } from '../../profiler/profiles.ts';
 import { shorten } from '../../profiler/span.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
 import { urls } from '../../urls.ts';
 import { fetchesOf } from './visits.ts';
 
@@ -63,7 +63,7 @@ function judge(row: ProfileIndex): { tone: Tone; why: string | null } {
   if (status !== null && status >= 400) return { tone: 'warn', why: error ?? `responded ${status}` };
   if (worst?.severity === 'bad') return { tone: 'bad', why: worst.label };
   if (durationMs !== null && durationMs >= SLOW_MS && typeOf(row) !== 'eventsource')
-    return { tone: 'warn', why: `slow: ${numberHelpers.durationText(durationMs)}` };
+    return { tone: 'warn', why: `slow: ${durationText(durationMs)}` };
   return worst === undefined ? { tone: 'plain', why: null } : { tone: 'warn', why: worst.label };
 }
 

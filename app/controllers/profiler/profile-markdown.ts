@@ -8,13 +8,11 @@ import { blocks, code, fence, heading, pairs, prose } from '../../view-helpers/m
 import { presentPanel } from '../../render/present-panel.ts';
 import type { Section } from '../../profiler/rows.ts';
 import { rowsMarkdown, sectionMarkdown } from '../../render/rows-markdown.ts';
-import { historyHelpers } from '../../view-helpers/history.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { historyText } from '../../view-helpers/history.ts';
+import { count, durationText, timestampText } from '../../view-helpers/numbers.ts';
 import type { FindingsModel } from './findings-model.ts';
 import { droppedTexts, endingOf, hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { STATUS_CODES } from '../../node-http.ts';
-
-const { historyText } = historyHelpers;
 
 interface Written {
   panels: readonly Panel[];
@@ -40,8 +38,8 @@ function headOf(profile: Profile): string {
     ['Address', url.startsWith('/') ? `${origin ?? ''}${url}` : url],
     ['Route', route],
     ['Thrown', error === null ? null : `${error.name}: ${error.message}`],
-    ['Time', durationMs === null ? null : numberHelpers.durationText(durationMs)],
-    ['At', numberHelpers.timestampText(startedAt)],
+    ['Time', durationMs === null ? null : durationText(durationMs)],
+    ['At', timestampText(startedAt)],
     ['Release', release],
     ['Request id', requestId],
     ['Token', token],
@@ -60,7 +58,7 @@ function findingsOf({ shown, folded, left, rules }: FindingsModel): string {
   return blocks([
     heading(2, 'Findings'),
     items.join('\n'),
-    left > 0 ? `${numberHelpers.count(left, 'more finding')} not stored.` : '',
+    left > 0 ? `${count(left, 'more finding')} not stored.` : '',
     texts.length === 0 ? '' : blocks(['Why they are flagged, and how to fix them:', texts.join('\n')]),
     ...findings.flatMap(({ label, place, code: fixCode }) => {
       if (fixCode === undefined) return [];

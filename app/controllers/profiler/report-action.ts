@@ -12,6 +12,7 @@ import {
   codeBefore,
   MOST_BROWSER_FACTS,
 } from '../../profiler/browser-report.ts';
+import { mediaTypeOf } from '../../profiler/http-text.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 import { namedHeader } from '../../profiler/raw-headers.ts';
@@ -161,8 +162,8 @@ export function createReportAction(services: PageServices): { report: PageAction
       const { origin } = req.headers;
       const isFrontEnd = origin !== undefined && frontEnds.has(origin);
       if (!isSameOrigin(req, page.origin()) && !isFrontEnd) throw createError('CROSS_SITE', []);
-      const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? '';
-      if (type !== 'text/plain') throw createError('BAD_REQUEST', ['The body must be text/plain.']);
+      if (mediaTypeOf(req.headers['content-type'] ?? null) !== 'text/plain')
+        throw createError('BAD_REQUEST', ['The body must be text/plain.']);
       const report = readReport(await readText(req, LARGEST));
       if (!('timing' in report)) {
         if (report.token === undefined && !isFrontEnd)

@@ -1,12 +1,10 @@
 /** Routes by the time they take, or one of them with its requests, as Markdown. */
 import type { RouteSummaries, RouteSummary } from '../../profiler/route-summary.ts';
 import { blocks, type Column, heading, prose, table } from '../../view-helpers/markdown.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { RouteRequests } from './route-model.ts';
 import { type ReadRoutes, titleOf } from './routes-model.ts';
-
-const { count, durationText } = numberHelpers;
 
 const time = (ms: number | null): string | null => (ms === null ? null : durationText(ms));
 

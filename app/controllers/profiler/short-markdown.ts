@@ -8,17 +8,15 @@ import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { sectionMarkdown } from '../../render/rows-markdown.ts';
-import { historyHelpers } from '../../view-helpers/history.ts';
+import { historyText } from '../../view-helpers/history.ts';
 import { blocks, code, fence, heading, prose } from '../../view-helpers/markdown.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText, timestampText } from '../../view-helpers/numbers.ts';
 import { urls } from '../../urls.ts';
 import { cutMarkdown } from './cut-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { readBeside } from './beside-profile.ts';
 import { hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { codeMarkdown, statusOf } from './profile-markdown.ts';
-
-const { count, durationText, timestampText } = numberHelpers;
 
 const LONGEST = 8000;
 const LONGEST_BLOCK = 1500;
@@ -102,7 +100,7 @@ export function findingParts({ findings, profile, panels, amendments }: ShownPro
     seen.add(evidence);
     return blocks([
       `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
-      history === undefined ? '' : prose(historyHelpers.historyText(label, history)),
+      history === undefined ? '' : prose(historyText(label, history)),
       texts === undefined ? '' : `How to fix it: ${texts.fix}`,
       fixCode === undefined ? '' : codeMarkdown(fixCode),
       isNew ? evidence : '',

@@ -8,7 +8,7 @@ import type { FoundProfile } from '../../profiler/profiles.ts';
 import type { Panel } from '../../profiler/panel.ts';
 import type { Figure, Section } from '../../profiler/rows.ts';
 import type { Thrown } from '../../profiler/thrown.ts';
-import { frameHelpers } from '../../view-helpers/frames.ts';
+import { framePlace } from '../../view-helpers/frames.ts';
 import { placeKey, sourcePlace } from '../../view-helpers/editor.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsPage } from '../../render/rows-page.ts';
@@ -28,7 +28,7 @@ interface Presented {
 
 function framePlaces({ chain }: Thrown): string[] {
   return chain.flatMap(({ frames, errors }) => [
-    ...frames.filter(({ kind }) => kind === 'own').map((frame) => frameHelpers.framePlace(frame)),
+    ...frames.filter(({ kind }) => kind === 'own').map((frame) => framePlace(frame)),
     ...errors.flatMap(framePlaces),
   ]);
 }

@@ -1,5 +1,6 @@
 /** Helpers of rules that read the HTTP client panel. */
 import { leavesOf, parseBeginning } from '../../panels/shared/json-leaves.ts';
+import { namedHeader } from '../../profiler/raw-headers.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { type Call, endOf } from './kept.ts';
 
@@ -16,8 +17,7 @@ export function outcomeOf({ status, error }: Pick<Call, 'status' | 'error'>): st
 
 /** Content type of the response; empty if there was none. */
 export function typeOf({ responseHeaders }: Pick<Call, 'responseHeaders'>): string {
-  const type = responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
-  return type?.slice(0, 80) ?? '';
+  return namedHeader(responseHeaders, 'content-type')?.slice(0, 80) ?? '';
 }
 
 /** Outcomes after which a service may respond otherwise. */

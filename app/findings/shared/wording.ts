@@ -1,15 +1,15 @@
 /** Parts of the sentences of several rules, with numbers formatted as on the pages. */
 import type { FindingDraft } from '../../profiler/finding-rule.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { numberHelpers, durationText, percentText } from '../../view-helpers/numbers.ts';
 
-export const duration = numberHelpers.durationText;
+export const duration = durationText;
 
 export const count = numberHelpers.count;
 
 /** `12.0 ms (4 % of the request)`. No share if the request still runs, or if the time is a sum that exceeds it. */
 export function shareOf(partMs: number, wholeMs: number | null): string {
   if (wholeMs === null || wholeMs <= 0 || partMs > wholeMs) return duration(partMs);
-  return `${duration(partMs)} (${numberHelpers.percentText(partMs, wholeMs)} of the request)`;
+  return `${duration(partMs)} (${percentText(partMs, wholeMs)} of the request)`;
 }
 
 /** `; path src/list.ts:22 → src/repository.ts:10`: from the line that loops to the one that does the work. */

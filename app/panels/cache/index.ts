@@ -3,7 +3,7 @@ import { round } from '../../profiler/span.ts';
 import type { Facts } from '../../profiler/facts.ts';
 import type { Section } from '../../profiler/rows.ts';
 import { listPanel } from '../shared/list-panel.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 import { coveredMs, totalMs } from '../shared/rows.ts';
 import { keptNote, unkeptOf, unkeptSpans } from '../shared/unkept.ts';
@@ -11,8 +11,6 @@ import type { CacheData, CacheTotals } from './data.ts';
 import { groupCommands } from './groups.ts';
 
 type Command = Facts['cache'];
-
-const { count, durationText } = numberHelpers;
 
 const LONGEST_VALUE = 500;
 const GROUP_LABELS = { 'n+1': 'N+1', repeated: 'repeated' } as const;

@@ -1,9 +1,8 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { ConfigurationData, SettingRow } from './data.ts';
 
-const { count, durationText } = numberHelpers;
 const TITLES: Readonly<Record<string, string>> = {
   process: 'Process',
   pid: 'Process id',

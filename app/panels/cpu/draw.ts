@@ -1,6 +1,6 @@
 /** The flame graph: callers above, width is time, merged over the request; places in per cent, so that the page scales it. */
 import type { KeptCpu } from '../../profiler/cpu-samples.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
 import { type CallNode, callTree, isSampled } from '../../profiler/cpu-tree.ts';
 import { ownFunctions, whereOf } from './present.ts';
 
@@ -18,8 +18,6 @@ interface FlameBlock {
   title: string;
   href: string;
 }
-
-const { durationText } = numberHelpers;
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(3)}%`;

@@ -4,7 +4,7 @@ import type { Panel } from '../../profiler/panel.ts';
 import { isSampled } from '../../profiler/cpu-tree.ts';
 import { drawCpu } from './draw.ts';
 import { presentCpu } from './present.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
 
 export const cpuPanel: Panel<KeptCpu> = {
   name: 'cpu',
@@ -14,7 +14,7 @@ export const cpuPanel: Panel<KeptCpu> = {
     key: 'z',
     rank: false,
     summary: (kept) => ({
-      text: isSampled(kept) ? numberHelpers.durationText(kept.ownMs) : 'not sampled',
+      text: isSampled(kept) ? durationText(kept.ownMs) : 'not sampled',
       tone: 'plain',
     }),
   },

@@ -1,9 +1,7 @@
 import type { Presentation, Row } from '../../profiler/rows.ts';
 import type { CpuReason, CpuSamples, KeptCpu } from '../../profiler/cpu-samples.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { type CallNode, callTree, isSampled } from '../../profiler/cpu-tree.ts';
-
-const { count, durationText } = numberHelpers;
 
 const TREE_ROWS = 200;
 const LEAST_SHARE = 0.002;

@@ -3,7 +3,7 @@
  * facts beside the profile (app/profiler/query-plan.ts); values are put in place from the profile's own, masked bindings.
  */
 import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseData, DatabaseQuery } from './data.ts';
 import { comparedColumns } from '../shared/compared-columns.ts';
 import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
@@ -35,7 +35,6 @@ export interface ShownPlan {
   dropped: number;
 }
 
-const { count, durationText } = numberHelpers;
 /** Reading all rows of a smaller table is right. */
 const LARGE_TABLE = 1000;
 /** A filter that keeps at most this share of the rows suggests an index. */

@@ -1,6 +1,6 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Block, Presentation, Row, Section } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText } from '../../view-helpers/source.ts';
 import { loopPlace, timesOf } from '../shared/query-groups.ts';
 import { totalMs } from '../shared/rows.ts';
@@ -21,7 +21,6 @@ import { type ShownPlan, shownPlans } from './plans.ts';
 import { lineOf, queryDetail, sqlBlock } from './query-detail.ts';
 import { transactionMarks } from './transactions.ts';
 
-const { count, durationText } = numberHelpers;
 /** From here on waiting for a connection is shown, and is a warning. */
 const WAIT_SHOWN_MS = 1;
 const LONG_WAIT_MS = 20;

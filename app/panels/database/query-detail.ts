@@ -1,6 +1,6 @@
 /** The detail of a query: its statement with its values, the requests it waited for, its line, its plan. */
 import type { Block, BlockLine, Detail } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 import { sqlLines } from '../shared/sql-lines.ts';
@@ -11,7 +11,6 @@ import { foundRows } from '../shared/found-rows.ts';
 import type { ShownPlan } from './plans.ts';
 import { oneLine } from './statement-line.ts';
 
-const { count, durationText } = numberHelpers;
 const STATEMENT_LENGTH = 12_000;
 const VALUE_LENGTH = 32;
 const VALUES_LENGTH = 160;

@@ -1,9 +1,7 @@
 /** Transactions as they ran: the queries of each, where it begins, where and how it ends. */
 import { addTo } from '../../profiler/group-by.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseData, DatabaseQuery } from './data.ts';
-
-const { count, durationText } = numberHelpers;
 
 export interface TransactionMark {
   /** `T1`, in the order of their begin. */

@@ -2,9 +2,9 @@
 import type { Json } from '../../profiler/json.ts';
 import type { Detail, Presentation, Row, Section } from '../../profiler/rows.ts';
 import type { Thrown, ThrownLink } from '../../profiler/thrown.ts';
-import { frameHelpers } from '../../view-helpers/frames.ts';
+import { framePlace, headline, propertyRows, traceLines } from '../../view-helpers/frames.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import { excerptText, sourceHelpers } from '../../view-helpers/source.ts';
+import { excerptText, excerptLines } from '../../view-helpers/source.ts';
 import { valueHelpers, valueText } from '../../view-helpers/values.ts';
 import type { Swallowed, ValuesRecord } from '../../profiler/values.ts';
 import type { ExceptionData, ThrownRecord } from './data.ts';
@@ -25,7 +25,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
 };
 
 function titleOf({ class: name, message }: ThrownLink): string {
-  const line = frameHelpers.headline(message);
+  const line = headline(message);
   return line === '' ? name : `${name}: ${line}`;
 }
 
@@ -34,7 +34,7 @@ function aboutRows(record: ThrownRecord, id: string): Row[] {
   const { thrown, status, from, handler, dropped } = record;
   const [top] = thrown.chain;
   const rows: Row[] = [];
-  if (top !== undefined && (top.message !== frameHelpers.headline(top.message) || top.messageTruncated > 0))
+  if (top !== undefined && (top.message !== headline(top.message) || top.messageTruncated > 0))
     rows.push({
       id: `${id}-message`,
       label: 'Message',
@@ -69,7 +69,7 @@ function whereRow({ thrown, place }: ThrownRecord, id: string): Row {
   if (place === null)
     return {
       ...row,
-      place: first === undefined ? null : frameHelpers.framePlace(first),
+      place: first === undefined ? null : framePlace(first),
       note:
         first !== undefined
           ? 'No frame is in your code.'
@@ -104,7 +104,7 @@ function sourceSection({ place }: ThrownRecord, id: string): Section {
             block: {
               text: excerptText(excerpt, frame.line),
               language: 'ts',
-              lines: sourceHelpers.excerptLines(excerpt, frame),
+              lines: excerptLines(excerpt, frame),
             },
           },
         ];
@@ -134,7 +134,7 @@ function stackOf({ frames, message }: ThrownLink, below: ThrownLink | undefined)
 
 function ownPlaceOf({ frames }: ThrownLink): string | null {
   const frame = frames.find(({ kind }) => kind === 'own');
-  return frame === undefined ? null : frameHelpers.framePlace(frame);
+  return frame === undefined ? null : framePlace(frame);
 }
 
 function linkRow(
@@ -185,7 +185,7 @@ function valueRows({ thrown }: ThrownRecord): Row[] {
   return thrown.chain.toReversed().flatMap((link) => {
     const own = link.frames.filter(({ kind }) => kind === 'own');
     return own.flatMap((frame): Row[] => {
-      const place = frameHelpers.framePlace(frame);
+      const place = framePlace(frame);
       const inside = `${frame.function ?? 'anonymous'}()`;
       if (frame.values === undefined) return [{ label: inside, text: 'locals not available', place }];
       const rows = valueHelpers.valueRows(frame, link.message, frame === own[0]);
@@ -256,7 +256,7 @@ function recordSections(record: ThrownRecord, index: number, hasValues: boolean)
   const id = `error-${index + 1}`;
   const how = ORIGINS[origin];
   const end = CHAIN_ENDS[chainEnd];
-  const { rows: properties, left } = frameHelpers.propertyRows(chain);
+  const { rows: properties, left } = propertyRows(chain);
   const hasTrace = chain.some(({ frames }) => frames.length > 0);
   return [
     {
@@ -298,9 +298,7 @@ function recordSections(record: ThrownRecord, index: number, hasValues: boolean)
     {
       id: `${id}-trace`,
       title: 'Stack trace',
-      rows: hasTrace
-        ? [{ id: `${id}-trace-text`, block: { text: frameHelpers.traceLines(thrown).join('\n') } }]
-        : [],
+      rows: hasTrace ? [{ id: `${id}-trace-text`, block: { text: traceLines(thrown).join('\n') } }] : [],
     },
   ];
 }

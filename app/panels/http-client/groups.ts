@@ -1,5 +1,6 @@
 /** Calls that belong together: retries, repeats, loops; and which call followed whose redirect. */
 import type { CallEntry } from './data.ts';
+import { namedHeader } from '../../profiler/raw-headers.ts';
 import { hasFailed } from '../shared/failed-call.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
@@ -56,12 +57,8 @@ export function groupCalls(calls: readonly CallEntry[]): CallGroup[] {
   return groups;
 }
 
-export function headerOf({ responseHeaders }: CallEntry, name: string): string | null {
-  return responseHeaders.find((header) => header.name.toLowerCase() === name)?.value ?? null;
-}
-
 function targetOf(call: CallEntry): string | null {
-  const location = headerOf(call, 'location');
+  const location = namedHeader(call.responseHeaders, 'location');
   if (location === null || call.status === null || call.status < 300 || call.status > 399) return null;
   return URL.canParse(location, call.url) ? new URL(location, call.url).href : null;
 }

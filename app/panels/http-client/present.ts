@@ -1,14 +1,15 @@
+import { namedHeader } from '../../profiler/raw-headers.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { STATUS_CODES } from 'node:http';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Detail, Presentation, Row } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText, durationText } from '../../view-helpers/numbers.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { CallEntry, HttpClientData } from './data.ts';
 import { hasFailed } from '../shared/failed-call.ts';
-import { type CallGroup, groupCalls, headerOf, redirectsOf } from './groups.ts';
+import { type CallGroup, groupCalls, redirectsOf } from './groups.ts';
 import { compareResponses, indented } from './responses.ts';
 import { totalMs } from '../shared/rows.ts';
 import { isMasked } from '../../profiler/redact.ts';
@@ -133,7 +134,7 @@ const MOST_BODY = 6000;
 function bodyDetail(title: string, body: CallEntry['requestBody']): Detail[] {
   if (body === undefined) return [];
   const { bytes, text, truncated } = body;
-  const size = numberHelpers.bytesText(bytes);
+  const size = bytesText(bytes);
   if (text === null) return [{ title, note: `${size}. Not shown: compressed, or a multipart form.` }];
   const json = indented(text);
   const whole = json ?? text;
@@ -173,11 +174,11 @@ function detailOf(call: CallEntry, link: Detail['link'] | null): Detail[] {
 function responseText(call: CallEntry): string | null {
   const { status, durationMs } = call;
   if (status === null) return null;
-  const length = Number(headerOf(call, 'content-length') ?? NaN);
+  const length = Number(namedHeader(call.responseHeaders, 'content-length') ?? NaN);
   const parts = [
     `${status} ${STATUS_CODES[status] ?? ''}`.trim(),
-    headerOf(call, 'content-type')?.slice(0, 100) ?? '',
-    Number.isInteger(length) && length >= 0 ? numberHelpers.bytesText(length) : '',
+    namedHeader(call.responseHeaders, 'content-type')?.slice(0, 100) ?? '',
+    Number.isInteger(length) && length >= 0 ? bytesText(length) : '',
     durationMs === null ? 'not read completely' : '',
   ];
   return parts.filter((part) => part !== '').join(', ');
@@ -201,7 +202,7 @@ function rowOf(call: CallEntry, index: number, presenting: Presenting): Row {
   const { profile, called, redirects, groupAt } = presenting;
   const id = `c${index + 1}`;
   const failed = hasFailed(call);
-  const parts = partsOf(call).map(({ label, ms }) => `${label} ${numberHelpers.durationText(ms)}`);
+  const parts = partsOf(call).map(({ label, ms }) => `${label} ${durationText(ms)}`);
   const group = groupAt.get(index);
   const source = redirects.get(index);
   return {

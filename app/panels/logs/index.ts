@@ -1,6 +1,6 @@
 /** The panel of log lines, each with its time and its line of code. */
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count } from '../../view-helpers/numbers.ts';
 import { type Level, LEVELS, type LogsData, totalOf } from './data.ts';
 import { presentLogs } from './present.ts';
 
@@ -31,7 +31,6 @@ function dataOf(record: RecordReader): LogsData | null {
 
 function summaryText({ counts }: LogsData): string {
   const { error, warn } = counts;
-  const { count } = numberHelpers;
   const worst = error > 0 ? `${count(error, 'error')} · ` : warn > 0 ? `${count(warn)} warn · ` : '';
   return `${worst}${count(totalOf(counts))}`;
 }

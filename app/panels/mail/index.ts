@@ -1,13 +1,13 @@
 /** The panel of mails: who got what, by which transport, and how it went. */
 import type { Facts } from '../../profiler/facts.ts';
 import type { Row } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText } from '../../view-helpers/numbers.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';
 
 type Mail = Facts['mail'];
 
 function attachmentText({ name, bytes }: Mail['attachments'][number]): string {
-  return bytes === null ? name : `${name} (${numberHelpers.bytesText(bytes)})`;
+  return bytes === null ? name : `${name} (${bytesText(bytes)})`;
 }
 
 function headOf({ from, to, cc, bcc, attachments, messageId, response }: Mail): string {

@@ -4,7 +4,7 @@ import type { Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Row } from '../../profiler/rows.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseQuery } from '../database/data.ts';
 import { foundRows } from '../shared/found-rows.ts';
 import { addressOf } from '../../render/rows-page.ts';
@@ -73,7 +73,7 @@ function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<stri
 function foundTokens(found: Json | undefined, left = 0): CodeToken[] {
   if (found === undefined) return [];
   const json = typeof found === 'string' ? parseBeginning(found) : undefined;
-  const more: CodeToken[] = left > 0 ? [['c', ` and ${numberHelpers.count(left, 'more row')}`]] : [];
+  const more: CodeToken[] = left > 0 ? [['c', ` and ${count(left, 'more row')}`]] : [];
   return [['c', ' → '], ...valueLine(json?.value ?? found, { longest: LONGEST_FOUND }), ...more];
 }
 
@@ -239,8 +239,7 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
   const error = fieldOf(row, 'Error')?.value;
   const made = madeStep(row, index, { panel, profile, compared });
   if (made === null) return null;
-  const took =
-    row.number === null || row.number === undefined ? 'not finished' : numberHelpers.durationText(row.number);
+  const took = row.number === null || row.number === undefined ? 'not finished' : durationText(row.number);
   const { detail: _detail, block: _block, within, ...step } = made;
   return {
     ...step,
@@ -287,8 +286,8 @@ function fold(steps: readonly Step[], marksOf: (within: string) => readonly stri
         badges: [...new Set([...(worst.badges ?? []), ...marksOf(step.within ?? '')])],
         note: noteOf([
           worst.note,
-          failed > 0 && failed < all.length ? `${numberHelpers.count(failed)} failed` : null,
-          `last at ${numberHelpers.durationText(all.at(-1)?.number)}`,
+          failed > 0 && failed < all.length ? `${count(failed)} failed` : null,
+          `last at ${durationText(all.at(-1)?.number)}`,
         ]),
       },
     ];

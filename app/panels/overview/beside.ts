@@ -4,11 +4,10 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Row, Section } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { type Overlap, overlapsOf } from '../shared/overlap.ts';
 import type { Difference, Differences } from './differences.ts';
 
-const { count, durationText } = numberHelpers;
 const MOST_OVERLAPS = 4;
 
 export interface BesideRow extends Row {

@@ -4,7 +4,7 @@ import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { valueText } from '../../view-helpers/amount.ts';
-import { historyHelpers } from '../../view-helpers/history.ts';
+import { historyText } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { besideSections } from './beside.ts';
 import { type Difference, type Differences, differencesOf } from './differences.ts';
@@ -66,8 +66,6 @@ function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>
     changed: compared.filter(({ change }) => change === 'value' || change === 'type'),
   };
 }
-
-const { historyText } = historyHelpers;
 
 function workRow(row: WorkRow): Row {
   const { level, label, durationMs, startMs, badges, depth, after, outside } = row;

@@ -3,7 +3,7 @@ import type { Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
@@ -56,7 +56,7 @@ function bodyStep(
   compared: readonly ComparedValue[],
 ): Step {
   const { bytes, contentType, fields, parsed, text, truncated, unread = false } = body;
-  const size = `${numberHelpers.bytesText(bytes)}${contentType === null ? '' : `, ${contentType.replace(/;.*$/s, '').slice(0, 60)}`}`;
+  const size = `${bytesText(bytes)}${contentType === null ? '' : `, ${contentType.replace(/;.*$/s, '').slice(0, 60)}`}`;
   const common = { label: 'body', href: '?panel=request#body' };
   if (fields !== null || parsed !== undefined) {
     const where = fields === null ? 'body' : 'form';
@@ -124,7 +124,7 @@ function headersStep(headers: RequestPanelData['headers']): Step[] {
     {
       label: 'headers',
       text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 120)}`).join(' · '),
-      note: rest > 0 ? numberHelpers.count(rest, 'other') : null,
+      note: rest > 0 ? count(rest, 'other') : null,
       href: '?panel=request#request-headers',
     },
   ];
@@ -153,10 +153,7 @@ export function receivedSteps(
     ...(body?.files ?? []).map(({ field, name, bytes, byteOrderMark }): Step => ({
       label: 'file',
       text: `${field}: ${name}`,
-      note: noteOf([
-        numberHelpers.bytesText(bytes),
-        byteOrderMark === true ? 'begins with a byte order mark' : null,
-      ]),
+      note: noteOf([bytesText(bytes), byteOrderMark === true ? 'begins with a byte order mark' : null]),
     })),
     ...(user === undefined || user === null
       ? []

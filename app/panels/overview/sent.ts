@@ -2,7 +2,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import type { Block } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { numberHelpers, bytesText } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
@@ -120,7 +120,7 @@ export function sentSteps(
       text: `${status} ${profile.statusMessage || (STATUS_CODES[status] ?? '')}`.trim(),
       note: noteOf([
         contentType?.replace(/;.*$/s, '').slice(0, 80) ?? 'no content type',
-        numberHelpers.bytesText(bytes),
+        bytesText(bytes),
         answered === null ? null : `by ${answeredText(answered)}`,
       ]),
       tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain',

@@ -4,12 +4,12 @@ import type { Profile } from '../../profiler/profile.ts';
 import { howToRecordInFull } from '../../profiler/recording-limit.ts';
 import type { Row, Section } from '../../profiler/rows.ts';
 import type { SummaryFacts } from '../../profiler/profile-index.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText, durationText } from '../../view-helpers/numbers.ts';
 
 const NOT_RECORDED =
   'Headers, body, middleware, queries, calls, log lines, views and CPU. No rule checked this request.';
 function sentText({ contentType, bytes }: SummaryFacts): string {
-  const size = bytes === null ? 'no Content-Length' : numberHelpers.bytesText(bytes);
+  const size = bytes === null ? 'no Content-Length' : bytesText(bytes);
   return `${contentType ?? 'no content type'}, ${size}`;
 }
 
@@ -17,7 +17,7 @@ function knownRows(profile: Profile, facts: SummaryFacts): Row[] {
   const { kind, status, statusMessage, durationMs, route, method, clientAddress, trace, error } = profile;
   const time: Row = {
     label: 'Time',
-    text: durationMs === null ? '' : numberHelpers.durationText(durationMs),
+    text: durationMs === null ? '' : durationText(durationMs),
   };
   const thrown: Row = {
     label: 'Error',

@@ -3,7 +3,7 @@ import { isWork } from '../../profiler/context.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Row } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { isControl, isRead } from '../shared/statements.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
@@ -20,7 +20,6 @@ export interface Verdict {
   checked: readonly string[];
 }
 
-const { count } = numberHelpers;
 const LONGEST_BODY = 300;
 const UNKNOWN = 'They do not know the right response: compare the values below.';
 
@@ -63,7 +62,7 @@ export function verdictOf(
 }
 
 function bodyText({ text, bytes }: Response): string {
-  if (text === null || text === '') return bytes === 0 ? 'without a body' : numberHelpers.bytesText(bytes);
+  if (text === null || text === '') return bytes === 0 ? 'without a body' : bytesText(bytes);
   const json = parseBeginning(text);
   return json === undefined
     ? (isPage(text) ? pageText(text, LONGEST_BODY) : text.slice(0, LONGEST_BODY)).toWellFormed()

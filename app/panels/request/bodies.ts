@@ -4,12 +4,10 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 import type { Block, Row, Section } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText } from '../../view-helpers/numbers.ts';
 import { leavesBodyOut } from './curl.ts';
 import type { RequestPanelData } from './data.ts';
 import { absenceSentence } from './toolbar-absence.ts';
-
-const { bytesText } = numberHelpers;
 
 const FORM = 'application/x-www-form-urlencoded';
 

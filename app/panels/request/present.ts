@@ -3,7 +3,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import type { Figure, Presentation, Row, Section } from '../../profiler/rows.ts';
 import { authorsText } from '../shared/header-authors.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText } from '../../view-helpers/numbers.ts';
 import { toTest } from './as-test.ts';
 import { foldedRow, formFields, receivedSection, sentSection } from './bodies.ts';
 import { leavesBodyOut, toCurl } from './curl.ts';
@@ -130,7 +130,7 @@ function sentHeaders({ response }: RequestPanelData, profile: Profile): Section 
     badges: ['not sent'],
     note: authorsText(steps),
   }));
-  const note = noteOf([`${status} ${statusMessage}`.trim(), numberHelpers.bytesText(bytes)]);
+  const note = noteOf([`${status} ${statusMessage}`.trim(), bytesText(bytes)]);
   return { ...section, note, rows: [...sent, ...removed] };
 }
 

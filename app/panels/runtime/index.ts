@@ -6,7 +6,7 @@ import { withRoundedTimes } from '../../profiler/recorded-facts.ts';
 import type { KeptRuntime, OwnTime, RuntimeData } from './data.ts';
 import { presentRuntime } from './present.ts';
 import { outsideSpans, processSpans } from './spans.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
 
 const BLOCKED_MS = 50;
 
@@ -62,7 +62,7 @@ export const runtimePanel: Panel<RuntimeData, KeptRuntime> = {
     rank: 81,
     label: 'memory',
     summary: ({ cpuUserMs, cpuSystemMs, totals }) => ({
-      text: `${numberHelpers.durationText(cpuUserMs + cpuSystemMs)} CPU`,
+      text: `${durationText(cpuUserMs + cpuSystemMs)} CPU`,
       tone: totals.blockedMs >= BLOCKED_MS ? 'warn' : 'plain',
     }),
   },

@@ -1,13 +1,11 @@
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Presentation, Row } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
 import { timeFigure } from '../shared/timeline-data.ts';
 import type { RuntimeData } from './data.ts';
 import { timerName } from '../shared/timer-name.ts';
 import { blockedLabel } from './spans.ts';
-
-const { bytesText, count, durationText } = numberHelpers;
 
 /** A request that began so long before may still have run. */
 const BEFORE_MS = 2000;

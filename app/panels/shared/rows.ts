@@ -1,5 +1,5 @@
 /** Rows and times that several panels need. */
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
 
 type Timed = Readonly<{ startMs: number; durationMs: number | null }>;
 
@@ -34,6 +34,6 @@ const PARALLEL = 1.5;
 /** `204.0 ms each`, `in parallel, 204.0 ms each`: what one of several took. */
 export function eachText(intervals: readonly Timed[]): string {
   const sumMs = totalMs(intervals);
-  const each = `${numberHelpers.durationText(sumMs / Math.max(1, intervals.length))} each`;
+  const each = `${durationText(sumMs / Math.max(1, intervals.length))} each`;
   return sumMs >= coveredMs(intervals) * PARALLEL ? `in parallel, ${each}` : each;
 }

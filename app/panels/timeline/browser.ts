@@ -9,11 +9,9 @@ import type { TimelineData } from '../shared/timeline-data.ts';
 import type { BrowserTiming, LongTask } from '../../profiler/browser-timing.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { barsOf, type TimeBar } from '../../view-helpers/time-bars.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
 import { type Tick, ticksOf } from '../../view-helpers/ticks.ts';
 import { isRecord } from '../../profiler/json.ts';
-
-const { count, durationText } = numberHelpers;
 
 const NUMBERS = [
   'requestStart', 'ttfb', 'responseEnd', 'domInteractive', 'domContentLoaded', 'load', 'fcp', 'lcp', 'redirects', 'cls',

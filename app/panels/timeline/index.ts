@@ -3,7 +3,7 @@
  * time as pages read it. The page adds thresholds, folds and zoom (draw.ts).
  */
 import type { Panel, RecordReader } from '../../profiler/panel.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
 import { SPAN_KINDS, shorten, type SpanDraft, type SpanPart, round } from '../../profiler/span.ts';
 import type { TimeLedger } from '../../profiler/time-ledger.ts';
 import type { TimelineData } from '../shared/timeline-data.ts';
@@ -46,7 +46,7 @@ export const timelinePanel: Panel<TimelineData> = {
   menu: {
     key: 't',
     rank: 0,
-    summary: ({ totalMs }) => ({ text: numberHelpers.durationText(totalMs), tone: 'plain' }),
+    summary: ({ totalMs }) => ({ text: durationText(totalMs), tone: 'plain' }),
   },
   recorded: { nothing: { what: 'No time was recorded.' } },
   data: dataOf,

@@ -1,7 +1,8 @@
+import { groupBy } from '../../profiler/group-by.ts';
 import { round } from '../../profiler/span.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Detail, Presentation, Row } from '../../profiler/rows.ts';
-import { numberHelpers } from '../../view-helpers/numbers.ts';
+import { durationText } from '../../view-helpers/numbers.ts';
 import { shareFigure, timeFigure } from '../shared/timeline-data.ts';
 import { keptNote } from '../shared/unkept.ts';
 import type { ViewEntry, ViewsData } from './data.ts';
@@ -63,7 +64,7 @@ function rowOf(view: ViewEntry, index: number): Row {
     depth,
     tone: error === null ? 'plain' : 'bad',
     badges: error === null ? [] : ['failed'],
-    note: durationMs === selfMs ? null : `of ${numberHelpers.durationText(durationMs)}`,
+    note: durationMs === selfMs ? null : `of ${durationText(durationMs)}`,
     place: caller,
     key: name,
     fields: [
@@ -82,11 +83,7 @@ function rowOf(view: ViewEntry, index: number): Row {
 /** All renders of each template, the costliest first; none if each was rendered once. */
 function templateRows({ views, totals }: ViewsData): Row[] {
   if (totals.views === totals.templates) return [];
-  const byFile = new Map<string, ViewEntry[]>();
-  for (const view of views) {
-    const key = view.file ?? view.name;
-    byFile.set(key, [...(byFile.get(key) ?? []), view]);
-  }
+  const byFile = groupBy(views, ({ file, name }) => file ?? name);
   const sumOf = (list: readonly ViewEntry[], name: 'selfMs' | 'durationMs'): number =>
     round(list.reduce((sum, view) => sum + (view[name] ?? 0), 0));
   return [...byFile.values()]

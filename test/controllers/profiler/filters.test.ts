@@ -92,14 +92,6 @@ describe('filters of the list', () => {
     expect(queryOf('from=2026-11-20T14:32+02:00').from).to.equal(at('2026-11-20T12:32Z'));
   });
 
-  it('understand the names of Symfony', () => {
-    expect(queryOf('status_code=404&start=2026-11-20&end=2026-11-20')).to.deep.include({
-      status: [{ from: 404, to: 404 }],
-      from: at('2026-11-20T00:00Z'),
-      until: at('2026-11-21T00:00Z'),
-    });
-  });
-
   it('take what is empty, or unknown, for absent', () => {
     expect(queryOf('ip=&status=&page=&foo=bar&foo=baz&x[y]=1')).to.deep.equal(queryOf(''));
   });
@@ -157,7 +149,6 @@ describe('filters of the list', () => {
     'status=teapot',
     'status=600',
     'status[]=404',
-    'status=404&status_code=404',
     'from=garbage',
     'from=2026-02-30',
     'from=2026-13-01',

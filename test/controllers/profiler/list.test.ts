@@ -71,11 +71,7 @@ describe('the list', () => {
 
   it('keeps the list where a filter was typed wrong, and marks its field', async () => {
     await record({ url: '/kept' }, { url: '/other' });
-    for (const query of [
-      '?status=99999&url=kept',
-      '?status_code=99999&url=kept',
-      '?q=status:99999+url:kept',
-    ]) {
+    for (const query of ['?status=99999&url=kept', '?q=status:99999+url:kept']) {
       const response = await fetch(`${server.address}/_profiler/search${query}`);
       expect(response.status).to.equal(400);
       const $ = load(await response.text());
