@@ -33,7 +33,6 @@ function isLoopback(address: string): boolean {
   return /^(?:::ffff:)?127\.|^::1$/.test(address);
 }
 
-/** Workers share an address, so that the first one speaks for all. */
 export function speaksForAll(): boolean {
   return cluster.worker === undefined || cluster.worker.id === 1;
 }

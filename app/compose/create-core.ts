@@ -26,7 +26,6 @@ import { processProfilers } from './process-profilers.ts';
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
 const LAST_END = 'last-end';
-/** Milliseconds after which a shared part in use is stored again, so that it is not deleted. */
 const PART_AGAIN_MS = 1_800_000;
 const MOST_PARTS = 1000;
 
@@ -51,7 +50,6 @@ export interface Core {
   profiles: Profiles;
   ledger: Ledger;
   lastEnd(): Promise<EndedProcess | null>;
-  /** Why only a summary of a request is recorded; null: it is recorded in full. */
   summaryReason(request: RequestHead, isAsked?: boolean): SummaryReason | null;
   routeInFull: RouteInFull;
   sayIfPaused(): Promise<void>;

@@ -44,7 +44,6 @@ export interface ErrorPagesOptions {
 
 export interface ErrorPages {
   respond: RespondWithError;
-  /** For requests that the HTTP parser refused: records, renders, and finishes the profile. */
   recordRefusal(request: RefusedRequest): RecordedRefusal;
 }
 

@@ -72,10 +72,6 @@ async function move(store: Store, records: readonly MovedRecord[]): Promise<void
     for (const [name, json] of facts) await store.amend(row.token, name, json);
 }
 
-/**
- * While the database is away, and when the process ends, what waits goes to files, and from there to the database when it is back. Throws
- * if the settings can't be used.
- */
 export function createPostgresStorage(options: HostStorageOptions): Store {
   const { knex, connection, say = () => undefined, dir = null, ...settings } = options;
   requireDriver();

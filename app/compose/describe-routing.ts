@@ -46,7 +46,6 @@ interface Application extends Express {
   parent?: Application;
 }
 
-/** The outermost: a mounted one knows nothing of the path before it. */
 function applicationOf(req: IncomingMessage): Express | undefined {
   let { app } = req as IncomingMessage & { app?: Application };
   while (app?.parent !== undefined) app = app.parent;
@@ -65,7 +64,6 @@ export interface HostRouting {
 /** Matches against the routers of whatever application a request came through. `isForAll`: not only if no route handled it. */
 export function createHostRouting(known: DryMatchOptions, isForAll = false): HostRouting {
   const matchers = new WeakMap<object, DryMatcher>();
-  /** Patterns of all routes, read again when the application has another number of layers; a literal one is its path. */
   const literals = new WeakMap<object, { layers: number; paths: Set<string> }>();
 
   function matcherOf(app: Express): DryMatcher {

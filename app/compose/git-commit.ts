@@ -17,7 +17,6 @@ function textOf(file: string): string | null {
   }
 }
 
-/** `.git` of a repository, or what the file `.git` of a worktree or a submodule names. */
 function gitFolder(folder: string): string | null {
   let at = resolve(folder);
   for (let above = 0; above <= MOST_ABOVE; above++) {
@@ -35,7 +34,6 @@ function packedCommit(list: string | null, reference: string): string | null {
   return line?.split(' ')[0] ?? null;
 }
 
-/** In hexadecimal; null if the folder is in no repository, or nothing is committed. */
 export function gitCommit(folder: string): string | null {
   const git = gitFolder(folder);
   if (git === null) return null;

@@ -23,15 +23,12 @@ import { openFilesOf } from './open-files.ts';
 import { createProfiler } from './create-profiler.ts';
 
 export interface PruneLimits {
-  /** Older ones are deleted; milliseconds. */
   maxAgeMs: number | null;
-  /** The newest so many requests stay. */
   keep: number | null;
 }
 
 interface StorePruning {
   countPrunable(limits: PruneLimits): Promise<number>;
-  /** Deletes all but pinned profiles; returns how many. */
   prune(limits: PruneLimits): Promise<number>;
 }
 
@@ -57,7 +54,6 @@ function limitsOf({ maxAgeMs, keep }: PruneLimits): StoreLimits {
   };
 }
 
-/** Deletes profiles of a store for the command line. */
 function pruningOf(store: Store): StorePruning {
   async function total(query: { until?: number; kinds: typeof PROFILE_KINDS | readonly ['request'] }) {
     return (await store.find({ ...query, limit: 1, offset: 0 })).total;

@@ -15,9 +15,7 @@ export interface TestedProfile {
 
 /** How `express-hindsight/testing` reads a profiler. */
 export interface Testable {
-  /** From now on the newest profiles stay readable, wherever they are stored. */
   begin(): void;
-  /** null: not one of this profiler, or no longer readable. */
   read(token: string): TestedProfile | null;
 }
 
@@ -35,7 +33,6 @@ export function processProfilers(): ProcessProfilers {
   return (holder[KEY] ??= { made: 0, stepAside: null, isTested: false, testables: new Set() });
 }
 
-/** Counts a profiler that the code creates; returns the function that reports its end. */
 export function noteProfiler(): () => void {
   const profilers = processProfilers();
   let noted = true;

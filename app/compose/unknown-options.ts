@@ -28,7 +28,6 @@ const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
 const SAME_START = 5;
 const DIFFERENT = 2;
 
-/** `retention` -> retentionHours, retentionCount, retentionMb. */
 function nearest(name: string, known: readonly string[]): readonly string[] {
   const lower = name.toLowerCase();
   const alike = known.filter((other) => other.toLowerCase().startsWith(lower.slice(0, SAME_START)));

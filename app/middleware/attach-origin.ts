@@ -33,7 +33,6 @@ export function createOriginMiddleware(resolver: OriginResolver): RequestHandler
   };
 }
 
-/** Refuses a malformed, doubled, missing or untrusted Host before any of the owner's code runs. */
 export function createHostCheck(): RequestHandler {
   return function hostCheck(req, _res, next) {
     const refused = originOf(req)?.refusedHost ?? null;

@@ -20,7 +20,6 @@ export interface BodyLimitOptions {
   linger?: LingerLimits;
 }
 
-/** `16 MiB`, or bytes if it is not a whole number of them. */
 export function printLimit(bytes: number): string {
   return bytes % MEBIBYTE === 0 ? `${bytes / MEBIBYTE} MiB` : `${bytes} bytes`;
 }

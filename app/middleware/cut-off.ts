@@ -49,7 +49,6 @@ export function lingerOnClose(socket: Socket, limits: LingerLimits): void {
   socket.destroySoon = destroySoon;
 }
 
-/** Writes the error page; once headers are sent it destroys the socket instead. */
 export type RespondWithError = (error: unknown, req: IncomingMessage, res: ServerResponse) => void;
 
 interface CutOff {

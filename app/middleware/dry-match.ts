@@ -9,7 +9,6 @@ import type { LayerLike, RouteEntry, RouteLike } from './route-list.ts';
 import type { Facts } from '../profiler/facts.ts';
 
 export interface MatchedRoute {
-  /** In declared order; HEAD only where declared. `*`: all. */
   methods: readonly string[];
   pattern: string;
 }
@@ -35,7 +34,6 @@ interface Mount {
   pattern: string;
 }
 
-/** What a layer consumes of the path (null: no match), or what it threw. */
 type Match = { taken: string | null; pattern?: unknown } | { taken: null; fault: unknown };
 
 interface Tried {
@@ -50,7 +48,6 @@ function stackOfTarget(target: unknown): Stack | null {
   return (stackOfRouter(target) ?? stackOfRouter(routerOf(target))) as Stack | null;
 }
 
-/** The path without the part that `layer.match` consumed, as the router passes it to a mounted router. */
 function restAfter(path: string, taken: string): string | null {
   if (taken === '') return path;
   if (!path.startsWith(taken)) return null;
@@ -67,7 +64,6 @@ function matchSafely(layer: LayerLike, path: string): Match {
   }
 }
 
-/** A route is named after its handler, anything else after its function. */
 function nameOf({ handle, route }: LayerLike, method: string): string {
   const name = route === undefined ? handle.name : handlerName(route, method);
   return name === null || name === undefined || name === '' ? '<anonymous>' : name;
@@ -94,7 +90,6 @@ export function createDryMatcher(
     return stackOfTarget(applications.of(layer) ?? layer.handle);
   }
 
-  /** Visits every layer with its mounts; a router mounted on itself is entered once. */
   function walk(
     stack: Stack,
     visit: (layer: LayerLike, mounts: readonly string[]) => void,
@@ -155,7 +150,6 @@ export function createDryMatcher(
       });
       return { routes, fault: routes.length === 0 ? fault : null };
     },
-    /** Every layer of the application that would be tried, up to the first matching route. */
     consider(method: string, path: string): ConsideredLayer[] {
       const considered: ConsideredLayer[] = [];
       tryLayers({ stack: rootStack(), path, pattern: '' }, (tried) => {

@@ -15,15 +15,12 @@ import { STATUS_CODES } from '../node-http.ts';
 export interface ErrorPageChild {
   token: string;
   render<T>(work: () => T): T;
-  /** `bodyBytes`: null if the page is short. */
   finish(page: { status: number; statusText: string; bodyBytes: number | null }): void;
 }
 
 export interface ErrorRecorder {
   openChild(req: IncomingMessage): ErrorPageChild | null;
-  /** `status`: that of the response; null if headers were sent already. */
   recordError(req: IncomingMessage, error: unknown, status: number | null): void;
-  /** Only a summary of this request is recorded, so its page has nothing to show. */
   isSummary(req: IncomingMessage): boolean;
 }
 
@@ -35,7 +32,6 @@ export interface ErrorPage {
 }
 
 export interface ErrorResponderOptions {
-  /** Whether the page may show what was recorded of its request; else it is short. */
   maySee: (req: IncomingMessage) => boolean | Promise<boolean>;
   renderError: (page: ErrorPage) => string;
   recorder?: ErrorRecorder | undefined;

@@ -7,7 +7,6 @@ import { changeHeader, sentText } from './head-arguments.ts';
 
 const ADDED = ['x-debug-token', 'x-debug-token-link'];
 
-/** The list with both names; null if it has them already. */
 function completed(list: string): string | null {
   const names = list.split(',').map((name) => name.trim());
   const known = new Set(names.map((name) => name.toLowerCase()));
@@ -15,7 +14,6 @@ function completed(list: string): string | null {
   return missing.length === 0 ? null : [...names.filter((name) => name !== ''), ...missing].join(', ');
 }
 
-/** Called when headers are sent, with the arguments of `writeHead`; returns those to use. */
 export type ExposeToken = (res: ServerResponse, args: unknown[]) => unknown[];
 
 /** Undefined if no front end is configured: then no response is inspected. */

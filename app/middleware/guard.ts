@@ -90,7 +90,6 @@ export function createPasswordGuesses(warn: (sentence: string) => void, now = Da
 
 interface GuardOptions extends PageHostsOptions {
   password: string | null;
-  /** The host's own rule, called if there is no password. Everything but true refuses. */
   authorize?: ((req: IncomingMessage) => boolean | Promise<boolean>) | undefined;
   addressOf: (req: IncomingMessage) => string;
   /** Receives what `authorize` threw (its message is not for whoever was refused), and that somebody guesses the password. */
@@ -100,9 +99,7 @@ interface GuardOptions extends PageHostsOptions {
 
 export interface Guard {
   isSet: boolean;
-  /** Resolves for those who may see the pages; rejects with UNAUTHORIZED (401, with its challenge), FORBIDDEN or UNKNOWN_HOST (403). */
   check(req: IncomingMessage): Promise<void>;
-  /** Whether the error page of a request may show what was recorded. A promise if `authorize` decides, or a password has to wait. */
   maySee(req: IncomingMessage): boolean | Promise<boolean>;
 }
 

@@ -38,7 +38,6 @@ export function sentText(res: ServerResponse, args: readonly unknown[], name: st
   return valueText(passed.length > 0 ? passed.map(([, value]) => valueText(value)) : res.getHeader(name));
 }
 
-/** The arguments of `writeHead` with `change` applied to a header; null leaves it. If anything fails, the response stays as the host left it. */
 export function changeHeader(
   res: ServerResponse,
   args: unknown[],

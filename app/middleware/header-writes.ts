@@ -9,7 +9,6 @@ import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
 import { shortCookieOf } from '../profiler/short-cookie.ts';
 import type { Method, ResponseObserver } from './response-methods.ts';
 
-/** Changes recorded per response; Node accepts at most 2,000 headers. */
 const MOST_WRITES = 500;
 const MOST_REFUSED = 10;
 

@@ -12,7 +12,6 @@ type NearRoute = NonNullable<Facts['routing']['nearest']>[number];
 const LONGEST_PATH = 200;
 const MOST_ROUTES = 1000;
 
-/** The pattern with its parameters filled from the path: `/orders/:id` is compared as `/orders/17`. */
 function fill(pattern: string, path: string): string {
   const given = path.split('/');
   return pattern

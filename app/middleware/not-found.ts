@@ -16,13 +16,11 @@ import { STATUS_CODES } from '../node-http.ts';
 export interface NotFoundOptions {
   matcher: DryMatcher;
   redactText: (text: string) => string;
-  /** Milliseconds without a byte after which we stop waiting for the rest of a body. */
   idleMs?: number;
 }
 
 const IDLE_MS = 2000;
 
-/** The path as sent, without query; the target itself if it is not a path. */
 function sentPath(req: Request): string {
   return (req.url.split('?', 1)[0] ?? '') || '/';
 }

@@ -17,7 +17,6 @@ import { STATUS_CODES } from '../node-http.ts';
 import type { RequestFact } from '../profiler/facts.ts';
 import { connectionOf } from './connection.ts';
 
-/** Plain facts for the recorder; method and URL are `-` if they did not arrive. */
 export interface RefusedRequest extends ResolvedOrigin, RequestHead {
   error: unknown;
   status: number;
@@ -74,14 +73,12 @@ export interface RecordedRefusal {
   token: string;
   link: string;
   childToken: string | null;
-  /** Renders the page: if it throws or gives null, a plain page is sent with the same headers. */
   html: () => string | null;
 }
 
 export interface RefusalOptions {
   resolver: OriginResolver;
   respond: RespondWithError;
-  /** Records; if it throws, a plain page without tokens is sent. Absent with debug off. */
   record?: ((request: RefusedRequest) => RecordedRefusal) | undefined;
   methods?: (() => readonly string[]) | undefined;
   redactText?: ((text: string) => string) | undefined;
@@ -97,7 +94,6 @@ interface ParserError extends Error {
   rawPacket?: Buffer;
 }
 
-/** Node's own status; null for errors that are not the request's. */
 function statusOf({ code = '' }: ParserError): number | null {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return TIMED_OUT;
   if (code === 'HPE_HEADER_OVERFLOW') return 431;

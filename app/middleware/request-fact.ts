@@ -13,7 +13,6 @@ export function targetOf(req: IncomingMessage): string {
   return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }
 
-/** `live`: whether what the host's middleware puts on the request is recorded. */
 export function requestFactOf(
   req: IncomingMessage,
   { origin, requestId, receivedRequestId }: RequestSource,

@@ -21,13 +21,11 @@ function printPath(path: unknown): string {
   return path instanceof RegExp ? path.toString() : '';
 }
 
-/** The path as registered; for `use` in Express 4, derived from its regular expression. */
 function pathOf({ rawPath, route, regexp, keys }: LayerLike): unknown {
   const given = rawPath ?? route?.path;
   return given === undefined && regexp instanceof RegExp ? pathOfRegexp(regexp, keys) : given;
 }
 
-/** Patterns of a layer below each of its mounts; `only` picks the one that matched. */
 export function listLayer(
   layer: LayerLike,
   mounts: readonly string[],
@@ -44,7 +42,6 @@ export function listLayer(
   );
 }
 
-/** Methods in declared order; HEAD only where declared, `*` for all. */
 export function declaredMethods({ methods }: RouteLike): string[] {
   return Object.keys(methods).map((name) => (name === '_all' ? '*' : name.toUpperCase()));
 }

@@ -59,7 +59,6 @@ function countEntries(list: string): number {
     .filter((text) => text.trim() !== '').length;
 }
 
-/** What of the entries still fits behind the application's; empty if nothing does. */
 function fitting(given: string, entries: readonly string[]): string {
   if (given.length > MOST_BYTES) return '';
   let free = MOST_ENTRIES - countEntries(given);

@@ -20,14 +20,12 @@ import { createResponseWatch, type ResponseOptions } from './watched-response.ts
 export interface WatchOptions extends ResponseOptions {
   recorder: Recorder;
   sourceOf: (req: IncomingMessage) => RequestSource;
-  /** Why only a summary of a request is recorded; default: all are recorded in full. */
   summaryReason?: (req: IncomingMessage, isAsked: boolean) => SummaryReason | null;
   toolbar?: ToolbarOptions | undefined;
   /** Called once with each server: when it is watched, else with its first request. */
   onServer?: ((server: Server) => void) | undefined;
   observeApp?: (req: IncomingMessage) => void;
   cpu?: { sampler: CpuSampler; mayAsk: (req: IncomingMessage) => Promise<boolean> } | undefined;
-  /** Delays the request whose values are waited for, until they can be read. Default: none is. */
   values?: Pick<ValueReader, 'whenReady'> | undefined;
   onRequest?: readonly ((context: Context) => void)[];
   onOtherProfiler?: (sentence: string) => void;

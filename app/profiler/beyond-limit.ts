@@ -19,7 +19,6 @@ export interface BeyondFacts {
   readonly stretches: readonly Stretch[];
 }
 
-/** Different keys that are counted apart, and their characters; the rest is counted together, under ''. */
 const MOST_KEYS = 200;
 const MOST_KEY_CHARACTERS = 64 * 1024;
 const MOST_STRETCHES = 200;

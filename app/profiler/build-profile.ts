@@ -95,7 +95,6 @@ interface Taken {
   queries: number;
 }
 
-/** The error that lists show: the first that reached an error page, else the first that was not merely logged. */
 function errorOf(facts: readonly ErrorFact[]): ProfileHead['error'] {
   const fact =
     facts.find(({ origin }) => origin === 'handled') ?? facts.find(({ origin }) => origin !== 'logged');

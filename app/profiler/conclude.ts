@@ -29,7 +29,6 @@ export interface SharedValue {
 
 export interface ConcludeFrom {
   sharedOf: (id: string) => SharedValue | undefined;
-  /** Names of the panels to show; default: all. With it, nothing is found. */
   shown?: readonly string[] | undefined;
   earlier?: readonly EarlierRequest[] | undefined;
   siblings?: readonly EarlierRequest[] | undefined;
@@ -39,10 +38,8 @@ export interface ConcludeFrom {
 
 export interface Conclude {
   (document: ProfileDocument, from: ConcludeFrom): Profile;
-  /** Only its findings: for a row of the list. */
   findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
   isExamined(document: Pick<ProfileDocument, 'kind' | 'summary'>): boolean;
-  /** Whether a rule compares this request with earlier ones of its route or of others, or with those that ran at the same time. */
   asks(document: ProfileDocument): Record<'earlier' | 'siblings' | 'overlapping', boolean>;
   earlierRequest(document: ProfileDocument): EarlierRequest;
 }

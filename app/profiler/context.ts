@@ -34,10 +34,8 @@ const FACT_BYTES = 100;
 
 const NONE: readonly unknown[] = [];
 
-/** What Hindsight itself did for a request while it ran. */
 export interface OwnWork {
   what: 'error page' | 'snapshot';
-  /** `performance.now()`; the end is infinite while it goes on. */
   from: number;
   to: number;
 }
@@ -54,13 +52,10 @@ export interface ContextOptions {
 export class Context {
   readonly token: string;
   readonly kind: ProfileKind;
-  /** Token of the request that this one belongs to; of a job it may become known late. */
   parent: string | null;
   /** Why only a summary is recorded (recording-limit.ts), without asynchronous work; null: everything is. */
   readonly summary: SummaryReason | null;
-  /** Its process ends while it runs. */
   isCutOff = false;
-  /** What of this request ended its process, such as `an uncaught exception`. */
   endedProcess: string | null = null;
   fate: Fate | null = null;
   child: string | null = null;
@@ -71,14 +66,10 @@ export class Context {
   readonly #facts = new Map<string, FactList>();
   readonly #room: Room = { bytes: MOST_BYTES, used: 0 };
   #awaited: Set<Promise<unknown>> | null = null;
-  /** Called when a fact arrives after the response finished; set by the recorder. */
   onLateFact: ((context: Context) => void) | null = null;
-  /** Called when the response finishes; set by the observer that measures until then. */
   onEnd: ((context: Context) => void) | null = null;
-  /** Called when the writer has the final profile; set by the observer that adds to it afterwards. */
   onStored: ((context: Context) => void) | null = null;
   #layer: object | null = null;
-  /** Called before `layer` changes; set by the middleware that attributes header writes. */
   onLayerChange: ((context: Context) => void) | null = null;
 
   constructor({ token, kind, parent = null, summary = null }: ContextOptions) {

@@ -16,9 +16,7 @@ export interface SampledFunction {
   kind: CodeKind;
   /** Name of the package, or of Node's module: `node:fs`. */
   of?: string;
-  /** Own code: `file:line` of the function in its source. */
   place?: string;
-  /** Own code: `file:line` that most samples met, where that is known. */
   busiest?: string;
 }
 
@@ -44,15 +42,12 @@ export interface CpuSamples {
   runsStartMs: number;
   /** Two numbers for each stretch of time: index of the node (-1: other work, or none), microseconds. */
   runs: number[];
-  /** Nodes that were folded into their parents. */
   nodesLeft?: number;
-  /** Stretches were joined to be fewer. */
   isThinned?: boolean;
 }
 
 export interface BusiestFunction {
   what: string;
-  /** `file:line` of its call, or of the line that was met most, else of where it begins. */
   place: string | null;
 }
 
@@ -68,7 +63,6 @@ export interface CpuAddress {
   url: string;
 }
 
-/** Samples requests that were asked for, one at a time. */
 export interface CpuSampler {
   isOff: boolean;
   /** Why a request should be sampled; null: it should not. Whether the header's sender may ask is for the caller to check. */

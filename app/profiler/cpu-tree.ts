@@ -9,14 +9,11 @@ export interface CallNode {
   kind: CodeKind;
   of: string | null;
   place: string | null;
-  /** `file:line` in own code where it is called, if that is known. */
   calledAt: string | null;
   totalUs: number;
   selfUs: number;
-  /** The largest first. */
   children: CallNode[];
   key: string;
-  /** Of own code: the line that most samples met. */
   busiest: string | null;
 }
 
@@ -74,7 +71,6 @@ function isInside(parent: CallNode, one: SampledFunction, key: string): boolean 
   return one.kind === 'node' || parent.of === one.of;
 }
 
-/** `between`: times in milliseconds since the request's start; default: the whole profile. The root has no name. */
 export function callTree(kept: CpuSamples, between?: readonly [number, number]): CallNode {
   const { functions, nodes } = kept;
   const self = selfTimes(kept, between);

@@ -23,11 +23,9 @@ export interface Room {
 const FIRST_SHARE = 1 / 2;
 const SURE_SHARE = 1 / 16;
 const WORTH_SHARE = 1 / 4;
-/** The last facts of a kind. */
 const LAST = 100;
 const LAST_BYTES = 64 * 1024;
 const SLOW_MS = 100;
-/** Facts of one key that are kept past the limit: any, and those that matter. */
 const SAMPLES = 3;
 const MOST_WORTHY = 100;
 /** Keys whose facts are counted apart; those of all others together. */

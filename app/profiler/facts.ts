@@ -9,17 +9,14 @@
 import type { ParsedBody } from './parsed-body.ts';
 import type { Json } from './json.ts';
 
-/** The origin as the client sees it: from the socket and, if the peer is trusted, from x-forwarded-*. */
 export interface RequestOrigin {
   scheme: 'http' | 'https';
   /** Host name as sent, without port; null if it is missing or malformed. */
   host: string | null;
   port: number;
-  /** `scheme://host[:port]`, without a default port; null if the host is invalid. */
   origin: string | null;
   clientAddress: string;
   chain: readonly string[];
-  /** Whether the peer is a trusted proxy, so that its headers were used. */
   trusted: boolean;
   hostError: string | null;
 }
@@ -81,7 +78,6 @@ export interface HeaderWrite {
   hooked: boolean;
 }
 
-/** A call that came too late: the headers were already sent, or the response had already ended. */
 export interface RefusedWrite {
   /** `setHeader` and the like. */
   method: string;
@@ -99,11 +95,8 @@ export interface ResponseFact {
   headersAtMs: number | null;
   /** When `end()` was called, if the headers had been sent before; null otherwise. */
   endedAtMs?: number | null;
-  /** `file:line` of own code that sent a 4xx or 5xx, if no error was recorded; null if unknown. */
   sentFrom?: string | null;
-  /** `file:line` of own code that set the first cookie whose Max-Age was perhaps given in seconds; null if unknown. */
   shortLivedFrom?: string | null | undefined;
-  /** `file:line` of own code that called `next()` after the headers were sent; null: a library did; absent: nobody, or unknown. */
   nextFrom?: string | null | undefined;
   bodyBytes: number;
   preview: Buffer;
@@ -131,11 +124,6 @@ export interface RouteFact {
 export interface ErrorFact {
   error: unknown;
   atMs: number;
-  /**
-   * `handled`: it reached the error page. `passed on`: it was thrown in a layer or passed to `next`, and the application's own error
-   * handler, or Express's, responds. `logged`: a logger got it at level error. `work`: a job or command failed with it.
-   * `graphql`: a resolver threw it. `stream`: what was piped into a successful response failed. The others come from the process or the HTTP parser.
-   */
   origin:
     | 'handled'
     | 'work'
@@ -154,7 +142,6 @@ export interface ErrorFact {
   handler?: ErrorLayer | null;
   /** That handler called `next()` without the error, and had not responded. */
   dropped?: true;
-  /** If that is Express's own: a function that was meant to be one, but has too few parameters. */
   misdeclared?: { name: string; source: string | null; parameters: number };
 }
 

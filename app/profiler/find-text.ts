@@ -5,14 +5,12 @@ import type { ProfileDocument } from './profile.ts';
 import { documentIn, type StoredText } from './summary.ts';
 
 export interface TextPlace {
-  /** Name of the panel; null: the URL or the error of the profile's head. */
   panel: string | null;
   before: string;
   text: string;
   after: string;
 }
 
-/** By panel: the fields of its stored data, and of the facts stored for it, that hold words of the application. */
 export type SearchedFields = Readonly<
   Record<string, { fields: readonly string[]; facts: readonly FactName[] }>
 >;

@@ -13,7 +13,6 @@ export interface FormSigner {
 const VALID_MS = 3_600_000;
 const OWN_KEY_BYTES = 32;
 const SAME_FOR_MS = 60_000;
-/** Milliseconds between two reads of the shared key, if it was not available or has changed. */
 const READ_AGAIN_MS = 5000;
 /** Milliseconds that a page waits for the shared key; after that its form is valid in this process only. */
 const KEY_WITHIN_MS = 200;

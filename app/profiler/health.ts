@@ -7,9 +7,7 @@ import type { Store } from './store.ts';
 export interface Health {
   process: string;
   at: number;
-  /** Name of the store, whether it fails or has not replied for a while, and a sentence if records are not in the usual place. */
   storage: { name: string; failing: boolean; notice: string | null };
-  /** Tokens of responses, error pages and jobs of the application. */
   application: LedgerCounts;
   /** Those of the profiler's own pages. */
   profiler: LedgerCounts;

@@ -20,7 +20,6 @@ export interface LedgerCounts {
   /** The response has not finished, or its profile is not built yet. */
   running: number;
   dropped: Record<string, number>;
-  /** Not meant to be stored, by reason: sampled out, recording paused, asked by the toolbar. */
   leftOut: Record<string, number>;
 }
 

@@ -7,7 +7,6 @@
  */
 export interface OpenList<T> extends Iterable<T> {
   readonly size: number;
-  /** `item` must not be in the list. */
   add(item: T): void;
   has(item: T): boolean;
   find(fits: (item: T) => boolean): T | undefined;

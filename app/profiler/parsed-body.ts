@@ -4,7 +4,6 @@ import { isRecord, type Json } from './json.ts';
 import { toPlain } from './plain.ts';
 
 export interface ParsedBody {
-  /** Fields of a form, in order; null if it is none, or no parser ran. */
   fields: { name: string; value: Json }[] | null;
   parsed: Json | undefined;
 }

@@ -13,7 +13,6 @@ export function endsProcess<Listener extends object>(listener: Listener): Listen
 }
 
 export interface End {
-  /** Nothing else runs in this process: what is open is cut off. */
   isOver: boolean;
   /** `an uncaught exception`, `exit code 3`. */
   how: string;

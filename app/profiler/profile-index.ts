@@ -40,7 +40,6 @@ type Stored =
   | { type: 'marks'; of: (source: IndexSource) => readonly FindingMark[] };
 
 export type Column = Stored & {
-  /** Name in the database. */
   column: string;
   list?: ListCell;
 };
@@ -53,13 +52,10 @@ export interface ListCell {
   look?: 'mono' | 'quiet';
   /** View helper that shows the value; absent: as text. request-row.ejs has cells for URL, route and time. */
   helper?: 'status' | 'method' | 'count' | 'clock' | 'bytes' | 'foreign';
-  /** Name of the order in addresses; absent: the list can't be sorted by it. */
   sort?: string;
 }
 
-/** Longest text stored in a column; the document has all of it. */
 const LONGEST_TEXT = 2000;
-/** Badges that fit in a row of a list. */
 export const MARKS_KEPT = 3;
 
 function marksOf(findings: readonly Finding[]): FindingMark[] {

@@ -14,18 +14,15 @@ export interface QueryPlan {
   query: number;
   plannedAt: number;
   root: PlanNode;
-  /** Rows of the tables it reads, by the statistics of the database; `schema.table`. */
   tables: Record<string, number>;
   dropped?: number;
   /** Made without the values. */
   isGeneric?: true;
-  /** The statement was run for it. */
   isAnalyzed?: true;
 }
 
 export interface MissingPlan {
   query: number;
-  /** Why there is no plan, as a sentence. */
   problem: string;
 }
 
@@ -62,7 +59,6 @@ export interface StatementToPlan {
   isGeneric?: boolean;
   /** Of a statement with named placeholders. */
   names?: readonly string[] | null;
-  /** It is run and measured. */
   analyze?: boolean;
   /** `set local search_path …`: what the connection was set to when the statement ran. */
   settings?: readonly string[];

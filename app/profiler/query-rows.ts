@@ -11,7 +11,6 @@ export function failed({ error, status }: Pick<Row, 'error' | 'status'>): boolea
   return error !== null || (status ?? 0) >= 500;
 }
 
-/** Nobody has asked yet what its findings are (labels.ts). */
 export function isUnlabelled({ findings, state }: Pick<Row, 'findings' | 'state'>): boolean {
   return findings === null && state === 'final';
 }

@@ -28,7 +28,6 @@ const MOST_ROUTES = 500;
 /** With fewer requests nothing is usual. */
 const FEWEST = 5;
 
-/** How long the latest requests of each route of this process took. In memory: the store knows more, but a rule can't wait for it. */
 export interface RouteTimes {
   /** Milliseconds: the median of the route's latest requests; null if there are too few. */
   usualMs(route: string): number | null;
@@ -63,9 +62,7 @@ export function createRouteTimes(): RouteTimes {
 }
 
 const EXPECTED_FACTS_WAIT = 300;
-/** The newest toolbar requests that stay readable. They are not stored: there are so many that they would evict pages. */
 const MOST_INTERNAL = 50;
-/** Pages whose secrets are remembered for what their browser reports. */
 const MOST_PAGES = 10;
 /** Milliseconds after a late fact before the profile is stored again with all late facts until then. */
 const LATE_QUIET = 200;
@@ -93,13 +90,11 @@ export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedPart
 
 export interface Recorder {
   open(kind: ProfileKind, parent?: Context): Context;
-  /** Opens one of work that no request waits for; `parent`: token of what started it. If it goes on for long, it is stored as running. */
   openWork(
     kind: WorkKind,
     work: WorkFact & { parent?: string | null; summary?: SummaryReason | null },
   ): Context;
   openSummary(reason: SummaryReason): Context;
-  /** Opens one for a request of the toolbar: stored only if it fails; the newest stay readable in this process. */
   openInternal(): Context;
   running(token: string): Context | undefined;
   runningContexts(): Iterable<Context>;
@@ -108,12 +103,10 @@ export interface Recorder {
   /** Its row in a list, as it is now; with `isHeadOnly`, which costs less, without what panels count and rules find. */
   indexOf(context: Context, isHeadOnly?: boolean): ProfileIndex;
   mask<T>(context: Context, late: T): T;
-  /** The same for a page with the toolbar that was served lately; any other by names, shapes and known values. */
   maskReport<T>(token: string, late: T): T;
   readonly conclude: Conclude;
   sharedOf(id: string): SharedValue | undefined;
   finish(context: Context): void;
-  /** Stores every open profile: as it is now if the requests may go on, else as cut off. */
   storeOpen(end: { isOver: boolean }): void;
   /** Stores every open profile, those that run as cut off; nothing is stored after this. */
   close(): void;

@@ -3,10 +3,8 @@
  * recording costs, whatever the traffic.
  */
 
-/** Why only a summary of a request was recorded. `toolbar`: it is one of the toolbar's own requests. */
 export type SummaryReason = 'limit' | 'sampled' | 'paused' | 'toolbar';
 
-/** Sentences of the pages of such a request. */
 export const WHY_SUMMARY: Readonly<Record<SummaryReason, string>> = {
   limit:
     'Its process had reached the limit of requests recorded in full per second (PROFILER_FULL_PER_SECOND), so only a summary of this one was recorded.',
@@ -61,7 +59,6 @@ function createBucket(perSecond: number, now: () => number): { take(): boolean }
   };
 }
 
-/** A page that a browser navigates to, or a request of somebody who debugs. */
 function isOfSomebody(headers: RequestHeaders): boolean {
   const asked = headers[ASKING_HEADER];
   if (typeof asked === 'string' && asked !== '' && asked !== '0') return true;

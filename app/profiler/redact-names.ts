@@ -23,7 +23,6 @@ const INNOCENT = new Set([
   'authentic', 'authenticated', 'authorized', 'authorised', 'passport', 'passthrough', 'monkey', 'monkeys', 'donkey', 'turkey', 'hockey',
   'jockey', 'whiskey', 'hotkey', 'hotkeys', 'publickey', 'pubkey', 'primarykey', 'foreignkey',
 ]); // prettier-ignore
-/** `primaryKey`, `cache_key`: the word before `key` says that it identifies something. */
 const INNOCENT_BEFORE_KEY = new Set([
   'primary', 'foreign', 'public', 'sort', 'cache', 'partition', 'row', 'group', 'object', 'routing', 'idempotency', 'translation', 'message',
   'composite', 'unique', 'index', 'range', 'map', 'dedup', 'lookup', 'query', 'natural', 'surrogate', 'react', 'job', 'redis', 'i18n',
@@ -31,13 +30,11 @@ const INNOCENT_BEFORE_KEY = new Set([
   'config', 'feature', 'flag', 'event', 'metric', 'locale', 'slot', 'section', 'category', 'entity', 'record', 'document', 'template', 'theme',
   'websocket', 'duplicate', 'parent', 'meta', 'arrow', 'shift', 'ctrl', 'alt', 'storage', 'no', 'any', 'each', 'by', 'on', 'for',
 ]); // prettier-ignore
-/** `keyId`, `key_type`: a property of a key. */
 const INNOCENT_AFTER_KEY = new Set([
   'id', 'ids', 'name', 'names', 'type', 'types', 'size', 'length', 'path', 'count', 'code', 'press', 'usage', 'prefix', 'pattern', 'value',
   'values', 'index', 'algorithm', 'version', 'result', 'results', 'board', 'frame', 'word', 'words', 'column', 'columns', 'field', 'fields',
   'constraint', 'violation', 'ops', 'vault',
 ]); // prettier-ignore
-/** `promptTokens`: a count of what a language model read. */
 const INNOCENT_BEFORE_TOKENS = new Set([
   'prompt',
   'completion',

@@ -5,7 +5,6 @@
  */
 import type { Mark } from './redact-marks.ts';
 
-/** What follows a prefix, and the prefixes. Most have a digit, which distinguishes them from words. */
 const LOOSE = '(?=[A-Za-z_-]{0,200}\\d)[\\w-]{16,}';
 const TOKENS: readonly (readonly [rest: string, prefixes: string])[] = [
   ['[0-9A-Z]{16,}', 'AKIA ASIA ABIA ACCA'],
@@ -86,7 +85,6 @@ export function isCardNumber(value: unknown): boolean {
   return typeof value === 'number' && value >= SMALLEST_CARD && isCard(String(value));
 }
 
-/** Length of an IBAN by its country, from the registry of SWIFT. */
 const IBAN_LENGTHS = new Map(
   (
     'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18 FK18 FO18 FR27 ' +

@@ -22,7 +22,6 @@ const VALUE_START = /\\{0,16}["'`]?([^\s,;&"'`<>()[\]{}\\]{1,200})/y;
 /** Functions of SQL that make a stored password: `password = sha2(?, 256)` has no value in it. */
 const FUNCTION =
   /^(?:aes_encrypt|concat|crypt|digest|encode|encrypt|hashbytes|hex|hmac|lower|md5|old_password|password|sha\d?|to_base64|trim|upper)$/i;
-/** Headers whose value extends to the end of the line. */
 const LINE_NAME = /^(?:set-)?cookie$|authorization$|^sec-websocket-protocol$/i;
 const LINE_VALUE = /[^\r\n"'<>\\]*/y;
 /** Fields of OAuth, beside which `code` is a secret (RFC 6749, section 4.1). */
@@ -83,7 +82,6 @@ function maskParts(text: string, { isSecret, hide }: TextMasking): string {
   });
 }
 
-/** `token-store.ts:12:34` names a place in a file. */
 const FILE_NAME = /\.(?:[cm]?[jt]sx?|ejs|html|json|vue|py|rb|php|go|java|sql)$/;
 const LINE_NUMBER = /^\d{1,7}(?::\d{1,7})?$/;
 

@@ -51,7 +51,6 @@ export function note({ masked, path }: Pass, rule: MaskedValue['rule']): void {
   if (masked.length < LISTED_PLACES) masked.push({ where: printPath(path), rule });
 }
 
-/** Whether a place is a source excerpt of the exception or database panel, or one by itself, and not a client's field named `excerpt`. */
 function isExcerpt(path: Pass['path']): boolean {
   const at = path.length - 1;
   if (path[at] !== 'excerpt') return false;

@@ -35,7 +35,6 @@ export interface Redactor {
 
 export interface RedactorOptions {
   secrets?: Readonly<Record<string, string>> | undefined;
-  /** Words that make a name secret, in addition to the built-in ones. */
   names?: readonly string[] | undefined;
   /** Values that are never masked, even if a secret has the same value: names of host, schema, user, database. */
   publicValues?: readonly string[] | undefined;

@@ -12,7 +12,6 @@ export interface WantedRoute {
 export interface RouteInFull {
   /** Whether this one is recorded in full, as far as this process knows. Called for each request. */
   matches(method: string, target: string): boolean;
-  /** Until when requests of this route are, milliseconds since 1970; null: they are not. */
   until(wanted: WantedRoute): number | null;
   start(wanted: WantedRoute): Promise<void>;
   /** Reads the setting. Never rejects: if it can't be read, nothing changes. */

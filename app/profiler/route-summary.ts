@@ -3,14 +3,12 @@
 import type { Severity } from './finding.ts';
 
 export interface RouteGroup {
-  /** Pattern; null: no route responded. */
   route: string | null;
   method: string;
   status: number | null;
 }
 
 export interface SummaryQuery {
-  /** Milliseconds since 1970, inclusive; 0: everything stored. */
   from: number;
   until: number;
   group?: RouteGroup;
@@ -29,17 +27,14 @@ export interface RouteSummary extends RouteGroup {
   count: number;
   /** Something was thrown, or the status is 5xx. */
   errors: number;
-  /** Sum over all requests that ended. */
   totalMs: number;
   p50Ms: number | null;
   p95Ms: number | null;
   maxMs: number | null;
   queries: number;
-  /** Milliseconds since 1970. */
   lastAt: number;
   newest: string;
   slowest: string | null;
-  /** SUMMARY_STEPS steps, the oldest first. */
   steps: SummaryStep[];
   /** Requests by duration: `durations[i]` lie below `DURATION_EDGES[i]`, the last entry counts those above all edges. */
   durations: number[];
@@ -55,9 +50,7 @@ export interface RouteSummaries {
   /** Requests summarized; `newestOnly`: the limit was reached, so there may be older ones. */
   looked: number;
   newestOnly: boolean;
-  /** Milliseconds of all requests summarized. */
   totalMs: number;
-  /** The time that the steps cover, in milliseconds since 1970: from the oldest request summarized. */
   from: number;
   until: number;
 }
@@ -69,7 +62,6 @@ export interface RoutePercentilesQuery {
 }
 
 export interface RoutePercentiles {
-  /** Completed requests of the route among the newest LOOKED_BACK. */
   count: number;
   p50Ms: number | null;
   p95Ms: number | null;
@@ -85,7 +77,6 @@ export type PercentilePair = readonly [p50: number, p95: number];
 export const LOOKED_BACK = 1000;
 export const LOOKED_BACK_MS = 3_600_000;
 
-/** Requests summarized at most: as many as a database adds up in a few tenths of a second. */
 export const MOST_SUMMARIZED = 50_000;
 export const MOST_ROUTES = 200;
 export const MOST_MARKS = 4;

@@ -19,7 +19,6 @@ export interface Findings {
   left: number;
 }
 
-/** Limits per rule or panel, and per profile. */
 const MOST_OF_ONE = 3;
 const MOST = 12;
 

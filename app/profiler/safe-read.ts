@@ -42,7 +42,6 @@ function isRealError(value: object): boolean {
 const READ_BY_EXPRESS = new Set(['name', 'message', 'stack', 'status', 'statusCode', 'headers', 'expose']);
 const codeGetter = Object.getOwnPropertyDescriptor(DOMException.prototype, 'code')?.get;
 
-/** undefined as well for what can't be read. */
 export function field(value: object, name: string): unknown {
   try {
     const found = descriptorOf(value, name);

@@ -1,6 +1,5 @@
 /** Cookies whose lifetime is a usual one divided by 1,000: Express and express-session want milliseconds. */
 
-/** Max-Age -> what it would have been. */
 const MEANT: ReadonlyMap<number, string> = new Map([
   [3, '1 hour'],
   [86, '1 day'],

@@ -78,7 +78,6 @@ export function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-/** What a panel's row takes on the time axis; what still runs lasts until `endMs`. */
 export function workSpan(
   { startMs, durationMs }: { startMs: number; durationMs: number | null },
   endMs: number,

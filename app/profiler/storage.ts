@@ -5,7 +5,6 @@ import type { ProfileIndex, SortColumn } from './profile-index.ts';
 
 /** Text that many profiles refer to, such as the table of routes; stored once. */
 export interface SharedPart {
-  /** Hash of its content. */
   id: string;
   text: string;
 }
@@ -85,16 +84,13 @@ export interface FindResult {
   total: number;
   /** False if `total` is an estimate, or a search for text did not look through all. */
   totalIsExact: boolean;
-  /** Tokens of `rows` that are pinned; absent: none. */
   pinned?: readonly string[];
-  /** Present for a search for text. */
   looked?: TextSearch;
 }
 
 export interface TextSearch {
   /** Profiles searched, of those that match all other filters. */
   count: number;
-  /** False: there are older ones that were not searched. */
   all: boolean;
   /** When the oldest profile searched started; null if there is none. */
   oldest: number | null;
@@ -102,9 +98,7 @@ export interface TextSearch {
   found: Readonly<Record<string, TextPlace>>;
 }
 
-/** What a list shows in addition to its rows. */
 export interface CountsAndHistogramQuery {
-  /** Searches whose matches are counted. */
   counts: readonly ProfileQuery[];
   /** Requests over time: matches of `query` from `from` until `until`, in `parts` equal parts. */
   histogram?: { query: ProfileQuery; from: number; until: number; parts: number };
@@ -113,7 +107,6 @@ export interface CountsAndHistogramQuery {
 export interface CountsAndHistogram {
   /** Matches of each search, at most MOST_COUNTED + 1; null if counting took too long. */
   counts: readonly (number | null)[];
-  /** null if it took too long or was not asked for. */
   histogram: {
     /** `errors`: responses with 5xx, and requests that threw without a 4xx response. `full`: recorded in full. */
     parts: { count: number; errors: number; full: number }[];

@@ -28,7 +28,6 @@ function keyOf({ route, method, status }: RouteGroup): string {
   return JSON.stringify([route, method, status]);
 }
 
-/** Like SQL's percentile_disc: the smallest value that at least this share of the values does not exceed; null without values. */
 function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }

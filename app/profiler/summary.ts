@@ -55,7 +55,6 @@ function documentOfRow(row: ProfileIndex): ProfileDocument {
 }
 
 export interface StoredText {
-  /** A store sets its `bytes`. */
   row: ProfileIndex;
   /** JSON of the record, masked; empty: the row is all there is. A store hands it to nobody but `read` and `findText`. */
   text: string;

@@ -87,7 +87,6 @@ function asCommand(value: unknown): unknown {
   return { name, key: keyOf(command, args), args: argumentsOf(command, args) };
 }
 
-/** Own properties as plain data, without those recorded separately; getters are named, not called. */
 export function propertiesOf(value: object): Record<string, Json> {
   const own: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   try {
@@ -136,13 +135,11 @@ export function messageOfValue(value: unknown): string {
   return String(value);
 }
 
-/** For a log: its stack, or what it says where it has none. */
 export function stackText(error: unknown): string {
   const stack = isObject(error) ? textOf(field(error, 'stack')) : null;
   return stack === null || stack === '' ? messageOfValue(error) : stack;
 }
 
-/** Name and message in one line each. */
 export function describeError(error: unknown): { name: string; message: string } {
   try {
     if (!isObject(error))

@@ -22,18 +22,15 @@ export interface TimeShare {
   kind: SpanKind;
   ms: number;
   count: number;
-  /** When any of them ran; if others own a part of it, more than `ms`, and `lostTo` most of that. */
   allMs: number;
   lostTo: SpanKind | null;
 }
 
 export interface TimeLedgerOptions {
   totalMs: number;
-  /** How long the event loop was idle meanwhile; null: unknown. */
   loopIdleMs: number | null;
   isAlone: boolean;
   queuedMs?: number;
-  /** How long code of this request ran between two moments, where its CPU was sampled. */
   sampledMs?: (fromMs: number, toMs: number) => number;
 }
 
@@ -47,9 +44,7 @@ export interface TimeLedger {
   /** When the headers were sent; null before. */
   headersMs: number | null;
   spans: readonly SpanDraft[];
-  /** From 0 to `totalMs` without a gap. */
   slices: readonly Slice[];
-  /** The largest first; those without time are left out. */
   shares: readonly TimeShare[];
   /** Milliseconds of an interval that these kinds own. */
   ownedMs(within: Interval, kinds: readonly SpanKind[]): number;
@@ -238,7 +233,6 @@ export function layerAt(layers: readonly SpanDraft[], ms: number): SpanDraft | n
   return layers.findLast((layer) => layer.startMs <= ms && endOf(layer) >= ms) ?? null;
 }
 
-/** A gap has another name before the first layer, and after the headers were sent. */
 function splitAt(gap: Interval, at: number | null): Interval[] {
   if (at === null || at <= gap.startMs || at >= endOf(gap)) return [gap];
   return [
@@ -261,7 +255,6 @@ export function createTimeLedger(recorded: readonly SpanDraft[], options: TimeLe
     return loopIdleMs !== null && loopIdleMs < durationMs / 2;
   }
 
-  /** What a gap was, and a name for its row; null: code of the layer. */
   function gapOf(gap: Interval): { kind: SpanKind; label: string } | null {
     // Without layers, it is unknown when own code ran.
     if (gap.durationMs < shortest || layers.length === 0) return null;

@@ -7,10 +7,8 @@ import type { Store } from './store.ts';
 
 export interface Tokens {
   next(): string;
-  /** A token of a request that is not stored. */
   nextLeftOut(): string;
   isLeftOut(token: string): boolean;
-  /** Whether only another process can have given it out. */
   isOfOther(token: string): Promise<boolean>;
 }
 

@@ -10,9 +10,7 @@ export interface TraceContext {
   traceId: string;
   /** The caller's span, 16 hexadecimal digits; null: the trace begins with this request. */
   parentId: string | null;
-  /** Whether the caller records it; passed on, not obeyed. */
   sampled: boolean;
-  /** `tracestate` as received. */
   state?: string | undefined;
 }
 
@@ -22,7 +20,6 @@ const SAMPLED = 1;
 const LONGEST_STATE = 512;
 const TRACE_ID_BYTES = 16;
 
-/** null if it is invalid: of an unknown version, with an id of zeros. */
 export function parseTraceparent(text: string): TraceContext | null {
   const [, version = 'ff', traceId = '', parentId = '', flags = '', more] =
     TRACEPARENT.exec(text.trim()) ?? [];
@@ -48,7 +45,6 @@ function receivedBy(context: Context): TraceContext | null {
 
 const begun = createSlot<TraceContext>('trace');
 
-/** null: it got none, and has passed none on. */
 export function traceOf(context: Context): TraceContext | null {
   return begun.get(context) ?? receivedBy(context);
 }
@@ -64,7 +60,6 @@ export function beginTrace(context: Context): TraceContext {
 const TOKEN_LENGTH = 6;
 const SPAN_ID_LENGTH = 16;
 
-/** A new span id for an outgoing call: the token of its request, then random digits. */
 export function spanIdOf({ token }: Pick<Context, 'token'>): string {
   return token + randomBytes((SPAN_ID_LENGTH - TOKEN_LENGTH) / 2).toString('hex');
 }

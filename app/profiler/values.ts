@@ -3,12 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from './context.ts';
 import type { Json } from './json.ts';
 
-/** A throw of the request, as the debugger saw it. */
 export interface Stop {
   error: unknown;
   atMs: number;
   calls: StoppedCall[];
-  /** It belongs to an error that the request's page shows. */
   isShown: boolean;
 }
 
@@ -19,7 +17,6 @@ export interface StoppedCall {
   column: number;
   begins: { line: number; column: number };
   values: Record<string, Json>;
-  /** Those among them that were declared outside of the function. */
   outer: string[];
 }
 
@@ -58,7 +55,6 @@ export interface ValuesRecord {
 
 export interface ValuesAsked {
   of: string;
-  /** Also values of errors that own code catches. */
   caught: boolean;
   /** Names on the lines that failed then: variables declared outside of their function are read only if they are among them. */
   names: ReadonlySet<string>;
@@ -70,12 +66,10 @@ export interface WaitedRoute {
 }
 
 export interface ValueReader {
-  /** Why nothing can be read in this process, in a sentence; null: it can, unless another debugger is attached by then. */
   refusal(): string | null;
   /** Attaches the debugger for the request that has `header` as its `x-debug-profile`. Rejects with an error whose message says why it can't. */
   attach(asked: ValuesAsked): Promise<{ header: string; release: () => void }>;
   wait(asked: ValuesAsked & WaitedRoute): void;
-  /** Until when, milliseconds since 1970; null: no request of this route is waited for. */
   waitsUntil(route: WaitedRoute): number | null;
   /** Attaches before this request is served, if it is the one that is waited for; else null. `targetOf`: null for what is not the application's. */
   whenReady(req: IncomingMessage, targetOf: (req: IncomingMessage) => string | null): Promise<void> | null;

@@ -40,7 +40,6 @@ export function cpuProfileFile({ panels, startedAt }: Pick<Profile, 'panels' | '
   const samples: number[] = [];
   const timeDeltas: number[] = [];
   let before = 0;
-  /** What there is of before the request. */
   let early = Math.max(0, Math.round(-runsStartMs * 1000));
   // Each sample stands until the next one.
   for (let at = 0; at < runs.length; at += 2) {

@@ -19,7 +19,6 @@ function isFlat(value: unknown): value is Named {
   );
 }
 
-/** `durationMs` -> `Duration ms`. */
 function titleOf(name: string): string {
   const words = name
     .replace(/[_-]+/g, ' ')

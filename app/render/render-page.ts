@@ -141,7 +141,6 @@ export function createPageRenderer({ viewsFolder, assets, editor }: PageRenderer
   };
 }
 
-/** Of the profile that a page is about, or of the failed request; a page is rendered in one go. */
 function tokenIn(model: object): string | null {
   const { profile, page } = model as Record<'profile' | 'page', { token?: unknown } | undefined>;
   const token = profile?.token ?? page?.token;

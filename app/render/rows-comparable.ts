@@ -73,7 +73,6 @@ function valuesOf({ values, rows }: Section): ComparedValue[] {
   });
 }
 
-/** Fields of its rows that are compared, of the first rows with the same text. */
 function fieldValuesOf({ rows }: Section): ComparedValue[] {
   const seen = new Map<string, number>();
   return rows.flatMap(({ text, fields = [] }): ComparedValue[] => {

@@ -58,7 +58,6 @@ function columnsOf({ columns = {}, unit = 'ms', rows }: Section): Column<Row>[] 
   ];
 }
 
-/** A row without other content is the title of its longer text. */
 function isTitle({ text, number, fields = [], place, note }: Row): boolean {
   return text === undefined && number === undefined && fields.length === 0 && !place && !note;
 }

@@ -11,7 +11,6 @@ const FIRST_ROWS = 500;
 const LONG = 11;
 /** Longer texts are not searched for, because each link of the page would contain them. */
 const LONGEST_FIND = 200;
-/** Values of a facet; the others are found by the filter. */
 const MOST_VALUES = 40;
 
 type Query = Readonly<Record<string, string>>;
@@ -78,12 +77,10 @@ export interface PageSection extends Omit<Section, 'rows' | 'facets'> {
   total: number;
   matching: number;
   isLong: boolean;
-  /** Its rows can be ordered by their number: they are no tree, and not in the order of time anyway. */
   isOrdered: boolean;
   facets: Facet[];
   isFolded: boolean;
   largest: number;
-  /** Titles of the columns that some row fills, in their order; null if rows are names and values. */
   table:
     | {
         title: string;
@@ -99,7 +96,6 @@ export interface RowsPage extends Omit<Presentation, 'sections' | 'card'> {
   open: string;
   isLargestFirst: boolean;
   isSingle: boolean;
-  /** The same page in the other order, folded or not, without the filter, with all rows. */
   orderHref: string;
   singleHref: string;
   clearHref: string;
@@ -167,7 +163,6 @@ interface Reading {
   summaries: ReadonlyMap<string, Row>;
 }
 
-/** By row: what it is folded by; undefined: it is not. */
 function foldKeys(
   { folds }: Section,
   rows: readonly Row[],
@@ -184,7 +179,6 @@ function foldKeys(
   });
 }
 
-/** Stands for rows that no other row summarizes. A list shows the first of them below it, too. */
 function sumOf({ unit, bars }: Section, rows: readonly Row[]): Row {
   const { id, ...first } = rows[0] ?? {};
   return {

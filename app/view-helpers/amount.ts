@@ -49,7 +49,6 @@ export function valueText(value: unknown, unit: Unit = 'count'): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** `41.2 ms, 3 rows`: the parts that exist. */
 export function noteOf(parts: readonly (string | null | undefined)[]): string {
   return parts.filter((part) => part !== null && part !== undefined && part !== '').join(', ');
 }
@@ -72,7 +71,6 @@ function amountHtml(value: number | null, unit: Unit): SafeHtml | string {
 }
 
 export const amountHelpers = {
-  /** The same for a page; anything but a number is foreign text. */
   amount: (value: unknown, unit: Unit = 'count'): SafeHtml | string =>
     value === null || value === undefined || typeof value === 'number'
       ? amountHtml(value ?? null, unit)

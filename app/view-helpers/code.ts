@@ -9,9 +9,7 @@ export interface CodeLine {
   text?: string;
   tokens?: readonly CodeToken[];
   number?: number;
-  /** `hot`: it threw; `loop`: it repeats; `gone`, `come`: only in the earlier or in the later text. */
   mark?: 'hot' | 'loop' | 'gone' | 'come' | undefined;
-  /** First and last column (from 0, exclusive end) of `text` to underline. */
   underline?: readonly [number, number] | undefined;
 }
 

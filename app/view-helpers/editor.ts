@@ -10,9 +10,7 @@ import { textHelpers } from './text.ts';
 
 /** How to open a file on the developer's machine. */
 export interface EditorOptions {
-  /** `%f` file, `%l` line, `%c` column, such as `vscode://file/%f:%l:%c`. */
   url: string;
-  /** What it was found by: `PROFILER_EDITOR`, another variable, a folder. */
   by?: string;
   /** The application's folder, here. */
   root: string;
@@ -25,7 +23,6 @@ export interface FilePlace {
   column: number | null;
 }
 
-/** `src/a.ts:41:7`, `src/a.ts:41`. */
 const PLACE = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/;
 
 function parsePlace(place: string): FilePlace {
@@ -88,7 +85,6 @@ const SOURCE = /\.(?:[cm]?[jt]sx?|ejs|pug|hbs|html|sql|vue|svelte|astro|coffee)$
 /** Files that the profiler may show, if the profile has the place: see observe/source-files.ts. */
 const SHOWN = /^(?!\/|[a-z]:)(?!.*(?:^|\/)(?:\.|node_modules\/)).+\.(?:[cm]?[jt]sx?|ejs|vue|svelte|coffee)$/i;
 
-/** `src/a.ts:41` of `src/a.ts:41:7`; null unless it is a line of a source file of the application. */
 export function sourcePlace(place: string): string | null {
   const { file, line } = parsePlace(place);
   return file !== null && line !== null && place.length <= LONGEST_PLACE && SHOWN.test(file)
@@ -115,7 +111,6 @@ interface PlaceLinks {
   source: string | null;
 }
 
-/** `tokenOf`: the token of the profile that is being shown; null: places have no source. */
 export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => string | null = () => null) {
   const editorUrl = createEditorUrl(editor);
   const knownLinks = new Map<string, PlaceLinks>();

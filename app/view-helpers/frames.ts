@@ -3,10 +3,8 @@ import { truncateText } from '../profiler/plain.ts';
 import type { Thrown, ThrownFrame, ThrownLink } from '../profiler/thrown.ts';
 
 export type FrameRow =
-  /** `times`: how often it is repeated, as in a recursion. */
   | { kind: 'own'; frame: ThrownFrame; times: number }
   | { kind: 'foreign'; title: string; frames: ThrownFrame[] }
-  /** That it was awaited, or frames that are not listed: left out, or the end of the stack listed before. */
   | { kind: 'note'; title: string };
 
 function frameCount(count: number): string {
@@ -36,7 +34,6 @@ function isSame(a: ThrownFrame | undefined, b: ThrownFrame | undefined): boolean
   );
 }
 
-/** How many frames at the end of `frames` are the end of `before` too; fewer than two are not worth a note. */
 function sharedEnd(frames: readonly ThrownFrame[], before: readonly ThrownFrame[]): number {
   let shared = 0;
   while (shared < frames.length - 1 && isSame(frames.at(-1 - shared), before.at(-1 - shared))) shared++;
@@ -107,7 +104,6 @@ function shortValue(value: unknown): unknown {
   return text.length > LONGEST_PROPERTY ? truncateText(text, LONGEST_PROPERTY) : value;
 }
 
-/** Properties of all errors of a chain as rows; `left` counts those that are not shown. */
 export function propertyRows(chain: readonly ThrownLink[]): {
   rows: { name: string; value: unknown }[];
   left: number;

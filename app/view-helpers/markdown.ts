@@ -45,7 +45,6 @@ function span(text: string): string {
   return /^`|`$|^ .* $/.test(text) ? `${ticks} ${text} ${ticks}` : `${ticks}${text}${ticks}`;
 }
 
-/** A recorded value as a code span; a dash if there is none. */
 export function code(value: unknown, limit = LONGEST_VALUE): string {
   if (value === null || value === undefined) return '–';
   const text = line(value, limit);
@@ -77,7 +76,6 @@ export function heading(level: number, text: string): string {
   return `${'#'.repeat(Math.min(6, level))} ${prose(text)}`;
 }
 
-/** Text as it is, in a block that it can't end. `language`: a word of ours. */
 export function fence(text: string, language = ''): string {
   const whole = visible(text.slice(0, LONGEST_FENCE)).replace(/\n+$/, '');
   const ticks = '`'.repeat(Math.max(3, longestRun(whole) + 1));
@@ -93,11 +91,9 @@ function cell(content: string): string {
 export interface Column<Row> {
   title: string;
   value: (row: Row) => Cell;
-  /** Plain text of ours (a number with its unit, a word), not in a code span. */
   plain?: boolean;
 }
 
-/** At most 200 rows; those left out are counted. */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
   const kept = columns.filter(({ value }) => rows.some((row) => !isNothing(value(row))));
   if (kept.length === 0) return '';
@@ -118,7 +114,6 @@ function isNothing(value: unknown): boolean {
   return value === null || value === undefined || value === '';
 }
 
-/** Names and values. `plain`: the names are ours. */
 export function pairs(rows: readonly (readonly [name: string, value: unknown])[], plain = false): string {
   return table(
     [

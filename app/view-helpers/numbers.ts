@@ -120,7 +120,6 @@ export const numberHelpers = {
   clockText,
   timestamp: timestampElement,
   timestampText,
-  /** The zone of the times on the page, for a table's head. */
   zone: markup`<span data-zone>UTC</span>`,
   /** Position or length as an SVG attribute, `36.80%`; never outside 0 to 100. */
   at(part: Amount, whole: Amount): string {

@@ -15,7 +15,6 @@ const LITERALS = new Set(['null', 'true', 'false', 'undefined', 'NaN', 'Infinity
 const CALL = /^\s*(?:<[\w\s,[\]|.]*>)?\(/;
 const CALL_BEGINS = /[\s<(]/;
 
-/** Class in the style sheet; the library reports numbers and literals as classes, and calls as names. */
 function classOf(type: string, value: string, line: string, end: number): string {
   if (type === 'comment') return 'c';
   if (type === 'string') return 's';
@@ -140,7 +139,6 @@ export function excerptLines(
 
 export const sourceHelpers = { excerptLines } as const;
 
-/** Lines of source as numbered plain text, with its line marked: `> 12 | return …`. */
 export function excerptText({ from, lines }: SourceExcerpt, at: number | null): string {
   const width = String(from + lines.length).length;
   return lines

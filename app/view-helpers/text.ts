@@ -48,7 +48,6 @@ function foreign(value: unknown): SafeHtml {
   return markup`<bdi>${withMasks(toText(value))}</bdi>`;
 }
 
-/** The first characters, never half of a surrogate pair. */
 function beginning(text: string, length: number): string {
   const first = text.slice(0, length + 1);
   const cut = SURROGATE.test(first) ? Array.from(first).slice(0, length).join('') : first.slice(0, length);
@@ -59,7 +58,6 @@ export interface ValueOptions {
   label?: string;
 }
 
-/** A foreign value in a cell: complete up to 300 characters, longer ones folded with their length. */
 function value(given: unknown, { label = 'Whole value' }: ValueOptions = {}): SafeHtml {
   const text = toText(given);
   if (text === '') return markup`<span class="say">empty</span>`;
@@ -79,7 +77,6 @@ function sentence(text: unknown, limit = 600): SafeHtml {
   return markup`${foreign(`${beginning(whole, limit)}…`)} <span class="say">${cut}</span>`;
 }
 
-/** The request target as it is shown, in three parts: origin (only if the target has none), path, query with its `?`. */
 function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   origin: string;
   path: string;
@@ -93,7 +90,6 @@ function splitUrl({ origin, url }: { origin: string | null; url: string }): {
   };
 }
 
-/** Texts that differ in a few words: each without the words that all of them begin and end with. */
 function varying(texts: readonly unknown[]): string[] {
   const all = texts.map((text) => toText(text).split(' '));
   const [first = []] = all;
@@ -123,7 +119,6 @@ export const textHelpers = {
   varying,
   sentence,
   mono: (text: unknown): SafeHtml => markup`<span class="mono any">${foreign(text)}</span>`,
-  /** A note of ours in place of a value; never copied with it. */
   say: (text: string): SafeHtml => markup`<span class="say">${text}</span>`,
   code: (text: unknown): SafeHtml => markup`<code class="any">${foreign(text)}</code>`,
 } as const;

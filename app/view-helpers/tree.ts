@@ -70,7 +70,6 @@ function lineHtml(value: object): string | null {
   return open + parts.join(', ') + close;
 }
 
-/** Lines that a value takes with all that is in it, counted up to the limit. */
 function linesOf(value: unknown, limit: number, depth = 0): number {
   if (!isContainer(value) || depth >= DEEPEST || lineHtml(value) !== null) return 1;
   let lines = 1;

@@ -4,7 +4,6 @@ import type { CodeToken } from './code.ts';
 
 interface LineOptions {
   longest: number;
-  /** The type before each leaf, and of lists the first items only. */
   isTyped?: boolean;
   marked?: ReadonlySet<string>;
   /** A debugger read it: a text in brackets stands for a value that is no JSON. */

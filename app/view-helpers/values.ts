@@ -13,7 +13,6 @@ export interface ValueRow {
 }
 
 const LONGEST = 400;
-/** The expression that a message names itself. */
 const EXPRESSION =
   /^(?:[A-Za-z]*Error: )?(?:Cannot (?:access|destructure property [^ ]+ of) '([\w$.]+)'|([\w$.]+(?:\[\.\.\.\])?) is not (?:a function|iterable|a constructor|an object|async iterable))/;
 /** `order.lines[0].price` */
@@ -60,7 +59,6 @@ function tokensOf(value: Json): CodeToken[] {
   return valueLine(value, { longest: LONGEST, isRead: true });
 }
 
-/** `isThrower`: the message is about this frame. */
 export function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): ValueRow[] {
   const expression = isThrower ? namedExpression(message, frame) : null;
   const root = /^[\w$]+/.exec(expression ?? '')?.[0] ?? null;

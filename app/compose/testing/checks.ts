@@ -16,7 +16,6 @@ import { rowsMarkdown } from '../../render/rows-markdown.ts';
 const MOST_FINDINGS = 3;
 const MOST_ROWS = 12;
 
-/** The first rows, without the columns and texts that only the page has room for. */
 function shortSection(section: Section): Section {
   const { rows, left = 0 } = section;
   return {

@@ -29,7 +29,6 @@ interface ErrorPageOptions {
   renderPage: (view: string, model: object) => string;
   panels: readonly Panel[];
   foot: readonly string[];
-  /** Model of the page for an unknown token; null if the error carries none. */
   unknownTokenModel: (error: unknown) => object | null;
 }
 
@@ -41,7 +40,6 @@ function truncate(text: string, limit: number): string {
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
 }
 
-/** Text for a comment: it can't end the comment, stays on one line and can't change the writing direction. */
 function commentText(text: string): string {
   const markup: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
   return text

@@ -3,7 +3,6 @@ import type { CodeLine } from '../../view-helpers/code.ts';
 import { excerptLines } from '../../view-helpers/source.ts';
 import type { RoutingData, TraceRow } from '../../panels/routing/data.ts';
 
-/** Paths that can be written into code unchanged: no quote, no pattern. */
 const PLAIN_PATH = /^\/[\w\-./~]{0,80}$/;
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -33,7 +32,6 @@ function depthOf({ number }: TraceRow): number {
   return number.split('.').length;
 }
 
-/** Routers that the request went through, those with the longest mount path last. */
 function enteredRouters(trace: readonly TraceRow[]): { mount: string; routes: TraceRow[] }[] {
   return trace
     .filter((row) => row.kind === 'router' && row.tone !== 'off' && mountOf(row).startsWith('/'))
@@ -103,7 +101,6 @@ export interface SuggestedRoute {
   place: string | null;
 }
 
-/** The route that would respond, and where to add it; null if the path can't be written into code safely. */
 export function suggestRoute(method: string, path: string, routing: RoutingData): SuggestedRoute | null {
   const { mount, say, place } = homeOf(routing);
   const lines = routeLines(

@@ -103,7 +103,6 @@ export interface ReportedCall {
 
 export interface ReportedItem extends Partial<ReportedCall> {
   kind: BrowserKind;
-  /** Milliseconds before the report was sent. */
   agoMs: number;
   name?: string;
   message?: string;

@@ -21,7 +21,6 @@ interface CompareQuery {
   b: string | null;
   newest: boolean;
   all: boolean;
-  /** Checked boxes; only the first two are compared. */
   boxes: number;
 }
 

@@ -90,7 +90,6 @@ function valueOf(
   return whole && unit !== 'bytes' && measured !== true ? 0 : null;
 }
 
-/** `change`: null if one of them has no value; `ratio`: its share of A's value, null if that is 0 or missing. */
 function figureRow(pair: Pair<ComparedFigure>, [wholeA, wholeB]: [boolean, boolean]) {
   const { label, unit, cost } = pair.either;
   const [a, b] = [valueOf(pair.a, pair.either, wholeA), valueOf(pair.b, pair.either, wholeB)];
@@ -137,7 +136,6 @@ function weightOf({ a, b }: WorkRow): number {
   return Math.abs((b?.ms ?? 0) - (a?.ms ?? 0));
 }
 
-/** The time of a middleware includes everything it called, so middleware comes last. */
 function layersLast(left: string, right: string): number {
   return Number(left === 'Middleware') - Number(right === 'Middleware');
 }
@@ -190,7 +188,6 @@ export function findingChanges(
 
 const MOST_LABELS = 3;
 
-/** `Gone: N+1. Still there: slow query.` */
 export function verdictOf(changes: readonly FindingChange[]): string {
   const parts = changes.flatMap(({ word, findings }) => {
     const labels = [...new Set(findings.map(({ label }) => label))];

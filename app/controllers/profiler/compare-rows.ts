@@ -23,7 +23,6 @@ function signed(by: number, text: string): string {
   return text.startsWith('<') ? text : `${by > 0 ? '+' : '−'}${text}`;
 }
 
-/** `+12.0 ms, +35 %`. */
 function changeText({ a, change: by, unit, ratio }: FigureRow): string {
   if (by === null) return `in ${a === null ? 'B' : 'A'} only`;
   if (by === 0) return 'same';

@@ -34,7 +34,6 @@ function countChange(kind: SpanKind, figures: readonly FigureRow[]): string | nu
   return `${count} ${more > 0 ? 'more' : 'fewer'} ${count === 1 ? one : many}`;
 }
 
-/** `in the database`, `garbage collection`. */
 function plainOf(kind: SpanKind): string {
   const label = SPAN_KINDS[kind].label.toLowerCase();
   return `${SPENT_IN.includes(kind) ? 'in ' : ''}${kind === 'db' ? 'the ' : ''}${label}`;

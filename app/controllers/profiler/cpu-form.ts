@@ -6,7 +6,6 @@ import { pathOf } from '../../profiler/request-target.ts';
 
 export function cpuFormOf({ kind, method, url }: Profile, cpu: CpuSampler | undefined) {
   if (kind !== 'request' || cpu === undefined || cpu.isOff) return null;
-  // `isArmed`: it is asked for already, and was not requested since.
   return { address: `${method} ${pathOf(url)}`, isArmed: cpu.isArmed({ method, url }) };
 }
 

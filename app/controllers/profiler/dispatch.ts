@@ -51,9 +51,7 @@ export interface PageRoute {
   method: 'GET' | 'POST';
   path: RegExp;
   action: PageAction;
-  /** Not guarded: it holds no data of any request. */
   open?: true;
-  /** Front ends of other origins may read it. */
   shared?: true;
 }
 
@@ -65,7 +63,6 @@ function beforeNumber(text: string): string {
 
 export interface DispatchOptions extends Pick<PageServices, 'securityHeaders' | 'redactText'> {
   routes: readonly PageRoute[];
-  /** `scheme://host[:port]` as the client sees it; null if the host is invalid, and addresses are relative then. */
   originOf: (req: IncomingMessage) => string | null;
   clientOf?: (req: IncomingMessage) => string;
   frontEnds?: ReadonlySet<string>;

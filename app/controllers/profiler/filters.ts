@@ -23,7 +23,6 @@ export interface Filters {
 
 const DEFAULT_LIMIT = 25;
 const MOST_ROWS = 200;
-/** Beyond it, filters are faster than paging. */
 const DEEPEST_OFFSET = 1_000_000;
 const LONGEST_VALUE = 2000;
 const DAY = 24 * 3_600_000;
@@ -146,7 +145,6 @@ const NEGATED = new Set<FilterName>([
   'method', 'status', 'route', 'url', 'mark', 'has', 'process', 'release', 'ip', 'over', 'under', 'queries', 'fewer',
 ]); // prettier-ignore
 
-/** `status:200 route:/health`: what none of the requests may match. */
 function readNegated(text: string, now: number): Partial<ProfileQuery>[] {
   const { filters, rest } = readTypedFilters(text);
   if (rest !== '') throw badFilter('not', `is "${text}"; give filters such as status:200`);
@@ -182,7 +180,6 @@ function readNumber(name: string, text: string, most: number): number {
   return value;
 }
 
-/** A whole number from 1; more than `most` counts as `most`. */
 export function readCount(name: string, text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback;
   const value = Number(text);
@@ -197,7 +194,6 @@ export function readChoice<T>(name: string, text: string, choices: Readonly<Reco
   return choice;
 }
 
-/** The search box at the top: part of a URL if it looks like one, otherwise text. */
 function readTyped(typed: string): Partial<ProfileQuery> {
   const address = typed.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
   // Quotes keep a word from being a filter; they are not part of the text.

@@ -17,7 +17,6 @@ function releaseOf(rows: readonly ProfileIndex[], other: string | null | undefin
   return releases.size === 1 && release !== other ? release : null;
 }
 
-/** `rows`: newest first. null if too few are known. */
 export function historyOf(label: string, rows: readonly ProfileIndex[]): FindingHistory | null {
   // A row with all the marks that it may have can have the finding, too.
   const known = rows.filter((row) => row.marks.length < MARKS_KEPT || hasLabel(row, label));

@@ -3,7 +3,6 @@ import type { Finding, ReadFinding } from '../../profiler/finding.ts';
 import type { RuleTexts } from '../../profiler/finding-rule.ts';
 import type { Profile } from '../../profiler/profile.ts';
 
-/** A fold that hides a single finding would be as long as the finding. */
 const SHOWN = 5;
 
 /** Adds what came to the profile later, and the fix as code; if that fails, the finding stays as it was. */

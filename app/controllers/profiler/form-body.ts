@@ -46,7 +46,6 @@ export async function readText(req: IncomingMessage, largest = LARGEST_FORM): Pr
   return body === undefined ? (await readBytes(req, largest)).toString('utf8') : parsedText(body, largest);
 }
 
-/** Empty if the parsed body can't be written as JSON; then the profiler's pages have not sent it. */
 function printed(body: unknown): string {
   try {
     const text: unknown = JSON.stringify(body);

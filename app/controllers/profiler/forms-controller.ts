@@ -32,7 +32,6 @@ interface Measured {
   bytes: number;
 }
 
-/** A panel whose data can't be written as JSON, such as one of the host's own, becomes its error. */
 function measure([name, record]: [string, PanelRecord]): Measured {
   try {
     return { name, record, bytes: Buffer.byteLength(JSON.stringify(record)) };

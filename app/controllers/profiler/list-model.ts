@@ -19,7 +19,6 @@ import { explainWords, type FilterValues, writeTypedFilters, type FilterName } f
 import { createHistogram, histogramQuery } from './request-histogram.ts';
 import { foldVisits, MOST_ALIKE, MOST_CALLS, unfolded, type Visit } from './visits.ts';
 
-/** A view above the list, with its count if counting is cheap. */
 interface SavedView {
   title: string;
   values: FilterValues;
@@ -202,7 +201,6 @@ function entriesOf(
   return found.visits.map(entryOf);
 }
 
-/** In this order nothing is folded. */
 const ALL_OLDEST_FIRST = { sort: undefined, order: 'asc', page: undefined, skip: undefined };
 
 function sameAs({ url, method, status }: ProfileIndex): Partial<Record<'url' | 'method' | 'status', string>> {

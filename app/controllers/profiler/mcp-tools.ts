@@ -29,9 +29,7 @@ export type Arguments = Readonly<Record<string, unknown>>;
 
 export interface Call {
   args: Arguments;
-  /** `scheme://host[:port]` of the profiler; null if the host is unknown. */
   origin: string | null;
-  /** Address of the application's own server; null if it listens on no TCP port. */
   server: string | null;
   signal: AbortSignal;
 }
@@ -94,7 +92,6 @@ const FILTERS = {
 const METHOD_BEFORE = /^([A-Z]{3,10})\s+(?=\/|https?:)/i;
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
 
-/** As people paste it: `http://127.0.0.1:3000/orders/7/`, `GET /orders/:id`. */
 function askedFor(args: Arguments): Arguments {
   const asked: Record<string, unknown> = { ...args };
   for (const name of ['url', 'route']) {

@@ -28,7 +28,6 @@ export interface PageCalls {
   moreCalls: number;
 }
 
-/** Newest requests of the client that are read; a polling page makes any number. */
 const MOST_ROWS = 200;
 const MOST_CALLS = 100;
 const SLOW_MS = 1000;
@@ -106,7 +105,6 @@ function mayBelongTo(page: ProfileIndex, { startedAt, dest, referrer }: ProfileI
   return isFetched && startedAt >= page.startedAt && (referrer === null || referrer === page.url);
 }
 
-/** `others`: another page of the client may have made them. */
 export async function findPageCalls(
   profiles: Pick<Profiles, 'find'>,
   page: ProfileIndex,

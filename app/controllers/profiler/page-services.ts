@@ -19,7 +19,6 @@ import type { Live } from './live.ts';
 
 export interface ShownSource {
   excerpt: SourceExcerpt;
-  /** Milliseconds since 1970; null if unknown. */
   changedAt: number | null;
 }
 
@@ -30,9 +29,7 @@ export interface PageServices {
   forms: FormSigner;
   live: Live;
   panels: readonly Panel[];
-  /** Which recorded requests an agent may send again, default: those that are safe; `off`: the pages send none, either. */
   replay?: 'off' | 'safe' | 'all';
-  /** The application does not run here: nothing can be sent to it. */
   isStored?: boolean;
   explain?: RecordedPlans;
   cpu?: CpuSampler;
@@ -42,18 +39,15 @@ export interface PageServices {
   assets: Assets;
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;
-  /** Source around a place of the application, masked, and when the file was changed; null: it may not or can't be read. Default: none. */
   sourceAt?: (place: string) => ShownSource | null;
   locateFrontEnd?: LocateFrontEnd;
   redactText: (text: string) => string;
-  /** Prints an error that whoever asked gets no word of; default: nothing does. */
   log?: (error: unknown) => void;
   foot: readonly string[];
   /** The process of this application that ended last without storing everything; null if none did. */
   lastEnd: () => Promise<EndedProcess | null>;
   health: () => Promise<Health>;
   exportedBy: ExportedBy;
-  /** What is stored and for how long, one sentence; shown if a token is not found. */
   retention: () => string;
 }
 
@@ -61,9 +55,7 @@ export interface PageRequest {
   req: IncomingMessage;
   res: ServerResponse;
   params: Readonly<Record<string, string>>;
-  /** With secrets masked. */
   query: URLSearchParams;
-  /** `scheme://host[:port]` as the client sees it; null if the host is invalid. */
   origin: () => string | null;
   client: () => string;
 }

@@ -60,7 +60,6 @@ export function createProfileController(
     return rows.toSorted((a, b) => sign * (a.startedAt - b.startedAt || (a.token < b.token ? -1 : 1)));
   }
 
-  /** At either end it stays on the same profile. */
   function leadTo(isOlder: boolean): PageAction {
     return async (page) => {
       const panel = readPanelName(page.query) ?? undefined;
@@ -131,7 +130,6 @@ export function createProfileController(
         menu: menuOf(profile, panels),
         findings,
         query,
-        /** Kind of work that stays coloured in the strip; null: all. */
         kind: panel.view?.kind ?? null,
       });
     },

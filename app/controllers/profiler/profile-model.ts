@@ -13,7 +13,6 @@ import type { PageServices } from './page-services.ts';
 export const OVERVIEW = 'overview';
 const TITLE_LENGTH = 160;
 
-/** A panel of a stored profile that this process does not know is shown as plain data. */
 function unknownPanel(name: string): Panel {
   return { name, title: name };
 }
@@ -87,7 +86,6 @@ export function menuOf(profile: Profile, panels: readonly Panel[]) {
   return menu;
 }
 
-/** The status, or how it ended without one. A job or command sends no response. */
 export function endingOf({
   kind,
   status,

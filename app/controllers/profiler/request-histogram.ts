@@ -67,7 +67,6 @@ export function createHistogram(
     errors: sum('errors'),
     most,
     stepMs: Math.ceil((until - from) / parts),
-    /** Start of the drawing if there are too many requests to draw all; otherwise null. */
     since: counted.since > from ? counted.since : null,
   };
 }

@@ -38,7 +38,6 @@ export function addVary(res: ServerResponse, name: string): void {
   if (!names.includes(name) && !names.includes('*')) res.setHeader('vary', [...names, name].join(', '));
 }
 
-/** Pages show the current state; assets have a content hash in their address instead. */
 const UNCACHED = 'no-cache, private';
 
 export interface PageResponse {
@@ -57,7 +56,6 @@ export interface Exchange {
 
 export type Respond = (page: Exchange, response: PageResponse) => void;
 
-/** RFC 9110, 13.1.2: a list of tags, weak or not, or `*`. */
 function hasTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.split(',').some((tag) => {
@@ -199,7 +197,6 @@ export function jsonForm(form: keyof typeof VERSIONS, members: object): object {
 
 const LONGEST_PATH = 60;
 
-/** Makes a browser save the response: `GET-orders-4712-b69e96.html`. */
 export function attachment({ method, url, token }: Profile, ending: string): Record<string, string> {
   const path = url.replace(/[?#].*$/s, '').replace(/[^A-Za-z0-9_]+/g, '-');
   const words = [method, path.slice(0, LONGEST_PATH)].map((word) =>

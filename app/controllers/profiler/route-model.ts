@@ -65,7 +65,6 @@ export function createRouteModel(
     slowest,
     newest,
     requests: summary === null ? null : requestsOf(summary),
-    /** Compares the newest and the slowest request; null if they are the same. */
     compare: differ ? urls.compare({ a: last, b: longest }) : null,
     back: urls.routes(tableQuery(filters, { page: 1 })),
     json: urls.routesJson(groupQuery(group, period)),

@@ -17,7 +17,6 @@ export function createRoutesController(services: PageServices): { routes: Forms 
   const { profiles } = services;
   const { html, inForms } = createAnswers(services);
 
-  /** A failed summary is a notice on the page, not an error page. */
   async function read({ query }: PageRequest): Promise<ReadRoutes> {
     const filters = readRoutesFilters(query);
     try {

@@ -37,7 +37,6 @@ export interface RoutesFilters {
 
 const DEFAULT_PERIOD = PERIODS[1];
 const DEFAULT_SORT = 'share';
-/** Text columns are sorted from A to Z first. */
 const ASCENDING: ReadonlySet<RouteSort> = new Set(['route', 'method']);
 const LAST_PAGE = 1000;
 
@@ -57,7 +56,6 @@ function readStatus(query: URLSearchParams): number | null {
   return Number(text);
 }
 
-/** `route` with its method, or `none=1` with a status for requests without a route. */
 function readGroup(query: URLSearchParams): RouteGroup | null {
   const none = readText(query, 'none');
   const route = readOne(query, 'route') ?? '';

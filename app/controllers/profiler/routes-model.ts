@@ -15,7 +15,6 @@ const HEIGHT = 20;
 const WIDTH = 0.8;
 const LEAST = 1;
 
-/** `shares`: 0 to 1, by step; null: no column. */
 export function columnPath(shares: readonly (number | null)[]): string {
   return shares
     .map((share, index) => {
@@ -73,7 +72,6 @@ export const EMPTY: RouteSummaries = {
   until: 0,
 };
 
-/** Equal rows keep the storage's order: costliest first. */
 function sorted(routes: readonly RouteSummary[], { sort, descending }: RoutesFilters): RouteSummary[] {
   const value: (summary: RouteSummary) => number | string = SORT_VALUES[sort];
   const sign = descending ? -1 : 1;
@@ -88,7 +86,6 @@ export function titleOf({ route, status }: Pick<RouteSummary, 'route' | 'status'
   return status === null ? 'no route, no response' : `no route, ${status}`;
 }
 
-/** The list of these requests; those without a route can only be filtered by status. */
 export function requestsOf({ route, method, status }: RouteSummary): string {
   return urls.search(route === null ? { status: status ?? undefined } : { route, method });
 }

@@ -18,7 +18,6 @@ import { requireProfile } from './require-profile.ts';
 import { createAnswers } from './respond.ts';
 
 const MOST_ROWS = 10;
-/** Its rows are the errors themselves, whose frames are on the page that led here. */
 const NOT_BESIDE = new Set(['exception', 'overview']);
 
 interface Presented {

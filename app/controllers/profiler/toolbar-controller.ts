@@ -23,7 +23,6 @@ interface Revalidated {
   at: number;
 }
 
-/** The token of the closest one; null if there is none. The query may be masked in only one of the two. */
 async function findRevalidated(
   profiles: Pick<Profiles, 'find'>,
   { url, clientAddress, at }: Revalidated,
@@ -52,7 +51,6 @@ async function findRevalidated(
   return nearest?.token ?? null;
 }
 
-/** Milliseconds to look back if a front end doesn’t say how old its page is. */
 const LOOK_BACK_MS = 60_000;
 
 function readMs({ query }: PageRequest, name: string): number | null {

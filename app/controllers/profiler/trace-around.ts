@@ -9,16 +9,13 @@ import { tokenInSpan } from '../../profiler/trace-context.ts';
 import type { PageServices } from './page-services.ts';
 
 interface TraceAround {
-  /** null: it is not stored here, or the trace begins with this request. */
   caller: ProfileIndex | null;
-  /** By the id of their row in the panel of outgoing calls. */
   called: ReadonlyMap<string, ProfileIndex>;
 }
 
 const NOTHING: TraceAround = { caller: null, called: new Map() };
 const MOST_CALLED = 20;
 const MOST_OF_TRACE = 500;
-/** Milliseconds around the request in which they are looked for, so that few rows are read. */
 const WITHIN_MS = 600_000;
 const CLOCKS_DIFFER_MS = 1000;
 

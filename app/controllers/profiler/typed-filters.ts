@@ -12,7 +12,6 @@ export const FILTER_NAMES = [
 export type FilterName = (typeof FILTER_NAMES)[number];
 export type FilterValues = Partial<Record<FilterName, string>>;
 
-/** What a filter is called in the box, in the order in which filters are written. */
 const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [
   ['method:', 'method'],
   ['status:', 'status'],
@@ -36,7 +35,6 @@ const WRITTEN: readonly (readonly [word: string, name: FilterName])[] = [
   ['text:', 'text'],
 ];
 
-/** What else is understood: other names, and operators that the value takes in. */
 const ALSO: readonly (readonly [word: string, name: FilterName, read?: (value: string) => string])[] = [
   ['slow>', 'over'],
   ['over>', 'over'],
@@ -54,7 +52,6 @@ const ALSO: readonly (readonly [word: string, name: FilterName, read?: (value: s
 const FILTERS = new Map([...WRITTEN, ...ALSO].map(([word, name, read]) => [word, { name, read }]));
 
 const WORD = /(-?)([a-z]+(?:[<>]=?|:))("[^"]*"|[^\s"]+)(?!\S)|"[^"]*"|\S+/gi;
-/** A word that looks like a filter: a name and an operator. An address or a time is none. */
 const LIKE_FILTER = /^-?([a-z]{2,}(?:[<>]=?|:))(?!\/\/)/i;
 const DIFFERENT = 2;
 
@@ -80,7 +77,6 @@ export function readTypedFilters(typed: string): TypedFilters {
   return { filters, rest: filters.length === 0 ? typed : rest.trim().replace(/\s{2,}/g, ' ') };
 }
 
-/** Findings with words that look like filters and were searched for as text: one sentence each. */
 export function explainWords(typed: string): string[] {
   return typed.split(/\s+/).flatMap((word) => {
     const name = LIKE_FILTER.exec(word)?.[1]?.toLowerCase();
@@ -104,12 +100,10 @@ function plainName({ q, text, url }: FilterValues): FilterName | null {
   return null;
 }
 
-/** `-status:200 -route:"/a b"` for `status:200 route:"/a b"`. */
 function negated(text: string): string {
   return text.replace(WORD, (word) => `-${word}`);
 }
 
-/** The search box for a list: reading it gives the same filters, but for quotation marks in a value, order and paging. */
 export function writeTypedFilters(values: FilterValues): string {
   const plain = plainName(values);
   const words = WRITTEN.flatMap(([word, name]) => {

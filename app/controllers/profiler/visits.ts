@@ -10,7 +10,6 @@ export interface Visit {
   head: ProfileIndex;
   redirects: ProfileIndex[];
   fetches: ProfileIndex[];
-  /** Requests that these made of this application, or of another one with the same storage, in order. */
   calls: ProfileIndex[];
   alike: ProfileIndex[];
 }
@@ -24,12 +23,9 @@ export const FOLLOWED_WITHIN = 10_000;
 const FETCHED_WITHIN = 60_000;
 const GUESSED_WITHIN = 10_000;
 const SHORTEST_RUN = 3;
-/** As many identical requests are polling: they are folded with others in between. */
 const POLLED = 20;
 export const MOST_ALIKE = 5;
-/** Requests that a visit made itself and that are listed below it: a loop makes hundreds. */
 export const MOST_CALLS = 10;
-/** Rows read per visit of a page, including folded ones. */
 const ROWS_PER_VISIT = 4;
 
 function addressOf(clientAddress: string, url: string): string {

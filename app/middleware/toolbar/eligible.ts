@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 
 import { valueText } from '../head-arguments.ts';
 
-/** Why a requested HTML document got no tag. */
 export type Refusal = NonNullable<ReturnType<typeof refusalOf>>;
 
 /** Sent by scripts that insert the response into an existing page, or request a part of a page. */

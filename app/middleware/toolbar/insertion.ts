@@ -6,7 +6,6 @@ import type { ServerResponse } from 'node:http';
 import { headerText, isHtmlResponse, type Refusal, refusalOf } from './eligible.ts';
 import type { MadeTag } from './tag.ts';
 
-/** Why there is no place. `fragment`: neither an HTML doctype nor `<html>` comes first. `there`: the place has a tag already. */
 type NoPlace = 'fragment' | 'there' | 'unclear';
 
 /** Maximum characters searched before the content, or in one comment. */
@@ -67,7 +66,6 @@ export function createPlaceFinder(): (piece: string) => number | NoPlace | null 
   };
 }
 
-/** Why a document got no tag; `policy:` is followed by a directive. */
 type Absence = Refusal | NoPlace | `policy:${string}`;
 
 interface InsertionOptions {
@@ -100,7 +98,6 @@ function openBytes(bytes: Buffer): Opened {
   };
 }
 
-/** null if it is not a valid chunk; Node rejects it itself. */
 function open({ chunk, encoding }: Piece): Opened | null {
   if (chunk instanceof Uint8Array)
     return openBytes(
@@ -183,7 +180,6 @@ export function createInsertion({ res, make, onOutcome }: InsertionOptions) {
   }
 
   return {
-    /** The chunk to send; the same object if nothing changes. */
     pass(piece: Piece, isLast: boolean): Piece {
       if (isOver) return piece;
       try {

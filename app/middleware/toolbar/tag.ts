@@ -9,7 +9,6 @@ type Policy = ReadonlyMap<string, readonly string[]>;
 /** Needs no escaping in a tag. */
 const NONCE = /^'nonce-([a-z0-9+/_-]+={0,2})'$/i;
 
-/** A header may contain several policies, separated by commas. */
 function parsePolicies(text: string): Policy[] {
   return text.split(',').flatMap((serialized) => {
     const policy = new Map<string, readonly string[]>();
@@ -23,7 +22,6 @@ function parsePolicies(text: string): Policy[] {
   });
 }
 
-/** The first of these directives that the policy contains, with its sources. */
 function governing(
   policy: Policy,
   names: readonly string[],
@@ -45,7 +43,6 @@ function allowsScript(sources: readonly string[], origin: string | null, nonce: 
   return !sources.includes("'strict-dynamic'") && reachesOrigin(sources, origin);
 }
 
-/** A nonce or hash switches `'unsafe-inline'` off. */
 function allowsInline(sources: readonly string[], nonce: string | null): boolean {
   if (nonce !== null && sources.some((source) => nonceIn(source) === nonce)) return true;
   return (

@@ -1,4 +1,3 @@
-/** The panel of the browser: failures in the page, as the toolbar reported them. */
 import type { BrowserCode, BrowserFact } from '../../profiler/browser-report.ts';
 import type { Block, Detail, Row } from '../../profiler/rows.ts';
 import { type ListData, listPanel } from '../shared/list-panel.ts';

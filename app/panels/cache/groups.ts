@@ -5,7 +5,6 @@ import { totalMs } from '../shared/rows.ts';
 import type { CacheGroup, CacheGroupKind } from './data.ts';
 import { addTo } from '../../profiler/group-by.ts';
 
-/** From this many runs on, the same read from the same line is a loop. */
 const LOOP_FROM = 3;
 const VALUE = /\d+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,}/gi;
 

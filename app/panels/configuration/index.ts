@@ -12,7 +12,6 @@ import { presentConfiguration } from './present.ts';
 export interface ConfigurationFacts {
   settings: Readonly<Record<string, unknown>>;
   shown: readonly string[];
-  /** Version by name of package. Read once: the getter of a host looks into each package's folder. */
   packages: Readonly<Record<string, string>>;
   process: Readonly<Record<string, string | number | null>>;
 }
@@ -30,7 +29,6 @@ function rowsOf(values: Readonly<Record<string, unknown>>, shown: ReadonlySet<st
   });
 }
 
-/** Settings of the Express application that a request came through; undefined if it came through none. */
 function expressSettings(context: Context): Readonly<Record<string, unknown>> | undefined {
   const live: { app?: { settings?: unknown } } | undefined = context.first('request')?.live;
   const settings = live?.app?.settings;

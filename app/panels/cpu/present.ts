@@ -54,7 +54,6 @@ export function ownFunctions(root: CallNode): FunctionTotal[] {
   return [...found.values()].sort((a, b) => b.totalUs - a.totalUs || b.selfUs - a.selfUs);
 }
 
-/** Calls of Node that block: `readFileSync`, `pbkdf2Sync`. */
 function syncCalls(root: CallNode): SyncCall[] {
   const found = new Map<string, SyncCall>();
   const walk = (node: CallNode, own: CallNode | null): void => {

@@ -62,7 +62,6 @@ function beyondByShape(context: Context, system: string | undefined): Map<string
   return byShape;
 }
 
-/** As observers name what repeats: the line, then the statement. */
 function readKey(key: string): [caller: string, sql: string] {
   const end = key.indexOf('\n');
   return [key.slice(0, Math.max(0, end)), key.slice(end + 1)];

@@ -25,10 +25,8 @@ export interface DatabaseGroup {
   kind: GroupKind;
   statement: number;
   caller: string | null;
-  /** If another line loops: the lines from there to `caller`. */
   path?: readonly string[];
   members: number[];
-  /** Runs of the same statement from the same line that are only counted, and the slowest of them; absent if all are kept. */
   more?: number;
   moreSlowestMs?: number;
   durationMs: number;

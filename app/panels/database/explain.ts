@@ -26,7 +26,6 @@ function canBePlanned({ statements }: Given, { statement, connection }: Database
   return connection !== null && SYSTEMS.has(system) && CAN_BE_PLANNED.test(sql);
 }
 
-/** Of each statement that has a plan the slowest run: index of the query, and a text. */
 export function plannable(data: Given): { index: number; text: string }[] {
   const slowest = new Map<number, number>();
   data.queries.forEach((query, index) => {
@@ -52,7 +51,6 @@ function driverValue({ value, type }: DatabaseQuery['bindings'][number]): unknow
   return type === 'bigints' && Array.isArray(value) ? value.map(bigintOf) : value;
 }
 
-/** Settings that were made on its connection before it ran. */
 function settingsOf({ queries, statements }: Given, at: number): string[] {
   const connection = queries[at]?.connection;
   return queries.slice(0, at).flatMap((query) => {
@@ -67,7 +65,6 @@ function settingsOf({ queries, statements }: Given, at: number): string[] {
 const OUTLIVES =
   /\b(?:pg_\w*(?:advisory|terminate|cancel|reload|switch|promote|rotate|sleep|logical|replication)\w*|dblink\w*|lo_\w+|get_lock|release_(?:all_locks|lock)|sleep|benchmark|load_file)\s*\(/i;
 
-/** A single SELECT that locks and writes nothing. */
 function canBeRun(sql: string, system: string): boolean {
   const read = readStatement(sql, system);
   return (

@@ -11,15 +11,10 @@ import { valuesInPlace } from '../shared/sql-values.ts';
 
 export interface PlanRow {
   depth: number;
-  /** `Index Scan`, `Left Hash Join`. */
   title: string;
-  /** `on orders as o`, `using orders_pkey`. */
   about: string;
-  /** Estimate; null: there is none. */
   rows: number | null;
-  /** Measured: `12`, `3 × 40 runs`; null if it was not run. */
   ran: string | null;
-  /** Its own cost as a share of the whole plan, 0 to 1; null: the database gives no costs. */
   share: number | null;
   terms: { name: string; tokens: SqlToken[] }[];
   marked: boolean;
@@ -63,7 +58,6 @@ interface Visit {
   own: number;
 }
 
-/** Share of a node's cost that is spent: a cheaper node above, such as a limit, stops it early. */
 function spentOf(node: PlanNode, above: PlanNode): number {
   const [cost, limit] = [costOf(node), costOf(above)];
   return cost > limit && cost > 0 ? limit / cost : 1;
@@ -91,7 +85,6 @@ function visits(root: PlanNode): Visit[] {
   return found;
 }
 
-/** The outer input of a nested loop that runs this node once for each of its rows. */
 function outerOf(parent: PlanNode | null, node: PlanNode): PlanNode | null {
   const [outer, inner] = parent?.nodes ?? [];
   return parent?.type === 'Nested Loop' && inner === node && outer !== undefined ? outer : null;
@@ -196,7 +189,6 @@ function isMissing(plan: QueryPlan | MissingPlan): plan is MissingPlan {
   return 'problem' in plan;
 }
 
-/** By index of the query; only slow ones may have a plan. */
 export function shownPlans(data: DatabaseData, amendment: unknown): Map<number, ShownPlan> {
   const shown = new Map<number, ShownPlan>();
   if (!isPlans(amendment)) return shown;

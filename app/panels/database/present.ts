@@ -45,7 +45,6 @@ function groupRow({ statements, queries }: DatabaseData, group: DatabaseGroup, i
   };
 }
 
-/** `GET /reports/audit (3f09ab, 4 connections)`; null if nobody is known. */
 function heldByText({ heldBy }: DatabaseQuery): string | null {
   if (heldBy === undefined) return null;
   return heldBy

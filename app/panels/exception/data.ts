@@ -16,7 +16,6 @@ interface ErrorLog {
 }
 
 export interface ThrownRecord {
-  /** `sent`: its stack is in the body of a 5xx, or in what was logged as text before it; no error was recorded. */
   origin: ErrorFact['origin'] | 'sent';
   atMs: number;
   late: boolean;
@@ -29,7 +28,6 @@ export interface ThrownRecord {
   dropped?: true;
   /** No error handler responded, and this function was meant to be one. */
   misdeclared?: LayerPlace & { parameters: number };
-  /** The frame shown first: the deepest of the developer's own. */
   place: SourcePlace | null;
 }
 

@@ -22,7 +22,6 @@ function isEscaped(text: string, index: number): boolean {
   return (index - before) % 2 === 1;
 }
 
-/** The JSON string that contains this index; null if there is none. Its end may be missing, because previews are truncated. */
 function jsonStringAt(text: string, index: number): string | null {
   let start = text.lastIndexOf('"', index);
   while (start > 0 && isEscaped(text, start)) start = text.lastIndexOf('"', start - 1);
@@ -48,7 +47,6 @@ interface Stack {
   frames: string[];
 }
 
-/** The last unbroken run of frames, with its head: that of the root cause. */
 function lastStackIn(text: string): Stack | null {
   const lines = text.replace(/ \}.*$/gm, '').split('\n');
   const end = lines.findLastIndex((line) => FRAME.test(line)) + 1;

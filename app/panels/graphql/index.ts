@@ -1,4 +1,3 @@
-/** The panel of GraphQL: operations with their variables and errors, and how long the resolvers of each field took. */
 import type { Facts } from '../../profiler/facts.ts';
 import type { Row } from '../../profiler/rows.ts';
 import { shorten } from '../../profiler/span.ts';

@@ -4,7 +4,6 @@ import type { Unkept } from '../shared/unkept.ts';
 
 export interface CallBodyEntry {
   bytes: number;
-  /** The first bytes as text; null if they can't be read as such, or must not be stored. */
   text: string | null;
   truncated: boolean;
 }
@@ -15,7 +14,6 @@ export interface CallEntry extends Omit<
   CallFact,
   'sentMs' | 'path' | 'requestHeaders' | 'responseHeaders' | 'requestBody' | 'responseBody'
 > {
-  /** Until the request was sent; absent if the client does not report it. */
   sentMs?: number;
   requestHeaders: NamedValue[];
   responseHeaders: NamedValue[];

@@ -63,7 +63,6 @@ function targetOf(call: CallEntry): string | null {
   return URL.canParse(location, call.url) ? new URL(location, call.url).href : null;
 }
 
-/** Index of a call -> index of the call whose redirect it followed. */
 export function redirectsOf(calls: readonly CallEntry[]): Map<number, number> {
   const from = new Map<number, number>();
   const open = new Map<string, number>();

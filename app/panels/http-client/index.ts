@@ -62,7 +62,6 @@ function callSpans(calls: readonly CallEntry[], endMs: number): SpanDraft[] {
   });
 }
 
-/** Bytes that a preview may become; what grows more is not shown. */
 const MOST_UNPACKED = 256 * 1024;
 
 /** The bytes may end anywhere in the stream. null if they are compressed otherwise, or no such stream. */

@@ -234,7 +234,6 @@ function rowOf(call: CallEntry, index: number, presenting: Presenting): Row {
 
 const GROUP_LABELS = { retry: 'retried', repeated: 'repeated', loop: 'many calls' } as const;
 
-/** Whether they got the same response, and the lines that differ. */
 function responsesDetail(calls: readonly CallEntry[], members: readonly number[]): Detail[] {
   const responses = compareResponses(calls, members);
   if (responses === null) return [];

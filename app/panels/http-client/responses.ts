@@ -3,13 +3,11 @@ import type { CallEntry } from './data.ts';
 
 export interface DiffLine {
   text: string;
-  /** Only in the earlier response, only in the later one, or in both. */
   mark?: 'gone' | 'come';
 }
 
 export interface ResponsesRow {
   says: string;
-  /** The first call and the next one whose response differs; null if all are the same. */
   diff: { first: number; other: number; lines: DiffLine[] } | null;
 }
 
@@ -25,7 +23,6 @@ export function indented(text: string): string | null {
   }
 }
 
-/** The lines between the equal beginning and the equal end, with one of each around them. */
 function diffLines(before: string, after: string): DiffLine[] {
   const [a, b] = [before.split('\n'), after.split('\n')];
   const shorter = Math.min(a.length, b.length);
@@ -48,7 +45,6 @@ function diffLines(before: string, after: string): DiffLine[] {
   ];
 }
 
-/** null if the URLs differ, or the response of any call is unknown. `members`: indexes of the calls. */
 export function compareResponses(
   calls: readonly CallEntry[],
   members: readonly number[],

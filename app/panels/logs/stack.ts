@@ -58,7 +58,6 @@ export function readStack(stack: string, caller: string | null): LoggedStack {
 
 type JsonObject = Record<string, Json>;
 
-/** The stack in a context and the rest of it; the stack may be that of a field such as pino's `err`. */
 export function takeStack(context: Json | null): { rest: JsonObject | null; stack: string } | null {
   if (!isRecord(context)) return null;
   const { stack, ...rest } = context;

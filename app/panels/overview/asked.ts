@@ -23,7 +23,6 @@ const MOST = 40;
 /** From as many runs on, the same work of the same line is one step. */
 const FOLDED_FROM = 3;
 const MOST_LINES = 6;
-/** A shorter wait for a connection says nothing here. */
 const LEAST_WAIT_MS = 10;
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
@@ -50,7 +49,6 @@ function fieldOf({ fields = [] }: Row, label: string): Field | undefined {
 
 const CONTROL = /^\s*(begin|start\s+transaction|commit|rollback|savepoint|release)\b/i;
 const ENDS = /^\s*(?:commit|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i;
-/** Settings of a connection, which an ORM repeats. */
 const SETTING = /^\s*(?:set|pragma)\b/i;
 
 /** Names of the bound values in the order of their placeholders. */
@@ -123,10 +121,8 @@ function bodyTokens(body: { text: string | null } | undefined): CodeToken[] {
     : valueLine(json.value, { longest: LONGEST_BODY });
 }
 
-/** Of a call, set by the client, not to decide anything. */
 const OF_CLIENT = /^(?:accept|accept-.*|content-.*|user-agent|origin|amz-sdk-.*)$/i;
 
-/** What the application says to the service in headers. */
 function headersOf(headers: readonly { name: string; value: string }[]): Field[] {
   const deciding = headers.filter(
     ({ name }) => name.toLowerCase() === 'cookie' || !(isByItself(name) || OF_CLIENT.test(name)),
@@ -261,7 +257,6 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
   };
 }
 
-/** Work that repeats is one step, at its first run, with the marks of the row that sums it up. */
 function fold(steps: readonly Step[], marksOf: (within: string) => readonly string[]): Step[] {
   const keyOf = ({ label, within, key, place }: Step): string | null =>
     within === undefined && key === undefined

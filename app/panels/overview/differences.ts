@@ -19,11 +19,8 @@ export interface Difference {
 
 export interface Differences {
   count: number;
-  /** Most others did it, this one did not. */
   missing: Difference[];
-  /** No other did it, or has it so. */
   only: Difference[];
-  /** Its response is the same although the input differs. */
   stays: Difference[];
   same: string[];
 }
@@ -36,7 +33,6 @@ const LONGEST = 160;
 const MOST_FIELDS = 200;
 /** Routes below the same segment that tell which middleware belongs there. */
 const FEWEST_SIBLINGS = 3;
-/** Behind a command that found nothing. */
 const MISS = ': miss';
 /** Kinds of work that a cache spares. */
 const SPARED: ReadonlySet<string> = new Set(['query', 'redis', 'call']);
@@ -253,14 +249,12 @@ function staysTheSame({ own, earlier }: Around): Difference[] {
   ];
 }
 
-/** The part of a route's pattern that its siblings share. */
 function areaOf(route: string | null): string | null {
   const [, first, second] = (route ?? '').split('/');
   if (first === undefined || first === '' || first.startsWith(':') || second === undefined) return null;
   return `/${first}`;
 }
 
-/** Middleware of all other routes below the same segment. */
 function missingMiddleware({ own, siblings }: Around): Difference[] {
   const { route, status } = own.head;
   const area = areaOf(route);

@@ -39,7 +39,6 @@ function section(id: string, title: string, rows: readonly Row[], more: Partial<
   };
 }
 
-/** Steps without a time stand where they are; those of what was received by the time when they were known. */
 function inOrder(steps: readonly Step[]): Step[] {
   return steps.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0));
 }
@@ -133,7 +132,6 @@ function findingsOf({
   );
 }
 
-/** Longer requests, in milliseconds, and findings that cost as much of them, are about time. */
 const LONG_MS = 1000;
 const COST_MS = 10;
 const COST_SHARE = 0.1;

@@ -12,10 +12,8 @@ export interface NamedLayer {
   handler: string | null;
   place: string | null;
   startMs: number;
-  /** When the next layer started; null if none did. */
   endMs: number | null;
   isHandler: boolean;
-  /** It threw, rejected, or passed an error on. */
   threw: boolean;
 }
 

@@ -14,7 +14,6 @@ import { valueLine } from '../../view-helpers/value-line.ts';
 
 const LONGEST = 400;
 const LONGEST_TEXT = 600;
-/** Request headers that browsers, proxies and other clients send by themselves. */
 const BY_ITSELF =
   /^(?:host|connection|keep-alive|user-agent|accept-encoding|content-length|content-encoding|transfer-encoding|te|trailer|expect|date|upgrade.*|cookie|referer|cache-control|pragma|dnt|priority|purpose|save-data|sec-.*|access-control-request-.*|via|forwarded|x-forwarded-(?!host|proto).*|x-(?:real|client|cluster-client|original|envoy|request|correlation|trace|b3|amzn?|cloud|datadog|vercel|azure|arr|appengine|nf|github-request)(?:-.*)?|traceparent|tracestate|baggage|b3|sentry-trace|cf-.*|cdn-.*|fly-.*|fastly-.*|true-client-ip|http2-settings|postman-token)$/i;
 export const MOST_HEADERS = 12;

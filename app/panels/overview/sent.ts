@@ -17,7 +17,6 @@ const LONGEST = 700;
 const LONGEST_PAGE = 400;
 const PREVIEW_LINES = 6;
 const PREVIEW_LENGTH = 600;
-/** From as many headers on it is worth naming who set them. */
 const SEVERAL = 3;
 const DECIDING =
   /^(?:cache-control|set-cookie|location|vary|etag|content-encoding|content-disposition|www-authenticate|retry-after|allow|refresh|access-control-allow-origin|access-control-allow-credentials|x-accel-.*)$/i;

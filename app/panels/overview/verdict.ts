@@ -91,7 +91,6 @@ function foundNothing(profile: Profile, headersAtMs: number | null): string | nu
   return asked.toSorted((a, b) => a.startMs - b.startMs).at(-1)?.text ?? null;
 }
 
-/** It came to an error handler in time. */
 function isHandled(profile: Profile): boolean {
   return (
     dataOf(profile, 'exception')?.errors.some(

@@ -34,7 +34,6 @@ export interface WorkRow {
 
 export interface Work {
   axis: Axis;
-  /** With a finding, or long: the worst first. Empty if there is none, or all rows stand in the order they ran. */
   worst: WorkRow[];
   rest: WorkRow[];
   left: { rows: number; lines: number };
@@ -155,7 +154,6 @@ function lineItem(line: LogEntry, at: number, spans: readonly Span[], marks: Mar
   };
 }
 
-/** Errors and lines with a finding, each on a row; the others are ticks on one row, unless they are few. */
 function foldLines(lines: readonly Item[]): Item[] {
   const loud = lines.filter(({ rank, level }) => rank < Infinity || level === 'error');
   const quiet = lines.filter((line) => !loud.includes(line));

@@ -6,7 +6,6 @@ import type { Profile } from '../../profiler/profile.ts';
 import { MASK_PATTERN } from '../../profiler/redact.ts';
 import type { ReceivedBody, RequestPanelData } from './data.ts';
 
-/** Safe also in an inline script, and in engines in which U+2028 ends a line. */
 function literal(text: string): string {
   return JSON.stringify(text.replaceAll(MASK_PATTERN, 'MASKED'))
     .replaceAll('\u2028', '\\u2028')

@@ -30,7 +30,6 @@ export function foldedRow(id: string, title: string, block: Block): Row {
   return { id, block, detail: () => [{ title, block }] };
 }
 
-/** Fields of a form that a parser read, or as they were sent. */
 export function formFields({ body }: RequestPanelData): { fields: NamedValue[]; isParsed: boolean } {
   if (body === null) return { fields: [], isParsed: true };
   const { fields, parsed, text, contentType } = body;

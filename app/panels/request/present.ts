@@ -68,7 +68,6 @@ function figuresOf(data: RequestPanelData, { trace }: Profile): Figure[] {
   ];
 }
 
-/** The rule by which the value at this path was masked: `masked: name`; null if it was not. */
 function maskRule({ masked }: Profile, path: string): string | null {
   const where = `panels.request.data.${path}`;
   const found = masked.find((entry) => entry.where === where || entry.where.startsWith(`${where}.`));

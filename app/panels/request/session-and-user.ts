@@ -19,7 +19,6 @@ export interface SessionAndUser {
   /** The response sets the session's cookie, which came with another id. */
   renewed?: true;
   user?: Json;
-  /** Names of what changed in the session after the headers were sent. */
   late?: string[];
   unread?: string[];
 }
@@ -28,7 +27,6 @@ const NAMES = ['session', 'user'] as const;
 /** What passwords are checked against; these names are innocent elsewhere. */
 const VERIFIER = /(?:^|[a-z_-])(?:hash|salt|digest|verifier)$/i;
 
-/** Removes in place what is a secret here, though not by its name. */
 function withoutVerifiers(json: Json): Json {
   const open = [json];
   for (const value of open) {

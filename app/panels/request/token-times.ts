@@ -2,9 +2,7 @@
 import { isRecord } from '../../profiler/json.ts';
 import type { NamedValue } from '../../profiler/raw-headers.ts';
 
-/** In seconds since 1970, as a token has them. */
 export interface TokenTimes {
-  /** Name of the cookie; null: it is the bearer token. */
   carrier: string | null;
   expiresAt: number;
   issuedAt: number | null;

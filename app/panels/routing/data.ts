@@ -6,7 +6,6 @@ import type { NearReason } from './reasons.ts';
 export type Considered = NonNullable<Facts['routing']['considered']>[number];
 
 export interface TraceRow {
-  /** `6.2`: the second layer in the sixth. */
   number: string;
   kind: RanLayer['kind'] | 'route';
   label: string;
@@ -40,7 +39,6 @@ export interface RouteGroup {
 
 export interface NearGroup extends RouteGroup {
   reason: NearReason['reason'];
-  /** Letters to change, if the reason is spelling. */
   distance: number;
 }
 

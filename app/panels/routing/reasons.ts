@@ -66,7 +66,6 @@ export function whyRouteDiffers(
   methods: readonly string[],
   pattern: string,
   asked: { method: string; path: string },
-  /** Why a matching route was not called, if known. */
   before: string | null = null,
 ): string {
   const path = whyPathDiffers(pattern, asked.path);
@@ -81,7 +80,6 @@ export function whyRouteDiffers(
     : `path and method match, but ${before ?? 'it was not reached'}`;
 }
 
-/** The one segment in which two paths of the same length differ, as sent and as expected; null if there are more. */
 function differingWord(pattern: string, path: string): readonly [string, string] | null {
   const wanted = segmentsOf(pattern);
   const given = segmentsOf(path);

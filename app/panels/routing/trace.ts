@@ -7,10 +7,8 @@ import { lastRunning, type RanLayer } from '../shared/ran-layers.ts';
 import type { Asked, Considered, Trace, TraceRow } from './data.ts';
 import { whyMountDiffers, whyRouteDiffers } from './reasons.ts';
 
-/** Maximum rows stored; an application has tens of layers. */
 const MOST_ROWS = 400;
 
-/** Express's name for the layer that mounts an application. */
 const MOUNTED = 'mounted_app';
 
 function nameOf({ name }: { name: string }): string | null {
@@ -50,7 +48,6 @@ function outcomeOf(ran: readonly RanLayer[], of: TraceOf): Outcome {
   return { answered: answeredBy(ran, of), isOver, totalMs: profile.durationMs, headersBy };
 }
 
-/** Whether a router passed on the error of one of its layers. */
 function leftWithError(facts: readonly RanLayer[], index: number): boolean {
   const depth = facts[index]?.depth ?? 0;
   for (const fact of facts.slice(index + 1)) {
@@ -139,7 +136,6 @@ function createNumbering(): (depth: number) => string {
   };
 }
 
-/** Merges non-matching layers into those that ran, in routing order. */
 function interleave(ran: readonly RanLayer[], considered: readonly Considered[]): (RanLayer | Considered)[] {
   const rows: (RanLayer | Considered)[] = [];
   let next = 0;

@@ -3,10 +3,8 @@ import type { Facts } from '../../profiler/facts.ts';
 
 type RuntimeReading = ReturnType<Facts['runtime']['read']>;
 
-/** A time when the event loop was blocked; `by`: the request that blocked it, if known. */
 export type BlockedTime = RuntimeReading['blocks'][number];
 
-/** Work of Hindsight itself: outside of the request's time. */
 export interface OwnTime {
   what: OwnWork['what'];
   startMs: number;

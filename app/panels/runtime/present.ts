@@ -17,7 +17,6 @@ function overlapOf(concurrent: number): string {
   return `${whole} ${count(concurrent - 1, 'other request')} overlapped with it and ${verb} them.`;
 }
 
-/** The list of requests that began while this one ran, or shortly before. */
 function beside({ startedAt }: Profile, durationMs: number): Record<string, string> {
   return {
     from: new Date(startedAt - BEFORE_MS).toISOString(),

@@ -2,7 +2,6 @@ import { shorten, type SpanDraft } from '../../profiler/span.ts';
 import { timerName } from '../shared/timer-name.ts';
 import type { BlockedTime, KeptRuntime } from './data.ts';
 
-/** What blocked the event loop, as far as it is known. */
 export function blockedLabel({ by, interval }: Pick<BlockedTime, 'by' | 'interval'>, token: string): string {
   if (interval !== undefined) return `event loop blocked by ${timerName(interval)}`;
   if (by === undefined) return 'event loop blocked';

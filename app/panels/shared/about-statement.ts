@@ -4,12 +4,10 @@ import { sourcesIn } from './selected-names.ts';
 import { bindingColumns, labelOf, operationOf, shapeOf, type Operation } from './statements.ts';
 
 export interface StatementFacts {
-  /** The same for statements that differ only in values. */
   shape: string;
   label: string;
   operation: Operation;
   columns: readonly (string | null)[];
-  /** By the name in the result: what was selected under another name. */
   sources: ReadonlyMap<string, string>;
 }
 

@@ -26,7 +26,6 @@ export interface ComparedValue {
   bound: (FieldAt & { change: Change | null })[];
   sent: (FieldAt & { change: Change | null })[];
   change: Change | null;
-  /** The new value was made from the received one, as far as can be told: `"1,200"` and `1`, `"007"` and `7`. */
   isDerived: boolean;
   places: string[];
 }
@@ -56,7 +55,6 @@ const MOST_FIELDS = 200;
 const CUT = /… \(\d+ more characters\)$/;
 const WHOLE_MARK = /^\[masked \d+, ([a-z]+)\]$/;
 
-/** `product_id`, `productId` and `Product-Id` are one name. */
 export function sameName(name: string): string {
   return name.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 }

@@ -24,7 +24,6 @@ function plainValue(value: Json): Json {
   return isRecord(value) && value.as === true && value.value !== undefined ? value.value : value;
 }
 
-/** By the names that they had in the result. */
 export function foundRows({ found = [] }: DatabaseQuery): Record<string, Json>[] {
   return (found as Record<string, Json>[]).map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plainValue(value)])),

@@ -10,9 +10,7 @@ export interface HeaderStep {
   hooked?: true;
 }
 
-/** As stored. */
 export interface HeaderAuthors {
-  /** Steps of each header as sent, in order; empty if unknown. */
   sent: HeaderStep[][];
   removed: { name: string; steps: HeaderStep[] }[];
 }
@@ -28,7 +26,6 @@ interface History {
   name: string;
   value: unknown;
   steps: HeaderStep[];
-  /** If the header is sent in several lines: the steps of each value. */
   lines: Map<string, HeaderStep[]> | null;
 }
 
@@ -59,7 +56,6 @@ function verbOf({ value: before, steps }: History, value: unknown): HeaderVerb |
   return extendsValue(before, value) ? 'added to' : 'changed';
 }
 
-/** For a header of several lines, the steps of each line. */
 function noteLines(history: History, values: readonly unknown[], step: HeaderStep): void {
   const { value: before, steps } = history;
   history.lines ??= new Map(before === undefined ? [] : [[textOf(before), [...steps]]]);
@@ -107,7 +103,6 @@ export function headerAuthors({
   return { sent, removed: removed.map(({ name, steps }) => ({ name: name.slice(0, LONGEST_NAME), steps })) };
 }
 
-/** How many headers each layer set first, by its index among those that ran. */
 export function countHeaders(authors: HeaderAuthors | undefined): Map<number, number> {
   const counts = new Map<number, number>();
   for (const [first] of authors?.sent ?? []) {

@@ -4,12 +4,10 @@ import { isRecord, type Json } from '../../profiler/json.ts';
 export interface Leaf {
   /** `lines.0.quantity` */
   path: string;
-  /** The last name on its path; of an item in a list, that of the list. */
   name: string;
   value: string | number | boolean | null;
 }
 
-/** Characters that are tried as the end of a text that was cut. */
 const MOST_ENDS = 40;
 
 /** What closes the brackets that are open in a text; null inside of a string. */
@@ -53,7 +51,6 @@ export function parseBeginning(text: string): { value: Json; isWhole: boolean } 
   return undefined;
 }
 
-/** The first leaves of a value, in order. */
 export function leavesOf(value: Json, most = 500): Leaf[] {
   const leaves: Leaf[] = [];
   const walk = (part: Json, path: string, name: string, depth: number): void => {
@@ -71,7 +68,6 @@ export function leavesOf(value: Json, most = 500): Leaf[] {
   return leaves;
 }
 
-/** The leaves of a text that is JSON, or the beginning of it; none of any other. */
 export function leavesIn(text: string): Leaf[] {
   return leavesOf(parseBeginning(text)?.value ?? null);
 }

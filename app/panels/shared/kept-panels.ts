@@ -45,7 +45,6 @@ function withLastResort(authors: NamedAuthors, names: readonly string[]): NamedA
   };
 }
 
-/** Which layer set which header of the response; null if that is not known. */
 export function authorsOf({ profile }: Pick<RecordReader, 'profile'>): NamedAuthors | null {
   const kept = stored(profile, 'request')?.response;
   if (kept === undefined || kept.headersAtMs === null) return null;

@@ -1,7 +1,6 @@
 /** Which of the lines that led to a statement loops, as far as the source shows it. */
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 
-/** Lines of source up to a place, the place last; null if it can't be read. */
 export type SourceAbove = (place: string) => SourceExcerpt | null;
 
 const LOOP =

@@ -24,7 +24,6 @@ const ORDER = /\border\s+by\b/i;
 const GROUP = /\bgroup\s+by\s+/i;
 const AGGREGATE = /\b(?:count|sum|avg|min|max|every|bool_and|bool_or|group_concat|\w+_agg)\s*\(/i;
 
-/** A number in the text, or the value bound by the name. */
 function numberOf(text: string | undefined, name: string, { bindings }: Bound): number {
   if (text === undefined) return 0;
   const bound = bindings.find((one) => one.name.toLowerCase() === name)?.value;

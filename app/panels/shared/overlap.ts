@@ -19,13 +19,11 @@ export interface Overlap {
   startMs: number;
   /** null: it still runs. */
   durationMs: number | null;
-  /** Where one wrote over the other first. Empty: nothing that is recorded. */
   shared: Shared[];
 }
 
 export interface Shared {
   kind: 'row' | 'key' | 'connection' | 'lock' | 'statement';
-  /** `products where id = 7`, `cart:7`, `rows of orders`, `select … from products`. */
   name: string;
   /** What each did with it, in order; empty for a lock or connection that one held and the other waited for. */
   steps: Step[];
@@ -41,20 +39,16 @@ export interface Step {
   place: string | null;
 }
 
-/** A write that rests on a read which the other request's write had made stale. */
 export interface Race {
   /** `over`: this request wrote over the other. `under`: the other wrote over this one. `both`: neither saw the other, the order is open. */
   who: 'over' | 'under' | 'both';
-  /** Columns that are lost; empty for an insert that rests on a count or an absent row, and for a key. */
   columns: string[];
-  /** `products`, or the key. */
   of: string;
   isInsert: boolean;
   label: string;
   anchor: string;
   panel: 'database' | 'cache';
   place: string | null;
-  /** Milliseconds between this request's read and its write. */
   staleMs: number;
 }
 
@@ -291,7 +285,6 @@ function touchedByBoth(here: Side, there: Side, slackMs: number): Shared[] {
   return [...shared.values()];
 }
 
-/** The same statement with the same values, at the same time. */
 function sameStatements(here: KeptQueries, there: KeptQueries, shiftMs: number): Shared[] {
   const keyOf = (database: KeptQueries, { statement, bindings }: Query): string =>
     JSON.stringify([database.statements[statement]?.sql, bindings.map(({ value }) => value)]);
@@ -314,7 +307,6 @@ function sameStatements(here: KeptQueries, there: KeptQueries, shiftMs: number):
   });
 }
 
-/** Locks and connections of a pool that one held while the other waited for them. */
 function heldByOne(waits: KeptQueries, holder: string, isHere: boolean): Shared[] {
   const [held, waited] = isHere ? ['held there', 'waited for here'] : ['held here', 'waited for there'];
   const order = `${held}, ${waited}`;

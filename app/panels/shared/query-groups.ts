@@ -31,7 +31,6 @@ const LOOP_FROM = 3;
 
 const AFTER = new Set(['<', '>', '<=', '>=']);
 
-/** Its number of rows, whether it asks for those after a key or offset; null if it is no read with a limit. */
 function pageOf({ sql, system, bindings }: Query): { size: number; advances: boolean } | null {
   const read = readStatement(sql, system);
   if (read === null || read.limit === null) return null;

@@ -10,18 +10,15 @@ export type StatementValue =
   | { kind: 'bound'; index: number }
   | { kind: 'literal'; text: string }
   | { kind: 'null' }
-  /** Computed, another column, a function, a subselect. */
   | { kind: 'other' };
 
 export interface Comparison {
   column: string;
-  /** The name of its table in the statement; absent if it has none, or is not bare. */
   of?: string;
   /** Lower case: `=`, `<>`, `in`, `not in`, `like`, `is` … */
   operator: string;
   /** One, those of a list, or both ends of `between`. */
   values: StatementValue[];
-  /** The function or cast around the column; null if it is bare. */
   wrapped: string | null;
 }
 
@@ -30,7 +27,6 @@ export interface ReadStatement {
   table: string | null;
   joins: number;
   sets: { column: string; value: StatementValue }[];
-  /** null: it has no WHERE. */
   where: Comparison[] | null;
   /** The comparisons of the WHERE all have to hold: no OR, CASE or subselect. */
   isPlain: boolean;
@@ -38,14 +34,12 @@ export interface ReadStatement {
   alternatives: Comparison[][];
   limit: StatementValue | null;
   offset: StatementValue | null;
-  /** As written, in lower case. */
   orderBy: string;
   /** Of ORDER BY and GROUP BY: most are columns, so `other`. */
   sortKeys: StatementValue[];
   /** Only columns of `select`: `*` and names, no functions. */
   isAggregated: boolean;
   isStar: boolean;
-  /** `for update`, `for share`. */
   isLocking: boolean;
 }
 

@@ -43,7 +43,6 @@ export function receivedFields({ query, routeParams, body }: ReceivedRecord): Re
   ];
 }
 
-/** Every scalar that the request brought, as text: of its address, body, session and user. */
 export function receivedBy(
   { url }: Pick<ProfileHead, 'url'>,
   { request = {} }: { request?: unknown },

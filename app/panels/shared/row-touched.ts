@@ -5,11 +5,8 @@ import { type Binding, isWholeBinding } from './sql-values.ts';
 
 export interface RowTouched {
   table: string;
-  /** `count`: it reads how many there are, or another sum. */
   does: 'read' | 'count' | 'update' | 'insert' | 'delete';
-  /** By column: values that its condition asks for, or that are inserted. */
   where: ReadonlyMap<string, string>;
-  /** Its condition says more than that. */
   hasMore: boolean;
   reads(column: string): boolean;
   /** Columns that an update sets: to a bound value, or to what its text or the database says (null). */

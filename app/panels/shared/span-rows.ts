@@ -27,7 +27,6 @@ const TOUCHING = 0.002;
 /** Fewer spans in one parent are separate rows. */
 const FOLDED_FROM = 5;
 
-/** Bars of the spans of a row in the order of their start; if there are too many, touching ones are joined. */
 function barsOf(members: readonly ListedSpan[], lengthMs: number): SpanPart[] {
   const bars: SpanPart[] = [];
   const pieces = members.flatMap(({ span }): SpanPart[] => span.parts ?? [span]);
@@ -97,13 +96,11 @@ export function loopRows(listed: readonly ListedSpan[], lengthMs: number): Timel
   );
 }
 
-/** A row with children can't be folded. */
 function leaves(rows: readonly TimelineRow[]): Set<TimelineRow> {
   const parents = new Set(rows.flatMap(({ members }) => members.map(({ span }) => span.parent)));
   return new Set(rows.filter(({ members }) => members.every(({ index }) => !parents.has(index))));
 }
 
-/** In each parent, many rows of one kind become one. */
 export function foldByParent(rows: readonly TimelineRow[], lengthMs: number): TimelineRow[] {
   const foldable = leaves(rows);
   const keyOf = ({ span }: TimelineRow): string => `${String(span.parent)}-${span.kind}`;

@@ -23,10 +23,8 @@ interface Word {
   token: SqlToken;
   text: string;
   spaced: boolean;
-  /** For an opening bracket and `case`, the index of its end; for a comma, of the end of the next item. */
   end: number;
   length: number;
-  /** A bracket with `and` or `or` at its own level. */
   joins: boolean;
 }
 
@@ -112,7 +110,6 @@ class Lines {
     this.#push(token);
   }
 
-  /** Begins a line; an empty one only takes the indentation. */
   begin(indent: number): void {
     if (this.#current.some(([, text]) => text.trim() !== '')) this.done.push(joinTokens(this.#current));
     this.#current = [];

@@ -79,7 +79,6 @@ function quoteEnd(text: string, from: number, tag: string): number {
   return close === -1 ? text.length : close + tag.length;
 }
 
-/** `system`: the database, whose quoting differs in MySQL. */
 export function sqlTokens(sql: string, system?: string): SqlToken[] {
   const isMysql = system === 'mysql';
   const token = isMysql ? MYSQL_TOKEN : TOKEN;

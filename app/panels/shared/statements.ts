@@ -77,7 +77,6 @@ export function operationOf(sql: string, system?: string): Operation {
   return { name, table: word === undefined ? null : nameAfter(tokens, word) };
 }
 
-/** `select … from products`, `insert into users`, `commit`: short enough for a row of the timeline. */
 export function labelOf(sql: string, system?: string): string {
   const { name, table } = operationOf(sql, system);
   if (COMMAND.test(sql)) return table === null ? name : `${table}.${name}`;
@@ -110,7 +109,6 @@ const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i
 
 const NAMED = 100;
 
-/** Columns of `insert into t (a, b) values (…)`, else none. */
 function insertColumns(tokens: readonly SqlToken[]): { columns: string[]; from: number } | null {
   if (!/^insert$/i.test(tokens[0]?.[1] ?? '')) return null;
   const open = tokens.findIndex(([, text]) => text === '(');
@@ -136,7 +134,6 @@ function beforeValues(tokens: readonly SqlToken[], at: number): number {
   return index;
 }
 
-/** The column that a placeholder is compared with or assigned to, by the tokens before it. */
 function comparedColumn(tokens: readonly SqlToken[], at: number): string | null {
   let index = beforeValues(tokens, at);
   const wordAt = (place: number): string => tokens[place]?.[1].toLowerCase() ?? '';

@@ -11,17 +11,13 @@ export interface Span {
   label: string;
   startMs: number;
   durationMs: number;
-  /** 0 for the request itself. */
   depth: number;
   parent: number | null;
-  /** What the ledger counts for it and not for what ran inside of it; absent if nothing did. */
   selfMs?: number;
-  /** The parts of its time: work and waiting. Absent if it is one piece. */
   parts?: SpanPart[];
   /** The row with its details; layers are in the routing panel. Absent if there is none. */
   panel?: string;
   anchor?: string;
-  /** The other request that it is about: the one that blocked the event loop, or that was called. */
   token?: string;
   /** Token of the called request whose panels show it; absent: those of this request. */
   inProfile?: string;
@@ -93,7 +89,6 @@ export function overlapText({ allMs, ms, lostTo }: TimeShare): string | null {
   return `${durationText(lostMs)} of ${durationText(allMs)} counted elsewhere, most as ${SPAN_KINDS[lostTo].label}`;
 }
 
-/** A share as a row of Markdown, wherever it is listed. */
 export function shareRow(share: Share, totalMs: number): Row {
   const { label, ms, count } = share;
   return {
@@ -107,7 +102,6 @@ export function shareRow(share: Share, totalMs: number): Row {
   };
 }
 
-/** The time of one kind as a figure of its panel: the ledger's, as everywhere else. */
 export function timeFigure(profile: Profile, kind: SpanKind, label: string = SPAN_KINDS[kind].label): Figure {
   const timeline = timelineOf(profile);
   const share = timeline?.shares.find((one) => one.kind === kind);

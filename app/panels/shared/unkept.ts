@@ -29,7 +29,6 @@ export function keptNote(kept: number, unkept: Pick<Unkept, 'count'> | undefined
   return unkept === undefined ? undefined : `${numberHelpers.count(kept)} kept`;
 }
 
-/** One row of the timeline for all of them, with a bar for each time in which they ran. */
 export function unkeptSpans(
   unkept: Unkept | undefined,
   { kind, noun, panel }: { kind: SpanKind; noun: string; panel: string },

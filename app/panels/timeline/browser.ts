@@ -106,7 +106,6 @@ function clockSentence(joined: Joined, { ttfb }: Measured, { headersMs }: Timeli
   return `${where} ${durationText(joined.slackMs)} of the wait was network time, so the server’s part may have been up to that much earlier.`;
 }
 
-/** Who owned the request's time, in the browser's time. */
 function serverBars({ slices, totalMs }: TimelineData, startMs: number): TimeBar[] {
   return barsOf(slices, totalMs).map((bar) => ({ ...bar, startMs: startMs + bar.startMs }));
 }

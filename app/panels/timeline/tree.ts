@@ -24,7 +24,6 @@ function childrenOf({ root, time }: TreeOptions): Map<SpanDraft, SpanDraft[]> {
   return children;
 }
 
-/** What the ledger counts for each span: its own time, without what ran inside of it. */
 function ownTimes({ root, time }: TreeOptions): Map<SpanDraft, number> {
   const own = new Map<SpanDraft, number>();
   for (const { owner, durationMs } of time.slices) {

@@ -80,7 +80,6 @@ function rowOf(view: ViewEntry, index: number): Row {
   };
 }
 
-/** All renders of each template, the costliest first; none if each was rendered once. */
 function templateRows({ views, totals }: ViewsData): Row[] {
   if (totals.views === totals.templates) return [];
   const byFile = groupBy(views, ({ file, name }) => file ?? name);
