@@ -10,7 +10,6 @@ import type { Telemetry } from './otlp-profile.ts';
 import type { ExportedProfile } from './otlp-work.ts';
 
 export interface ExporterOptions {
-  /** `/v1/traces` and `/v1/logs` are appended. */
   endpoint: string;
   headers: Readonly<Record<string, string>>;
   isCompressed: boolean;
@@ -32,7 +31,6 @@ interface Batch {
 interface Failure {
   reason: string;
   isFinal: boolean;
-  /** Milliseconds that the collector asks to wait; 0: it does not say. */
   againMs: number;
 }
 
@@ -41,7 +39,6 @@ const QUEUE_BYTES = 16 * 1024 * 1024;
 const BATCH_COUNT = 256;
 const BATCH_BYTES = 1024 * 1024;
 const LINGER_MS = 1000;
-/** Milliseconds for which profiles are converted before requests get their turn. */
 const TURN_MS = 2;
 /** The default of OTEL_EXPORTER_OTLP_TIMEOUT. */
 const TIMEOUT_MS = 10_000;
@@ -62,7 +59,6 @@ function isExported({ kind, state, outcome }: ExportedProfile): boolean {
   return state === 'final' || outcome === 'cut off';
 }
 
-/** Of `Retry-After`: seconds, or a date. */
 function againMsOf(value: string | null): number {
   if (value === null) return 0;
   const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
@@ -88,7 +84,6 @@ export function createExporter(options: ExporterOptions) {
   const queue: string[] = [];
   const remembered = new Set<string>();
   let running: Promise<void> | null = null;
-  /** Ends pauses: the queue is sent without waiting. */
   const closing = new AbortController();
   let isOver = false;
   let request: AbortController | null = null;

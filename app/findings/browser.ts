@@ -41,12 +41,10 @@ function isSameOrigin(request: KeptRequest, origin: string): boolean {
   return URL.canParse(origin) && hosts.includes(new URL(origin).host);
 }
 
-/** Items of a list header in lower case; `*` has no effect beside credentials, but is allowed here. */
 function listed(header: SentHeader | null): Set<string> {
   return new Set((header?.value ?? '').split(',').map((item) => item.trim().toLowerCase()));
 }
 
-/** Names or methods of a preflight that the response does not allow. */
 function missingIn({ request, wanted }: Exchange): string | null {
   const methods = listed(sentHeader(request, 'access-control-allow-methods'));
   if (
@@ -95,7 +93,6 @@ function reasonOf(exchange: Exchange): string | null {
 }
 
 interface CorsRefusal {
-  /** null if it is certain only for a request with cookies. */
   reason: string | null;
   layer: RanLayer | undefined;
   wanted: string | null;

@@ -227,7 +227,6 @@ const cacheLostUpdate: FindingRule<Given> = {
   },
 };
 
-/** A lock that was not given back in time, with the command that gave it back. */
 interface Overdue {
   take: Command;
   release: Command;
@@ -241,7 +240,6 @@ function takesLock({ command, args, reply, lifetimeMs }: Command): boolean {
   return isNew && reply !== 0 && typeof lifetimeMs === 'number';
 }
 
-/** `DEL`, or a script that compares the owner. */
 const RELEASES = /^(?:DEL|UNLINK|EVAL|EVALSHA)$/;
 
 function overdueIn({ items }: Kept['cache']): Overdue[] {

@@ -17,13 +17,11 @@ import { count, excerpt } from './shared/wording.ts';
 const IDENTITY = /^x-(account|customer|member|tenant|user)(?:-?id)?$/i;
 
 interface Caller {
-  /** `user`, or the name of the header. */
   by: string;
   words: RegExp;
   value: string;
 }
 
-/** By the user or session of the request, else by a header; null: nothing says who it is. */
 function callerOf(request: KeptRequest | undefined): Caller | null {
   const { user = null, session = null } = request?.sessionAndUser ?? {};
   const id =
@@ -45,7 +43,6 @@ function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;
 }
 
-/** Whether a statement asked for data of that caller. */
 function asksFor({ words, value }: Caller, database: Kept['database']): boolean {
   return readsOf(database).some(({ read, query }) =>
     read.where?.some(

@@ -24,7 +24,6 @@ import {
 /** Fewer calls are a handful, not a loop. */
 const MANY = 5;
 
-/** A path segment that is a value: a number, an id, anything with a digit in it. */
 const VALUE = /^(?:[^/]*\d[^/]*|[0-9a-f-]{16,})$/i;
 
 function shapeOf({ method, url }: Call): string {
@@ -62,7 +61,6 @@ const manyCalls: FindingRule<Needs<'http_client'>> = {
   },
 };
 
-/** Headers that can change the response of the same address. */
 const SIGNIFICANT_HEADERS = new Set([
   'authorization',
   'cookie',
@@ -80,7 +78,6 @@ function keyOf({ method, url, requestHeaders }: Call): string {
   return [method, url, ...headers].join('\n');
 }
 
-/** Indexes of identical successful calls, in runs that no other kind of call interrupts. */
 function repeatedIn(calls: readonly Call[]): number[][] {
   const latest = new Map<string, { members: number[]; writes: number }>();
   const all: number[][] = [];
@@ -148,7 +145,6 @@ function pausesText(attempts: readonly Call[]): string {
 
 const RETRY_KEY = /^(?:x-)?(?:idempotency-key|request-id)$/i;
 
-/** A key by which the service can tell that it is the same request again. */
 function hasRetryKey(attempts: readonly Call[]): boolean {
   const [first, ...others] = attempts.map(({ requestHeaders }) =>
     requestHeaders.filter(({ name }) => RETRY_KEY.test(name)),
@@ -348,7 +344,6 @@ interface Work {
   /** Index among the calls; null for a read. */
   call: number | null;
   caller: string | null;
-  /** Without its values. */
   what: string;
 }
 

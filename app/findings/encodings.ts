@@ -18,7 +18,6 @@ interface Text {
   at: number | null;
 }
 
-/** Texts that were bound, then those that were received, also as names of files. */
 function textsOf(request: KeptRequest, database: Database | undefined): Text[] {
   const bound = (database?.queries ?? []).flatMap(({ bindings }, at) =>
     bindings.map(({ name, value }) => ({ name, value, at })),

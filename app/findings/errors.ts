@@ -34,7 +34,6 @@ function nameOf({ thrown }: Error): string {
   return `${link.class}: ${excerpt(link.message)}${named}`;
 }
 
-/** `Thrown: TypeError: …`, or who passed on something else. */
 function sentenceOf({ thrown, from, place }: ThrownRecord): string {
   const [top] = thrown.chain;
   if (from === undefined || top === undefined || top.isError) return `Thrown: ${nameOf({ thrown, place })}`;

@@ -15,7 +15,6 @@ import { excerpt } from './shared/wording.ts';
 
 type Kept = Needs<'browser', 'request' | 'routing' | 'exception'>;
 
-/** A recorded request that may be the cause. */
 interface Exchange {
   head: ProfileHead;
   kept: Omit<Kept, 'browser'>;
@@ -23,7 +22,6 @@ interface Exchange {
 }
 
 interface Cause {
-  /** Goes on after the front end's place: `read “total” of …`. */
   says: string;
   place: string | null;
   panel?: string;
@@ -36,7 +34,6 @@ function namesOf(call: Exchange['call'], { status }: ProfileHead): string {
   return `${call.method} ${excerpt(call.path, 80)}${status === null ? '' : ` (${status})`}`;
 }
 
-/** The line that threw, else that of the function that responded. */
 function blamed({ kept: { exception, routing, request } }: Exchange): { name: string; place: string | null } {
   const thrown = exception?.errors.find(wasSeen);
   const layer = lastRunning(routing?.layers ?? []);
@@ -44,7 +41,6 @@ function blamed({ kept: { exception, routing, request } }: Exchange): { name: st
   return { name: nameOfLayer(layer), place: place ?? layer?.source ?? routing?.route?.source ?? null };
 }
 
-/** The whole body as JSON; undefined if it is not, or was not recorded. */
 function bodyOf({ kept: { request } }: Exchange): unknown {
   const { text, truncated, contentType } = request?.response ?? {};
   if (typeof text !== 'string' || truncated === true || !/[/+]json$/.test(mediaType(contentType ?? null))) return undefined; // prettier-ignore

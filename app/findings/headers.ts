@@ -28,7 +28,6 @@ import { count, excerpt } from './shared/wording.ts';
 
 /** Headers that hold lists: a later value must include the earlier ones. */
 const LISTS = new Set(['set-cookie', 'vary', 'link', 'server-timing', 'access-control-expose-headers']);
-/** Policies: only the last value counts. */
 const POLICIES = new Set([
   'content-security-policy', 'strict-transport-security', 'x-frame-options', 'referrer-policy', 'cache-control',
   'access-control-allow-origin', 'permissions-policy',

@@ -15,7 +15,6 @@ import { count, excerpt } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'routing', 'database' | 'http_client' | 'cache' | 'jobs'>;
 
-/** Nothing that is observed can have made the response. */
 function isFromMemory({ database, http_client, cache, jobs }: Partial<Kept>): boolean {
   return (
     (database?.queries.length ?? 0) === 0 &&

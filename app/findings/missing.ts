@@ -191,7 +191,6 @@ function leafOf(value: Json): Value {
   return typeof value === 'object' ? JSON.stringify(value) : value;
 }
 
-/** An object of the response that is what was written: it has an id, or several of the fields that were received. */
 function entityOf(sent: Json, fields: readonly Field[]): Record<string, Json> | null {
   if (!isRecord(sent)) return null;
   const names = Object.keys(sent);
@@ -261,7 +260,6 @@ const fieldLost: FindingRule<Given> = {
   },
 };
 
-/** The objects that a body has at its first level. */
 function nestedIn({ body }: KeptRequest): { name: string; value: Record<string, Json> }[] {
   const parsed = body?.parsed;
   return Object.entries(isRecord(parsed) ? parsed : {}).flatMap(([name, value]) =>

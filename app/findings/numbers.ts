@@ -122,7 +122,6 @@ const nextPageJoined: FindingRule<Needs<'request', 'routing'>> = {
   },
 };
 
-/** Received numbers with one or two decimals. */
 function amountsIn(request: KeptRequest): { name: string; cents: number; cut: number }[] {
   return receivedFields(request).flatMap(({ name, value }) => {
     if (!/^\d{1,9}\.\d{1,2}$/.test(String(value))) return [];
@@ -132,7 +131,6 @@ function amountsIn(request: KeptRequest): { name: string; cents: number; cut: nu
   });
 }
 
-/** Numbers in the body of a call, which is JSON or a form. */
 function numbersOf({ requestBody, requestHeaders }: Call): { name: string; value: number }[] {
   const text = requestBody?.text ?? '';
   const json = parseBeginning(text);

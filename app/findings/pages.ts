@@ -41,7 +41,6 @@ const deepOffset: FindingRule<Needs<'database'>> = {
   },
 };
 
-/** A list of the response whose entries have lists with so many items in all. */
 function listWith(value: Json, items: number): Json[] | null {
   if (Array.isArray(value)) {
     const nested = value.flatMap((entry) =>

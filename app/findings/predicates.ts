@@ -12,7 +12,6 @@ import { count, excerpt } from './shared/wording.ts';
 
 type Database = Kept['database'];
 
-/** A text of the statement in which names have no quotes, for patterns. */
 function plainSql(database: Database, query: Query): string {
   return sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ');
 }
@@ -29,7 +28,6 @@ function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string
   ];
 }
 
-/** The id of the one thing that the response has; null if it has none or several. */
 function sentId({ response }: KeptRequest): string | null {
   const whole = parseBeginning(response?.text ?? '')?.value ?? null;
   const ids = leavesOf(whole).filter(({ name }) => PRIMARY.test(name));
@@ -203,7 +201,6 @@ const sortedByConstant: FindingRule<Needs<'database', 'request'>> = {
 const LIKE_BUILT =
   /\b(\w+) i?like (?:\(? ?(?:\?|\$\d+)(?:::\w+)? ?\|\| ?'%'|concat ?\( ?(?:\?|\$\d+)(?:::\w+)? ?, ?'%' ?\))/i;
 
-/** The beginning of a path that a LIKE asks for, without a slash at its end. */
 function pathAsked(database: Database, { read, query }: Read): { column: string; path: string } | null {
   const [, built] = LIKE_BUILT.exec(plainSql(database, query)) ?? [];
   const bound = query.bindings.filter(({ name }) => name === built).map(({ value }) => value);

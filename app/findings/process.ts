@@ -32,7 +32,6 @@ function covers(interval: Interval, block: Block): boolean {
   return overlapMs >= block.durationMs * MOST;
 }
 
-/** The innermost layer whose synchronous part covers the block. */
 function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
   return routing?.layers
     .filter((layer) => layer.durationMs !== null && covers(layer, block))
@@ -45,7 +44,6 @@ function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
 interface Cause {
   text: string;
   place: string | null;
-  /** Nothing says which code it was. */
   isUnknown?: true;
 }
 
@@ -55,7 +53,6 @@ interface Awaited {
   place: string | null;
 }
 
-/** Queries and calls of this request; infinite ends are those that had not ended. */
 function awaitedIn({ database, http_client: calls }: Given): Awaited[] {
   return [
     ...(database?.queries ?? []).map((query) => ({

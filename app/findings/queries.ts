@@ -128,7 +128,6 @@ const writeLoop: FindingRule<Needs<'database'>> = {
 
 interface Run {
   members: number[];
-  /** Number of writes before the first of them. */
   writes: number;
 }
 

@@ -121,7 +121,6 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Clients repeat these with GET (RFC 9110, 15.4). */
 const BECOMES_GET = new Set([301, 302, 303]);
 
-/** The address as the client sees it; null if it sent no usable Host. */
 function addressOf(request: KeptRequest, url: string): URL | null {
   const scheme = isUntrustedHttps(request) ? 'https' : request.client.scheme;
   const host = receivedHeader(request, 'host') ?? '';
@@ -132,7 +131,6 @@ function withoutSlash({ pathname }: URL): string {
   return pathname.replace(/\/+$/, '');
 }
 
-/** `/login` -> `/login?next=%2Flogin`. */
 function leadsBack(from: URL, to: URL): boolean {
   if (from.origin !== to.origin || from.pathname !== to.pathname) return false;
   return from.search === to.search || [...to.searchParams.values()].includes(from.pathname + from.search);

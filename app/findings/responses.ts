@@ -274,7 +274,6 @@ const MARKUP = /<[a-z!/][^]{2,}/i;
 const SCRIPT = /<(?:script|iframe|object|embed|svg|math|base|meta|link|form)\b|\son\w+\s*=|javascript:/i;
 const LONGEST = 2000;
 
-/** Names and texts of what the client chose. */
 function inputsOf({ query, routeParams, body }: KeptRequest): [what: string, value: string][] {
   const given: [string, unknown, RegExp][] = [
     ...routeParams.map(({ name, value }): [string, unknown, RegExp] => [
@@ -337,7 +336,6 @@ const unescapedInput: FindingRule<Needs<'request', 'routing'>> = {
 
 type Started = Interval & { caller: string | null };
 
-/** Work right after the end still belongs to the response, such as saving a session. */
 const GRACE_MS = 5;
 /** Work under way when the client leaves may go on; what goes on this often is repeated by a timer or a listener. */
 const MANY = 3;
@@ -349,7 +347,6 @@ function after(list: readonly Started[] | undefined, endMs: number): Started[] {
   return list.filter(({ startMs }) => startMs > endMs);
 }
 
-/** Started before the response had finished, and ended after it. */
 function unfinished(list: readonly Started[] | undefined, endMs: number): Started[] {
   return list?.filter((one) => one.startMs <= endMs && endOf(one) > endMs) ?? [];
 }
@@ -414,12 +411,10 @@ interface Awaited {
   place: string | null;
 }
 
-/** The one that had run longest of those that had not ended. */
 function pendingAt<T extends Interval>(work: readonly T[] | undefined, atMs: number): T | undefined {
   return work?.find((one) => one.startMs < atMs && endOf(one) >= atMs);
 }
 
-/** What an open call is waiting for. */
 function stateOf(call: Call, atMs: number): string {
   const { status, headersMs, startMs } = call;
   if (status !== null && headersMs !== null)

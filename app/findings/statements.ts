@@ -20,7 +20,6 @@ function valuesOf({ values }: Comparison, { bindings }: Query): string[] {
   return values.flatMap((value) => textOf(givenValue(value, bindings)) ?? []);
 }
 
-/** The comparison by `=` with one of these values; undefined if there is none. */
 function keyedBy({ query, read }: Read, keys: ReadonlySet<string>): Comparison | undefined {
   return read.where?.find(
     (one) => one.operator === '=' && valuesOf(one, query).some((value) => keys.has(value)),
@@ -33,7 +32,6 @@ function routeValues({ routeParams }: KeptRequest): Set<string> {
 
 const BY_ORDER = new Set(['=', '<>', '!=', '<', '>', '<=', '>=', 'like', 'ilike', 'not like', 'not ilike']);
 
-/** Why a condition can never be true; null if it can. */
 function neverTrue(
   one: Comparison,
   { bindings }: Query,

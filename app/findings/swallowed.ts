@@ -133,7 +133,6 @@ interface Received {
   entries: Json[];
   /** How many there are in all, as far as it says. */
   total: number | null;
-  /** Where it says that more follow, as a clause; null if it does not. */
   more: string | null;
 }
 

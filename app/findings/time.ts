@@ -33,7 +33,6 @@ const LARGE_TABLE = 1000;
 const KEPT_SHARE = 0.1;
 
 interface Scan {
-  /** With its schema, unless that is `public`. */
   table: string;
   columns: readonly string[];
   rows: number;
@@ -60,14 +59,12 @@ function wastefulScans({ root, tables }: QueryPlan): Scan[] {
   });
 }
 
-/** The worst one in the stored plan of one query. */
 function worstScan(amendment: unknown, isQuery: (index: number) => boolean): Scan | undefined {
   const { plans } = (amendment ?? {}) as Partial<KeptPlans>;
   const plan = plans?.find((entry): entry is QueryPlan => 'root' in entry && isQuery(entry.query));
   return plan === undefined ? undefined : wastefulScans(plan).sort((a, b) => b.rows - a.rows)[0];
 }
 
-/** A remark on the plan; null if there is none or nothing unusual. */
 function describePlan(amendment: unknown, isQuery: (index: number) => boolean): string | null {
   const scan = worstScan(amendment, isQuery);
   if (scan === undefined) return null;

@@ -30,7 +30,6 @@ const ENDS =
   /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
 const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 
-/** Statements from a BEGIN to the end that the same code sent. */
 function untilEnd({ queries, ...database }: Kept['database'], from: number): Query[] {
   const begin = queries[from];
   const after = queries.slice(from + 1).filter(({ instance }) => instance === begin?.instance);
@@ -155,7 +154,6 @@ const outsideTransaction: FindingRule<Needs<'database'>> = {
   },
 };
 
-/** Tables that a statement reads. */
 function tablesOf(database: Database, query: Query): Set<string> {
   const sql = sqlOf(database, query)
     .replace(/'(?:[^']|'')*'/g, "''")
@@ -287,7 +285,6 @@ function insertedIn(database: Database): Inserted[] {
   });
 }
 
-/** Reads of one row by its id that found nothing, with the id. */
 function missesIn(database: Database): { miss: Read; id: string }[] {
   return readsOf(database).flatMap((miss) => {
     const { read, query } = miss;

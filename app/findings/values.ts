@@ -116,7 +116,6 @@ function isFalsy(value: Value): boolean {
 
 interface Past {
   token: string;
-  /** undefined: not received. */
   given: Value | undefined;
   bound: Json;
 }
@@ -149,7 +148,6 @@ function wasSent(
   });
 }
 
-/** Fields of the body for which a write bound another value than the received 0, false or empty text. */
 function overridden({ request, database }: Pick<Kept, 'request' | 'database'>) {
   return compareValues({ request, database }).flatMap(({ name, received, bound }) => {
     const { field, value } = received;
@@ -343,7 +341,6 @@ interface ReceivedList {
   members: readonly string[];
 }
 
-/** Lists of whole numbers that the request brought: `ids=10,12`, `ids=10&ids=12`, `[10, 12]`. */
 function receivedLists(request: KeptRequest): ReceivedList[] {
   const fields = receivedFields(request);
   const one = fields.flatMap(({ name, value }): ReceivedList[] =>

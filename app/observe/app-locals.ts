@@ -13,7 +13,6 @@ interface AppLocalFact {
   name: string;
   value: Json;
   by: string;
-  /** `file:line` of the layer that did, as registered; null if unknown. */
   source: string | null;
   /** How many different values requests have put there, one after the other. */
   times: number;
@@ -44,7 +43,6 @@ export function observeAppLocals(): { onRequest(context: Context): void; onFinis
   const known = new WeakMap<object, Known>();
   const running = new Map<Context, object>();
 
-  /** `context`: the request that has changed what is different now; null if that is not known. */
   function look(locals: object, context: Context | null): Known {
     const before = known.get(locals);
     const found: Known = before ?? { values: new Map(), put: new Map() };

@@ -17,13 +17,11 @@ export interface CacheFact extends CacheReply, MissFact {
   asked: number;
   startMs: number;
   durationMs: number | null;
-  /** Of that: until the client had an open connection. */
   waitMs?: number;
   batch: RedisCommand['batch'];
   error: string | null;
   caller: string | null;
   connection: string | null;
-  /** It deleted nothing, but a key that looks like its own is stored. */
   similar?: SimilarKey;
 }
 

@@ -18,7 +18,6 @@ const MOST_BYTES = 256 * 1024;
 
 const room = createSlot<{ left: number }>('bodies of calls');
 
-/** Adds a chunk to a body; `limit` bytes are kept at most. */
 export type TakeChunk = (chunk: unknown, encoding?: unknown) => void;
 
 /** What collects one body; null if it is not text. */
@@ -86,7 +85,6 @@ interface Call {
   fact: BodiesFact;
 }
 
-/** `limit`: bytes of each body that are kept; 0: none. */
 export function createCallBodies(limit: number) {
   const sides = {
     request: new WeakMap<object, TakeChunk | null>(),

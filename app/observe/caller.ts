@@ -14,7 +14,6 @@ import { filePathOf, parseStack } from './stack-frames.ts';
 
 export interface CallerOptions {
   skip?: string | readonly string[] | undefined;
-  /** Searched instead of the current stack: the text of one that the library has taken. */
   stack?: string;
   /** null instead of a library's frame where there is no own one. */
   isOwn?: boolean;
@@ -23,14 +22,12 @@ export interface CallerOptions {
   isHelper?: (place: string, callerOf: () => string | null) => boolean;
 }
 
-/** `file:line` of the nearest own frame; null if there is none. Never throws. */
 export interface FindCaller {
   (options?: CallerOptions): string | null;
   /** All lines of own code that led here, also those that await, the nearest first. */
   path?(from: Pick<CallerOptions, 'stack'>): readonly string[];
 }
 
-/** The place in a stack of `registrationSites`; a framework's name if there is no own code in it. */
 export type FindRegistration = (sites: readonly Site[]) => string | null;
 
 /** `file:line` of own code that calls `next()`, asked while the router does; null: a library calls it; undefined: unknown. */

@@ -8,7 +8,6 @@ export interface ConnectionParts {
   lookupMs: number | null;
   connectMs: number | null;
   tlsMs: number | null;
-  /** The total, where the parts are not reported. */
   allMs?: number | null;
 }
 
@@ -47,7 +46,6 @@ export function createConnectionTimes() {
       marks.push(performance.now());
       beginnings.set(connector, marks);
     },
-    /** That connection is open (with its socket) or has failed. */
     end(connector: object, socket: Socket | null): void {
       const marks = beginnings.get(connector) ?? [];
       // With several connections in progress through one connector, we can't tell which of them this is.
@@ -58,7 +56,6 @@ export function createConnectionTimes() {
       if (startMark !== undefined) parts.allMs = performance.now() - startMark;
       known.set(socket, { startMark: startMark ?? performance.now(), parts });
     },
-    /** The times of a connection that was opened since; null for a reused one. */
     since(socket: Socket, mark: number): ConnectionParts | null {
       const connection = known.get(socket);
       return connection !== undefined && connection.startMark >= mark ? connection.parts : null;

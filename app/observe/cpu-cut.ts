@@ -7,7 +7,6 @@ export interface CutNode {
   parent: number;
   callFrame: CallFrame;
   selfUs: number;
-  /** Lines, from 1, and how many samples met them while this function ran itself. */
   ticks: readonly Profiler.PositionTickInfo[];
 }
 

@@ -15,7 +15,6 @@ import { sourceOfScript } from './value-frames.ts';
 export interface DescribedFunctions {
   functions: SampledFunction[];
   indexes: number[];
-  /** For each node, the line of its call in the source of its parent; 0: unknown. */
   callLines: number[];
 }
 

@@ -10,7 +10,6 @@ export interface Slices {
   otherMs: number;
 }
 
-/** Slices kept; beyond it the last one grows. */
 const MOST = 20_000;
 /** A pause that is shorter is part of the slice. */
 const JOINED_MS = 0.05;

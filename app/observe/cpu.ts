@@ -26,7 +26,6 @@ export interface CpuSamplerOptions extends FunctionOptions {
   mode: CpuMode;
   /** Coverage of the process is measured by V8, too; default: it is not. */
   measuresCoverage?: boolean;
-  /** Milliseconds after which sampling ends, although the request goes on. */
   limitMs?: number;
 }
 
@@ -70,7 +69,6 @@ function forgetOptimized(session: Session): void {
   call(session, 'Profiler.stopPreciseCoverage');
 }
 
-/** What Node's high resolution time is ahead of `performance.now()`, in microseconds. */
 function nodeOffset(): number {
   return Number(process.hrtime.bigint()) / 1000 - performance.now() * 1000;
 }

@@ -12,7 +12,6 @@ export interface Driver<Q extends Traced> {
   system: QuerySystem;
   library: string;
   query: TracingChannel;
-  /** Its stores apply while an event of a statement is heard; absent: it has callbacks only. */
   event?: Channel;
   describe(message: Q):
     | (Pick<QueryStart, 'sql' | 'bindings' | 'connection' | 'server' | 'stack' | 'writeDate'> & {
@@ -22,9 +21,7 @@ export interface Driver<Q extends Traced> {
   outcome(message: Q): QueryOutcome;
   pool?: {
     connect: TracingChannel;
-    /** The connections of a pool that has none free and can open none; else none. */
     inUse(pool: object): readonly object[];
-    /** How statements of its connections are planned; absent: they are not. */
     explained?(pool: object): ExplainClient;
   };
 }

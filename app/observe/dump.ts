@@ -27,7 +27,6 @@ export type Dump = <T>(value: T, label?: string) => T;
 const LONGEST_TYPE = 80;
 const STACK_LINES = 10;
 
-/** A list, because a text in a tree has no line breaks. */
 function stackOf(error: object): string[] {
   const stack = field(error, 'stack');
   if (typeof stack !== 'string') return [];

@@ -44,7 +44,6 @@ function isCausedBy(error: unknown, cause: unknown): boolean {
   return false;
 }
 
-/** Some applications pass on a body or a name, so this is recorded as an error only once it is responded to as one. */
 export function notePassedOn(context: Context, value: unknown, layer: ErrorFact['layer']): void {
   passedOn.set(context, { value, layer, atMs: context.elapsedMs() });
 }
@@ -66,7 +65,6 @@ const ERROR_BYTES = 2000;
 /** Logged ones are many; the response was made of another one. */
 const REPEATED: Repeating<ErrorFact> = { key: () => '', failed: ({ origin }) => origin !== 'logged' };
 
-/** Records an error, or adds to what is recorded of it. Returns its fact. Never throws. */
 export function recordError(context: Context, error: unknown, seen: SeenError): ErrorFact {
   stopAtError(context, error);
   const { origin, status = null } = seen;

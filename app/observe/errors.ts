@@ -42,15 +42,11 @@ export interface ErrorDescriberOptions {
   root: string;
   files: SourceFiles;
   maps: SourceMaps;
-  /** Folders below the root that are not the developer's code, such as the profiler's own `app/profiler/`. */
   foreignFolders?: readonly string[];
-  /** Milliseconds after which no more source is read for one thrown value. */
   sourceBudgetMs?: number;
-  /** What the debugger read; default: nothing. */
   values?: Pick<ValueFrames, 'withValues' | 'rawFrames'> | undefined;
 }
 
-/** Of a chain of causes: the outer ones, and the inner ones, of which the last is the root. */
 const OUTER_CAUSES = 3;
 const INNER_CAUSES = 7;
 /** A chain that is longer has no end, most likely. */

@@ -17,7 +17,6 @@ const MOST_NODES = 60;
 const DEEPEST = 30;
 const LONGEST_TERM = 400;
 const LONGEST_NAME = 200;
-/** Conditions and keys worth reading; others are left out. */
 const TERMS = [
   'Filter', 'Index Cond', 'Recheck Cond', 'Hash Cond', 'Merge Cond', 'Join Filter', 'One-Time Filter', 'TID Cond', 'Order By',
   'Sort Key', 'Presorted Key', 'Group Key', 'Conflict Filter', 'Cache Key',
@@ -34,7 +33,6 @@ function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** The content of a literal, without quotes. */
 function contentOf(literal: string): string {
   if (!/^E?'/i.test(literal)) return literal;
   const text = literal.replace(/^E?'|'$/gi, '').replaceAll("''", "'");
@@ -52,7 +50,6 @@ function isSame(value: unknown, content: string): boolean {
   return ['string', 'number', 'bigint'].includes(typeof value) && String(value) === content;
 }
 
-/** Replaces values by their placeholders. Literals of the statement's own text stay. */
 export function createValueRemover(sql: string, bindings: readonly unknown[]): (text: string) => string {
   const own = new Set(sql.match(LITERAL));
   return (text) =>
@@ -74,7 +71,6 @@ function relationOf(fields: Fields): Pick<PlanNode, 'relation' | 'alias'> {
   return alias === undefined || alias === name ? { relation } : { relation, alias };
 }
 
-/** Removes the name of the one table that a scan reads, which only repeats it. */
 function withoutTable(text: string, fields: Fields): string {
   const alias = textOf(fields.Alias);
   return alias !== null && /^[a-z_]\w*$/.test(alias)
@@ -227,7 +223,6 @@ interface Placed {
   node: PlanNode;
 }
 
-/** Nodes in the order of their lines -> the tree; several without a parent get one. */
 function treeOf(placed: readonly Placed[], dropped: number): ParsedPlan | null {
   const roots: PlanNode[] = [];
   const open: Placed[] = [];

@@ -159,7 +159,6 @@ const RUNS: Readonly<
   sqlite: onSqlite,
 };
 
-/** Never rejects: what the database refuses is the outcome. */
 export async function explainOn(connection: object, statement: ExplainedStatement): Promise<PlanOutcome> {
   try {
     return (

@@ -13,7 +13,6 @@ import type { QueryFact } from './query-fact.ts';
 import { ENDS } from './statement.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
 
-/** What we use of a pool; named as in Knex's. */
 export interface ExplainPool {
   numFree(): number;
   numUsed(): number;
@@ -21,7 +20,6 @@ export interface ExplainPool {
   max?: number;
 }
 
-/** What we use of Knex's client; a Pool of `pg` is made to look like one. */
 export interface ExplainClient {
   dialect?: unknown;
   driverName?: unknown;
@@ -47,24 +45,19 @@ export interface ExecutedStatement {
   context: Context;
   fact: QueryFact;
   connection: object | null;
-  /** As executed, unmasked and whole: they stay in memory until the statement is planned. */
   sql: string;
   bindings: unknown;
 }
 
 export interface ExplainerOptions {
-  /** Milliseconds from which on a statement is planned after the response; 0: none is. */
   overMs: number;
-  /** Masks like the profile, with what the request itself revealed as a secret. */
   mask: (context: Context, plans: KeptPlans) => KeptPlans;
-  /** Stores it beside the profile. */
   store: (token: string, plans: KeptPlans) => Promise<unknown>;
   unobserved: <T>(work: () => T) => T;
 }
 
 const MOST_PER_REQUEST = 3;
 const MOST_PER_SECOND = 3;
-/** Requests whose statements wait to be planned. */
 const LONGEST_QUEUE = 20;
 const LONGEST_SQL = 20_000;
 const MOST_BINDINGS = 1000;
@@ -118,7 +111,6 @@ function pause(ms: number): Promise<void> {
   return sleep(ms, undefined, { ref: false });
 }
 
-/** On a connection of the application's pool; one that does not respond is marked as disposed before it is released. */
 async function planOnPool(
   client: ExplainClient,
   statement: ExplainedStatement,
@@ -155,7 +147,6 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
   const clients = new WeakMap<object, ExplainClient>();
   const named = new Map<string, ExplainClient>();
   const remembered = new WeakMap<object, Map<string, Remembered>>();
-  /** What was stored for each request: a late fact is replaced as a whole. */
   const kept = new Map<string, KeptPlans['plans']>();
   let queue: SlowStatement[][] = [];
   let runs: number[] = [];
@@ -179,7 +170,6 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
     runs.push(performance.now());
   }
 
-  /** false: the application needs its connections. */
   async function awaitIdle(client: ExplainClient): Promise<boolean> {
     for (let looks = 1; client.pool !== undefined && !hasIdle(client); looks++) {
       if (looks >= MOST_LOOKS || closed) return false;
@@ -250,11 +240,9 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
   }
 
   return {
-    /** A pool gave out this connection: one that no known pool gave out can't be replaced by an idle one, and its statements are not planned. */
     lend(connection: object, client: ExplainClient): void {
       clients.set(connection, client);
     },
-    /** Plans it later if it took at least `overMs`. */
     note({ context, fact, connection, sql, bindings: given }: ExecutedStatement): void {
       const client = connection === null ? undefined : clients.get(connection);
       if (connection !== null && fact.connection !== null && !named.has(fact.connection)) {
@@ -284,7 +272,6 @@ export function createExplainer({ overMs, mask, store, unobserved }: ExplainerOp
       slow.set(context, slowest);
       context.onStored = explainStored;
     },
-    /** Whether the pool of a connection is known, by the name that statements are recorded with. */
     knows: (connection: string) => named.has(connection),
     async explain(connection: string, statement: StatementToPlan): Promise<PlanOutcome> {
       const client = named.get(connection);

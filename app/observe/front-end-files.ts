@@ -15,7 +15,6 @@ const FOLDERS_FOR_MS = 10_000;
 
 interface Folder {
   path: string;
-  /** What lies in it: a report may name a hundred scripts, and each look at the disk takes time from requests. */
   names: ReadonlySet<string>;
 }
 
@@ -44,7 +43,6 @@ function foldersBelow(root: string): Folder[] {
   return folders;
 }
 
-/** Names of the path; null if one of them could lead elsewhere. */
 function segmentsOf(path: string): string[] | null {
   try {
     const segments = path.split('/').filter(Boolean).map(decodeURIComponent);

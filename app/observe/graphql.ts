@@ -39,7 +39,6 @@ export interface GraphqlFact {
   durationMs: number | null;
   errors: { message: string; path: string }[];
   resolvers: ResolverTimes[];
-  /** The line of own code that executes it, else that of the server's route or middleware; null if unknown. */
   caller: string | null;
 }
 
@@ -52,7 +51,6 @@ declare module '../profiler/facts.ts' {
 interface Running extends RecordedCall<'graphql'> {
   byField: Map<string, ResolverTimes>;
   operation: Definition | null;
-  /** Only its resolvers are seen: it lasts from the first until the last of them. */
   byResolvers: boolean;
 }
 

@@ -23,7 +23,6 @@ export function createHelperLines() {
       }
       if (of.heads.size < LEAST_STATEMENTS) of.heads.add(statement.slice(0, HEAD_LENGTH));
     },
-    /** `callerOf` finds the line that called this one; it is asked until two are known, or often enough. */
     isHelper(line: string, callerOf: () => string | null): boolean {
       const of = known.get(line);
       if (of === undefined || of.heads.size < LEAST_STATEMENTS) return false;

@@ -29,19 +29,14 @@ export interface CallFact {
   status: number | null;
   startMs: number;
   durationMs: number | null;
-  /** To the first byte of the response; null if none came. */
   headersMs: number | null;
-  /** Milliseconds of the new connection's parts; null for a reused connection, or where they are not reported. */
   connection: ConnectionParts | null;
   /** Until the request was sent, after connecting or waiting for a connection; null if it is not reported. */
   sentMs?: number | null;
-  /** Who used the agent's sockets when the call had to wait for one. */
   heldBy?: readonly ConnectionHolder[];
-  /** Sent over a reused connection; absent if it is not reported. */
   reused?: boolean;
   requestHeaders: string[];
   responseHeaders: string[];
-  /** First bytes; absent if nothing was sent, or of no type of text, or it is not reported. */
   requestBody?: CallBody;
   responseBody?: CallBody;
   error: string | null;
@@ -108,7 +103,6 @@ function sentHeaders(request: ClientRequest): string[] {
   );
 }
 
-/** fetch follows a redirect by itself, after its caller has returned: the caller is that of the redirected call. */
 function callerOfRedirect(context: Context, url: string): string | null {
   const before = context.last('call');
   if (before === undefined || before.status === null || before.status < 300 || before.status > 399)
@@ -200,7 +194,6 @@ export function observeHttpClient({
     return countHolders(held);
   }
 
-  /** The call begins now, also if it never gets a socket. */
   function noteQueued(request: ClientRequest): void {
     const { agent } = request as { agent?: Agent };
     if (agent === undefined || !isLimited(agent) || tracker.observed() === undefined) return;
@@ -217,7 +210,6 @@ export function observeHttpClient({
     undo.push(subscribeTo(diagnostics.channel(name), work));
   }
 
-  /** A later event of a call that is recorded. */
   function later(name: string, work: (call: RecordedCall<'call'>, message: never) => void): void {
     on(name, (message: { request: object }) => {
       const call = calls.running(message.request);

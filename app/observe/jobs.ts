@@ -14,7 +14,6 @@ import { dropOldest } from '../profiler/drop-oldest.ts';
 export interface JobFact {
   queue: string;
   name: string;
-  /** null before it was stored, or if that failed. */
   id: string | null;
   /** The application chose the id. Then a job of that id that is still stored makes BullMQ ignore the new one. */
   ownId?: { isRemovedLater: boolean };
@@ -33,7 +32,6 @@ export interface JobRunFact {
   data: Json;
   attempt: number;
   attempts: number;
-  /** Milliseconds between being added, or due, and this attempt; null if unknown. */
   waitedMs: number | null;
   result: Json;
   outcome: 'running' | 'completed' | 'failed';

@@ -7,18 +7,12 @@ import { editDistance } from '../profiler/edit-distance.ts';
 import { round } from '../profiler/span.ts';
 
 export interface MissPast {
-  /** Reads of this key in a row that found nothing, with this one. */
   misses: number;
-  /** Milliseconds since the read before; null: there was none. */
   sinceReadMs: number | null;
-  /** Milliseconds since it was stored last; null: it never was. */
   storedMs: number | null;
-  /** The lifetime that it was stored with; null: it had none. */
   lifetimeMs: number | null;
-  /** `file:line` that stored it, and that deleted it since. */
   storedBy: string | null;
   deletedBy: string | null;
-  /** Reads of this line in a row that found nothing, each of another key. */
   lineMisses: number;
   /** What is another one in each of those keys; absent: it is not one single part, or a number or name. */
   changes?: { part: number; what: 'a time' | 'a UUID' | 'random characters' };
@@ -67,7 +61,6 @@ function isTime(text: string, nowMs: number): boolean {
   return Math.abs(number - nowMs) < DAY_MS;
 }
 
-/** The one part that differs, if it looks like something that is never the same. */
 function changeBetween(before: string, after: string): MissPast['changes'] {
   // Times have colons of their own.
   const [a, b] = [before, after].map((key) => key.replace(/(T\d\d):(\d\d):/, '$1-$2-').split(/[:/|]/));
@@ -140,7 +133,6 @@ function shapeOf(key: string): string {
 
 /** `key`: server, a line break, and the key. */
 export function createKeyHistory() {
-  /** The least recently used first. */
   const keys = new Map<string, KeyPast>();
   const lines = new Map<string, LinePast>();
 
@@ -225,7 +217,6 @@ export function createKeyHistory() {
       if (stored !== null && stored !== undefined)
         Object.assign(stored, { at: performance.now(), lifetimeMs });
     },
-    /** Returns a key that is stored and looks like this one, if nothing was deleted. */
     deleted(key: string, count: number, by: string | null): SimilarKey | null {
       const past = keys.get(key);
       if (count > 0) {

@@ -9,16 +9,11 @@ export interface LayerFact {
   method: string | null;
   source: string | null;
   startMs: number;
-  /** Until the function returned, including what ran inside `next()`; null while it runs. */
   durationMs: number | null;
-  /** Until its promise settled; null if it returned none, or it runs. */
   settledMs: number | null;
-  /** From its start until the following layer started; null if none did. */
   nextMs: number | null;
   outcome: 'next' | 'threw' | 'running';
-  /** It threw, rejected, or passed an error to `next`. */
   error: boolean;
-  /** 0 in the application's own router, one more in each router mounted in another. */
   depth: number;
 }
 

@@ -37,7 +37,6 @@ function misdeclaredHandler(router: unknown): Layer | undefined {
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
   sourceOf?: (layer: object) => string | null;
-  /** Who calls `next()`, asked while the next layer starts. */
   findNextCaller?: FindNextCaller;
   onRouter?: (router: unknown) => void;
   onMounted?: (layer: object, app: unknown) => void;
@@ -46,11 +45,9 @@ export interface LayerObserverOptions {
 interface LayerMeta {
   name: string;
   isRouter: boolean;
-  /** A mounted application: its layers belong to the router of `req.app`. */
   isApplication: boolean;
   source: string | null;
   owner: object | null;
-  /** The full pattern of the last call; mostly the next one is the same. */
   full: { mount: string; route: unknown; pattern: string };
 }
 
@@ -58,9 +55,7 @@ interface Mount {
   /** null: a mounted application, whose router is unknown before its first layer runs. */
   owner: object | null;
   pattern: string;
-  /** Of a router that was never mounted: `baseUrl`, which tells its layers from those of the router around. */
   base?: string | null;
-  /** The layer that was entered; null for the outermost, and for a router that was called. */
   layer: Layer | null;
 }
 
@@ -68,14 +63,11 @@ interface RequestTrace {
   context: Context;
   mounts: Mount[];
   facts: LayerFact[];
-  /** Those that have not returned, each called by the one before it. */
   open: LayerFact[];
   route: { key: unknown; fact: RouteFact } | null;
-  /** The error on its way to its handler; it is attributed already. */
   error: unknown;
   failure: ErrorFact | null;
   handler: Layer | null;
-  /** The router of an application is done, and no layer ran since. */
   isUnanswered: boolean;
 }
 

@@ -58,7 +58,6 @@ export interface IntervalHolder {
   place: string;
 }
 
-/** Several requests have set it up or added it, and nothing has cleared or removed it. */
 export interface Grown {
   what: 'interval' | 'listener';
   name: string;
@@ -100,7 +99,6 @@ interface MaxListenersWarning extends Error {
 
 const NONE: readonly number[] = [];
 
-/** The profiler's own timer, whoever called the profiler. */
 function isOurs(): boolean {
   const sites = takeSites(8);
   const at = sites.findLastIndex((site) => site.getFunctionName?.() === 'setInterval');
@@ -154,7 +152,6 @@ export function observeLeftovers({ tracker, findCaller }: LeftoverParts) {
   process.on('warning', onWarning);
 
   return {
-    /** The interval whose function ran through most of that time; null: none did. */
     holder(from: number, to: number): IntervalHolder | null {
       const run = runs.findLast(
         (one) => Math.min(one.to, to) - Math.max(one.from, from) >= (to - from) * MOST,
@@ -164,7 +161,6 @@ export function observeLeftovers({ tracker, findCaller }: LeftoverParts) {
     },
     /** Listeners of the events that Node.js has warned of. */
     counts: () => (leaks.length === 0 ? NONE : leaks.map(countOf)),
-    /** What this request left behind; `before`: the counts at its start, null if other requests ran beside it. */
     grown(context: Context, before: readonly number[] | null): Grown[] {
       const noted = grownBy.get(context) ?? [];
       const more = (before ?? NONE).flatMap((count, at): Grown[] => {

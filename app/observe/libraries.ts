@@ -21,7 +21,6 @@ import {
   registerHooks,
 } from './es-modules.ts';
 
-/** Knows how to make one library publish. */
 export interface LibraryPatch {
   /** Package or builtin: `pg`, `node:sqlite`. A package may have several patches. */
   name: string;
@@ -141,7 +140,6 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
       apply(patch, process.getBuiltinModule(name), { key: name, folder: null });
   }
 
-  /** Everything that is loaded now; builtins only if the application has loaded them. */
   function lookAround(): void {
     const folders = new Map<string, string>();
     for (const file of Object.keys(cache)) {

@@ -25,7 +25,6 @@ const INSERTS = /^\s*insert\b/i;
 /** It gave up waiting. */
 const REFUSED = /deadlock|lock timeout|could not obtain lock/i;
 
-/** The table whose rows a statement locks, without schema and quotes; null if it locks none. */
 function lockedTable(sql: string): string | null {
   const [, name] = LOCKS.exec(sql) ?? SELECTS.exec(sql) ?? [];
   return name?.replace(/^.*\./, '').replace(/["`]/g, '').toLowerCase() ?? null;
@@ -35,13 +34,11 @@ function valuesOf({ bindings }: QueryFact): Set<unknown> {
   return new Set(bindings.flat().filter((value) => typeof value === 'number' || typeof value === 'string'));
 }
 
-/** Both name values, and none in common. */
 function isAboutOtherRows(a: QueryFact, b: QueryFact): boolean {
   const [of, other] = [valuesOf(a), valuesOf(b)];
   return of.size > 0 && other.size > 0 && ![...of].some((value) => other.has(value));
 }
 
-/** When a transaction began and ended; infinite while it is open. In the time of `performance.now()`. */
 function spanOf(context: Context, members: readonly QueryFact[]): { from: number; to: number } {
   const last = members.at(-1);
   const from = context.startMark + (members[0]?.startMs ?? 0);
@@ -64,7 +61,6 @@ interface Waiting {
   to: number;
 }
 
-/** What this transaction may have held, and for how long the statement waited; null if it can't be what was waited for. */
 function lockIn(context: Context, members: readonly QueryFact[], waiting: Waiting): LockHolder | null {
   const { fact, table, from, to } = waiting;
   const [first] = members;

@@ -45,7 +45,6 @@ export function levelOf(given: unknown): LogLevel | null {
 /** Fields of every line that the profile knows anyway. */
 const EVERYWHERE = new Set(['time', 'timestamp', '@timestamp', 'pid', 'hostname', 'v']);
 
-/** A line of JSON with a level or a message; null for anything else. */
 export function readJsonLine(text: string): ReadLine | null {
   if (!text.startsWith('{') || !text.endsWith('}')) return null;
   let parsed: unknown;
@@ -90,7 +89,6 @@ function readDebugLine(text: string): ReadLine | null {
   return { level: 'debug', channel, message, context: null };
 }
 
-/** `text` without its last line break and without colours. */
 export function readLine(text: string, stream: 'stdout' | 'stderr'): ReadLine {
   const known = readJsonLine(text) ?? (stream === 'stderr' ? readDebugLine(text) : null);
   if (known !== null) return known;

@@ -37,11 +37,9 @@ export interface LogLine {
   /** As passed to the logger: text, perhaps with `%s` and the like, and values. */
   args: readonly unknown[];
   caller?: string | null;
-  /** The logged error, if `args` contain only its text. */
   error?: object | null;
 }
 
-/** Shared by the observers of logs, so that one line becomes one fact, whatever it passes on its way. */
 export interface LogGate {
   /** A recorded line is being written: any output meanwhile belongs to it. */
   writing: boolean;
@@ -113,7 +111,6 @@ function fill(format: string, values: unknown[]): string {
   });
 }
 
-/** The stack of a logged error, or of a field such as pino's `err`. */
 function withShownStack(context: Json | null): Json | null {
   if (!isRecord(context)) return context;
   const shown = { ...context } as Record<string, Json>;
@@ -125,7 +122,6 @@ function withShownStack(context: Json | null): Json | null {
   return shown;
 }
 
-/** Arguments -> message and context, joined as `console` would; objects go into the context. */
 function formatLog(args: readonly unknown[]): { message: string; context: Json | null } {
   const values = args.slice(0, MOST_ARGUMENTS);
   const words: string[] = [];
@@ -159,7 +155,6 @@ function formatLog(args: readonly unknown[]): { message: string; context: Json |
   };
 }
 
-/** A line repeats with its level. */
 const REPEATED: Repeating<LogFact> = {
   key: ({ caller, level }) => `${caller ?? ''}\n${level}`,
   matters: ({ level }) => level === 'error' || level === 'warn',

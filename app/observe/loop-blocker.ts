@@ -11,7 +11,6 @@ export interface LoopBlocker {
   profile: string;
   what: string;
   where: string;
-  /** `file:line` of its registration, or of the code that renders it; null if unknown. */
   place?: string | null;
 }
 
@@ -44,7 +43,6 @@ function workIn(context: Context, from: number, to: number): Pick<LoopBlocker, '
   return layer === undefined ? null : { where: nameOf(layer), place: layer.source };
 }
 
-/** `from`, `to`: readings of `performance.now()`. */
 export function loopBlocker(contexts: Iterable<Context>, from: number, to: number): LoopBlocker | null {
   for (const context of contexts) {
     const where = workIn(context, from, to);

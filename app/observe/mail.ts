@@ -7,7 +7,6 @@ import type { ObserverParts } from './subscribe.ts';
 export interface MailAttachment {
   name: string;
   contentType: string | null;
-  /** null if it is not in memory: a file, an address, a stream. */
   bytes: number | null;
 }
 
@@ -25,7 +24,6 @@ export interface MailFact {
   durationMs: number | null;
   messageId: string | null;
   response: string | null;
-  /** Addresses that the server refused. */
   rejected: string[];
   error: string | null;
   caller: string | null;
@@ -62,7 +60,6 @@ function addressesOf(value: unknown): string[] {
   return [lineOf(typeof name === 'string' && name !== '' ? `${name} <${address}>` : address)];
 }
 
-/** A part of the mail that is in memory: a text, bytes, or either as `content`. */
 function textOf(value: unknown, length: number): string | null {
   if (typeof value === 'string') return truncateText(value, length);
   if (Buffer.isBuffer(value)) return truncateText(value.toString('utf8', 0, length * 4), length);

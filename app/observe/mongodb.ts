@@ -14,7 +14,6 @@ interface CommandText {
   values: unknown[];
 }
 
-/** What sessions and drivers add to a command. */
 const OF_THE_DRIVER =
   /^(?:\$|lsid$|txnNumber$|startTransaction$|autocommit$|readConcern$|writeConcern$|apiVersion$|apiStrict$|apiDeprecationErrors$|ordered$|maxTimeMS$|batchSize$|singleBatch$|cursor$|bypassDocumentValidation$)/;
 /** Sent by the driver itself: handshakes, monitoring, the end of sessions. */
@@ -69,7 +68,6 @@ function commandText(command: Document): CommandText {
     return '?';
   }
 
-  /** Arguments after the first only where they say something. */
   function call(...parts: unknown[]): string {
     const said = parts.filter((part, at) => at === 0 || (isPlain(part) && Object.keys(part).length > 0));
     return said.map((part) => write(part ?? {}, 0)).join(', ');

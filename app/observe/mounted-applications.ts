@@ -22,7 +22,6 @@ export function createMountedApplications({
   const changed = createUndoList();
   const libraries: ((() => void) | null)[] = [];
 
-  /** Follows an application, and those that are mounted on it from now on. Does not touch its router, which may not be made yet. */
   function watch(app: unknown): void {
     if (typeof app !== 'function' || watched.has(app) || !isApplication(app)) return;
     watched.add(app);
@@ -48,7 +47,6 @@ export function createMountedApplications({
   subscribe(expressChannels.init.name, watch);
   return {
     watch,
-    /** Follows the applications that this copy of Express makes from now on. */
     watchLibrary(express: unknown): void {
       libraries.push(publishInits(express as object));
     },
@@ -56,7 +54,6 @@ export function createMountedApplications({
     learn(layer: object, app: unknown): void {
       if (isApplication(app)) mounted.set(layer, app);
     },
-    /** The application that a layer calls; undefined if unknown. */
     of: (layer: object) => mounted.get(layer),
     close(): void {
       unsubscribe(expressChannels.use.name, onUsed);

@@ -14,12 +14,10 @@ function rowsOf(result: unknown): number | null {
   return typeof count === 'number' ? count : null;
 }
 
-/** Of several statements at once, each has a list. */
 function foundIn(result: unknown): readonly unknown[] | undefined {
   return Array.isArray(result) && !Array.isArray(result[0]) ? result : undefined;
 }
 
-/** Of a change: `warningStatus` of mysql2, `warningCount` of mysql. */
 function warningsOf(result: unknown): number {
   const { warningStatus, warningCount } = (result ?? {}) as {
     warningStatus?: unknown;

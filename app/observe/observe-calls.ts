@@ -24,12 +24,10 @@ type Described<N extends CallName> = Omit<Facts[N], keyof CallTimes>;
 export interface CallRecorderOptions<N extends CallName> extends ObserverParts {
   fact: N;
   library?: string | undefined;
-  /** Without it, calls past the recording limit are only counted. */
   repeating?: Repeating<Facts[N]> | undefined;
 }
 
 export interface CallRecorder<N extends CallName> {
-  /** Outside of a request, and past the recording limit, nothing is described. null: it is not recorded. */
   begin(
     key: object,
     describe: (findCaller: () => string | null, context: Context) => Described<N> | null,

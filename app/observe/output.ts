@@ -26,7 +26,6 @@ export interface ObserveOutputOptions extends LogObserverParts {
 
 const LONGEST = 16_384;
 const LONGEST_JSON = 1_048_576;
-/** Lines of one write that are told apart. */
 const MOST_LINES = 100;
 const textDecoder = new TextDecoder();
 /** Start of the profiler's own warnings, which are not the application's. */
@@ -38,14 +37,12 @@ function textOf(chunk: unknown): string | null {
   return isText ? textDecoder.decode(chunk) : null;
 }
 
-/** One line, or several of JSON in one write: loggers collect them. */
 function linesOf(text: string): readonly string[] {
   if (!text.startsWith('{') || !text.includes('\n') || text.length > LONGEST_JSON) return [text];
   const lines = text.split('\n', MOST_LINES + 1);
   return lines.length <= MOST_LINES && lines.every((line) => readJsonLine(line) !== null) ? lines : [text];
 }
 
-/** Whether the stack shows morgan, which writes a line for each response. */
 function isMorgan(): boolean {
   return takeSites().some((site) => packageOf(site.getFileName() ?? '') === 'morgan');
 }

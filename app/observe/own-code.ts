@@ -16,7 +16,6 @@ export function packageOf(file: string): string | null {
   return IN_PACKAGE.exec(file)?.[2]?.replaceAll('\\', '/') ?? null;
 }
 
-/** A symbolic link to a file or folder, resolved: frames may have either path. */
 export function realPathOf(path: string): string {
   try {
     return realpathSync(path);

@@ -26,7 +26,6 @@ export function excerptOf(
 export function createPlaceExcerpts(options: {
   root: string;
   files: Pick<SourceFiles, 'lines'>;
-  /** Original sources of built files, which may have changed since, or be missing. */
   maps?: Pick<SourceMaps, 'sourceLines'>;
   before?: number;
   after?: number;

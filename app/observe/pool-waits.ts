@@ -10,7 +10,6 @@ export function noteStillWaiting(context: Context, queries: Pick<QueryRecorder, 
   for (const waiting of exhausted.get(context) ?? []) queries.refused(waiting);
 }
 
-/** Its frames after `await` lead to the caller. */
 function stackOf(error: unknown): string {
   return error instanceof Error && typeof error.stack === 'string' ? error.stack : '';
 }

@@ -15,12 +15,9 @@ interface PostgresSent {
   tagged: boolean;
   resolve: (result: unknown) => unknown;
   reject: (error: unknown) => unknown;
-  /** When it was sent: the statement with its placeholders, and the values. */
   string?: unknown;
   parameters?: unknown;
-  /** Of the connection that it was sent over. */
   state?: unknown;
-  /** A stack of where it was written. */
   origin: string;
 }
 
@@ -88,7 +85,6 @@ export const postgresPatch: LibraryPatch = {
 /** Its own query for array types on each new connection. */
 const OF_THE_LIBRARY = /^\s*select b\.oid, b\.typarray\b/;
 
-/** Until it is sent, when its fragments are put together. */
 function writtenText({ strings }: PostgresSent): string {
   return strings.reduce((text, part, at) => (at === 0 ? part : `${text}$${at}${part}`), '');
 }

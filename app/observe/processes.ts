@@ -9,7 +9,6 @@ import { closing, type ObserverParts, subscribeTo, subscribeToCalls } from './su
 
 export interface ProcessFact {
   command: string;
-  /** `name`: the option before it, which says what it is. */
   args: { name: string | null; value: string }[];
   /** The event loop waited for it. */
   isSync: boolean;
@@ -34,7 +33,6 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? truncateText(value, TEXT_LENGTH) : String(value).slice(0, TEXT_LENGTH);
 }
 
-/** A password becomes an argument of its own, with a name to mask it by. */
 function argsOf(program: unknown, values: unknown): ProcessFact['args'] {
   if (!Array.isArray(values)) return [];
   const texts = values.slice(0, MOST_ARGS).map(textOf);
@@ -54,7 +52,6 @@ function argsOf(program: unknown, values: unknown): ProcessFact['args'] {
   });
 }
 
-/** `sh -c "command"` is the command. */
 function commandOf(file: unknown, args: readonly unknown[]): Pick<ProcessFact, 'command' | 'args'> {
   const isShell = typeof file === 'string' && /(?:^|[\\/])(?:sh|bash|cmd\.exe)$/i.test(file);
   const at = args.findIndex((arg) => arg === '-c' || arg === '/c');

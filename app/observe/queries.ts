@@ -19,14 +19,11 @@ export interface Origin {
   caller: string | null;
   /** The line if there is none then. */
   otherwise?: string | null;
-  /** Model and method of an ORM. */
   label: string | null;
-  /** Conditions that the ORM was given `undefined` for, and that it leaves out. */
   dropped?: readonly string[] | undefined;
   /** A query builder whose frames are no callers. Absent for an ORM: no line of any library says more than its call. */
   library?: string;
   instance?: string | undefined;
-  /** The line of a helper that `caller` has called. */
   through?: string | undefined;
   path?: readonly string[] | undefined;
   /** A driver has recorded a statement of this call. */
@@ -35,37 +32,28 @@ export interface Origin {
 
 export interface QueryStart {
   system: QuerySystem;
-  /** The statement as sent, or its text form: `db.users.find({"email": ?})`. */
   sql: string;
   bindings?: unknown;
   /** As the driver sends a date. */
   writeDate?: DateWriter | undefined;
-  /** The object that identifies the connection: it gets a name, and its transactions are followed. */
   connection?: object | null;
   server?: string | undefined;
   library: string;
-  /** If that is known already. */
   origin?: Origin | null;
-  /** A stack that the library took, used if the current one has no own code. */
   stack?: (() => string) | undefined;
-  /** Default: the system. */
   instance?: string | undefined;
-  /** It was sent by a method of the pool, which chose the connection. */
   isPooled?: boolean;
 }
 
 export interface RunningQuery {
   context: Context;
   fact: QueryFact;
-  /** As given, unmasked and whole. */
   query: QueryStart;
 }
 
 export interface QueryOutcome extends Partial<Pick<QueryStart, 'sql' | 'bindings' | 'connection'>> {
-  /** Returned or changed; null if the driver does not say. */
   rows?: number | null;
   warnings?: number;
-  /** The rows it returned; absent: the driver does not hand them out at once. */
   found?: readonly unknown[] | undefined;
   error?: unknown;
 }
@@ -74,7 +62,6 @@ export interface Waiting extends Pick<QueryStart, 'system' | 'library' | 'instan
   context: Context;
   sinceMs: number;
   origin: Origin;
-  /** Which requests held the connections then. */
   held: readonly HeldConnection[];
   /** All connections were in use then, and the pool could open no other. */
   isFull: boolean;
@@ -84,9 +71,7 @@ export interface QueryRecorderOptions {
   tracker: ContextTracker;
   /** Omit to record no callers. */
   findCaller?: FindCaller | undefined;
-  /** Plans slow statements after the response; omit to plan none. */
   explainer?: Explainer | undefined;
-  /** Called when a statement has ended; must not throw. */
   onEnd?: (context: Context, fact: QueryFact) => void;
 }
 
@@ -94,9 +79,7 @@ interface Connection {
   name: string;
   transaction: string | null;
   wait: (Pick<Waiting, 'context' | 'held' | 'isFull'> & { ms: number; opened: boolean }) | null;
-  /** The request that got it last; null if something outside all requests did. */
   holder: Context | null;
-  /** When it did, in the time of that request. */
   sinceMs: number;
 }
 
@@ -130,7 +113,6 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     return made;
   }
 
-  /** Followed for every statement, of a request or not: a connection is handed from one to the next. */
   function transactionOf(connection: Connection | null, sql: string): string | null {
     if (connection === null) return null;
     if (BEGINS.test(sql)) connection.transaction = `trx${++transactions}`;
@@ -248,7 +230,6 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
   }
 
   return {
-    /** The call that statements are sent for, whenever they are. */
     calls,
     originOf,
     start(query: QueryStart): RunningQuery | null {
@@ -283,7 +264,6 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       explainer?.note({ context, fact, connection: connection ?? null, sql, bindings });
       onEnd?.(context, fact);
     },
-    /** It got this connection, whose next statement reports the wait. */
     waited({ context, system, sinceMs, held, isFull }: Waiting, connection: object): void {
       const opened = !connections.has(connection);
       const known = connectionOf(connection, system);
@@ -291,13 +271,11 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       known.sinceMs = context.elapsedMs();
       known.wait = { context, ms: known.sinceMs - sinceMs, opened, held, isFull };
     },
-    /** Which requests hold these connections. */
     heldOf: (used: readonly object[]) =>
       used.flatMap((one) => {
         const { holder: context = null, name = null, sinceMs = 0 } = connections.get(one) ?? {};
         return context === null ? [] : [{ context, connection: name, sinceMs }];
       }),
-    /** Something outside all requests got this connection: it is not new any more. */
     used(system: QuerySystem, connection: object): void {
       connectionOf(connection, system).holder = null;
     },

@@ -4,13 +4,10 @@ import { toPlain, type PlainLimits } from '../profiler/plain.ts';
 import type { Json } from '../profiler/json.ts';
 
 export interface CacheReply {
-  /** How many of the values that a read requested were there; null for other commands, and where the reply does not show it. */
   hits: number | null;
-  /** The number that it replied: keys deleted, members added, seconds left. Of `SET … NX`: 1 if it was stored. Absent: none. */
   reply?: number;
   /** What it read, by the key or field whose name masking goes by; absent: nothing, or bytes. */
   found?: { name: string; value: Json };
-  /** Members of the list that it replied. */
   size?: number;
   length?: number;
   /** Milliseconds for which the value is kept; null: until something deletes it. Absent: the command says nothing about it. */
@@ -18,10 +15,8 @@ export interface CacheReply {
 }
 
 const READS_ONE = new Set(['GET', 'GETEX', 'GETDEL', 'HGET', 'JSON.GET']);
-/** A list of values, null for each that there is none of. */
 const READS_LIST = new Set(['MGET', 'HMGET']);
 
-/** Values that a read requests; 0 for any other command. */
 export function askedOf(command: string, args: readonly unknown[]): number {
   if (READS_ONE.has(command) || command === 'HGETALL') return 1;
   return command === 'MGET' ? args.length : command === 'HMGET' ? args.length - 1 : 0;

@@ -14,7 +14,6 @@ import {
 } from './channels/express.ts';
 import { type LibraryPatch, watchLibraries } from './libraries.ts';
 
-/** The `Router` function of express or router. */
 export interface RouterLibrary {
   prototype: object;
 }
@@ -55,7 +54,6 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
 
   subscribe(expressChannels.register.name, listener);
   return {
-    /** `Router` of a library, or a router: layers that its copy registers from now on have a source. */
     observe(router: unknown): void {
       const methods = routerMethodsOf(router);
       if (methods === null || observed.has(methods)) return;
@@ -63,7 +61,6 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
       const undo = publishRegistrations(methods);
       if (undo !== null) restore.push(undo);
     },
-    /** `file:line` of a layer's registration; null if unknown. */
     sourceOf(layer: object): string | null {
       const found = registered().get(layer);
       if (found === undefined) return null;
@@ -101,7 +98,6 @@ export function watchEarlyRegistrations(): void {
   };
 }
 
-/** A profiler watches. */
 export function endEarlyRegistrations(): void {
   endEarly?.();
   endEarly = () => undefined;

@@ -7,7 +7,6 @@
 export interface RouteRow {
   method: string;
   pattern: string;
-  /** Name of the last handler. */
   handler: string | null;
   name?: string | null;
   source: string | null;
@@ -16,7 +15,6 @@ export interface RouteRow {
 /** A route that may have been meant, and why it did not match. */
 export interface NearRouteRow extends RouteRow {
   reason: 'method' | 'slash' | 'mount' | 'case' | 'spelling';
-  /** Letters to change, if the reason is spelling. */
   distance: number;
 }
 
@@ -41,12 +39,9 @@ export interface ConsideredLayer {
 export interface RoutingFact {
   table: readonly RouteRow[] | null;
   nearest: readonly NearRouteRow[] | null;
-  /** Every layer in the order in which it was tried, and the result. */
   considered: readonly ConsideredLayer[] | null;
-  /** The path with a slash added or removed, and whether a route matches it. */
   secondTry: { path: string; matched: boolean } | null;
   redirect: { status: number; location: string } | null;
-  /** Methods that the path's routes allow; empty unless only the method was wrong. */
   allow: readonly string[];
 }
 

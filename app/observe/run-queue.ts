@@ -20,7 +20,6 @@ export function openRunQueue() {
   let file = openOrNull();
   const buffer = Buffer.alloc(LONGEST);
   return {
-    /** Milliseconds since the thread began; always 0 if the system does not report it. */
     waitedMs(): number {
       if (file === null) return 0;
       try {

@@ -16,7 +16,6 @@ export interface SqliteQuery extends Traced {
   sql: string;
   args: readonly unknown[];
   method: string;
-  /** `this` of the callback, if the library calls back. */
   calledOn?: unknown;
 }
 
@@ -55,7 +54,6 @@ function patchStatement(prototype: object | undefined): (() => void)[] {
   return [...undo, iterate].filter((one) => one !== null);
 }
 
-/** Runs until its last row is read, or its reader leaves. */
 function iterated(message: SqliteQuery, call: () => unknown): unknown {
   const rows = traceSync(query, message, call) as Record<'next' | 'return', Method | undefined>;
   let count = 0;
@@ -129,7 +127,6 @@ export const sqlitePatches: readonly LibraryPatch[] = [
   },
 ];
 
-/** `run(1, 2)`, `run([1, 2])`, `run({ id: 1 })`. */
 function bindingsOf(args: readonly unknown[], library: string): unknown {
   const [first] = args;
   const isDate = types.isDate(first);

@@ -9,7 +9,6 @@ import { dropOldest } from '../profiler/drop-oldest.ts';
 
 export interface RawFrame {
   function: string | null;
-  /** Absolute path, `node:…`, or another address; null for native code. */
   location: string | null;
   line: number | null;
   column: number | null;
@@ -47,7 +46,6 @@ function pathOfUrl(address: string): string {
   }
 }
 
-/** `/a/b.js:10:5` -> its parts; null without a number at the end. */
 function placeOf(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> | null {
   const match = /:(\d{1,9})(?::(\d{1,9}))?$/.exec(text);
   if (match === null) return null;
@@ -58,7 +56,6 @@ function placeOf(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> |
   };
 }
 
-/** `eval at run (/a/b.js:1:2), <anonymous>:1:1` -> the place that called eval. */
 function placeOfEval(text: string): Pick<RawFrame, 'location' | 'line' | 'column'> | null {
   const open = text.lastIndexOf(' (');
   const close = text.indexOf(')', open);
@@ -111,7 +108,6 @@ export function parseStack(stack: string, name: string, message: string): RawFra
     .filter((frame) => frame !== null);
 }
 
-/** `/a/b.js:3` on the first line of a stack or message: where Node's parser, or a template's, failed. */
 export function headPlace(text: string): RawFrame | null {
   const first = text.slice(0, LONGEST_LINE).split('\n', 1)[0] ?? '';
   const place = placeOf(first.trim());

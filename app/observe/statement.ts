@@ -12,7 +12,6 @@ import {
   truncateText,
 } from '../profiler/plain.ts';
 
-/** Bytes of a fact beside its texts. */
 const FACT_BYTES = 250;
 
 /** A statement that ends a transaction, also as the last of several. */
@@ -35,7 +34,6 @@ function typeOf(value: unknown, { isExact, hasBigint }: Converted): BindingType 
   return types.isDate(value) ? 'date' : ArrayBuffer.isView(value) ? 'bytes' : null;
 }
 
-/** Values as JSON, with their types; no types if JSON keeps all of them, as of texts and numbers. Never throws. */
 export function recordedValues(
   values: readonly unknown[],
   writeDate?: DateWriter,
@@ -101,7 +99,6 @@ export function messageOf(error: unknown): string {
   return truncateText(describeError(error).message, 2000);
 }
 
-/** The driver's own message: Knex prepends the statement with its values. */
 export function errorOfKnex(error: unknown): string {
   const { message } = describeError(error);
   const end = message.lastIndexOf(' - ');

@@ -7,7 +7,6 @@ import type { FindCaller } from './caller.ts';
 
 export interface ObserverParts {
   tracker: ContextTracker;
-  /** Omit to record no callers. */
   findCaller?: FindCaller | undefined;
 }
 
@@ -21,11 +20,8 @@ type Listener<M> = (message: M) => void;
 
 export interface CallListeners<M> {
   start?: Listener<M>;
-  /** The call has returned; what it does may go on. */
   end?: Listener<M>;
-  /** It is over, with `result` or `error`, before its callback runs. */
   asyncStart?: Listener<M>;
-  /** Its callback has returned. */
   asyncEnd?: Listener<M>;
   error?: Listener<M>;
 }

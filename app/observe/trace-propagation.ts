@@ -30,7 +30,6 @@ function isAmong(hosts: readonly string[], host: string): boolean {
 }
 
 export function observeTracePropagation({ tracker, hosts }: TracePropagationOptions): { close(): void } {
-  /** Headers of a call; none if nothing is to be added. */
   function headersFor(host: string): [name: string, value: string][] {
     const context = tracker.observed();
     if (context === undefined || !isAmong(hosts, host)) return [];

@@ -15,7 +15,6 @@ const MOST_SWALLOWED = 20;
 /** Lines of a `try` block that are searched for its `catch`. */
 const MOST_LINES = 200;
 
-/** `find` of `Orders.find`, `async Orders.find [as get]` and `new find`. */
 function plainName(name: string): string {
   return /[\w$]+$/.exec(name.replace(/ \[as .*$/, ''))?.[0] ?? '';
 }
@@ -45,7 +44,6 @@ function isEmptyBlock(lines: readonly string[], catchAt: number): boolean {
   return /\{\s*\}/.test(text) || (/\{\s*$/.test(text) && /^\s*\}/.test(lines[catchAt] ?? ''));
 }
 
-/** Where a place in a script stands in its source. */
 export function sourceOfScript(
   { url, line, column }: Pick<StoppedCall, 'url' | 'line' | 'column'>,
   maps: SourceMaps,
@@ -146,7 +144,6 @@ export function createValueFrames(options: {
         return { ...frame, values, ...(isThrow ? {} : { isRethrow: true as const }) };
       });
     },
-    /** Where a value that is no error, and has no stack, was thrown; empty if unknown. */
     rawFrames: (value: unknown, stops: readonly Stop[]) =>
       (stops.find(({ error }) => error === value)?.calls ?? []).map(({ name, url, line, column }) => ({
         function: name === '' ? null : name,

@@ -29,11 +29,9 @@ import { VALUES_WORKER } from './values-worker.ts';
 export interface ValueReaderOptions {
   tracker: ContextTracker;
   root: string;
-  /** Why none may be read in this process; null: they may. */
   forbidden: string | null;
   /** Coverage of the process is measured by V8, too. */
   measuresCoverage: boolean;
-  /** Called when a request was read, with the token that it was asked for on. */
   onRead: (of: string, token: string) => void;
   warn: (sentence: string) => void;
 }
@@ -104,7 +102,6 @@ function plainValue(value: unknown): Json {
   return toPlain(isMessage ? ownParts(value) : value, LIMITS);
 }
 
-/** A variable of a scope. V8 throws where it has no value: it is not set yet, or was optimized away. */
 function variableOf(scope: object, name: string): Json {
   let own: PropertyDescriptor | undefined;
   try {
@@ -210,7 +207,6 @@ export function createValueReader(options: ValueReaderOptions): ValueReader {
     void current.worker.terminate();
   }
 
-  /** Resolves when the worker stops this thread. */
   async function start(stopped: SharedArrayBuffer): Promise<Worker> {
     const { Worker } = process.getBuiltinModule('node:worker_threads');
     const name = Symbol.for(`express-hindsight.values.${randomBytes(8).toString('hex')}`);

@@ -14,17 +14,13 @@ export interface ViewFact {
   file: string | null;
   startMs: number;
   durationMs: number | null;
-  /** 0 for what the handler rendered, 1 for its partials … */
   depth: number;
-  /** Index of the including template among the views of the request. */
   parent: number | null;
-  /** What the template received, without what Express adds; truncated. */
   locals: Json;
   caller: string | null;
   error: string | null;
   /** The application's default engine, for what the handler rendered. */
   engine?: string;
-  /** Files that the engine has compiled into this template. */
   includes?: readonly string[];
 }
 
@@ -74,7 +70,6 @@ interface BegunView {
   file: string | null;
   data: unknown;
   caller: string | null;
-  /** Part of the template that runs; a page may begin while another waits. */
   isPart?: true;
 }
 
@@ -89,7 +84,6 @@ export function createViewTrace() {
     return fact === undefined ? null : { fact, index };
   }
 
-  /** The innermost template that runs now; of an engine that waits for files, the page. */
   function running(context: Context): Frame | null {
     return innermost.get(context) ?? unendedPage(context);
   }
@@ -119,7 +113,6 @@ export function createViewTrace() {
 
   return {
     running,
-    /** Begins a template; null if it can't be recorded. */
     open(context: Context, begun: BegunView): Frame | null {
       try {
         return add(context, begun);
@@ -133,7 +126,6 @@ export function createViewTrace() {
       frame.fact.error = describeError(error).message.slice(0, 2000);
       end(context, frame);
     },
-    /** Runs `work` as the template that includes others. */
     within<T>(context: Context, frame: Frame, work: () => T): T {
       const before = innermost.get(context) ?? null;
       innermost.set(context, frame);

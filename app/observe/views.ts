@@ -12,7 +12,6 @@ import type { ObserverParts } from './subscribe.ts';
 export interface RenderingApp {
   render: (name: string, options: object, callback: (error: Error, html: string) => void) => void;
   settings?: Readonly<Record<string, unknown>>;
-  /** The prototype of responses, also of mounted applications'. */
   response?: object;
 }
 
@@ -23,7 +22,6 @@ interface RenderingResponse {
 
 type Template = (data?: object) => unknown;
 
-/** What we use of EJS, Pug, and an instance of Eta. */
 export interface CompilingEngine {
   compile: (template: string, options?: object) => Template;
   config?: { views?: unknown };
@@ -106,7 +104,6 @@ export function observeViews({ tracker, findCaller }: ObserverParts) {
     return open(context, { name, file, data, caller: null, isPart: true });
   }
 
-  /** `isPage`: the frame of the render, which ends by itself. */
   function runTemplate(
     template: Template,
     { context, frame, isPage }: { context: Context; frame: Frame; isPage: boolean },
@@ -127,7 +124,6 @@ export function observeViews({ tracker, findCaller }: ObserverParts) {
     }
   }
 
-  /** A template that is recorded when it runs, if `open` has a frame for it. */
   function watched(
     template: Template,
     openFrame: (context: Context, given: unknown[]) => Frame | null,
@@ -190,7 +186,6 @@ export function observeViews({ tracker, findCaller }: ObserverParts) {
   return {
     watchApp,
     watchEngine,
-    /** EJS, Pug or Handlebars, by its exports; null for something else. */
     watchLibrary(exports: unknown): (() => void) | null {
       const { compile, VM } = (exports ?? {}) as Partial<CompilingEngine & HandlebarsEngine>;
       if (isExpress(exports)) watchResponses(exports.response);
@@ -209,7 +204,6 @@ export function observeViews({ tracker, findCaller }: ObserverParts) {
 
 export type ViewObserver = ReturnType<typeof observeViews>;
 
-/** What EJS and Pug (`filename`), Eta (`filepath`) and Express (`settings`) hand over. */
 interface CompileOptions {
   filename?: unknown;
   filepath?: unknown;

@@ -13,7 +13,6 @@ interface WinstonLogger {
   isLevelEnabled?: (level: string) => boolean;
 }
 
-/** What we use of winston. */
 export interface WinstonLibrary {
   Logger: { prototype: object };
 }
@@ -27,7 +26,6 @@ function splatOf(info: Record<string | symbol, unknown>): unknown[] {
   return Array.isArray(given) ? (given as unknown[]) : [];
 }
 
-/** Arguments as a logger receives them: the message with the values of its placeholders, then the rest. */
 function argsOf(info: Record<string | symbol, unknown>): unknown[] {
   const { level: _level, message, label: _label, timestamp: _timestamp, ...rest } = info;
   const given = info[SPLAT];

@@ -33,7 +33,6 @@ export interface AppOptions {
   routes: readonly RouteEntry[];
   viewFolders?: readonly string[];
   log: (line: string) => void;
-  /** Writes lines of the access log, each with its line break. */
   writeAccess: (line: string) => void;
 }
 
@@ -41,7 +40,6 @@ export interface App {
   app: Express;
   /** Lets the error page respond to what the HTTP parser refuses, too. */
   refuse(server: Server): void;
-  /** Removes its listeners from the process, and logs how often errors came again. */
   close(): void;
 }
 

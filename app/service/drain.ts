@@ -4,9 +4,7 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createOpenList } from '../profiler/open-list.ts';
 
-/** Milliseconds in which connections are still accepted at close, while there are any. */
 const ACCEPT_WITHIN = 1500;
-/** Turns of the event loop without a connection after which none waits. */
 const IDLE_TURNS = 2;
 /** Milliseconds after which the other workers have closed the port, too. */
 const OTHERS_CLOSE = 250;
@@ -15,7 +13,6 @@ const LAST_REQUESTS = 250;
 /** Milliseconds in which a client that is owed a part of a response has to take some of it; less while the service ends. */
 const READ_WITHIN = 60_000;
 const READ_WITHIN_AT_END = 3000;
-/** Milliseconds between two searches for such clients. */
 const LOOK_EVERY = 15_000;
 /** Milliseconds after listening that the first request has before the database is loaded. */
 const FIRST_RESPONSE_WITHIN = 100;

@@ -24,7 +24,6 @@ export interface MigrationsData {
   executed: MigrationFact['executed'];
   pending: string[];
   unknown: string[];
-  /** Names left out of `pending` and `unknown`. */
   dropped: number;
   durationMs: number;
   message: string | null;
@@ -40,7 +39,6 @@ const NAMES_KEPT = 100;
 const NAMED = 3;
 const LONGEST_NAME = 100;
 
-/** Starts a read for this request and adds its result when it arrives. */
 export function appendMigrations(context: Context, reader: Pick<MigrationReader, 'read'>): void {
   context.expect(
     reader.read().then((fact) => {

@@ -27,23 +27,19 @@ export interface DatabaseAccessOptions {
   redactor: Redactor;
   log: (sentence: string) => void;
   migrationsFolder?: string;
-  /** Milliseconds between attempts to start the embedded server. Default: a minute. */
   retryMs?: number;
   onKnex: (knex: Knex) => void;
   onStorage: (store: Store) => void;
 }
 
 export interface DatabaseAccess {
-  /** The owner's pool; throws a 503 before it exists. */
   knex(): Knex;
   /**
    * Starts or finds the server and begins to connect. Resolves when the database is ready for the first time, or when there is no
    * database to wait for.
    */
   open(): Promise<void>;
-  /** Where to connect; rejects while there is no server. */
   connection(): Promise<ConnectionSettings>;
-  /** Starts to read the migration table for a request, without delaying it. */
   readMigrations(context: Context): void;
   close(): Promise<void>;
 }
@@ -69,7 +65,6 @@ export function openDatabaseAccess(options: DatabaseAccessOptions): DatabaseAcce
     return embedded.ensure();
   }
 
-  /** False if the embedded server can't be used; `missing` contains the reason. */
   async function startEmbedded(say: (sentence: string) => void): Promise<boolean> {
     try {
       embedded = await startEmbeddedPostgres({ varDir: config.varDir, log: say });

@@ -12,7 +12,6 @@ export interface Workers {
   readonly ended: Promise<number>;
 }
 
-/** One worker position; if its worker dies, it is filled again. */
 interface Place {
   number: number;
   worker: Worker | null;

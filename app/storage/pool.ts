@@ -5,7 +5,6 @@ import type { PgSettings } from './pg-settings.ts';
 export type Pool = pg.Pool;
 export type Client = pg.ClientBase;
 
-/** Maximum number of connections: one writes, the others read for pages. */
 const MOST_CONNECTIONS = 3;
 const IDLE_MS = 10_000;
 /** Milliseconds without a reply. Without a limit, a connection lost by the network or a failover would hang for a quarter of an hour. */
@@ -27,7 +26,6 @@ export function createPool(PgPool: typeof pg.Pool, settings: PgSettings): Pool {
   return pool;
 }
 
-/** Leases a connection. It is closed after a failure, because it may hang or still have an open transaction. */
 export async function withClient<T>(pool: Pool, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;

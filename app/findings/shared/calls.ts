@@ -10,12 +10,10 @@ export function callName({ method, url }: Pick<Call, 'method' | 'url'>): string 
   return `${method.slice(0, 16)} ${address}`;
 }
 
-/** `503`, or `failed` if there was no status. */
 export function outcomeOf({ status, error }: Pick<Call, 'status' | 'error'>): string {
   return status === null ? (error === null ? 'no response' : 'failed') : String(status);
 }
 
-/** Content type of the response; empty if there was none. */
 export function typeOf({ responseHeaders }: Pick<Call, 'responseHeaders'>): string {
   return namedHeader(responseHeaders, 'content-type')?.slice(0, 80) ?? '';
 }

@@ -1,7 +1,6 @@
 /** Helpers of rules about errors and log lines: where they came from. */
 import type { ExceptionData, ThrownRecord } from '../../panels/exception/data.ts';
 
-/** `file:line` of the topmost frame in own code; null if unknown. */
 export function lineOf({ place }: Pick<ThrownRecord, 'place'>): string | null {
   const { file = null, line = null } = place?.frame ?? {};
   return file === null || line === null ? file : `${file}:${line}`;

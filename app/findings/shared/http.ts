@@ -9,11 +9,9 @@ import type { Profile } from '../../profiler/profile.ts';
 
 export interface SentHeader {
   value: string;
-  /** Id of the row in the request panel. */
   anchor: string;
 }
 
-/** Response headers of this lower-case name, in the order sent. */
 export function sentHeaders({ response }: KeptRequest, name: string): SentHeader[] {
   return (response?.headers ?? []).flatMap((row, index) =>
     row.name.toLowerCase() === name ? { value: row.value, anchor: `rh-${index + 1}` } : [],
@@ -28,7 +26,6 @@ export function sentNames({ response }: KeptRequest): string[] {
   return (response?.headers ?? []).map(({ name }) => name);
 }
 
-/** The first request header of this lower-case name; null if there is none. */
 export function receivedHeader({ headers }: KeptRequest, name: string): string | null {
   return headers.find((row) => row.name.toLowerCase() === name)?.value ?? null;
 }
@@ -51,7 +48,6 @@ export function layerAt({ layers }: KeptRouting, index: number | null | undefine
   return index === undefined || index === null ? undefined : layers[index];
 }
 
-/** The layer that set the header of this row (`rh-3`) last; undefined if it is not known. */
 export function authorOf(
   { response }: KeptRequest,
   routing: KeptRouting | undefined,
@@ -62,7 +58,6 @@ export function authorOf(
   return layerAt(routing, steps?.at(-1)?.layer);
 }
 
-/** Where the header of this row was set, else the route. */
 export function placeOfHeader(
   { request, routing }: { request: KeptRequest; routing?: KeptRouting },
   anchor: string | undefined,
@@ -81,7 +76,6 @@ export function isUntrustedHttps(request: KeptRequest): boolean {
   return /^\s*https\b/i.test(receivedHeader(request, 'x-forwarded-proto') ?? '');
 }
 
-/** All values of a header, as one; empty if it was not sent. */
 export function sentValue(profile: Profile, name: string): string {
   return (dataOf(profile, 'request')?.response?.headers ?? [])
     .filter((header) => header.name.toLowerCase() === name)

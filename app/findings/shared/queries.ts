@@ -15,7 +15,6 @@ type Database = Kept['database'];
 /** What the texts of a profile ask for, by index of the statement: read when a rule first wants it. */
 const read = new WeakMap<Database['statements'], Map<number, ReadStatement | null>>();
 
-/** null for statements that are not plain enough to conclude from. */
 export function readOf(
   { statements }: Database,
   { statement }: Pick<Query, 'statement'>,
@@ -37,7 +36,6 @@ export interface Read {
   read: ReadStatement;
 }
 
-/** Statements that are plain enough to conclude from and did not fail, in the order they ran. */
 export function readsOf(database: Database): Read[] {
   return database.queries.flatMap((query, index) => {
     const found = query.error === null ? readOf(database, query) : null;
@@ -78,7 +76,6 @@ export function rowOf(index: number): string {
   return `q${index + 1}`;
 }
 
-/** The loops of one kind, each with the sentence that says so. */
 export function loopsOf(
   database: Database,
   kind: Database['groups'][number]['kind'],

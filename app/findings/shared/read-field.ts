@@ -10,7 +10,6 @@ import { excerpt } from './wording.ts';
 
 export interface ReadField {
   field: string;
-  /** `whose body has only …`. */
   instead: string;
 }
 
@@ -19,7 +18,6 @@ type Path = readonly string[];
 
 interface Failed {
   expression: string;
-  /** What its value was, or the type that it should have had. */
   was: 'undefined' | 'null' | { wanted: string };
 }
 
@@ -142,7 +140,6 @@ function typeOf(value: unknown): string {
   return typeof value === 'object' ? 'object' : typeof value === 'string' ? 'text' : typeof value;
 }
 
-/** Values that a path leads to, with what they were read of. */
 function valuesAt(body: unknown, path: Path): { value: unknown; of: unknown }[] {
   let found: { value: unknown; of: unknown }[] = [{ value: body, of: undefined }];
   for (const part of path)

@@ -7,7 +7,6 @@ export function offsetOf({ offset }: ReadStatement, { bindings }: Query): number
   return Number.isFinite(given) ? given : 0;
 }
 
-/** 0 if it has no LIMIT, or one that is not known. */
 export function limitOf({ limit }: ReadStatement, { bindings }: Query): number {
   const given = limit === null ? 0 : Number(givenValue(limit, bindings) ?? 0);
   return Number.isFinite(given) ? given : 0;

@@ -17,7 +17,6 @@ export function pathText(path: readonly string[] | undefined): string {
   return path === undefined ? '' : `; path ${path.join(' → ')}`;
 }
 
-/** ` at src/list.ts:22`; empty if it is not known. */
 export function placeText(place: string | null): string {
   return place === null ? '' : ` at ${place}`;
 }
@@ -47,7 +46,6 @@ export function failureOf(
       };
 }
 
-/** Recorded text as part of a sentence: on one line, truncated. */
 export function excerpt(text: string, length = 160): string {
   const line = text
     .slice(0, length * 2)

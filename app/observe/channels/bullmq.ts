@@ -22,7 +22,6 @@ interface BullQueue {
 /** The result is the job, or the list of jobs. */
 export interface JobsAdded extends Traced {
   queue: string;
-  /** Name of the queue in Redis, which a queue and its workers share. */
   key: string;
   jobs: readonly Pick<BullJob, 'name' | 'data' | 'opts'>[];
 }

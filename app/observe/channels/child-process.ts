@@ -5,7 +5,6 @@ import type { LibraryPatch } from '../libraries.ts';
 import { publishCalls, type Traced } from './trace.ts';
 import { allOf } from './wrap-method.ts';
 
-/** The result of `spawnSync` contains how it ended; the other two throw if it failed. */
 export interface RanSync extends Traced {
   command: unknown;
   args: unknown;

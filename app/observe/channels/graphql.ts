@@ -33,7 +33,6 @@ export interface ResponsePath {
   prev?: ResponsePath | undefined;
 }
 
-/** A request that a server refused: it was not executed. */
 export interface GraphqlRefused {
   query?: unknown;
   operationName?: unknown;

@@ -29,7 +29,6 @@ interface Exports {
 const { ioredis: channel } = redisChannels;
 const messages = new WeakMap<Command, RedisCommand>();
 const connections = new WeakMap<RedisCommand, object>();
-/** By connection: the commands of the transaction that is open on it. They have their replies with that to EXEC. */
 const transactions = new WeakMap<object, RedisCommand[]>();
 
 function publishEnd(message: RedisCommand): void {
@@ -69,7 +68,6 @@ function endCommand(message: RedisCommand): void {
   publishEnd(message);
 }
 
-/** Called again for a command that a cluster tries once more. */
 function publishMade(command: Command): void {
   const made = messages.get(command);
   const { resolve, reject, name, args } = command;

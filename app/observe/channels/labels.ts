@@ -8,7 +8,6 @@ import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 export interface OrmCall {
   /** `User.findAll`; null for SQL of the application's own. */
   label: string | null;
-  /** Of the call, where the library has taken one and calls now from elsewhere. */
   stack?: () => string;
   caller?: string;
   /** Conditions that it was given `undefined` for. */
@@ -40,7 +39,6 @@ function nameOf(value: unknown): string | null {
   return typeof name === 'string' && name !== '' ? name : null;
 }
 
-/** `find(User, …)`, `save(user)`, `save([user, …])`, `save('User', …)`; `User` may be a schema, whose name is in `options` or `meta`. */
 function entityOf(first: unknown): string | null {
   if (typeof first === 'string') return first;
   if (typeof first === 'function') return nameOf(first);
@@ -55,7 +53,6 @@ interface MongooseQuery {
   op?: unknown;
 }
 
-/** TypeORM and Prisma leave out a condition whose value is `undefined`. */
 function droppedIn(where: unknown): Pick<OrmCall, 'dropped'> {
   const found = [where].flat().flatMap((one): string[] => {
     if (typeof one !== 'object' || one === null || types.isProxy(one)) return [];

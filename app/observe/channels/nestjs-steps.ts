@@ -6,7 +6,6 @@ import { wrapCalls } from './wrap-method.ts';
 
 export interface NestStep extends Traced {
   kind: 'Guard' | 'Interceptor' | 'Pipe' | 'Controller';
-  /** `RolesGuard`, `ParseIntPipe (id)`, `OrdersController.find`. */
   name: string;
 }
 

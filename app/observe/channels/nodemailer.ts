@@ -6,7 +6,6 @@ import { publishCalls, type Traced } from './trace.ts';
 export interface MailMessage extends Traced {
   data: unknown;
   defaults: unknown;
-  /** `SMTP`, `SMTP (pool)`, `Sendmail`, `JSONTransport`, or what a plugin calls itself. */
   transport: unknown;
 }
 
@@ -17,7 +16,6 @@ interface Mail {
 
 interface Exports {
   createTransport?: (options: object) => object;
-  /** Handed over by the ES module. */
   Mail?: { prototype?: object };
 }
 

@@ -14,7 +14,6 @@ export interface RedisCommand extends Traced {
   batch: 'pipeline' | 'transaction' | null;
   /** When it was handed to the connection, by `performance.now()`; null: when it was made. */
   sentMark: number | null;
-  /** How long it waited in the client for an open connection; absent: it did not, or the client does not show it. */
   queuedMs?: number;
 }
 

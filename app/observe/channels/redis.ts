@@ -56,7 +56,6 @@ function settle(messages: readonly RedisCommand[], replies: unknown, error: unkn
   });
 }
 
-/** `repliesOf` finds the list of replies in what the call resolves with. */
 function sendBatch(
   messages: readonly RedisCommand[],
   call: () => unknown,

@@ -11,7 +11,6 @@ export interface SocketEvent extends Traced {
   namespace: string;
   event: string;
   values: readonly unknown[];
-  /** Set by a subscriber that wants to know its end; others run as without the channel. */
   isFollowed?: true;
 }
 
@@ -25,7 +24,6 @@ export const socketEvents = tracingChannel('express-hindsight:socket.io:event');
 /** Listeners that only call back have this long to do so. */
 const LONGEST_ANSWER_MS = 10_000;
 
-/** An event whose listeners are followed. */
 interface Running {
   message: SocketEvent;
   /** A part of the event begins; the returned function ends it. With its last part, the event has ended. */
@@ -102,7 +100,6 @@ function callListeners(
   }
 }
 
-/** Runs `follow` if a subscriber follows the event, else `plain`. The acknowledgement in `given` is followed, too. */
 function publish<T>(
   { nsp }: ServerSocket,
   [event, ...given]: unknown[],

@@ -16,7 +16,6 @@ interface Exports {
 
 const { query } = sqliteChannels;
 
-/** The database of each prepared statement, because the statement lacks it. */
 const databases = new WeakMap<object, object>();
 
 let isInside = false;

@@ -6,7 +6,6 @@ import type { TracingChannel } from 'node:diagnostics_channel';
 import { types } from 'node:util';
 import { allOf, type Method, ownerOf, wrapCalls, wrapMethod } from './wrap-method.ts';
 
-/** What every message carries, by the conventions of TracingChannel. */
 export interface Traced {
   result?: unknown;
   error?: unknown;
@@ -14,7 +13,6 @@ export interface Traced {
 
 export interface Connect extends Traced {
   pool: object;
-  /** By the pool's own method for statements, which sends one while the callback runs. */
   isForQuery: boolean;
 }
 

@@ -31,7 +31,6 @@ function readable(name: PropertyKey, wrapper: Method, onRead: (self: object) => 
   };
 }
 
-/** An own property is put back as it was, an inherited one is inherited again. */
 function replace(
   target: object,
   name: PropertyKey,
@@ -128,7 +127,6 @@ export function replaceMethod<T extends object, K extends keyof T>(
   };
 }
 
-/** Undoes all; null if one of them is missing, and nothing stays wrapped. */
 export function allOf(...undo: readonly ((() => void) | null)[]): (() => void) | null {
   const done = undo.filter((one) => one !== null);
   const undoAll = (): void => {

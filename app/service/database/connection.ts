@@ -14,12 +14,9 @@ import { reasonOf, tryDatabase, untilReached } from './reach.ts';
 import { DatabaseUnavailableError } from './unavailable.ts';
 
 export interface DatabaseOptions {
-  /** Returns the connection settings and starts the embedded server if needed; called before each try. */
   connection: () => Promise<ConnectionSettings>;
-  /** Search path of the owner's connections, before `public`. */
   schema: string;
   redact: Pick<Redactor, 'text'>;
-  /** Receives messages; about an unavailable database, one a minute. */
   log: (sentence: string) => void;
   /**
    * Runs each time the database becomes available, before it counts as ready, and when `mend` is called. A rejection counts as a failed
@@ -46,12 +43,10 @@ export interface Database {
 }
 
 const CONNECT_MS = 5000;
-/** Milliseconds that a query waits for a pool connection, or for the database to become available and be migrated. */
 const ACQUIRE_MS = 10_000;
 const LOG_EVERY_MS = 60_000;
 const MEND_EVERY_MS = 3000;
 const CLOSE_MS = 3000;
-/** An embedded server that does not start usually needs a person, so it is retried rarely. */
 const EMBEDDED_PAUSE_MS = 10_000;
 const OWNER_CONNECTIONS = 10;
 

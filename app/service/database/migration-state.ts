@@ -16,7 +16,6 @@ import { codeOf } from '../../errors.ts';
 export interface ExecutedMigration {
   name: string;
   batch: number;
-  /** Milliseconds since 1970; null if the table has none. */
   at: number | null;
 }
 
@@ -28,11 +27,8 @@ export interface MigrationFact {
   state: 'ok' | 'behind' | 'ahead' | 'missing' | 'locked' | 'unavailable';
   schema: string;
   table: string;
-  /** In the order they ran; empty if the table could not be read. */
   executed: readonly ExecutedMigration[];
-  /** In the folder, not in the table. */
   pending: readonly string[];
-  /** In the table, not in the folder. */
   unknown: readonly string[];
   durationMs: number;
   message: string | null;
@@ -57,7 +53,6 @@ const TIMEOUT_MS = 500;
 /** The server's timeout for a locked table is shorter than ours, so that the connection can be used again. */
 const SERVER_SHARE = 0.6;
 const NAMES_EVERY_MS = 1000;
-/** Milliseconds before a database that did not reply is tried again. */
 const PAUSE_MS = 1000;
 
 /** SQLSTATE: undefined_table, invalid_schema_name; query_canceled, which is how a lock shows. */

@@ -21,7 +21,6 @@ export interface PrepareOptions {
   profiler: boolean;
   /** Whether to run the owner's migrations (dev); elsewhere the release process does. */
   owner: boolean;
-  /** The owner's folder; default: the one that comes with the service. */
   ownerFolder?: string;
   redact: { text(value: string): string };
   log: (sentence: string) => void;

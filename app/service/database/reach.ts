@@ -40,9 +40,7 @@ export function reasonOf(error: unknown): string {
 }
 
 export interface UntilReachedOptions {
-  /** One whole try. */
   attempt: (timeoutMs: number) => Promise<void>;
-  /** Called for each failure; returns the minimum wait in milliseconds. */
   failed: (error: unknown) => number;
   signal: AbortSignal;
 }

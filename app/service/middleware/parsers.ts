@@ -38,7 +38,6 @@ function checkDepth(_req: IncomingMessage, _res: unknown, bytes: Buffer): void {
   }
 }
 
-/** Bytes of all field values, without recursion: names may nest. */
 function fieldBytes(body: unknown): number {
   let bytes = 0;
   const work: unknown[] = [body];

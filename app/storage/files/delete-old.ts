@@ -20,7 +20,6 @@ import {
 import { ALIVE_MS, CLEARED, pinsAmong, type SegmentIndex } from './segment-index.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
-/** A segment as it counts for the limits. */
 interface Counted extends Tally {
   name: string;
   kind: SegmentKind;
@@ -31,7 +30,6 @@ interface Counted extends Tally {
 
 export interface OldDeleter {
   purge(limits: StoreLimits): Promise<number>;
-  /** Deletes the segments of which nothing is visible since the last clearing. */
   deleteCleared(): Promise<void>;
 }
 
@@ -86,7 +84,6 @@ export function createOldDeleter(options: {
     return found;
   }
 
-  /** Runs while no other process deletes; null: one does. */
   async function alone<T>(work: () => Promise<T>): Promise<T | null> {
     const lock = await disk.state(LOCK);
     if (lock !== null && ageOf(lock.changedAt) > LOCK_STALE_MS) await disk.remove(LOCK);
@@ -135,7 +132,6 @@ export function createOldDeleter(options: {
     return [...gone];
   }
 
-  /** Tokens that outlive these rows. */
   function exceptionsAmong(
     rows: readonly Row[],
     pins: ReadonlySet<string>,

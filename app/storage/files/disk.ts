@@ -19,41 +19,31 @@ import { promisify } from 'node:util';
 import { codeOf } from '../../errors.ts';
 
 export interface OwnFile {
-  /** Writes all of it; to write the same again changes nothing. */
   write(bytes: Uint8Array, position: number): Promise<void>;
   writeSync(bytes: Uint8Array, position: number): void;
-  /** Says that its process is alive. */
   touch(): Promise<void>;
-  /** False: it was deleted. */
   isThere(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export interface FileState {
   size: number;
-  /** When it was written or touched last, milliseconds since 1970. */
   changedAt: number;
 }
 
 export interface Disk {
   readonly name: 'files' | 'memory';
-  /** A segment of this size is closed. */
   readonly segmentBytes: number;
   names(): Promise<readonly string[]>;
   state(name: string): Promise<FileState | null>;
-  /** Fewer bytes if the file ends before. */
   read(name: string, position: number, length: number): Promise<Buffer>;
   create(name: string): Promise<OwnFile>;
   createSync(name: string): OwnFile;
-  /** False: it was gone. */
   remove(name: string): Promise<boolean>;
-  /** False: it was gone. */
   rename(from: string, to: string): Promise<boolean>;
   readText(name: string): Promise<string | null>;
   writeText(name: string, text: string, onlyIfAbsent: boolean): Promise<boolean>;
-  /** Replaces it, while the process ends. */
   writeTextSync(name: string, text: string): void;
-  /** How much all files together may take here. */
   mostBytes(used: number): Promise<number>;
 }
 
@@ -62,7 +52,6 @@ export function ageOf(touchedAt: number): number {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** No links are followed; Windows has no such flag. */
 const NO_LINKS = constants.O_NOFOLLOW ?? 0;
 const MAKE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | NO_LINKS;
 const READ = constants.O_RDONLY | NO_LINKS;

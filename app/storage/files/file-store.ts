@@ -18,7 +18,6 @@ export const PROJECT = 'project';
 
 export interface FileStoreOptions {
   disk: Disk;
-  /** Bytes that all files together may take; less where little is free. */
   mostBytes?: number;
   project: string;
   script: string;
@@ -43,7 +42,6 @@ const NO_LIMITS: StoreLimits = {
   exceptions: { maxAgeMs: Infinity, count: Infinity, bytes: Infinity },
 };
 export const MOST_MEBIBYTES = 256;
-/** Milliseconds without a reader after which rows leave the memory. */
 const RELEASE_AFTER_MS = 5 * 60_000;
 /** A search for text ends after so many milliseconds, or so many records. */
 const SEARCH_MS = 1000;
@@ -95,7 +93,6 @@ export function createFileStore(options: FileStoreOptions): Store {
   let release: NodeJS.Timeout | null = null;
   const inTurn = createOneAtATime();
 
-  /** For the command line, which looks for the folder of a project. */
   function nameProject(): void {
     isNamed = true;
     void disk.writeText(PROJECT, project, true).catch(() => {
@@ -126,7 +123,6 @@ export function createFileStore(options: FileStoreOptions): Store {
     return readText(disk, text.segment.name, text.place).catch(() => null);
   }
 
-  /** What this process wrote lately is known without reading the folder. */
   async function foundOf(token: string): Promise<Found | undefined> {
     const own = index.get(token);
     if (own !== undefined || !TOKEN.test(token)) return own;

@@ -37,7 +37,6 @@ function stateOf(path: string): Stats | null {
   return lstatSync(path, { throwIfNoEntry: false }) ?? null;
 }
 
-/** Can the folder, or the nearest one above that exists, be written? */
 function isWritable(path: string): boolean {
   if (stateOf(path) === null) {
     const above = dirname(path);
@@ -78,7 +77,6 @@ function problemOf(path: string, isAboveOurs = false): string | null {
   return null;
 }
 
-/** Where caches of this user belong, the usual place first. */
 function cacheFolders({ XDG_CACHE_HOME, LOCALAPPDATA }: Environment): string[] {
   const home = homedir();
   const usual =
@@ -92,7 +90,6 @@ function cacheFolders({ XDG_CACHE_HOME, LOCALAPPDATA }: Environment): string[] {
   return [usual, tmpdir()];
 }
 
-/** The name of the folder of a project: it can be guessed, and says nothing about its path. */
 export function folderNameOf(project: string): string {
   return createHash('sha256').update(project).digest('hex').slice(0, 16);
 }
@@ -107,7 +104,6 @@ export const SERVER = 'server-';
 export interface StoredProject {
   project: string;
   folder: string;
-  /** False: it stores somewhere else. */
   hasProfiles: boolean;
   /** Where its applications listened, the last one first: they may have ended. */
   servers: readonly string[];

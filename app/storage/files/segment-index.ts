@@ -22,18 +22,14 @@ import {
 export interface Segment {
   readonly name: string;
   readonly kind: SegmentKind;
-  /** This process writes it. */
   readonly own: boolean;
   header: Header | null;
-  /** Bytes of its rows that were read. */
   read: number;
-  /** No more is written to it. */
   closed: boolean;
   changedAt: number;
   readonly tally: Tally;
 }
 
-/** A text on the disk, or one that waits to be written. */
 export type Text = { segment: Segment; place: TextPlace } | string;
 
 export interface Found {
@@ -51,22 +47,15 @@ export interface SegmentIndex {
   readonly isWhole: boolean;
   get(token: string): Found | undefined;
   all(): readonly Found[];
-  /** Brings in what this process writes. */
   add(segment: Segment, entry: Entry, text?: string): void;
-  /** What was added is on the disk. */
   written(segment: Segment, entry: Entry): void;
   isPinned(token: string): boolean;
-  /** This process pinned a record, or took its pin off. */
   pin(token: string, yes: boolean): void;
   drop(token: string, at: number): void;
-  /** Reads what is new in the folder; the first time all of it. */
   refresh(): Promise<void>;
-  /** Segments were deleted. */
   forget(names: ReadonlySet<string>): void;
-  /** Hides what was written until then and is not pinned. */
   clear(until: number): void;
   readonly clearedAt: number;
-  /** Keeps the newest of this process only. */
   release(): void;
   segments(): Iterable<Segment>;
 }
@@ -78,7 +67,6 @@ const FRESH_MS = 150;
 export const ALIVE_MS = 15_000;
 /** Each process closes its segments before. */
 const SURELY_CLOSED_MS = 15 * 60_000;
-/** Milliseconds of reading between two turns of the event loop. */
 const TURN_MS = 8;
 
 /** Holds the moment of the last clearing. */
@@ -96,13 +84,11 @@ export function isAlive({ changedAt, closed }: Segment): boolean {
 export function createSegmentIndex(options: {
   disk: Disk;
   shows: (guard: string | null) => boolean;
-  /** Says once that there are files that can't be read. */
   warn: (sentence: string) => void;
 }): SegmentIndex {
   const { disk, shows, warn } = options;
   const segments = new Map<string, Segment>();
   let byToken = new Map<string, Found>();
-  /** Facts, labels and pins whose record was not read yet. */
   let early = new Map<string, { segment: Segment; entry: Entry }[]>();
   /** Newest first; null: to be sorted again. */
   let sorted: Found[] | null = null;
@@ -172,7 +158,6 @@ export function createSegmentIndex(options: {
     }
   }
 
-  /** While nobody reads, only the newest stay. */
   function dropOld(): void {
     if (isWhole || byToken.size <= most * 1.1) return;
     for (const [token, { text }] of byToken) {
@@ -184,7 +169,6 @@ export function createSegmentIndex(options: {
     sorted = null;
   }
 
-  /** Reads the lines of a segment from where it was read until last. */
   async function readMore(segment: Segment, size: number): Promise<void> {
     const bytes = await disk.read(segment.name + ROWS, segment.read, size - segment.read);
     const end = bytes.lastIndexOf(10) + 1;

@@ -25,9 +25,7 @@ import type { Segment, SegmentIndex } from './segment-index.ts';
 
 interface Waiting {
   kind: SegmentKind;
-  /** The place of its text is set when it is written. */
   entry: Entry;
-  /** null: it has no text. */
   text: string | null;
   size: number;
   settled: StoreItem['settled'];
@@ -52,15 +50,12 @@ interface Batch {
 
 export interface SegmentWriter {
   readonly state: Omit<StoreState, 'notice'>;
-  /** Queues a record. A version of it that still waits is replaced. */
   add(item: StoreItem, kind?: SegmentKind, at?: number): void;
   /** Queues something beside a record that lies in a segment of this kind. */
   put(entry: Exclude<Entry, { type: 'record' | 'end' }>, kind: SegmentKind, text?: string): void;
   /** A moment later than all that this process has seen. */
   now(): number;
-  /** Resolves when all that waits now is written, or after `timeoutMs`. */
   flush(timeoutMs: number): Promise<boolean>;
-  /** Closes the open segments; the next entry opens new ones. */
   rotate(): Promise<void>;
   close(timeoutMs: number): Promise<void>;
   closeSync(): void;
@@ -84,9 +79,7 @@ export function createSegmentWriter(options: {
   header: () => Omit<Header, 'format' | 'columns' | 'startedAt'>;
   /** The process may be stopped after each response: everything is written at once. */
   isFrozenBetween: boolean;
-  /** Called every few seconds while segments are open. */
   onHeartbeat: () => Promise<void>;
-  /** A segment was closed because it is full. */
   onFull: () => void;
   warn: (sentence: string) => void;
 }): SegmentWriter {
@@ -104,7 +97,6 @@ export function createSegmentWriter(options: {
   let heartbeat: NodeJS.Timeout | null = null;
   let lastAt = 0;
   let namedAt = 0;
-  /** Entries that were queued, and the oldest of them that wait no more. */
   let pushed = 0;
   let finished = 0;
   let failed = 0;
@@ -175,7 +167,6 @@ export function createSegmentWriter(options: {
     await Promise.allSettled([one.rows.close(), one.texts.close()]);
   }
 
-  /** Its files were deleted. */
   async function forgetSegment(one: OpenSegment): Promise<void> {
     await closeSegment(one, true);
     index.forget(new Set([one.segment.name]));

@@ -27,7 +27,6 @@ export interface Header {
   pid: number;
   thread: number;
   startedAt: number;
-  /** Names of a row's values, in order. */
   columns: readonly string[];
   /** What protects the pages of its process, hashed; null: nothing. */
   guard: string | null;
@@ -45,15 +44,12 @@ export type Entry =
   | { type: 'label'; at: number; token: string; labels: RowLabels }
   | { type: 'end' };
 
-/** What the records of a segment say about whether it may go. */
 export interface Tally {
   records: number;
   oldestStart: number;
   newestStart: number;
   newestAt: number;
-  /** First digits of their tokens. */
   blocks: Set<string>;
-  /** Of exceptions only. */
   tokens: Set<string>;
 }
 
@@ -94,7 +90,6 @@ export function newSegmentName(kind: SegmentKind, at: number): string {
   return `${kind}-${momentName(at)}-${randomBytes(6).toString('hex')}`;
 }
 
-/** null: the file is no segment. */
 export function segmentKindOf(name: string): SegmentKind | null {
   return (SEGMENT_NAME.exec(name)?.[1] as SegmentKind | undefined) ?? null;
 }

@@ -11,7 +11,6 @@ import { ALIVE_MS } from './segment-index.ts';
 export interface MovedRecord {
   row: Row;
   text: string;
-  /** JSON of late facts by name. */
   facts: ReadonlyMap<string, string>;
 }
 

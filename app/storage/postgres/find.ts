@@ -18,7 +18,6 @@ const PAGE_MS = 10_000;
 /** A page is read by the index of times, also where the database knows too little of the table: else it would sort all of it for each page. */
 const BY_INDEX =
   'set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off';
-/** Texts of one step of a search. */
 const PAGE_TEXTS = 100;
 /** A search ends after so many milliseconds, and says how far it came. */
 const SEARCH_MS = 1000;
@@ -84,7 +83,6 @@ export interface Finder {
 export function createFinder(
   withConnection: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>,
 ): Finder {
-  /** Values in the order of the columns. */
   function select(text: TextFor, values: readonly unknown[]): Promise<unknown[][]> {
     return withConnection(async ({ pool, schema }) => {
       const { rows } = await pool.query<unknown[]>(statementOf(text, schema, values));
@@ -105,7 +103,6 @@ export function createFinder(
     );
   }
 
-  /** Rows that the condition finds, newest first. Each page follows the last row of the one before, so that none is skipped or repeated. */
   async function* pages(
     { sql, values, isNarrow }: Condition,
     selection: Selection,
@@ -155,7 +152,6 @@ export function createFinder(
     return { rows: known.map(({ row }) => row), ...(pinned.length === 0 ? {} : { pinned }) };
   }
 
-  /** The database knows all filters and the order. */
   async function findPage(query: ProfileQuery, condition: Condition): Promise<FindResult> {
     const { limit, offset, descending = true } = query;
     const place = condition.values.length;

@@ -71,7 +71,6 @@ function messageOf(error: unknown): string {
   return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
 }
 
-/** Whether the tables are missing, or the role may not use them: migrations may fix that. */
 function isUnusable(error: unknown): boolean {
   const code = codeOf(error);
   return MISSING.has(code) || code === FORBIDDEN;
@@ -102,7 +101,6 @@ export interface PostgresStoreSettings {
   onUnavailable?: (items: readonly StoreItem[]) => void;
   /** The database can be used, for the first time or again: what `onUnavailable` took can be added. */
   onAvailable?: () => void;
-  /** Milliseconds that one statement may take before what waits for it fails. */
   replyTimeoutMs?: number;
 }
 
@@ -137,7 +135,6 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const running = new Set<Promise<void>>();
   let closed = false;
 
-  /** With new settings a new pool is created; the old one closes its connections when they are idle. */
   async function connect(): Promise<Connection> {
     // Don't call the host's `connection` again.
     if (closed) throw new Error('the storage is closed.');

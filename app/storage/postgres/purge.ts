@@ -8,7 +8,6 @@ import { codeOf } from '../../errors.ts';
 import { type Client, inTransaction, type Store as Connection, tableIn, withClient } from '../pool.ts';
 
 const STEP_ROWS = 500;
-/** Milliseconds that one round may spend on each kind. */
 const WITHIN_MS = 5000;
 /** How often and how long clearing waits for a process that purges. */
 const MOST_WAITS = 10;
@@ -30,7 +29,6 @@ const NEWEST = 'order by started_at desc, token';
 
 const tableOf = ({ schema }: Connection): string => tableIn(schema, 'hindsight_profiles');
 
-/** Runs one step in a transaction; undefined if another process purges, or a lock is held. */
 async function alone<T>(
   { pool, schema }: Connection,
   work: (client: Client) => Promise<T>,
@@ -95,7 +93,6 @@ async function now({ pool }: Connection): Promise<number> {
 /** Before all records: a clock may have said that it is before 1970. PostgreSQL 13 knows no `-Infinity` of this type. */
 const NEVER = Number.MIN_SAFE_INTEGER;
 
-/** The moment after the newest record that is too much. */
 async function momentAfter({ pool }: Connection, { sql, values }: Where): Promise<number> {
   const { rows } = await pool.query<{ started_at: string }>(sql, [...values]);
   const [first] = rows;

@@ -7,13 +7,10 @@ import { codeOf } from '../../errors.ts';
 import { settledWithin, sleep } from '../../profiler/timeouts.ts';
 
 export interface WriteQueueOptions {
-  /** Stores all or nothing; returns the tokens that another request has. */
   write: (items: readonly StoreItem[]) => Promise<ReadonlySet<string>>;
-  /** Resolves if the database can be used. */
   probe: () => Promise<unknown>;
   /** Takes what the database can't take; absent: it waits in the queue, and the oldest are dropped when that is full. */
   onUnavailable?: ((items: readonly StoreItem[]) => void) | undefined;
-  /** The database can be used: for the first time, or again. */
   onAvailable?: (() => void) | undefined;
   maxBytes?: number;
 }
@@ -28,12 +25,9 @@ export interface WriteQueue {
   };
   add(items: readonly StoreItem[]): void;
   get(token: string): StoreItem | undefined;
-  /** What `onUnavailable` has taken lately, and did not come back. */
   handedOn(token: string): StoreItem | undefined;
-  /** Writes what waits; rejects with the reason if it can't be written now. */
   flush(): Promise<void>;
   takeAll(): StoreItem[];
-  /** Writes what waits, within `timeoutMs`. Nothing is added after it. */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -44,10 +38,8 @@ interface Entry {
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;
-/** What a row takes besides its text. */
 const ROW_BYTES = 500;
 const LINGER_MS = 100;
-/** So many are written immediately. */
 const FULL_BATCH = 100;
 const BATCH_COUNT = 500;
 const BATCH_BYTES = 1024 * 1024;
@@ -55,7 +47,6 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1500;
 /** Milliseconds of failing after which the database counts as away. */
 const AWAY_AFTER_MS = 500;
-/** Milliseconds without a reply after which it counts as failing. */
 const LATE_MS = 300;
 /** Class of SQLSTATE of values that can't be stored: a batch with one of them is written one by one. */
 const BAD_VALUE = '22';

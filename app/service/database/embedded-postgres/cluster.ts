@@ -59,7 +59,6 @@ async function initialise(places: Places): Promise<void> {
   }
 }
 
-/** The binaries exist, but the system can't run them, or not as that user. */
 export function cannotRun({ native, runAs }: Places, error: unknown): EmbeddedPostgresError {
   const code = codeOf(error) || String(error);
   const what =

@@ -35,16 +35,13 @@ export interface EmbeddedServer {
 export interface EmbeddedOptions {
   varDir: string;
   log: (sentence: string) => void;
-  /** Folder with `bin`, `lib` and `share`; default: that of the installed package. */
   native?: string;
   /** Folders in which root stores files that the server's user could not reach elsewhere. */
   homes?: readonly string[];
-  /** Seconds for which the server runs on after its last hold, so that a restarted service finds it running. */
   linger?: number;
 }
 
 const DEFAULT_LINGER = 2;
-/** Milliseconds for a start, including recovery after a crash. */
 const START_MS = 60_000;
 const LOOK_EVERY_MS = 5;
 const FLUSH_MS = 1000;
@@ -60,7 +57,6 @@ function readLog({ log }: Places): Promise<string> {
   return readFile(log, 'utf8').catch(() => '');
 }
 
-/** PostgreSQL's last log message about its failure. */
 function failureIn(said: string): string | undefined {
   const lines = said.split('\n');
   const failure = lines.findLast((line) => /FATAL|PANIC|error while loading/.test(line));

@@ -32,7 +32,6 @@ export interface PlaceOptions {
   log: (sentence: string) => void;
 }
 
-/** Creates a folder of the server's user with mode 0700, or checks that the existing one is such a folder and not a link. */
 async function privateFolder(folder: string, runAs: RunAs): Promise<string> {
   try {
     await mkdir(folder, { mode: 0o700 });
@@ -55,7 +54,6 @@ async function privateFolder(folder: string, runAs: RunAs): Promise<string> {
   return folder;
 }
 
-/** The first of `homes` that root can use: not a link, owned by root, not writable by others. */
 async function findHome(homes: readonly string[]): Promise<string> {
   let reason: unknown;
   for (const home of homes) {
@@ -115,7 +113,6 @@ async function makeFolders(folder: string): Promise<void> {
   }
 }
 
-/** `VAR_DIR/postgres`; if the server's user can't enter it, the same in a home. */
 async function findBase(options: PlaceOptions, runAs: RunAs): Promise<string> {
   const { varDir, log } = options;
   await makeFolders(varDir);
@@ -129,7 +126,6 @@ async function findBase(options: PlaceOptions, runAs: RunAs): Promise<string> {
   return folder;
 }
 
-/** Finds the places, and creates missing ones. */
 export async function findPlaces(options: PlaceOptions): Promise<Places> {
   const { varDir, binaries } = options;
   const runAs = await serverAccount(join(varDir, 'postgres', 'data'));

@@ -26,7 +26,6 @@ const SERVER_SETTINGS = [
   ...(process.platform === 'linux' ? ['recovery_init_sync_method=syncfs'] : []),
   'timezone=UTC',
   'log_timezone=UTC',
-  // Logs starts, stops and failures of the server, but no statements, so that no values are logged.
   'log_min_messages=log',
   'log_min_error_statement=panic',
   'log_checkpoints=off',

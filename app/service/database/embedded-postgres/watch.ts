@@ -46,11 +46,9 @@ rm -rf "$run"
 exit "$code"
 `;
 
-/** This process's hold on a server. */
 export interface Hold {
   /** False if the shell has ended: then nothing stops the server after us. */
   watched(): boolean;
-  /** May be called twice. */
   release(): void;
 }
 
