@@ -71,7 +71,7 @@ function dateOf(epochMs: Amount): Date | null {
   return isNumber(epochMs) && Math.abs(epochMs) <= 8.64e15 ? new Date(epochMs) : null;
 }
 
-export function timeText(epochMs: Amount): string {
+function timeText(epochMs: Amount): string {
   return dateOf(epochMs)?.toISOString().slice(-13, -5) ?? '–';
 }
 
@@ -94,7 +94,7 @@ function timestampElement(epochMs: Amount): SafeHtml {
 }
 
 /** `13:15:04`, or `19 Nov, 13:15:04` if that is not today. Both in UTC. */
-export function clockText(epochMs: Amount, now = Date.now()): string {
+function clockText(epochMs: Amount, now = Date.now()): string {
   const date = dateOf(epochMs);
   if (date === null) return '–';
   const isToday = Math.floor(date.getTime() / DAY) === Math.floor(now / DAY);

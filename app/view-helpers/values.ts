@@ -59,7 +59,7 @@ function tokensOf(value: Json): CodeToken[] {
   return valueLine(value, { longest: LONGEST, isRead: true });
 }
 
-export function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): ValueRow[] {
+function valueRows(frame: ThrownFrame, message: string, isThrower: boolean): ValueRow[] {
   const expression = isThrower ? namedExpression(message, frame) : null;
   const root = /^[\w$]+/.exec(expression ?? '')?.[0] ?? null;
   const line = lineOf(frame);
