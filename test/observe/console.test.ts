@@ -53,6 +53,16 @@ describe('console as it is observed', () => {
     expect(written()).to.equal('a line\n');
   });
 
+  it('has what a mock has, as `expect(console.log)` reads it', () => {
+    const { console: target } = createConsole();
+    const calls: unknown[] = [];
+    target.log = Object.assign((line: unknown) => void calls.push(line), { mock: { calls } });
+    const observation = observeConsole({ tracker, console: target });
+    target.log('a line');
+    expect(target.log).to.have.deep.property('mock', { calls: ['a line'] });
+    observation.close();
+  });
+
   it('takes a warning of Node.js, which is written by console.error, for a warning', () => {
     const { lines } = observed((target) => {
       target.error('(node:17) [DEP0040] DeprecationWarning: The `punycode` module is deprecated.');

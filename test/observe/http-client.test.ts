@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { connect, constants, createServer as createHttp2Server } from 'node:http2';
+import { type ClientHttp2Session, connect, constants, createServer as createHttp2Server } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import { http2Patches } from '../../app/observe/channels/http2.ts';
@@ -243,6 +244,15 @@ describe('outgoing calls as they are observed', () => {
   describe('over HTTP/2', () => {
     const libraries = watchLibraries(http2Patches);
     after(() => libraries.close());
+
+    it('can be promisified, as it can by itself', async () => {
+      const upstream = createHttp2Server();
+      await once(upstream.listen(0), 'listening');
+      const { port } = upstream.address() as AddressInfo;
+      const session = (await promisify(connect)(`http://127.0.0.1:${port}`)) as ClientHttp2Session;
+      session.close();
+      upstream.close();
+    });
 
     it('has status, duration, caller, and what gRPC says at its end', async () => {
       const upstream = createHttp2Server();

@@ -41,6 +41,10 @@ function replace(
   const described = own ?? Object.getOwnPropertyDescriptor(ownerOf(target, name) ?? {}, name);
   const place = { configurable: true, enumerable: described?.enumerable ?? false };
   try {
+    // What else a function may have: `util.promisify.custom`, the calls of a mock.
+    for (const key of Reflect.ownKeys(original as object))
+      if (!Object.hasOwn(wrapper, key))
+        Object.defineProperty(wrapper, key, Object.getOwnPropertyDescriptor(original, key) ?? {});
     // An accessor that hands over a function of an ES module is called; anything else is defined.
     if (onRead !== undefined)
       Object.defineProperty(target, name, { ...place, ...readable(name, wrapper, onRead) });
