@@ -3,6 +3,7 @@
  * run when somebody reads a profile. There is a file for each subject; helpers of several are in `shared/`.
  */
 import type { FindingRule } from '../profiler/finding-rule.ts';
+import { aggregateRules } from './aggregates.ts';
 import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
@@ -34,6 +35,7 @@ export function createFindingRules(): FindingRule[] {
     ...statementRules,
     ...pageRules,
     ...predicateRules,
+    ...aggregateRules,
     ...valueRules,
     ...numberRules,
     ...missingRules,

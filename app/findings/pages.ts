@@ -1,12 +1,25 @@
 /** Pages of a list: rows that are skipped, and limits that count something else. */
 import type { KeptRequest } from '../panels/request/data.ts';
-import { parseBeginning } from '../panels/shared/json-leaves.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { leavesIn, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { draftAt, labelOf, type Read, readOf, readsOf, rowOf } from './shared/queries.ts';
+import {
+  draftAt,
+  labelOf,
+  plainSql,
+  PRIMARY,
+  type Read,
+  readOf,
+  readsOf,
+  rowOf,
+  sqlOf,
+  textOf,
+} from './shared/queries.ts';
 import { isDeep, isSlow, limitOf, offsetOf } from './shared/statement-reasons.ts';
-import { count, shareOf } from './shared/wording.ts';
+import { count, excerpt, shareOf } from './shared/wording.ts';
 
 type Database = Kept['database'];
 
@@ -120,4 +133,124 @@ const firstPageSkipped: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const pageRules: readonly FindingRule[] = [limitOfJoined, firstPageSkipped, deepOffset];
+/** A condition of the page by a bound value whose column the count has nowhere. */
+function lackingIn(database: Database, count: Read, page: Read): { column: string; value: string } | null {
+  const sql = plainSql(database, count.query);
+  for (const { column, operator, values, wrapped } of page.read.where ?? []) {
+    const [value] = values;
+    const given =
+      value?.kind === 'bound' && operator === '=' && wrapped === null
+        ? textOf(givenValue(value, page.query.bindings))
+        : null;
+    if (given !== null && !new RegExp(String.raw`\b${column}\b`, 'i').test(sql))
+      return { column, value: given };
+  }
+  return null;
+}
+
+const countWithoutCondition: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'count-without-condition',
+  needs: ['database', 'request'],
+  labels: ['count of others'],
+  why: 'The only count of a table lacks a condition that the page of the same table has with a bound value. It counted more rows than the page has, and the response has that number, or that number of pages.',
+  fix: 'Build the conditions once, and give both statements the same ones: `const mine = knex("vehicles").where(filter)`, then `mine.clone().count()` and `mine.clone().limit(20)`.',
+  find({ database, request }) {
+    const sent = new Set(leavesIn(request.response?.text ?? '').map(({ value }) => value));
+    const reads = readsOf(database).filter(
+      ({ read }) => read.verb === 'select' && read.joins === 0 && read.isPlain,
+    );
+    const counts = reads.filter(({ query }) =>
+      /^select count ?\([^()]*\)(?: as \w+)? from /i.test(plainSql(database, query)),
+    );
+    return reads.flatMap((page): FindingDraft[] => {
+      const limit = limitOf(page.read, page.query);
+      const [one, ...others] = counts.filter(({ read }) => read.table === page.read.table);
+      if (one === undefined || others.length > 0 || page.read.isAggregated || limit < 2) return [];
+      const asked = new Set(page.read.where?.map(({ column }) => column));
+      if (one.read.where?.every(({ column }) => asked.has(column)) === false) return [];
+      const total = Number(Object.values(foundRows(one.query)[0] ?? {})[0]);
+      const lacking = lackingIn(database, one, page);
+      const isSent = sent.has(total) || (total > limit && sent.has(Math.ceil(total / limit)));
+      if (lacking === null || !isSent || !(total > (page.query.rows ?? Infinity))) return [];
+      const { column, value } = lacking;
+      const sentence = `The count of ${excerpt(page.read.table ?? 'rows', 40)} (${count(total)}) lacks ${column} = ${excerpt(value, 40)}, by which ${labelOf(database, page.query)} reads the page: it counts rows of any ${column}`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+/** The columns of ORDER BY by which a page goes on; null if it is not sorted by a column and then by the key. */
+function sortedBy(database: Database, { query }: Read): { column: string; key: string; side: string } | null {
+  const [, order = ''] =
+    / order by (.+?)(?: (?:limit|offset|fetch|for) |;|$)/i.exec(plainSql(database, query)) ?? [];
+  const [first, second, ...others] = order
+    .split(',')
+    .map((part) => /^ ?(?:\w+\.)?(\w+)( desc)?(?: asc)?(?: nulls \w+)?$/i.exec(part) ?? []);
+  const [, column, descending] = first ?? [];
+  const [, key] = second ?? [];
+  if (column === undefined || key === undefined || !PRIMARY.test(key) || others.length > 0) return null;
+  return { column, key, side: descending === undefined ? '>' : '<' };
+}
+
+function isSameValue(one: Json | undefined, other: Json | undefined): boolean {
+  const [a, b] = [textOf(one), textOf(other)];
+  const isTime = [a, b].every((text) => text !== null && /^\d{4}-\d\d-\d\d[T ]/.test(text));
+  return a !== null && (a === b || (isTime && Date.parse(a) === Date.parse(b ?? '')));
+}
+
+/** A page that goes on after the last value of a column, without the key by which it is sorted as well. */
+function cursorOf(database: Database, one: Read) {
+  const { read, query } = one;
+  const sorted = read.verb === 'select' && limitOf(read, query) > 1 ? sortedBy(database, one) : null;
+  if (sorted === null || read.isAggregated) return null;
+  const [, where = ''] = / where (.+) order by /i.exec(plainSql(database, query)) ?? [];
+  if (new RegExp(String.raw`\b${sorted.key}\b`, 'i').test(where)) return null;
+  const compared = (read.where ?? []).filter(({ column }) => column === sorted.column);
+  const [value] = compared.find(({ operator }) => operator === sorted.side)?.values ?? [];
+  const after = value === undefined ? undefined : givenValue(value, query.bindings);
+  return textOf(after) === null ? null : { ...sorted, after };
+}
+
+const cursorWithoutKey: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'cursor-without-key',
+  needs: ['database', 'request'],
+  labels: ['rows skipped'],
+  why: 'A page is sorted by a column and then by the key, and its WHERE has only the column, with a value that an earlier page of this route ended with or had.',
+  fix: 'Compare both, in the order of the sort: `where (created_at, id) < ($1, $2) order by created_at desc, id desc`, and put both into the cursor.',
+  compares: ({ database }) => readsOf(database).some((one) => cursorOf(database, one) !== null),
+  find({ database, request }, _head, { earlier }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const cursor = cursorOf(database, one);
+      if (cursor === null) return [];
+      const { column, key, side, after } = cursor;
+      const own = leavesIn(request.response?.text ?? '').map(({ value }) => String(value));
+      for (const { head, kept } of earlier) {
+        const before = kept as Partial<Kept>;
+        const sent = leavesIn(before.request?.response?.text ?? '');
+        const sql = sqlOf(database, one.query);
+        const found = (before.database?.queries ?? [])
+          .filter((query) => before.database !== undefined && sqlOf(before.database, query) === sql)
+          .flatMap((query) => foundRows(query))
+          .filter((row) => isSameValue(row[column], after));
+        if (found.length === 0) continue;
+        const all = new Set([...own, ...sent.map(({ value }) => String(value))]);
+        const lost = found.map((row) => textOf(row[key])).find((id) => id !== null && !all.has(id));
+        const such =
+          lost === undefined || lost === null
+            ? ''
+            : `, such as ${key} ${excerpt(lost, 40)}, which the page before (${head.token}) read and did not send either`;
+        const sentence = `${labelOf(database, one.query)} is sorted by ${column}, ${key}, but goes on after the last row by ${column} ${side} … alone: other rows of the same ${column} are skipped${such}`;
+        return [draftAt(one, sentence, lost === undefined ? 'warn' : 'bad')];
+      }
+      return [];
+    });
+  },
+};
+
+export const pageRules: readonly FindingRule[] = [
+  limitOfJoined,
+  firstPageSkipped,
+  countWithoutCondition,
+  cursorWithoutKey,
+  deepOffset,
+];

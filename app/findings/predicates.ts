@@ -7,14 +7,10 @@ import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
-import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 type Database = Kept['database'];
-
-function plainSql(database: Database, query: Query): string {
-  return sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ');
-}
 
 /** Ids that say which one is wanted: of the address, of the user and the session. */
 function wantedIds({ routeParams, sessionAndUser }: KeptRequest): { name: string; value: string }[] {

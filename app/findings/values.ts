@@ -10,7 +10,7 @@ import { groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf, textOf } from './shared/queries.ts';
-import { excerpt } from './shared/wording.ts';
+import { excerpt, listOf } from './shared/wording.ts';
 
 type Value = Leaf['value'];
 
@@ -19,10 +19,6 @@ const DAY_MS = 86_400_000;
 const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
 /** Digits that a number of JavaScript holds for certain. */
 const EXACT_DIGITS = 15;
-
-function listOf(names: readonly string[]): string {
-  return [...new Set(names)].map((name) => excerpt(name, 40)).join(' and ');
-}
 
 /** How a value was changed, as a clause; null if nothing is known to have gone wrong. */
 export function mishap(before: Value, after: Value): string | null {

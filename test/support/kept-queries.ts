@@ -8,12 +8,13 @@ export interface AskedQuery {
   bindings?: Readonly<Record<string, Json>> | readonly (readonly [name: string, value: Json])[];
   warnings?: number;
   caller?: string;
+  found?: readonly Json[];
 }
 
 export function keptQueries(...asked: readonly AskedQuery[]) {
   return {
     statements: asked.map(({ sql, system = 'postgresql' }) => ({ sql, system })),
-    queries: asked.map(({ bindings = [], rows = 1, caller = 'src/a.ts:5', warnings }, statement) => ({
+    queries: asked.map(({ bindings = [], rows = 1, caller = 'src/a.ts:5', warnings, found }, statement) => ({
       statement,
       rows,
       caller,
@@ -21,6 +22,7 @@ export function keptQueries(...asked: readonly AskedQuery[]) {
       startMs: statement,
       durationMs: 1,
       ...(warnings === undefined ? {} : { warnings }),
+      ...(found === undefined ? {} : { found }),
       bindings: (Array.isArray(bindings) ? bindings : Object.entries(bindings)).map(
         ([name, value]: [string, Json]) => ({ name, value }),
       ),

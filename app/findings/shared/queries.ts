@@ -67,6 +67,11 @@ export function sqlOf({ statements }: Database, { statement }: Query): string {
   return statements[statement]?.sql ?? '';
 }
 
+/** A text of the statement in which names have no quotes, for patterns. */
+export function plainSql(database: Database, query: Query): string {
+  return sqlOf(database, query).replace(/["`]/g, '').replace(/\s+/g, ' ');
+}
+
 export function labelOf({ statements }: Database, { statement }: Pick<Query, 'statement'>): string {
   const found = statements[statement];
   return found === undefined ? '' : labelOfStatement(found);

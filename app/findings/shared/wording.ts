@@ -53,3 +53,9 @@ export function excerpt(text: string, length = 160): string {
     .trim();
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
+
+/** `a, b and c`, each once. */
+export function listOf(names: readonly string[]): string {
+  const all = [...new Set(names)].map((name) => excerpt(name, 40));
+  return [all.slice(0, -1).join(', '), ...all.slice(-1)].filter((part) => part !== '').join(' and ');
+}

@@ -1,0 +1,222 @@
+/** Sums, maxima and running totals that are not those of the rows they seem to be of. */
+import { foundRows } from '../panels/shared/found-rows.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { Needs } from './shared/kept.ts';
+import { draftAt, labelOf, plainSql, PRIMARY, readsOf, textOf } from './shared/queries.ts';
+import { count, excerpt, listOf } from './shared/wording.ts';
+
+/** The same text with a filler in place of quoted texts and what is in brackets, so that clauses and commas can be found. */
+function outline(sql: string): string {
+  let depth = 0;
+  return sql.replace(/'(?:[^']|'')*'|[\s\S]/g, (part) => {
+    if (part === ')') depth--;
+    const shown = depth === 0 && part.length === 1 ? part : '_'.repeat(part.length);
+    if (part === '(') depth++;
+    return shown;
+  });
+}
+
+function splitAtCommas(text: string): string[] {
+  let at = 0;
+  return outline(text)
+    .split(',')
+    .map(({ length }) => {
+      const part = text.slice(at, at + length).trim();
+      at += length + 1;
+      return part;
+    });
+}
+
+const SELECT =
+  /^select (.+?) from (.+?)(?: where .+?)?(?: group by (.+?))?(?: having .+?)?(?: order by .+?)?(?: (?:limit|offset|fetch|for) .*)?;?$/di;
+
+/** The parts of a plain SELECT; null for any other statement. */
+function selectOf(sql: string): { columns: string[]; from: string; groups: string[] } | null {
+  const text = sql.trim();
+  const [, columns, from, groups] = SELECT.exec(outline(text))?.indices ?? [];
+  if (columns === undefined || from === undefined) return null;
+  return {
+    columns: splitAtCommas(text.slice(...columns)),
+    from: text.slice(...from),
+    groups: groups === undefined ? [] : splitAtCommas(text.slice(...groups)),
+  };
+}
+
+interface Link {
+  on: string;
+  one: string;
+  many: string;
+  key: string;
+  /** The table with many rows was joined to the other. The other way round, a key may well be of one row only. */
+  fansOut: boolean;
+}
+
+const TABLE = /^(?:\w+\.)?(\w+)(?: as)?(?: (\w+))?$/i;
+const JOINED =
+  /^(?:\w+\.)?(\w+)(?: as)?(?: (?!on\b)(\w+))? on \(?(\w+)\.(\w+) ?= ?(\w+)\.(\w+)\)?(?: and [\w.]+ is null)*$/i;
+
+/** Tables by their names in the statement, and which of two has many rows for one of the other; null if that is not clear. */
+function joinsOf(from: string): { tables: Map<string, string>; links: Link[] } | null {
+  const [first = '', ...joins] = from.split(/ (?:(?:left|right|inner|full|outer) )*join /i);
+  const [, table, alias = table] = TABLE.exec(first) ?? [];
+  if (table === undefined || alias === undefined) return null;
+  const tables = new Map([[alias, table]]);
+  const links: Link[] = [];
+  for (const join of joins) {
+    const [, joined, as = joined, a = '', x = '', b = '', y = ''] = JOINED.exec(join) ?? [];
+    const isOneFirst = PRIMARY.test(x);
+    const key = isOneFirst ? y : x;
+    if (joined === undefined || as === undefined || PRIMARY.test(y) === isOneFirst) return null;
+    if (!/id$/i.test(key) || tables.has(as)) return null;
+    tables.set(as, joined);
+    const [one, many] = isOneFirst ? [a, b] : [b, a];
+    links.push({ on: `${a}.${x} = ${b}.${y}`, one, many, key, fansOut: many === as });
+  }
+  return { tables, links };
+}
+
+/** The links from one table to another, and whether each leads from one row to many. */
+function pathBetween(
+  links: readonly Link[],
+  from: string,
+  to: string,
+): { link: Link; isToMany: boolean }[] | null {
+  if (from === to) return [];
+  for (const link of links) {
+    const isToMany = link.one === from;
+    if (!isToMany && link.many !== from) continue;
+    const others = links.filter((other) => other !== link);
+    const further = pathBetween(others, isToMany ? link.many : link.one, to);
+    if (further !== null) return [{ link, isToMany }, ...further];
+  }
+  return null;
+}
+
+const SUMMED = /\b(sum|count) ?\( ?(distinct )?([^()]+(?:\([^()]*\)[^()]*)*)\)(?! ?over\b)/gi;
+
+/** What is summed up or counted, with the one table it is of. */
+function sumsIn(columns: readonly string[]) {
+  return Array.from(columns.join(', ').matchAll(SUMMED), ([, by = '', distinct, what = '']) => {
+    const of = new Set(Array.from(what.matchAll(/\b(\w+)\.\w+/g), ([, alias = '']) => alias));
+    const [alias] = of;
+    return { by: by.toLowerCase(), isDistinct: distinct !== undefined, what: what.trim(), of, alias };
+  }).flatMap(({ alias, of, ...one }) => (of.size === 1 && alias !== undefined ? [{ ...one, alias }] : []));
+}
+
+const joinedRowsSummed: FindingRule<Needs<'database'>> = {
+  name: 'joined-rows-summed',
+  needs: ['database'],
+  labels: ['joined rows summed'],
+  why: 'One SELECT sums or counts columns of two tables, and the join between them repeats a row of the one for each row of the other: `payments.invoice_id = invoices.id`.',
+  fix: 'Sum the second table up before you join it: `left join (select invoice_id, sum(amount) as paid from payments group by invoice_id) p on p.invoice_id = i.id`. Count with `count(distinct i.id)`.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      if (read.verb !== 'select' || read.joins === 0 || query.rows === 0) return [];
+      const select = selectOf(plainSql(database, query));
+      const joined = select === null ? null : joinsOf(select.from);
+      // A division may take the repetition out again.
+      if (select === null || joined === null || select.columns.some((column) => column.includes('/')))
+        return [];
+      const sums = sumsIn(select.columns);
+      for (const { by, what, alias } of sums.filter(({ isDistinct }) => !isDistinct)) {
+        for (const other of sums.filter((one) => one.alias !== alias)) {
+          const path = pathBetween(joined.links, alias, other.alias);
+          const link = path?.find((step) => step.isToMany && step.link.fansOut)?.link;
+          if (link === undefined || select.groups.includes(`${other.alias}.id`)) continue;
+          const [table, many] = [alias, link.many].map((name) =>
+            excerpt(joined.tables.get(name) ?? name, 40),
+          );
+          const sentence = `${labelOf(database, query)} ${by}s ${excerpt(what, 40)} over the join with ${many} (${link.on}), so a row of ${table} counts once for each row of ${many} that is joined to it; join ${many} summed up by ${link.key} instead`;
+          return [draftAt(one, sentence, 'warn')];
+        }
+      }
+      return [];
+    });
+  },
+};
+
+const BARE = /^(?:\w+\.)?(\w+|\*)(?: (?:as )?(\w+))?$/i;
+const EXTREME = /\b(?:min|max) ?\([^()]*\)(?! ?over\b)/gi;
+/** A group of such a column may have one row, or one value of each other column. */
+const OF_ONE_ROW = /(?:id|code|key|slug|sku|mail|number|no|name|isbn|hash|token)$/i;
+
+/** Columns beside a MIN or MAX that come from any row of their group; none if the group may have one value of them. */
+function ungrouped({ columns, groups }: { columns: string[]; groups: string[] }): string[] {
+  const bare = columns.map((column) => BARE.exec(column));
+  const names = groups.map((group) => {
+    const [, name] = BARE.exec(group) ?? [];
+    return name !== undefined && /^\d+$/.test(name) ? (bare[Number(name) - 1]?.[1] ?? name) : name;
+  });
+  if (names.length === 0 || names.some((name) => name === undefined || OF_ONE_ROW.test(name))) return [];
+  return bare.flatMap((found) => {
+    const [, name = '', as = name] = found ?? [];
+    const isGrouped = names.some((group) => group === as || name.startsWith(group ?? ''));
+    return name === '' || isGrouped ? [] : [name];
+  });
+}
+
+const columnNotGrouped: FindingRule<Needs<'database'>> = {
+  name: 'column-not-grouped',
+  needs: ['database'],
+  labels: ['any row of group'],
+  why: 'A SELECT of one table in MySQL has columns beside `MIN` or `MAX` that are not in its GROUP BY; in SQLite beside both. Other databases refuse it.',
+  fix: 'Number the rows of each group and take the first: `select … from (select *, row_number() over (partition by region order by rating desc) as n from wines) w where n = 1`. In MySQL, set `ONLY_FULL_GROUP_BY`, so that it refuses such a statement.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      const { system } = database.statements[query.statement] ?? {};
+      const select = selectOf(plainSql(database, query));
+      if (read.verb !== 'select' || read.joins > 0 || (query.rows ?? 0) < 1 || select === null) return [];
+      if ((system !== 'mysql' && system !== 'sqlite') || !TABLE.test(select.from)) return [];
+      const extremes = select.columns.flatMap((column) => column.match(EXTREME) ?? []);
+      const [extreme] = extremes;
+      // Of one MIN or MAX, SQLite takes the other columns from its row.
+      if (extreme === undefined || (system === 'sqlite' && new Set(extremes).size === 1)) return [];
+      const names = ungrouped(select);
+      if (names.length === 0) return [];
+      const [are, they] = names.length === 1 ? ['is', 'it comes'] : ['are', 'they come'];
+      const sentence = `${labelOf(database, query)} groups by ${listOf(select.groups)}, but ${listOf(names)} ${are} neither in GROUP BY nor aggregated: ${they} from any row of the group, not from the one with ${excerpt(extreme, 40)}`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+/** `sum(cents) over (order by booked_on)`; with ROWS or RANGE, it says what it wants. */
+const RUNNING =
+  /\bsum ?\( ?(?:\w+\.)?(\w+) ?\) over ?\( ?(partition by [\w., ]+? )?order by (?:\w+\.)?(\w+)(?: asc| desc)? ?\).*?(?: as)? (\w+)$/i;
+
+const runningTotalTies: FindingRule<Needs<'database'>> = {
+  name: 'running-total-ties',
+  needs: ['database'],
+  labels: ['running total'],
+  why: 'A window sums up by ORDER BY without ROWS, and rows that follow each other have the same total although their amounts are not 0. Without ROWS, rows with an equal sort key are summed up together.',
+  fix: 'Sort the window by a unique column as well (`over (order by booked_on, id)`), as the list is sorted.',
+  find({ database }) {
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query, read } = one;
+      if (read.verb !== 'select') return [];
+      const columns = selectOf(plainSql(database, query))?.columns ?? [];
+      for (const [, amount = '', partition, key = '', total = ''] of columns.map(
+        (column) => RUNNING.exec(column) ?? [],
+      )) {
+        if (total === '' || partition !== undefined) continue;
+        const rows = foundRows(query);
+        const tied = rows.find((row, at) => {
+          const next = rows[at + 1];
+          return (
+            next?.[total] === row[total] && [row, next].every((part) => Number(part?.[amount] ?? 0) !== 0)
+          );
+        });
+        const shared = textOf(tied?.[total]);
+        if (shared === null) continue;
+        const same = rows.filter((row) => textOf(row[total]) === shared).length;
+        const sentence = `${labelOf(database, query)} has sum(${amount}) over (order by ${key}): rows of the same ${key} all get the total after the last of them, as ${count(same, 'row')} with ${excerpt(shared, 40)}; write over (order by ${key}, id)`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      return [];
+    });
+  },
+};
+
+export const aggregateRules: readonly FindingRule[] = [joinedRowsSummed, columnNotGrouped, runningTotalTies];

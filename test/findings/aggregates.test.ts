@@ -1,0 +1,89 @@
+import { expect } from 'chai';
+import { aggregateRules } from '../../app/findings/aggregates.ts';
+import { type AskedQuery, keptQueries } from '../support/kept-queries.ts';
+
+function found(name: string, query: AskedQuery): string[] {
+  const rule = aggregateRules.find((one) => one.name === name);
+  const head = { method: 'GET', status: 200 };
+  return (rule?.find({ database: keptQueries(query) }, head as never, {} as never) ?? []).map(
+    ({ sentence }) => sentence,
+  );
+}
+
+describe('findings from sums and maxima', () => {
+  it('a sum of rows that a join repeats', () => {
+    const of = (columns: string, from = '', groups = 'c.id') =>
+      found('joined-rows-summed', {
+        sql: `SELECT c.id, ${columns}\n FROM customers c JOIN "invoices" AS i ON i.customer_id = c.id ${from || 'LEFT JOIN payments p ON p.invoice_id = i.id'} WHERE i.year = 2026 GROUP BY ${groups} ORDER BY c.name`,
+      });
+    const both = 'sum(i.total_cents)::int AS invoiced, coalesce(sum(p.amount_cents), 0)::int AS paid';
+    expect(of(both)).to.deep.equal([
+      'select … from customers sums i.total_cents over the join with payments (p.invoice_id = i.id), so a row of invoices counts once for each row of payments that is joined to it; join payments summed up by invoice_id instead',
+    ]);
+    expect(of('count(i.id), sum(p.amount_cents)')[0]).to.match(/counts i\.id over the join with payments/);
+    const siblings = 'left join notes n on n.customer_id = c.id';
+    expect(of('sum(i.total_cents), count(n.id)', siblings)[0]).to.match(
+      /sums i\.total_cents over the join with notes \(n\.customer_id = c\.id\)/,
+    );
+    for (const columns of [
+      'count(distinct i.id), sum(p.amount_cents)',
+      'sum(p.amount_cents)',
+      'sum(i.total_cents)',
+      'max(i.total_cents), sum(p.amount_cents)',
+      'sum(i.total_cents * p.share), sum(p.share)',
+      'sum(i.total_cents) / count(p.id), sum(p.amount_cents)',
+      'sum(i.total_cents) over (order by i.id), sum(p.amount_cents)',
+    ])
+      expect(of(columns), columns).to.deep.equal([]);
+    expect(of(both, '', 'c.id, p.id'), 'one payment in each group').to.deep.equal([]);
+    for (const from of [
+      'left join (select invoice_id, sum(amount_cents) as amount_cents from payments group by invoice_id) p on p.invoice_id = i.id',
+      "left join payments p on p.invoice_id = i.id and p.kind = 'last'",
+      'join payments p on p.id = i.payment_id',
+    ])
+      expect(of(both, from), from).to.deep.equal([]);
+  });
+
+  it('columns of any row beside a maximum', () => {
+    const of = (columns: string, groups = 'region', system = 'mysql') =>
+      found('column-not-grouped', {
+        sql: `SELECT ${columns} FROM wines GROUP BY ${groups} ORDER BY region`,
+        system,
+      });
+    const columns = 'region, id, name, MAX(rating) AS rating';
+    expect(of(columns)).to.deep.equal([
+      'select … from wines groups by region, but id and name are neither in GROUP BY nor aggregated: they come from any row of the group, not from the one with MAX(rating)',
+    ]);
+    expect(of(`${columns}, MIN(rating)`, '1', 'sqlite')).to.have.length(1);
+    expect(of(columns, 'region', 'sqlite'), 'SQLite takes the row of the maximum').to.deep.equal([]);
+    expect(of(columns, 'region', 'postgresql')).to.deep.equal([]);
+    for (const others of [
+      'region, MAX(rating)',
+      'region, region_name, MAX(rating)',
+      'region, COUNT(*), name',
+    ])
+      expect(of(others), others).to.deep.equal([]);
+    for (const groups of ['id', 'wine_id', 'region, id, name', 'sku'])
+      expect(of(columns, groups), groups).to.deep.equal([]);
+  });
+
+  it('a running total that rows of one day share', () => {
+    const rows = (...totals: number[]) =>
+      totals.map((balance, at) => ({ cents: 100 + at, balance: { as: true, name: 'sum', value: balance } }));
+    const of = (window: string, totals = [100, 303, 303]) =>
+      found('running-total-ties', {
+        sql: `SELECT cents, (sum(cents) OVER (${window}))::int AS balance FROM postings ORDER BY booked_on, id`,
+        found: rows(...totals),
+      });
+    expect(of('ORDER BY booked_on')).to.deep.equal([
+      'select … from postings has sum(cents) over (order by booked_on): rows of the same booked_on all get the total after the last of them, as 2 rows with 303; write over (order by booked_on, id)',
+    ]);
+    expect(of('ORDER BY booked_on', [100, 201, 303]), 'no ties').to.deep.equal([]);
+    for (const window of [
+      'ORDER BY booked_on, id',
+      'ORDER BY booked_on ROWS UNBOUNDED PRECEDING',
+      'PARTITION BY day ORDER BY booked_on',
+    ])
+      expect(of(window), window).to.deep.equal([]);
+  });
+});

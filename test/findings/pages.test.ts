@@ -1,0 +1,68 @@
+import { expect } from 'chai';
+import { pageRules } from '../../app/findings/pages.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
+
+function found(name: string, queries: readonly AskedQuery[], sent: object, earlier: readonly object[] = []) {
+  const rule = pageRules.find((one) => one.name === name);
+  const kept = { database: keptQueries(...queries), request: keptRequest({ sent: sent as never }) };
+  const beside = { earlier: earlier.map((before) => ({ head: { token: '59aac1' }, kept: before })) };
+  return (rule?.find(kept, { method: 'GET', status: 200 } as never, beside as never) ?? []).map(
+    ({ sentence, severity }) => `${severity}: ${sentence}`,
+  );
+}
+
+describe('findings from pages of a list', () => {
+  it('a count that lacks a condition of the list', () => {
+    const page = {
+      sql: 'select "id" from "vehicles" where "tenant_id" = $1 order by "plate" limit $2',
+      bindings: { tenant_id: 1, limit: 5 },
+      rows: 5,
+    };
+    const of = (where: string, sent: object, n = 18) =>
+      found(
+        'count-without-condition',
+        [page, { sql: `select count("id") from "vehicles"${where}`, found: [{ count: String(n) }] }],
+        sent,
+      );
+    const sentence =
+      'bad: The count of vehicles (18) lacks tenant_id = 1, by which select … from vehicles reads the page: it counts rows of any tenant_id';
+    expect(of('', { total: 18 })).to.deep.equal([sentence]);
+    expect(of('', { pages: 4 })).to.deep.equal([sentence]);
+    expect(of('', { items: [] }), 'the number is not sent').to.deep.equal([]);
+    expect(of(' where tenant_id = $1', { total: 18 })).to.deep.equal([]);
+    expect(of(' where broken', { total: 18 }), 'counts something else').to.have.length(1);
+    expect(of(' where broken = true', { total: 18 }), 'counts something else').to.deep.equal([]);
+    expect(of('', { total: 5 }, 5), 'no other rows').to.deep.equal([]);
+  });
+
+  it('a page that goes on without the key', () => {
+    const at = '2025-02-05T08:30:00.000';
+    const sql = (where: string, order = 'created_at DESC, id DESC') =>
+      `SELECT id, created_at FROM activities WHERE project_id = $1 AND ${where} ORDER BY ${order} LIMIT $3`;
+    const usual = '($2::timestamptz IS NULL OR created_at < $2)';
+    const of = (where: string, ids: number[], order?: string, time = at) => {
+      const text = sql(where, order);
+      const bindings = { project_id: 1, created_at: `${at}+00:00`, limit: 3 };
+      const rows = [4, 5].map((id) => ({ id, created_at: `${time}Z` }));
+      const before = {
+        database: keptQueries({ sql: text, found: rows }),
+        request: keptRequest({ sent: ids.map((id) => ({ id })) }),
+      };
+      return found('cursor-without-key', [{ sql: text, bindings }], [{ id: 3 }], [before]);
+    };
+    const sentence =
+      'select … from activities is sorted by created_at, id, but goes on after the last row by created_at < … alone: other rows of the same created_at are skipped';
+    expect(of(usual, [5])).to.deep.equal([
+      `bad: ${sentence}, such as id 4, which the page before (59aac1) read and did not send either`,
+    ]);
+    expect(of(usual, [4, 5])).to.deep.equal([`warn: ${sentence}`]);
+    expect(of(usual, [5], undefined, '2025-02-06T08:30:00.000'), 'no page ended so').to.deep.equal([]);
+    for (const where of [
+      '(created_at, id) < ($2, $4)',
+      '(created_at < $2 OR (created_at = $2 AND id < $4))',
+      'created_at > $2',
+    ])
+      expect(of(where, [5]), where).to.deep.equal([]);
+    expect(of(usual, [5], 'created_at DESC'), 'not sorted by the key').to.deep.equal([]);
+  });
+});
