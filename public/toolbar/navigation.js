@@ -1,5 +1,4 @@
-// Follows the page to its next address when no document is loaded: by the Navigation API, the events of Turbo and htmx, and history
-// traversal. The request of a navigation is the call that brought it: the one that the library names, else the newest to the same path;
+// Follows the page to its next address when no document is loaded: by the Navigation API, else by the methods and events of its history. The request of a navigation is the call that brought it: the one that the library names, else the newest to the same path;
 // if none shows up within a moment, there was none.
 
 import { replaceByProxy } from './hooks.js';
@@ -31,24 +30,9 @@ function tokenFrom(headers) {
 /** The response that an event of Turbo or htmx (2 and 4) is about, if any. */
 const RESPONSES = {
   'turbo:before-fetch-response': ({ fetchResponse }) => fetchResponse?.response,
-  'htmx:beforeHistoryUpdate': ({ xhr }) =>
-    xhr && { url: xhr.responseURL, headers: xhr.getAllResponseHeaders(), redirected: false },
+  'htmx:beforeHistoryUpdate': ({ xhr }) => xhr && { headers: xhr.getAllResponseHeaders() },
   'htmx:before:history:update': ({ response }) => response?.raw,
 };
-const MOVES = [
-  'turbo:visit',
-  'turbo:load',
-  'htmx:pushedIntoHistory',
-  'htmx:replacedInHistory',
-  'htmx:historyRestore',
-  'htmx:after:history:push',
-  'htmx:after:history:replace',
-  'htmx:after:settle',
-];
-
-function libraryOf(name) {
-  return name.slice(0, name.indexOf(':'));
-}
 
 export function watchNavigation({ onNavigate, calls }) {
   const undo = [];
@@ -60,15 +44,10 @@ export function watchNavigation({ onNavigate, calls }) {
 
   function settle(found) {
     clearTimeout(timer);
-    const { url, kind } = pending;
+    const { url } = pending;
     pending = null;
     if (found) used.add(found.key);
-    onNavigate({
-      url,
-      kind: found?.kind ?? kind,
-      token: found?.token ?? null,
-      redirected: found?.redirected ?? false,
-    });
+    onNavigate({ url, token: found?.token ?? null });
   }
 
   function giveUp() {
@@ -102,15 +81,14 @@ export function watchNavigation({ onNavigate, calls }) {
       pending.at - named.at < BEFORE_MS &&
       (named.path === null || named.path === pending.page.path)
     ) {
-      const { token, kind, redirected } = named;
+      const { token } = named;
       named = null;
-      const call = calls.calls().find((one) => one.token === token);
-      settle({ key: call?.key, token, kind, redirected });
+      settle({ key: calls.calls().find((one) => one.token === token)?.key, token });
       return;
     }
     const call = bringing(calls.calls());
     if (call?.token) {
-      settle({ key: call.key, token: call.token, kind: pending.kind, redirected: call.redirected });
+      settle(call);
       return;
     }
     clearTimeout(timer);
@@ -119,15 +97,14 @@ export function watchNavigation({ onNavigate, calls }) {
     if (call?.state !== 'open') timer = setTimeout(giveUp, call === undefined ? WITHIN_MS : 3 * WITHIN_MS);
   }
 
-  function moved(kind, replaced = false) {
+  function moved(replaced = false) {
     const page = placeOfPage(location.href);
     if (isSamePage(page, here)) {
-      if (pending !== null && kind !== 'history') pending.kind = kind;
       find();
       return;
     }
     if (pending !== null) giveUp();
-    pending = { url: location.href, kind, page, from: here, replaced, at: performance.now() };
+    pending = { url: location.href, page, from: here, replaced, at: performance.now() };
     here = page;
     find();
   }
@@ -151,7 +128,7 @@ export function watchNavigation({ onNavigate, calls }) {
         apply(target, self, args) {
           const result = Reflect.apply(target, self, args);
           try {
-            if (state.on) moved('history', name === 'replaceState');
+            if (state.on) moved(name === 'replaceState');
           } catch {
             // As above.
           }
@@ -166,18 +143,16 @@ export function watchNavigation({ onNavigate, calls }) {
       const given = RESPONSES[name](detail ?? {});
       const token = given ? tokenFrom(given.headers) : null;
       if (token === null) return;
-      const kind = libraryOf(name);
       // htmx names the response for which it changes the address, whatever its own address; Turbo names every response.
-      const path = kind === 'htmx' ? null : new URL(given.url, location.href).pathname;
-      named = { token, kind, path, redirected: given.redirected, at: performance.now() };
+      const path = name.startsWith('htmx') ? null : new URL(given.url, location.href).pathname;
+      named = { token, path, at: performance.now() };
       find();
     });
-  for (const name of MOVES) listen(document, name, () => moved(libraryOf(name)));
-  listen(window, 'popstate', () => moved('history'));
-  listen(window, 'hashchange', () => moved('history'));
+  listen(window, 'popstate', () => moved());
+  listen(window, 'hashchange', () => moved());
   if (window.navigation?.addEventListener)
     listen(window.navigation, 'currententrychange', ({ navigationType }) =>
-      moved('history', navigationType === 'replace'),
+      moved(navigationType === 'replace'),
     );
   else for (const name of ['pushState', 'replaceState']) hookHistory(name);
   undo.push(calls.listen(() => find()));

@@ -88,7 +88,7 @@ function run(script) {
   const state = {
     token: tagToken,
     entry: null,
-    // Set after a navigation without a request to the service: { url, kind }.
+    // Set after a navigation without a request to the service: { url }.
     moved: null,
     before: [],
     calls: [],
@@ -209,7 +209,7 @@ function run(script) {
     });
     watchNavigation({
       calls: watched,
-      onNavigate: ({ url, kind, token }) => enter(token, { url, kind }),
+      onNavigate: ({ url, token }) => enter(token, { url }),
     });
   }
 

@@ -7,9 +7,7 @@ import { until } from '../support/waiting.ts';
 
 interface Move {
   url: string;
-  kind: string;
   token: string | null;
-  redirected: boolean;
 }
 
 const TURBO = '/modules/@hotwired/turbo/dist/turbo.es2017-esm.js';
@@ -65,10 +63,10 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
     await page.waitForTimeout(200);
     const moves = await page.evaluate<Move[]>('window.moves');
     return Promise.all(
-      moves.map(async ({ url, kind, token, redirected }) => {
+      moves.map(async ({ url, token }) => {
         const found = token === null ? null : await host.profiler.profiles.read(token);
         const line = found === null ? null : `${found.profile.method} ${found.profile.url}`;
-        return [url.slice(host.origin.length), kind, line, ...(redirected ? ['redirected'] : [])];
+        return [url.slice(host.origin.length), line];
       }),
     );
   }
@@ -77,13 +75,13 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
     await open('/turbo/one');
     await page.click('text=two');
     await page.waitForSelector('h1:has-text("two")');
-    expect(await movesWhen(1)).to.deep.equal([['/turbo/two?a=1', 'turbo', 'GET /turbo/two?a=1']]);
+    expect(await movesWhen(1)).to.deep.equal([['/turbo/two?a=1', 'GET /turbo/two?a=1']]);
     await page.goBack();
     await page.waitForSelector('h1:has-text("one")');
-    expect((await movesWhen(2))[1]).to.deep.equal(['/turbo/one', 'turbo', null]);
+    expect((await movesWhen(2))[1]).to.deep.equal(['/turbo/one', null]);
     await page.click('text=order');
     await page.waitForSelector('h1:has-text("done")');
-    expect((await movesWhen(3))[2]).to.deep.equal(['/turbo/done', 'turbo', 'GET /turbo/done', 'redirected']);
+    expect((await movesWhen(3))[2]).to.deep.equal(['/turbo/done', 'GET /turbo/done']);
     expect(opened.problems).to.deep.equal([]);
   });
 
@@ -106,13 +104,13 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
       await page.click('text=order');
       await page.waitForSelector('h1:has-text("ordered")');
       expect(await movesWhen(1)).to.deep.equal([
-        [`/htmx/${version}/elsewhere`, 'htmx', `POST /htmx/${version}/orders`],
+        [`/htmx/${version}/elsewhere`, `POST /htmx/${version}/orders`],
       ]);
       await open(`/htmx/${version}/one`);
       await page.click('text=two');
       await page.waitForSelector('h1:has-text("two")');
       expect(await movesWhen(1)).to.deep.equal([
-        [`/htmx/${version}/two?a=1`, 'htmx', `GET /htmx/${version}/two?a=1`],
+        [`/htmx/${version}/two?a=1`, `GET /htmx/${version}/two?a=1`],
       ]);
     });
 
@@ -122,11 +120,11 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
       await page.evaluate(
         `(async () => { history.pushState({}, '', '/api/orders'); await fetch('/api/orders?data=1'); })()`,
       );
-      expect(await movesWhen(1)).to.deep.equal([['/api/orders', 'history', 'GET /api/orders?data=1']]);
+      expect(await movesWhen(1)).to.deep.equal([['/api/orders', 'GET /api/orders?data=1']]);
       await page.evaluate(
         `(async () => { await fetch('/api/more'); history.pushState({}, '', '/api/more'); })()`,
       );
-      expect((await movesWhen(2))[1]).to.deep.equal(['/api/more', 'history', 'GET /api/more']);
+      expect((await movesWhen(2))[1]).to.deep.equal(['/api/more', 'GET /api/more']);
     });
 
     it('waits for one that is slow', async () => {
@@ -134,22 +132,22 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
       await page.evaluate(
         `(async () => { history.pushState({}, '', '/api/slow'); await fetch('/api/slow?ms=1800'); })()`,
       );
-      expect(await movesWhen(1)).to.deep.equal([['/api/slow', 'history', 'GET /api/slow?ms=1800']]);
+      expect(await movesWhen(1)).to.deep.equal([['/api/slow', 'GET /api/slow?ms=1800']]);
     });
 
     it('says that there was none, and keeps silent about filters and places', async () => {
       await openToolbarPage(page, host);
       await page.evaluate(`fetch('/api/other'); history.pushState({}, '', '/elsewhere')`);
-      expect(await movesWhen(1)).to.deep.equal([['/elsewhere', 'history', null]]);
+      expect(await movesWhen(1)).to.deep.equal([['/elsewhere', null]]);
       await page.evaluate(
         `history.replaceState({}, '', '/elsewhere?q=1'); history.replaceState({}, '', '/elsewhere?q=2#place'); location.hash = 'other'`,
       );
       await page.waitForTimeout(1300);
       expect(await movesWhen(1)).to.have.length(1);
       await page.evaluate(`location.hash = '#/orders'`);
-      expect((await movesWhen(2))[1]).to.deep.equal(['/elsewhere?q=2#/orders', 'history', null]);
+      expect((await movesWhen(2))[1]).to.deep.equal(['/elsewhere?q=2#/orders', null]);
       await page.goBack();
-      expect((await movesWhen(3))[2]).to.deep.equal(['/elsewhere?q=2#other', 'history', null]);
+      expect((await movesWhen(3))[2]).to.deep.equal(['/elsewhere?q=2#other', null]);
     });
 
     it('without the Navigation API is the same, and the history the page’s own', async () => {
@@ -163,7 +161,7 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
         return [result === undefined, history.state.a, history.pushState.name, history.pushState.length, errors];
       })()`);
       expect(seen).to.deep.equal([true, 1, 'pushState', 2, ['SecurityError', 'TypeError', 'TypeError']]);
-      expect(await movesWhen(1)).to.deep.equal([['/elsewhere', 'history', null]]);
+      expect(await movesWhen(1)).to.deep.equal([['/elsewhere', null]]);
       expect(await page.evaluate(`stopNavigation(), History.prototype.pushState === original`)).to.equal(
         true,
       );
