@@ -4,8 +4,15 @@
  */
 import type { Express } from 'express';
 import { matchLayer, routerOf, stackOf as stackOfRouter } from '../profiler/express-routers.ts';
-import { allMethods, declaredMethods, handlerName, listLayer } from './route-list.ts';
-import type { LayerLike, RouteEntry, RouteLike } from './route-list.ts';
+import {
+  allMethods,
+  declaredMethods,
+  handlerName,
+  type LayerLike,
+  listLayer,
+  type RouteEntry,
+  type RouteLike,
+} from './route-list.ts';
 import type { Facts } from '../profiler/facts.ts';
 
 export interface MatchedRoute {

@@ -2,8 +2,7 @@
  * Operations of GraphQL -> facts `graphql`, by the channels of channels/graphql.ts. What a resolver threw is an exception of the profile,
  * although the response is 200; the operation names the route.
  */
-import type { Slot } from '../profiler/context.ts';
-import { createSlot } from '../profiler/context.ts';
+import { createSlot, type Slot } from '../profiler/context.ts';
 import type { Json } from '../profiler/json.ts';
 import { truncateText, type PlainLimits, toPlain } from '../profiler/plain.ts';
 import {

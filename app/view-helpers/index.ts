@@ -15,8 +15,7 @@ import { textHelpers } from './text.ts';
 import { ticksOf } from './ticks.ts';
 import { tree } from './tree.ts';
 import { valueHelpers } from './values.ts';
-import type { SafeHtml } from './safe-html.ts';
-import { markup } from './safe-html.ts';
+import { markup, type SafeHtml } from './safe-html.ts';
 import { urls } from '../urls.ts';
 
 export interface ViewHelperOptions {

@@ -1,10 +1,8 @@
 // A waterfall under the pointer: a line with the time, and a stretch to look at more closely by dragging. Without it, the fields above
 // the waterfall do the same.
 const SVG = 'http://www.w3.org/2000/svg';
-/** Pixels below which a press is no drag. */
 const LEAST = 6;
 
-/** Where the track is in its box, and what of the axis the pointer is at. */
 function placeOf(box, event) {
   const track = box.querySelector('thead .track').getBoundingClientRect();
   const left = track.left - box.getBoundingClientRect().left;
@@ -17,7 +15,6 @@ function timeText(ms) {
   return Math.abs(ms) < 1000 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(2)} s`;
 }
 
-/** Drawn over the box when the pointer first comes. */
 function overlayOf(box) {
   const known = box.querySelector('.wf-over');
   if (known !== null) return known;

@@ -101,7 +101,6 @@ export function createAsk(source, isForbidden = false) {
     /** Without a token those from this origin since the page began. */
     calls: (token) =>
       json(token === null ? `calls.json?age=${Math.round(performance.now())}` : `${token}/calls.json`),
-    /** The page of a profile. */
     profile: (token) => new URL(token, base).href,
     list: () => new URL('./', base).href,
   };

@@ -14,7 +14,6 @@ const STOPPED = [
   'click', 'auxclick', 'dblclick', 'keydown', 'keyup', 'keypress', 'pointerdown', 'pointerup', 'mousedown', 'mouseup', 'touchstart',
   'touchend', 'focusin', 'focusout',
 ]; // prettier-ignore
-/** Between the preview and the edge of the window. */
 const EDGE = 8;
 
 function styles(...texts) {
@@ -51,7 +50,6 @@ export function createBar({ ask, place }) {
   shadow.adoptedStyleSheets = [sheet, shift];
   shadow.append(root);
 
-  /** Drawn items by key: { item, link, sign, drawn: sign of the open preview }. */
   const drawn = new Map();
   const opening = createOpening({ show: showPreview, hold: () => isHeld() });
   let byTouch = false;
@@ -71,7 +69,6 @@ export function createBar({ ask, place }) {
     );
   }
 
-  /** Under its item, and inside the window. */
   function placePreview(link) {
     const bar = root.getBoundingClientRect();
     const most = innerWidth - EDGE - pop.offsetWidth;
@@ -110,7 +107,6 @@ export function createBar({ ask, place }) {
     placePreview(one.link);
   }
 
-  /** Without opening a preview. */
   function focusOn(stop) {
     isQuiet = true;
     stop.focus({ preventScroll: true });
@@ -274,7 +270,6 @@ export function createBar({ ask, place }) {
     host,
     render,
     show,
-    /** Called from anywhere in the page. */
     focus: () =>
       focusOn(chip.hidden ? (stops().find((stop) => stop.getAttribute('tabindex') === '0') ?? move) : chip),
     hasFocus: () => shadow.activeElement !== null,

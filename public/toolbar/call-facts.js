@@ -3,7 +3,6 @@
 const SLOW_MS = 1000;
 const CALL_TONES = ['plain', 'warn', 'bad'];
 
-/** Whether it stays open until somebody closes it. */
 export function isLasting({ type }) {
   return type === 'eventsource';
 }
@@ -38,7 +37,6 @@ export function sourceOf({ deliveryType, workerStart, transferSize, encodedBodyS
   return deliveryType === 'cache' ? 'from cache' : null;
 }
 
-/** A call for the list; `began`: when the hooks were installed. */
 export function shownCall(call, began) {
   const { state, served } = call;
   const ms = state === 'open' ? null : call.ms;

@@ -6,7 +6,6 @@ import { hookCalls, quietly } from './hooks.js';
 import { createServedCalls } from './served-calls.js';
 
 const ENTRY_TYPES = { fetch: 'fetch', xmlhttprequest: 'xhr', beacon: 'beacon' };
-/** The newest are kept. */
 const MOST_CALLS = 100;
 const TOLD_EVERY_MS = 100;
 const LOOKED_EVERY_MS = 1000;

@@ -11,7 +11,6 @@ export function control(name, title) {
   );
 }
 
-/** In pixels: a shorter move is a click. */
 const DRAG_FROM = 8;
 
 /** `onDrag(x, y)` follows the pointer wherever it goes; a press without a drag is `onClick`. */

@@ -25,7 +25,6 @@ export function shape(name, attributes, ...parts) {
   return make(SVG, name, attributes, parts);
 }
 
-/** With the class. */
 export function span(className, ...parts) {
   return element('span', { class: className }, ...parts);
 }
@@ -35,7 +34,6 @@ export function foreign(value, most = 160) {
   return element('bdi', {}, cutText(value, most));
 }
 
-/** A class for how bad it is; plain has none. */
 export function toneClass(tone) {
   return tone === 'bad' || tone === 'warn' ? tone : '';
 }
@@ -49,7 +47,6 @@ export function statusChip(status) {
   return span(`status s${status === null ? '' : String(status)[0]}`, status === null ? '…' : String(status));
 }
 
-/** 16 by 16, drawn as lines. */
 export function icon(path) {
   return shape(
     'svg',

@@ -13,7 +13,6 @@ export function countText(value, noun) {
   return noun === undefined ? digits : `${digits} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** Null where nothing was measured. */
 export function durationText(ms) {
   if (!isNumber(ms)) return '–';
   if (ms < 0.05 && ms > 0) return '<0.1 ms';
@@ -39,7 +38,6 @@ export function cutText(text, most) {
   return all.length > most ? `${all.slice(0, most - 1)}…` : all;
 }
 
-/** As JSON.stringify writes plain data. */
 export function jsonText(value) {
   if (Array.isArray(value)) return `[${value.map(jsonText).join()}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
@@ -47,7 +45,6 @@ export function jsonText(value) {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${jsonText(value[key])}`).join()}}`;
 }
 
-/** Milliseconds of all parts. */
 export function wholeOf(parts) {
   let whole = 0;
   for (const { ms } of parts) whole += ms;

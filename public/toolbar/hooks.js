@@ -35,7 +35,6 @@ export function replaceByProxy(owner, name, handlerOf) {
   };
 }
 
-/** Absent headers are null. */
 function readProfileHeaders(get) {
   return { token: get('x-debug-token'), link: get('x-debug-token-link') };
 }

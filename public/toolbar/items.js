@@ -17,7 +17,6 @@ import {
 
 /** Panels of a lower rank stand before the calls of the page, the others behind them. */
 const RANK_OF_CALLS = 60;
-/** In the bar. */
 const MOST_ROUTE = 32;
 
 function capital(text) {
@@ -95,7 +94,6 @@ function partsRows(parts) {
   );
 }
 
-/** The browser's timings of the page so far. */
 function browserFacts({ ttfb, domContentLoaded, lcp }) {
   const measured = [
     ['First byte', ttfb],
@@ -172,7 +170,6 @@ function worstFinding(redirects) {
   );
 }
 
-/** The redirects that led here, and the entries that this one replaced. */
 function fromItem(entry, before, ask) {
   const redirects = entry?.cameFrom ?? [];
   const last = redirects.at(-1) ?? before.at(-1);

@@ -13,7 +13,6 @@ function remembered() {
   }
 }
 
-/** `onChange` is called after each change, with the new state. */
 export function createPlace(onChange) {
   const { corner, folded, closed } = remembered();
   let now = {

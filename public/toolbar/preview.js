@@ -80,12 +80,10 @@ export function createOpening({ show, hold }) {
   return {
     get: () => open,
     set,
-    /** The pointer came to an item. */
     point(key) {
       clearTimeout(timer);
       timer = setTimeout(() => set(key), open === null ? OPEN_AFTER_MS : OPEN_AFTER_MS / 2);
     },
-    /** The pointer is on the preview. */
     stay: () => clearTimeout(timer),
     leave() {
       clearTimeout(timer);

@@ -4,7 +4,6 @@
 import { jsonText } from './format.js';
 import { quietly, replaceByProxy } from './hooks.js';
 
-/** For each page. */
 const MOST = 20;
 const SENT_AFTER_MS = 500;
 /** Calls that ended at most this long before an error may have caused it. */

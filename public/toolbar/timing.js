@@ -6,7 +6,6 @@ import { findHosts } from './bar.js';
 import { jsonText } from './format.js';
 import { quietly } from './hooks.js';
 
-/** After the load event. */
 const SETTLED_MS = 1500;
 const MOST_TASKS = 50;
 const LONGEST_MS = 3_600_000;
@@ -60,7 +59,6 @@ export function watchTiming({ send }) {
     }
   }
 
-  /** The longest are kept. */
   function takeTask({ startTime, duration }) {
     if (startTime > LONGEST_MS) return;
     tasks.push({ start: roundedMs(startTime), duration: roundedMs(duration) });

@@ -1,8 +1,7 @@
 /** Facts of a panel past the recording limit: count, duration and time. The panel's totals include them. */
-import { round } from '../../profiler/span.ts';
+import { round, type SpanDraft, type SpanKind } from '../../profiler/span.ts';
 import type { BeyondFacts, Counted, Stretch } from '../../profiler/beyond-limit.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
-import type { SpanDraft, SpanKind } from '../../profiler/span.ts';
 
 export interface Unkept extends Omit<Counted, 'slowestMs'> {
   stretches: Stretch[];
