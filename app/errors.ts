@@ -132,10 +132,7 @@ function withoutStack<T>(work: () => T): T {
   }
 }
 
-/**
- * The 404 of an unknown path, with the failed second try as its cause. `path`: as sent, without query; `second`: the other
- * spelling that was tried; `referer`: already masked.
- */
+/** The 404 of an unknown path, with the failed second try (`second`: the other spelling) as its cause. `referer`: already masked. */
 export function createRouteNotFound(request: {
   method: string;
   path: string;

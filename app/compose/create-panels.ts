@@ -108,10 +108,7 @@ function menuOf(panel: Panel): PanelMenu {
   };
 }
 
-/**
- * A panel that an application adds may return anything. It becomes plain JSON before it is masked, so that a `toJSON` adds nothing
- * afterwards, and a value that JSON can't hold (a BigInt, a cycle) fails that panel alone.
- */
+/** A panel of an application may return anything: it becomes plain JSON before it is masked, and what JSON can't hold fails that panel alone. */
 function withPlainData(panel: Panel): Panel {
   const properties: PropertyDescriptorMap = { menu: { value: menuOf(panel) } };
   if (panel.collect !== undefined)

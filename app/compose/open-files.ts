@@ -66,10 +66,7 @@ export function openFilesOf(folder: string | null, warn: FilesOptions['warn']): 
   });
 }
 
-/**
- * Returns a function that leaves the address of a server, once it listens, where the command line and agents look for it: in the folder of
- * the project, wherever profiles are stored. `dir`: as in the settings.
- */
+/** Leaves the address of a server, once it listens, where the command line and agents look for it: in the folder of the project. */
 export function createAddressNote(dir: string | null): (server: Server) => void {
   const noted = new Set<string>();
   async function leave(port: number, address: string): Promise<void> {

@@ -135,10 +135,7 @@ export async function runProfilerMigrationsAt(
   }
 }
 
-/**
- * Runs the owner's migrations on another connection than the one that holds the lock, so that migrations which can't run in a transaction
- * (`create index concurrently`) work. The pool needs two connections.
- */
+/** On another connection than the one that holds the lock, so that `create index concurrently` works. The pool needs two connections. */
 export async function runOwnerMigrations(options: OwnerMigrationsOptions): Promise<MigrationRun> {
   const { knex, schema, folder = ownerMigrationsFolder() } = options;
   try {

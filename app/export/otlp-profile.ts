@@ -29,10 +29,7 @@ interface Ids {
   spanId(row: number): string;
 }
 
-/**
- * A span's id follows from the profile and the place of its row there, so that every export of a profile, live or from its page, names
- * its spans alike. One hash serves all spans, because rows differ.
- */
+/** A span's id follows from the profile and its row, so that every export of a profile names its spans alike. One hash serves all spans. */
 function idsOf({ token, startedAt, process, trace }: ExportedProfile): Ids {
   const hash = digest('sha256', `${process} ${startedAt} ${token}`);
   const high = hash.slice(TRACE_ID_LENGTH, TRACE_ID_LENGTH + HALF_SPAN_ID_LENGTH);

@@ -40,10 +40,7 @@ function sentenceOf({ thrown, from, place }: ThrownRecord): string {
   return `${from.name} threw or passed to next() a value that is not an Error (${top.class}): ${excerpt(top.message)}`;
 }
 
-/**
- * A framework responded with the error, and then passed it to `next()`: the response is an error that says the message. Such an error is
- * not late.
- */
+/** A framework responded with the error, and then passed it to `next()`: the response says its message. Such an error is not late. */
 function isInResponse({ thrown }: Error, text: string | null | undefined): boolean {
   const message = thrown.chain[0]?.message ?? '';
   return message !== '' && (text?.includes(JSON.stringify(message).slice(1, -1)) ?? false);

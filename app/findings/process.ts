@@ -64,10 +64,7 @@ function awaitedIn({ database, http_client: calls }: Given): Awaited[] {
   ];
 }
 
-/**
- * Code after an `await` is not seen, but what it awaited is: if nothing else ran in the process, and a query or call of this request ended
- * as the block began, what followed it in the handler is the likely cause.
- */
+/** Code after an `await` is not seen: if nothing else ran, what followed a query or call that ended as the block began is the likely cause. */
 function afterAwait(kept: Given, block: Block): Cause | null {
   const { routing, runtime } = kept;
   if (runtime.concurrent !== 1) return null;

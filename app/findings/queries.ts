@@ -267,10 +267,7 @@ const largeResult: FindingRule<Needs<'database'>> = {
 
 const DUPLICATE = /duplicate key value violates unique|^Duplicate entry|UNIQUE constraint failed/;
 
-/**
- * The unique index did what it is for: the response is a refusal of the client, or the request read what was already there and went on
- * with it.
- */
+/** The unique index did what it is for: the client was refused, or the request read what was there already and went on with it. */
 function isExpected(database: Kept['database'], index: number, status: number | null): boolean {
   const query = database.queries[index];
   if (query === undefined || status === null || !DUPLICATE.test(query.error ?? '')) return false;

@@ -219,10 +219,7 @@ const readOutside: FindingRule<Needs<'database'>> = {
   },
 };
 
-/**
- * Statements that were sent on the connection of a transaction after its end was sent, and before that had succeeded: no pool had the
- * connection yet, so only the transaction's own client can have sent them.
- */
+/** Sent on the connection before its transaction's end had succeeded: no pool had it yet, so only the transaction's own client sent them. */
 function sentAfterEnd(database: Database, end: Query): Read['index'][] {
   return database.queries.flatMap((query, index) =>
     query.connection === end.connection &&

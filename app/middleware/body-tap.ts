@@ -118,10 +118,7 @@ export function bufferBody(req: IncomingMessage): Promise<void> {
   });
 }
 
-/**
- * Reads a body that nobody else reads, so that limits and preview apply; resolves at its end, when the client is gone, or after
- * `idleMs` without a byte.
- */
+/** Reads a body that nobody else reads, so that limits and preview apply; resolves at its end, or after `idleMs` without a byte. */
 export function readRest(req: IncomingMessage, { idleMs }: { idleMs: number }): Promise<void> {
   if (announcedBytes(req) === 0 || req.readableEnded || req.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

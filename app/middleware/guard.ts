@@ -37,10 +37,7 @@ function networkOf(address: string): string {
   return `${[...first, ...zeros, ...last].slice(0, 4).join(':')}::/64`;
 }
 
-/**
- * Counts wrong passwords by address, so that guessing becomes slow. Only different ones count: a browser that repeats an old password, or
- * the application's own, guesses nothing.
- */
+/** Makes guessing slow, by address. Only different passwords count: a browser that repeats an old one guesses nothing. */
 export function createPasswordGuesses(warn: (sentence: string) => void, now = Date.now) {
   const entries = new Map<string, Entry>();
   let warnedAt = -Infinity;

@@ -21,10 +21,7 @@ const POLICY = Object.entries(PAGE_POLICY)
 /** For text-only pages: debug off, fallbacks, redirects. */
 const BARE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/**
- * Below `/_profiler` also: with cross-origin-resource-policy another site can't tell a token that exists from one that doesn't, as a
- * `fetch` of it in the mode no-cors fails both ways.
- */
+/** Below `/_profiler`, too: else another site could tell a token that exists from one that doesn't by a `fetch` in the mode no-cors. */
 export const ISOLATING_HEADERS = [
   ['cross-origin-opener-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],

@@ -60,10 +60,7 @@ function call(session: Session, method: string, params: object = {}): unknown {
   return result;
 }
 
-/**
- * Drops optimized code, which V8 makes again: what it had made of a function inside of its caller, or while a loop ran, the sampler would take
- * for the caller.
- */
+/** Drops optimized code, which V8 makes again: what was inlined, or made while a loop ran, the sampler would take for its caller. */
 function forgetOptimized(session: Session): void {
   call(session, 'Profiler.startPreciseCoverage', { callCount: false, detailed: false });
   call(session, 'Profiler.stopPreciseCoverage');

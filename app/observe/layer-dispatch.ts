@@ -53,10 +53,7 @@ const ERROR_METHODS = ['handleError', 'handle_error'];
 /** A router's own method, minified or not: it begins by reading the layer's function. Another tracer's wrapper does not. */
 const OWN_METHOD = /^function ?[\w$]* ?\([\w$, ]+\) ?\{\s*(?:var|let|const) [\w$]+ ?= ?this\.handle\b/;
 
-/**
- * Whether the router handles the rejection of a handler's promise. Attaching `then` marks a promise as handled: where the router
- * does not, our own handler has to throw the error again.
- */
+/** Attaching `then` marks a promise as handled: where the router does not handle rejections, our own handler has to throw the error again. */
 type PromiseHandling = 'handled' | 'ignored' | 'unknown';
 
 function promiseHandlingOf(name: string, source: string): PromiseHandling {

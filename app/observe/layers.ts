@@ -223,10 +223,7 @@ function createLayerTrace(
     context.onLateFact?.(context);
   }
 
-  /**
-   * Whether a router went on behind the error handler to this layer; otherwise the handler itself called a router to respond. `at`: the
-   * mount that contains the layer.
-   */
+  /** Whether a router went on behind the error handler to this layer; otherwise the handler itself called a router to respond. */
   function isBehindHandler({ mounts, handler }: RequestTrace, at: number, layer: Layer): boolean {
     const stack = stackOf(mounts[at]?.owner);
     const reached = mounts[at + 1]?.layer ?? handler;

@@ -28,10 +28,7 @@ export interface Manual {
   span<T>(name: string, work: () => T): T;
   /** Adds a fact to the request that runs, for a panel of your own; false outside a request, or above the recording limit. */
   fact<N extends FactName>(kind: N, data: Facts[N]): boolean;
-  /**
-   * `work`, which is recorded with the request that runs now, whatever runs it later: for queues of your own, whose workers belong to the
-   * request that started them.
-   */
+  /** `work`, recorded with the request that runs now, whatever runs it later: for queues of your own. */
   bind<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R;
   /** Runs `work` as a profile of its own: a script, a cron job. */
   record<T>(kind: 'command', name: string, work: () => T | Promise<T>): Promise<T>;

@@ -30,10 +30,7 @@ function startedPackage(main: string | undefined): string | null {
   return RUNNERS.has(name.replaceAll('\\', '/')) ? null : folder;
 }
 
-/**
- * Whether a file is the application's own: outside of `node_modules`, or inside only because the application itself lies there. `root`:
- * its folder; `main`: the file that was started.
- */
+/** A file is the application's own outside of `node_modules`, or if the application itself lies inside. `main`: the file that was started. */
 export function createOwnCode(root: string, main = process.argv[1]): (file: string) => boolean {
   const started = startedPackage(main);
   const folders = [root, realPathOf(root), ...(started === null ? [] : [started])].map(

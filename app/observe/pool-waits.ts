@@ -23,10 +23,7 @@ export function createPoolWaits({
   queries: QueryRecorder;
 }) {
   return {
-    /**
-     * A connection is asked for; null outside of a request. `used`: those of a pool that has none free and can open none. `known`: who asks,
-     * if that is known.
-     */
+    /** A connection is asked for; null outside of a request. `used`: those of a pool that has none free and can open none. */
     ask(used: readonly object[], known?: Origin): Waiting | null {
       const context = tracker.observed();
       if (context === undefined) return null;

@@ -209,10 +209,7 @@ function createLoopWatch(
     queued = queue.waitedMs();
   }
 
-  /**
-   * The block that ends now; null if there was none. If the loop was idle and woke up late, or its thread waited for a CPU, nothing
-   * blocked it: the machine was busy, or slept.
-   */
+  /** The block that ends now; null if there was none, or the loop was idle or waited for a CPU: then the machine was busy, or slept. */
   function blockedUntil(now: number): Mark | null {
     const late = now - expected;
     if (late <= BLOCKED_FROM) return null;

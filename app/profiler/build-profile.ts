@@ -77,10 +77,7 @@ export interface BuildOptions {
 }
 
 export interface ProfileBuilder {
-  /**
-   * Never throws. With `shown`, other panels are not displayed: those of the request still collect, because the redactor learns
-   * secrets from their data, but without their shared values.
-   */
+  /** Never throws. With `shown`, other panels are not displayed, but still collect, because the redactor learns secrets from their data. */
   build(context: Context, state: ProfileDocument['state'], options?: BuildOptions): BuiltProfile;
   mask<T>(context: Context, late: T): T;
 }

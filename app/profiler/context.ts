@@ -110,10 +110,7 @@ export class Context {
     return this.#own ?? NO_WORK;
   }
 
-  /**
-   * Hindsight works for this request until the returned function is called. Its clock stands still meanwhile: that time is not the
-   * application's.
-   */
+  /** Hindsight works for this request until the returned function is called: that time is not the application's. */
   stopClock(what: OwnWork['what']): () => void {
     const own = (this.#own ??= []);
     if (this.ended || own.at(-1)?.to === Infinity) return () => undefined;

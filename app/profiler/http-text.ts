@@ -58,10 +58,7 @@ export function decodePreview(
   }
 }
 
-/**
- * A form, encoded as a browser does. Tools send blanks, quotes and the like unencoded, and the redactor would assume that a secret
- * ends at the first of them.
- */
+/** Encoded as a browser does: the redactor would take a blank or quote that a tool sent unencoded for the end of a secret. */
 function asForm(type: string, text: string | null): string | null {
   if (type !== 'application/x-www-form-urlencoded' || text === null) return text;
   return text.replace(

@@ -71,10 +71,7 @@ const LATE_WINDOW = 10_000;
 const RUNNING_AFTER = 500;
 const LOOK_EVERY = 100;
 const LONGEST_TURN = 4;
-/**
- * With more finished responses than this, all others wait until their profiles are built: each keeps everything that was recorded about
- * its request in memory.
- */
+/** With more finished responses than this, all others wait until their profiles are built: each keeps all of its request in memory. */
 const MOST_UNBUILT = 100;
 
 export interface RecorderOptions extends Omit<ProfileBuilderOptions, 'sharedParts' | 'usualMs'> {

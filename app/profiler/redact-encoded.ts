@@ -76,10 +76,7 @@ const ENCODINGS: readonly Encoding[] = [
   },
 ];
 
-/**
- * Masks a text, and before that what an encoding hides in it, because a rule may mask a part of an encoded text, and leave a rest that tells
- * nothing.
- */
+/** What an encoding hides comes first: a rule may mask a part of an encoded text, and leave a rest that tells nothing. */
 export function maskEverywhere(text: string, mask: Mask, depth = 0): string {
   if (depth === MOST_ENCODINGS) return mask(text);
   let result = text;

@@ -1,9 +1,6 @@
 /** For rules that read a text from left to right: replaced parts, and quoted texts. */
 
-/**
- * Calls `step` for each match of an expression with the flag `g`. `step` may replace parts of the text, from left to right; the search goes on
- * behind the last one.
- */
+/** Calls `step` for each match; it may replace parts of the text, and the search goes on behind the last one. */
 export function rewrite(
   text: string,
   expression: RegExp,

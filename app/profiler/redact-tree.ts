@@ -167,10 +167,7 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
   return walk;
 }
 
-/**
- * Replaces each text of a tree. Keys stay, because otherwise a client could remove any field from its profile by sending the name of the field
- * as a password.
- */
+/** Keys stay: otherwise a client could remove any field from its profile by sending the name of the field as a password. */
 export function mapTexts(value: unknown, pass: Pass, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value);
   if (typeof value !== 'object' || value === null || pass.path.length > DEEPEST) return value;

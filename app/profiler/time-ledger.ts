@@ -36,10 +36,7 @@ export interface TimeLedgerOptions {
 
 export interface TimeLedger {
   totalMs: number;
-  /**
-   * How long the thread was ready to run and got no CPU, because the machine was busy. It is not known when, so it is part of other
-   * shares, and whatever ran may have taken so much longer.
-   */
+  /** How long the thread was ready to run and got no CPU. It is not known when, so it is part of other shares. */
   queuedMs: number;
   /** When the headers were sent; null before. */
   headersMs: number | null;

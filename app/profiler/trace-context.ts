@@ -64,10 +64,7 @@ export function spanIdOf({ token }: Pick<Context, 'token'>): string {
   return token + randomBytes((SPAN_ID_LENGTH - TOKEN_LENGTH) / 2).toString('hex');
 }
 
-/**
- * Token of the request that may have made a call with this span. Anybody can send such a header: believe it only of a request with the
- * same trace id.
- */
+/** Anybody can send such a header: believe it only of a request with the same trace id. */
 export function tokenInSpan(spanId: string): string {
   return spanId.slice(0, TOKEN_LENGTH);
 }

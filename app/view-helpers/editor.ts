@@ -44,10 +44,7 @@ function encodePath(path: string): string {
     .join('/');
 }
 
-/**
- * null without an editor, and for files outside the application: input can forge a stack, so absolute paths are linked only below a
- * mapped folder.
- */
+/** null for files outside the application: input can forge a stack, so absolute paths are linked only below a mapped folder. */
 function createEditorUrl(editor?: EditorOptions): (place: FilePlace) => string | null {
   if (editor === undefined) return () => null;
   const root = withoutEnd(editor.root);

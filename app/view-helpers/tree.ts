@@ -80,10 +80,7 @@ function linesOf(value: unknown, limit: number, depth = 0): number {
   return Math.min(lines, limit);
 }
 
-/**
- * Shares the lines inside a value among its entries. A list shows its first items whole. An object shows each key first; lines that are left
- * go to its small values before its large ones, so that a long list in front doesn't hide the fields after it.
- */
+/** A list shows its first items whole. An object shows each key first; lines that are left go to its small values before its large ones. */
 function shareLines(items: readonly unknown[], isList: boolean, inside: number): number[] {
   const wanted = items.map((item) => linesOf(item, inside));
   if (isList) {

@@ -32,10 +32,7 @@ export function lengthOf(
   return usualMs !== null && certainMs(wholeMs, time) >= usualMs * TIMES_USUAL ? 'unusual' : null;
 }
 
-/**
- * For most of this time the process collected garbage or ran code: the result of a statement or call may have been there long before it
- * was read, so the time has another owner.
- */
+/** Mostly the process collected garbage or ran code: the result may have been there long before it was read, so the time has another owner. */
 export function isMostlyHeld({ startMs, durationMs }: Interval, time: TimeLedger): boolean {
   return durationMs !== null && time.ownedMs({ startMs, durationMs }, HELD) > durationMs / 2;
 }

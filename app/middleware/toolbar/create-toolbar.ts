@@ -51,10 +51,7 @@ interface Outermost {
 const OUTERMOST = Symbol('outermost methods');
 type WithOutermost = Record<typeof OUTERMOST, Record<Method, Outermost>>;
 
-/**
- * The same for all responses: with accessors of its own, V8 makes each response a dictionary, and keeps it alive until the next major
- * collection.
- */
+/** The same for all responses: with accessors of its own, V8 makes each response a dictionary. */
 function accessorOf(method: Method): PropertyDescriptor & ThisType<WithOutermost> {
   return {
     get() {

@@ -23,10 +23,7 @@ function acceptsHtml(accept: string | undefined): boolean {
   return found !== null && !/;\s*q=0(?:\.0*)?\s*(?:;|$)/i.test(found[1] ?? '');
 }
 
-/**
- * Whether a browser requests a page to show it in its window. Browsers send `Sec-Fetch-Dest`, but not without TLS, except to localhost.
- * If it is missing, `Accept` must name HTML.
- */
+/** A browser shows it in its window. `Sec-Fetch-Dest` is missing without TLS, except to localhost: then `Accept` must name HTML. */
 export function asksForDocument({
   method,
   headers,

@@ -28,10 +28,7 @@ function hasMethods(holder: object): boolean {
   return METHODS.every((name) => typeof Object.getOwnPropertyDescriptor(holder, name)?.value === 'function');
 }
 
-/**
- * What the routers of a copy inherit their methods from: `Router` itself in Express 4, its prototype in router 2. Searched from
- * `Router` or from a router; null if it is neither.
- */
+/** What the routers of a copy inherit their methods from: `Router` itself in Express 4, its prototype in router 2; null if it is neither. */
 export function routerMethodsOf(given: unknown): object | null {
   if (typeof given !== 'function') return null;
   const { prototype } = given as { prototype?: unknown };

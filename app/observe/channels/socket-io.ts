@@ -70,10 +70,7 @@ function answering(answer: Listener, end: () => void): Listener {
   };
 }
 
-/**
- * Calls the listeners as `emit` does, and follows the promises of async functions. Other promises may have a second user, who
- * handles a rejection that we would leave unhandled.
- */
+/** Follows the promises of async functions only: others may have a second user, whose unhandled rejection we would hide. */
 function callListeners(
   socket: EventEmitter,
   listeners: readonly Listener[],

@@ -8,10 +8,7 @@ export interface SourcePlace {
   member?: number;
 }
 
-/**
- * Searches from the root cause to the thrown error; if the chain has no such frame, as with `Promise.any`, among the members of
- * its links.
- */
+/** From the root cause to the thrown error; if the chain has no such frame, as with `Promise.any`, among the members of its links. */
 export function findPlace(thrown: Thrown): SourcePlace | null {
   return ownPlace(thrown, isShown) ?? memberPlace(thrown) ?? ownPlace(thrown, isOwn);
 }

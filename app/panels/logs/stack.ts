@@ -15,10 +15,7 @@ function packageOf(file: string): string | null {
   return /.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? null;
 }
 
-/**
- * The folder of the application, so that its frames are shown relative to it. The place that logged the line is relative to
- * it already and usually one of the frames, which have absolute paths.
- */
+/** The folder of the application. The place that logged the line is relative to it, and usually one of the frames, which are absolute. */
 function rootOf(files: readonly string[], caller: string | null): string {
   const place = caller?.replace(/:\d+$/, '') ?? '';
   if (place === '' || place.startsWith('/')) return '';

@@ -70,10 +70,7 @@ function selected(columns: string, rest: string, column: string): string | null 
   return `select ${distinct}${column}, ${list} from ${rest}`;
 }
 
-/**
- * `select name from users where id = $1 limit $2` -> `select id, name from users where id = any($1)`; null for anything less simple.
- * `ran`: one of the queries.
- */
+/** `select name from users where id = $1 limit $2` -> `select id, name from users where id = any($1)`; null for anything less simple. */
 export function inOneQuery(sql: string, column: string, ran: Bound): string | null {
   const [, columns, all] = SELECT.exec(sql.slice(0, LONGEST + 1)) ?? [];
   if (sql.length > LONGEST || columns === undefined || all === undefined || NOT_SIMPLE.test(sql)) return null;

@@ -66,10 +66,7 @@ function rowOf(
 /** So many of the same in one parent, such as calls of one address, are one row. */
 const REPEATED = 3;
 
-/**
- * Spans of a loop (they share the anchor of its group) in one parent are one row; so is what the process did again and
- * again, and what has the same name.
- */
+/** Spans of a loop in one parent are one row; so is what the process did again and again, and what has the same name. */
 export function loopRows(listed: readonly ListedSpan[], lengthMs: number): TimelineRow[] {
   const groups = new Map<string, ListedSpan[]>();
   const parents = new Set(listed.map(({ span }) => span.parent));

@@ -3,10 +3,7 @@ import type { Profile } from '../../profiler/profile.ts';
 import { endOf } from '../../profiler/span.ts';
 import type { Span, TimelineData } from '../shared/timeline-data.ts';
 
-/**
- * Where the called request began, on the axis of this one: as the clocks say, which may differ, but within its call. That is in the
- * middle where the clocks say something else.
- */
+/** Where the called request began, on the axis of this one: as the clocks say, if that is within its call, else in the middle. */
 function startWithin(call: Span, { startedAt }: Profile, called: Profile, durationMs: number): number {
   const restMs = Math.max(0, call.durationMs - durationMs);
   const sinceCallMs = called.startedAt - startedAt - call.startMs;

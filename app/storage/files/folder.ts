@@ -190,10 +190,7 @@ export function chooseFolder(given: string | null, project: string, env: Environ
   return { folder: null, problem };
 }
 
-/**
- * The project: the nearest folder with a package.json above the main script, outside of `node_modules`. Under pm2 and in test runners the
- * main script is theirs.
- */
+/** The nearest folder with a package.json above the main script, outside of `node_modules`. Under pm2 and in test runners that is theirs. */
 export function findProject(env: Environment): string {
   const script = env.pm_exec_path ?? process.argv[1];
   const here = realpathSync(process.cwd());

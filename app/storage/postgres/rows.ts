@@ -81,10 +81,7 @@ export function rowOf({ names }: Selection, values: readonly unknown[]): Row {
   return row as Row;
 }
 
-/**
- * `$1`: rows as JSON. A version of the same request replaces an earlier one with its labels, but a running one replaces none. Returns the
- * tokens that were written.
- */
+/** A version of the same request replaces an earlier one, but a running one replaces none. Returns the tokens that were written. */
 export function insertInto(table: string): string {
   const columns = [...COLUMN_ENTRIES.map(([, { column }]) => column), 'document'];
   const definition = [
