@@ -17,9 +17,9 @@ import { bundleScript, minifyStyles } from './assets.cjs';
 /** Modules that are started, imported from outside, or shared with an owner's routes, which must get the same classes. */
 const ENTRIES = ['index', 'testing', 'service', 'server', 'migrate', 'cli', 'errors', 'urls'];
 
-/** Timers and clocks of Node.js, whatever an application has put in their place. */
-const REAL_CLOCK = {
-  inject: [join(import.meta.dirname, 'real-clock.js')],
+/** Globals of Node.js, whatever an application has in their place. */
+const NODE_GLOBALS = {
+  inject: [join(import.meta.dirname, 'node-globals.js')],
   alias: { 'node:timers/promises': join(import.meta.dirname, 'real-sleep.js') },
 };
 
@@ -49,7 +49,7 @@ export async function bundle(app, root) {
     // Node prints the source line of an uncaught error: keep it short.
     lineLimit: 160,
     packages: 'external',
-    ...REAL_CLOCK,
+    ...NODE_GLOBALS,
     // The owner's code: its stack frames must name its own file.
     external: ['./routes/index.js'],
     sourcemap: true,
@@ -87,7 +87,7 @@ async function bundleCommonJs(bundler, app) {
     target: 'node20.19',
     minifyWhitespace: true,
     lineLimit: 160,
-    ...REAL_CLOCK,
+    ...NODE_GLOBALS,
     // The package's other dependencies are ES modules and are bundled.
     external: ['pg'],
     legalComments: 'eof',

@@ -1,2 +1,2 @@
-/** Of `node:timers/promises`, for the reason in real-clock.js. */
+/** Of `node:timers/promises`, for the reason in node-globals.js. */
 export const { setImmediate, setTimeout } = process.getBuiltinModule('node:timers/promises');

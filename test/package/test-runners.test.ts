@@ -7,6 +7,10 @@ import { withBuild } from '../support/build.ts';
 const script = `
 const { createHook } = await import('node:async_hooks');
 const { default: express } = await import('express');
+const { setImmediate } = process.getBuiltinModule('node:timers');
+// Jest's jsdom has none of these.
+for (const name of ['TextDecoder', 'TextEncoder', 'setImmediate', 'structuredClone', 'fetch', 'Headers', 'Response'])
+  delete globalThis[name];
 const { hindsight } = LOAD;
 const open = new Map();
 createHook({ init: (id, type) => open.set(id, type), destroy: (id) => open.delete(id) }).enable();
@@ -26,7 +30,7 @@ const replace = (holder, names) => {
   }
 };
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'];
-replace(globalThis, [...timers, 'performance', 'Date']);
+replace(globalThis, [...timers, 'performance', 'Date', 'TextDecoder']);
 replace(process.getBuiltinModule('node:timers'), timers);
 replace(process.getBuiltinModule('node:timers/promises'), ['setTimeout', 'setImmediate']);
 
