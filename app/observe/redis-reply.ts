@@ -1,5 +1,6 @@
 /** The keys that a Redis command found, changed and stored, by its arguments and its reply. */
 
+import { isUtf8 } from 'node:buffer';
 import { toPlain, type PlainLimits } from '../profiler/plain.ts';
 import type { Json } from '../profiler/json.ts';
 
@@ -40,14 +41,32 @@ function hitsOf(command: string, reply: unknown): number | null {
 const FOUND: PlainLimits = { depth: 2, width: 10, length: 160, total: 30 };
 const COLLECTIONS = new Set(['HGETALL', 'SMEMBERS', 'LRANGE', 'ZRANGE', 'LINDEX', 'LPOP', 'RPOP', 'SPOP']);
 
-function foundIn(command: string, args: readonly unknown[], reply: unknown): CacheReply['found'] {
+const MOST_BYTES = 65_536;
+
+/** ioredis has bytes here, which it makes texts of later. */
+function textIn(reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply.map(textIn);
+  return Buffer.isBuffer(reply) && reply.length <= MOST_BYTES && isUtf8(reply) ? reply.toString() : reply;
+}
+
+/** A hash is a list of names and values until ioredis makes an object of it. */
+function hashOf(reply: unknown): unknown {
+  if (!Array.isArray(reply)) return reply;
+  return Object.fromEntries(
+    reply.flatMap((name: unknown, at) => (at % 2 === 0 ? [[String(name), reply[at + 1] as unknown]] : [])),
+  );
+}
+
+function foundIn(command: string, args: readonly unknown[], received: unknown): CacheReply['found'] {
+  if (!READS_ONE.has(command) && !READS_LIST.has(command) && !COLLECTIONS.has(command)) return undefined;
+  const texts = textIn(received);
+  const reply = command === 'HGETALL' ? hashOf(texts) : texts;
   if (reply === null || Buffer.isBuffer(reply)) return undefined;
   const fields = command === 'HMGET' ? args.slice(1) : args;
   if (READS_LIST.has(command) && Array.isArray(reply)) {
     const byField = Object.fromEntries(fields.map((field, at) => [String(field), reply[at] as unknown]));
     return { name: command, value: toPlain(byField, FOUND) };
   }
-  if (!READS_ONE.has(command) && !COLLECTIONS.has(command)) return undefined;
   const name = String(command === 'HGET' ? args[1] : args[0]);
   return { name, value: toPlain(reply, FOUND) };
 }

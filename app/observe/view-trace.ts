@@ -36,7 +36,7 @@ export interface Frame {
 }
 
 const REPEATED: Repeating<ViewFact> = { key: ({ caller, name }) => `${caller ?? ''}\n${name}` };
-const LOCALS: PlainLimits = { depth: 3, width: 20, length: 200, total: 120 };
+const LOCALS: PlainLimits = { depth: 5, width: 20, length: 200, total: 160 };
 /** What Express and EJS add to the locals of the application. */
 const NOT_OURS = new Set(['settings', '_locals', 'cache', 'filename', 'views']);
 const FACT_BYTES = 300;

@@ -1,10 +1,11 @@
-/** The one writer of a recorded value in one line, coloured: `{ productId: 417, quantity: "1,200" }`; or its shape, with the type of each leaf. */
+/** The one writer of a recorded value in one line, coloured: `{ productId: 417, quantity: "1,200" }`. */
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { CodeToken } from './code.ts';
 
 interface LineOptions {
   longest: number;
-  isTyped?: boolean;
+  /** Of lists their length and the first items. */
+  isShape?: boolean;
   marked?: ReadonlySet<string>;
   /** A debugger read it: a text in brackets stands for a value that is no JSON. */
   isRead?: boolean;
@@ -14,11 +15,6 @@ const LONGEST_TEXT = 120;
 const DEEPEST = 6;
 const MOST_ITEMS = 8;
 const MOST_OBJECTS = 5;
-
-interface Place {
-  depth: number;
-  isTypeSaid: boolean;
-}
 
 /** Texts that stand for values outside of JSON. */
 const IN_BRACKETS =
@@ -47,7 +43,7 @@ export function textOf(tokens: readonly CodeToken[]): string {
 }
 
 export function valueLine(value: Json, options: LineOptions): CodeToken[] {
-  const { longest, isTyped = false, marked = new Set() } = options;
+  const { longest, isShape = false, marked = new Set() } = options;
   const tokens: CodeToken[] = [];
   let length = 0;
   const isFull = (): boolean => length > longest;
@@ -58,47 +54,41 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     tokens.push(isFull() ? cut : [kind, text]);
   };
 
-  function list(items: readonly Json[], path: string, { depth, isTypeSaid }: Place): void {
+  function list(items: readonly Json[], path: string, depth: number): void {
     const [first] = items;
-    // Of a shape, the first few stand for all; the first of objects says the types.
-    const isFolded = isTyped && items.length > 0 && items.every((item) => typeof item === typeof first);
+    const isFolded = isShape && items.length > 0 && items.every((item) => typeof item === typeof first);
     const isOfValues = isFolded && !isRecord(first) && !Array.isArray(first) && first !== null;
     const isAlike = isFolded && items.every((item) => JSON.stringify(item) === JSON.stringify(first));
     const most = isOfValues ? MOST_ITEMS : isAlike ? 1 : MOST_OBJECTS;
     const shown = isFolded ? items.slice(0, most) : items;
     push('', isFolded ? `[${items.length} × ` : '[');
-    if (isOfValues && !isTypeSaid) push('c', `${typeof first} `);
     shown.forEach((item, at) => {
       if (isFull()) return;
       if (at > 0) push('', ', ');
-      write(item, path === '' ? String(at) : `${path}.${at}`, {
-        depth: depth + 1,
-        isTypeSaid: isTypeSaid || isOfValues || (isFolded && at > 0),
-      });
+      write(item, path === '' ? String(at) : `${path}.${at}`, depth + 1);
     });
     push('', (isOfValues || !isAlike) && shown.length < items.length ? ', …]' : ']');
   }
 
-  function write(part: Json, path: string, { depth, isTypeSaid }: Place): void {
+  function write(part: Json, path: string, depth: number): void {
     if (isFull()) return;
     if (depth > DEEPEST) push('', '…');
-    else if (Array.isArray(part)) list(part, path, { depth, isTypeSaid });
+    else if (Array.isArray(part)) list(part, path, depth);
     else if (isRecord(part)) {
       const entries = Object.entries(part);
       push('', entries.length === 0 ? '{}' : '{ ');
       entries.forEach(([name, item], at) => {
         if (isFull()) return;
         push('', `${at > 0 ? ', ' : ''}${/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)}: `);
-        write(item, path === '' ? name : `${path}.${name}`, { depth: depth + 1, isTypeSaid });
+        write(item, path === '' ? name : `${path}.${name}`, depth + 1);
       });
       if (entries.length > 0) push('', ' }');
     } else {
       const [kind, text] = leafToken(part, options);
-      if (isTyped && !isTypeSaid && part !== null) push('c', `${typeof part} `);
       push(marked.has(path) ? 'u' : kind, text);
     }
   }
 
-  write(value, '', { depth: 0, isTypeSaid: false });
+  write(value, '', 0);
   return tokens;
 }

@@ -25,7 +25,7 @@ describe('the reply to a command of Redis', () => {
 
   it('says what was found, changed and read', () => {
     expect(replyOf('GET', ['a'], null)).to.deep.equal({ hits: 0 });
-    expect(replyOf('GET', ['a'], Buffer.from('four'))).to.deep.equal({ hits: 1, length: 4 });
+    expect(replyOf('GET', ['a'], Buffer.from([0xff, 1]))).to.deep.equal({ hits: 1, length: 2 });
     expect(replyOf('MGET', ['a', 'b'], ['1', null])).to.deep.include({ hits: 1, size: 2 });
     expect(replyOf('DEL', ['a'], 0)).to.deep.equal({ hits: null, reply: 0 });
     expect(replyOf('SMEMBERS', ['a'], new Set(['1', '2']))).to.deep.include({ hits: null, size: 2 });
@@ -44,6 +44,13 @@ describe('the reply to a command of Redis', () => {
         { name: 'HMGET', value: { pin: '4711', city: null } },
       ],
       ['MGET', ['otp:7'], ['4711'], { name: 'MGET', value: { 'otp:7': '4711' } }],
+      ['GET', ['otp:7'], Buffer.from('4711'), { name: 'otp:7', value: '4711' }],
+      [
+        'HGETALL',
+        ['user:7'],
+        [Buffer.from('pin'), Buffer.from('4711')],
+        { name: 'user:7', value: { pin: '4711' } },
+      ],
       ['HGETALL', ['user:7'], { pin: '4711' }, { name: 'user:7', value: { pin: '4711' } }],
     ];
     for (const [command, args, result, found] of read) {

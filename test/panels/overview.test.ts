@@ -253,7 +253,7 @@ describe('the overview panel', () => {
     const $ = await page(token);
     const said = $('#wrong .none p').first().text();
     expect(said).to.match(
-      /^\d+ checks found nothing\. They do not know the right response: compare the values below\.$/,
+      /^\d+ checks found nothing\. Whether the values below are right, they do not know\.$/,
     );
     expect(Number(/\d+/.exec(said)?.[0])).to.be.within(3, rules.length);
     expect($('#wrong .checks').text()).to.contain('n plus one');
@@ -289,6 +289,26 @@ describe('the overview panel', () => {
     expect(asked).to.not.match(/got|user-agent|accept|traceparent|abc/i);
   });
 
+  it('shows what differs between runs of a step, and says what did not wait for the step above', async () => {
+    const poll = (state: string, startMs: number) =>
+      call({ url: 'http://jobs.test/1', caller: 'src/poll.ts:3', startMs, durationMs: 1, responseHeaders: ['content-type', 'application/json'], responseBody: { bytes: 20, preview: Buffer.from(JSON.stringify({ state })) } }); // prettier-ignore
+    const { token } = await fixture.profileOf({
+      more: (context) => {
+        lasting(context, 40);
+        ['queued', 'running', 'done'].forEach((state, at) => context.add('call', poll(state, 2 + at * 3)));
+        context.add('query', query({ sql: 'select role from members where id = $1', bindings: [1], startMs: 20, durationMs: 5, waitMs: 0, caller: 'src/may.ts:2' })); // prettier-ignore
+        context.add('query', query({ sql: 'update boards set title = $1', bindings: ['a'], startMs: 33, durationMs: 1, waitMs: 12.8, caller: 'src/boards.ts:9' })); // prettier-ignore
+        [209, 165, 129].forEach((points, at) => context.add('query', query({ sql: 'update customers set points = $1 where id = $2', bindings: [points, 1], startMs: 35 + at, durationMs: 0.5, waitMs: 0, caller: 'src/award.ts:7' }))); // prettier-ignore
+      },
+    });
+    const steps = (await page(token))('#asked li').toArray().map((item) => load(item).text().replace(/\s+/g, ' ')); // prettier-ignore
+    expect(steps).to.have.length(4);
+    expect(steps[0]).to.contain('3 ×').and.contain('{ state: "queued" }').and.contain('→ { state: "done" }');
+    expect(steps[0]).not.to.contain('repeated');
+    expect(steps[2]).to.contain('20.2 ms').and.contain('asked for before query 1 was answered');
+    expect(steps[3]).to.contain('points = 209').and.contain('then 165 · 129').and.not.contain('asked for');
+  });
+
   it('shows a page as its text, however its tags are', async () => {
     const pages = [
       ['<!doctype html><head><title>Split</title><style>p{}</style></head><p title="a > b">Ann\n owes <b>33.34</b></p><!-- <i> -->', 'Split · Ann owes 33.34'],
@@ -318,7 +338,7 @@ describe('the overview panel', () => {
     // The finding says it already.
     expect($('#wrong').text()).to.contain('quantity').and.contain('src/add.ts:24');
     expect($('#wrong .leads')).to.have.length(0);
-    expect($('#sent .vl').last().text()).to.contain('[1 × { quantity: number 1 }]');
+    expect($('#sent .vl').last().text()).to.contain('[1 × { quantity: 1 }]');
   });
 
   it('marks a changed value by its placeholder, and says that checks found nothing else', async () => {
@@ -326,7 +346,7 @@ describe('the overview panel', () => {
       method: 'PATCH',
       url: '/devices/7',
       more: (context) => {
-        context.add('body', { bytes: 40, contentType: 'application/json', parsed: { volume: 5, pin: '1234', settings: {} }, files: [], preview: Buffer.from(''), truncated: false }); // prettier-ignore
+        context.add('body', { bytes: 40, contentType: 'application/json', parsed: { volume: 5, pin: '1234', cvv: '321', settings: {} }, files: [], preview: Buffer.from(''), truncated: false }); // prettier-ignore
         lasting(context, 9);
         context.add('query', query({ sql: 'update devices set brightness = $2, volume = $3, settings = $4 where id = $1', bindings: [7, 80, 30, '{"theme":"dark","notify":{"push":1}}'], startMs: 2, durationMs: 1, waitMs: 0 })); // prettier-ignore
       },
@@ -385,7 +405,7 @@ describe('the overview panel', () => {
       .and.contain('src/refuse.ts:9');
     // The line that mounts it.
     expect($('#received, #sent').text()).to.contain('src/auth.ts:7').and.contain('src/refuse.ts:9');
-    expect($('#wrong .none').text()).to.match(/\d+ checks found nothing\. They do not know/);
+    expect($('#wrong .none').text()).to.match(/\d+ checks found nothing\. Whether/);
   });
 
   it('names the error that an error handler of the application answered, and its line', async () => {
@@ -464,7 +484,7 @@ describe('the overview panel', () => {
     const $ = await page(token);
     expect($('#sent').text()).to.match(/visitor: "ann"[^}]*\}\s*after the handler/);
     expect($('#received').text())
-      .to.match(/id: 7[^}]*\}\s*as it was at the end/)
+      .to.match(/id: 7[^}]*\}\s*req\.user at the end/)
       .and.not.contain('visitor');
   });
 

@@ -1,11 +1,13 @@
-/** The steps of a request, in the order they began: statements, cache commands, calls, jobs, mails, and work of own panels. */
+/** The steps of a request, in the order in which they were asked for: statements, cache commands, calls, jobs, mails, and work of own panels. */
 import type { BesideProfile } from '../../profiler/panel.ts';
-import type { Json } from '../../profiler/json.ts';
+import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Row } from '../../profiler/rows.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
-import { count, durationText } from '../../view-helpers/numbers.ts';
+import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseQuery } from '../database/data.ts';
+import type { CallBodyEntry } from '../http-client/data.ts';
+import { namedHeader, type NamedValue } from '../../profiler/raw-headers.ts';
 import { foundRows } from '../shared/found-rows.ts';
 import { addressOf } from '../../render/rows-page.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
@@ -15,18 +17,21 @@ import { dataOf } from '../shared/panel-data.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { type Binding, indexesOf } from '../shared/sql-values.ts';
 import { isByItself, MOST_HEADERS } from './received.ts';
+import { repeatedSteps } from './repeated.ts';
 import { receivedAs, type Step } from './step.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
+import { isRead } from '../shared/statements.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 const MOST = 40;
-/** From as many runs on, the same work of the same line is one step. */
-const FOLDED_FROM = 3;
 const MOST_LINES = 6;
 const LEAST_WAIT_MS = 10;
 const LOOPS = new Set(['N+1', 'writes in a loop']);
 const LONGEST_BODY = 160;
+const LONGEST_LOCALS = 600;
 const LONGEST_FOUND = 320;
+/** Milliseconds within which steps start together. */
+const TOGETHER_MS = 1;
 const WORDS: Readonly<Record<string, string>> = {
   cache: 'redis',
   http_client: 'call',
@@ -101,6 +106,7 @@ function queryStep(
   const control = CONTROL.exec(sql);
   return {
     ...row,
+    isWrite: control === null && !isRead(sql),
     label: control === null ? `query ${index + 1}` : 'transaction',
     text: textOf(tokens),
     line: () => tokens,
@@ -112,7 +118,11 @@ function queryStep(
   };
 }
 
-function bodyTokens(body: { text: string | null } | undefined): CodeToken[] {
+function bodyTokens(body: CallBodyEntry | undefined, headers: readonly NamedValue[]): CodeToken[] {
+  if (body?.text === null) {
+    const type = namedHeader(headers, 'content-type') ?? 'no text';
+    return [['c', `${bytesText(body.bytes)}, ${type.replace(/;.*$/s, '').slice(0, 60)}`]];
+  }
   const text = body?.text ?? '';
   if (text === '') return [];
   const json = parseBeginning(text);
@@ -138,9 +148,10 @@ function callStep(row: Row, index: number, profile: Profile): Step {
     requestBody,
     responseBody,
     requestHeaders = [],
+    responseHeaders = [],
   } = dataOf(profile, 'http_client')?.calls[index] ?? {};
-  const sent = bodyTokens(requestBody);
-  const got = bodyTokens(responseBody);
+  const sent = bodyTokens(requestBody, requestHeaders);
+  const got = bodyTokens(responseBody, responseHeaders);
   const tokens: CodeToken[] = [
     ['', `${row.label ?? ''} ${valueText(row.text).replace(/^https?:\/\//, '')}`],
     ...(sent.length === 0 ? [] : ([['', ' '], ...sent] as CodeToken[])),
@@ -148,6 +159,7 @@ function callStep(row: Row, index: number, profile: Profile): Step {
   ];
   return {
     ...row,
+    isWrite: row.label !== 'GET' && row.label !== 'HEAD',
     label: 'call',
     text: textOf(tokens),
     line: () => tokens,
@@ -190,6 +202,17 @@ function cacheStep(row: Row, index: number, profile: Profile): Step {
   return found === undefined ? step : { ...step, text: textOf(tokens), line: () => tokens };
 }
 
+function viewStep(row: Row): Step {
+  const step = otherStep(row, { name: 'views', title: '' });
+  const locals = fieldOf(row, 'Locals')?.value;
+  if (!isRecord(locals) || Object.keys(locals).length === 0) return step;
+  const tokens: CodeToken[] = [
+    ['', `${valueText(step.text)} `],
+    ...valueLine(locals, { longest: LONGEST_LOCALS }),
+  ];
+  return { ...step, text: textOf(tokens), line: () => tokens };
+}
+
 const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
 
 function isInLibrary(place: string | null | undefined): boolean {
@@ -221,10 +244,21 @@ function madeStep(row: Row, index: number, { panel, profile, compared }: StepOf)
       return callStep(row, index, profile);
     case 'cache':
       return cacheStep(row, index, profile);
+    case 'views':
+      return viewStep(row);
     default:
       return otherStep(row, panel);
   }
 }
+
+/** How long it waited before it was sent. */
+function waitedMs(index: number, name: string, profile: Profile): number {
+  if (name === 'cache') return dataOf(profile, 'cache')?.items[index]?.waitMs ?? 0;
+  return name === 'database' ? (dataOf(profile, 'database')?.queries[index]?.waitMs ?? 0) : 0;
+}
+
+/** Work of which several may run at once, and that somebody waits for. */
+const AWAITED = new Set(['database', 'http_client', 'jobs']);
 
 function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): Step | null {
   const startMs = fieldOf(row, 'Start')?.value;
@@ -237,13 +271,15 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
   if (made === null) return null;
   const took = row.number === null || row.number === undefined ? 'not finished' : durationText(row.number);
   const { detail: _detail, block: _block, within, ...step } = made;
+  const askedMs = startMs - waitedMs(index, panel.name, profile);
   return {
     ...step,
     place: isInLibrary(step.place) ? null : step.place,
     ...(within === undefined ? {} : { within: `${panel.name} ${within}` }),
     // A cache that has not got a value is nothing to warn of.
     tone: made.tone === 'bad' ? 'bad' : 'plain',
-    number: startMs,
+    number: askedMs,
+    ...(AWAITED.has(panel.name) ? { runs: [{ askedMs, endMs: startMs + (row.number ?? Infinity) }] } : {}),
     depth: 0,
     note: noteOf([made.note, took]),
     fields: [
@@ -257,36 +293,18 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
   };
 }
 
-function fold(steps: readonly Step[], marksOf: (within: string) => readonly string[]): Step[] {
-  const keyOf = ({ label, within, key, place }: Step): string | null =>
-    within === undefined && key === undefined
-      ? null
-      : `${label?.replace(/ \d+$/, '') ?? ''}\n${within ?? key ?? ''}\n${place ?? ''}`;
-  const counts = new Map<string, Step[]>();
-  for (const step of steps) {
-    const key = keyOf(step);
-    if (key !== null) counts.set(key, [...(counts.get(key) ?? []), step]);
-  }
-  return steps.flatMap((step): Step[] => {
-    const all = counts.get(keyOf(step) ?? '') ?? [];
-    if (all.length < FOLDED_FROM) return [step];
-    if (all[0] !== step) return [];
-    const failed = all.filter(({ tone }) => tone === 'bad').length;
-    const worst = all.find(({ tone }) => tone === 'bad') ?? step;
-    return [
-      {
-        ...worst,
-        number: step.number ?? null,
-        times: all.length,
-        badges: [...new Set([...(worst.badges ?? []), ...marksOf(step.within ?? '')])],
-        note: noteOf([
-          worst.note,
-          failed > 0 && failed < all.length ? `${count(failed)} failed` : null,
-          `last at ${durationText(all.at(-1)?.number)}`,
-        ]),
-      },
-    ];
-  });
+/** `asked for before query 2 was answered`: it did not wait for the step above, and did not start with it. */
+function overlapNote(step: Step, above: Step | undefined): string | null {
+  const askedMs = step.runs?.[0]?.askedMs;
+  const running = above?.runs?.filter((run) => run.askedMs <= (askedMs ?? 0) && run.endMs > (askedMs ?? 0));
+  if (above === undefined || askedMs === undefined || running === undefined || running.length === 0)
+    return null;
+  const isTogether = running.every((run) => askedMs - run.askedMs < TOGETHER_MS);
+  if (isTogether && (step.isWrite === above.isWrite || step.place === above.place)) return null;
+  const { times = 1, label = '' } = above;
+  if (times === 1) return `asked for before ${label} was answered`;
+  const some = running.length < times ? `${count(running.length)} of ` : '';
+  return `asked for before ${some}the ${count(times)} above were answered`;
 }
 
 function lineSteps(profile: Profile): Step[] {
@@ -317,11 +335,11 @@ export function askedSteps(
       return stepOf(row, index, { panel, profile, compared }) ?? [];
     });
   });
-  const all = fold(
+  const all = repeatedSteps(
     [...steps, ...lineSteps(profile)].toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0)),
     (within) =>
       (summaries.get(within)?.badges ?? []).filter((badge) => !LOOPS.has(badge) || found.has(badge)),
-  );
+  ).map((step, at, list) => ({ ...step, note: noteOf([step.note, overlapNote(step, list[at - 1])]) }));
   const failed = new Set(all.filter(({ tone }) => tone === 'bad').slice(0, MOST / 2));
   let room = MOST - failed.size;
   const shown = all.filter((step) => failed.has(step) || room-- > 0);
@@ -332,7 +350,9 @@ export function askedSteps(
       ? { ...step, tone: 'bad', badges: [...(step.badges ?? []), 'failed later'] }
       : step;
   return {
-    steps: shown.map(({ within: _within, ...step }, at) => withOutcome({ ...step, id: `a${at + 1}` })),
+    steps: shown.map(({ within: _within, runs: _runs, isWrite: _isWrite, ...step }, at) =>
+      withOutcome({ ...step, id: `a${at + 1}` }),
+    ),
     left: all.length - shown.length,
   };
 }

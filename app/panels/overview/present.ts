@@ -43,7 +43,7 @@ function inOrder(steps: readonly Step[]): Step[] {
   return steps.toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0));
 }
 
-const NUMBERED_MARK = /\[masked \d+, /;
+const NUMBERED_MARK = /\[masked \d+, /g;
 const OF_MARKS = 'Masked values with the same number are equal.';
 
 function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, ran: Ran): Exchange {
@@ -57,9 +57,10 @@ function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>
     section('asked', 'Steps', asked.steps, { left: asked.left }),
     section('sent', 'Sent', sentSteps(profile, { ran, compared })),
   ].filter(({ rows }) => rows.length > 0);
-  const masked = sections.findIndex(({ rows }) =>
-    rows.some(({ text }) => typeof text === 'string' && NUMBERED_MARK.test(text)),
+  const marks = sections.map(({ rows }) =>
+    rows.flatMap(({ text }) => (typeof text === 'string' ? (text.match(NUMBERED_MARK) ?? []) : [])),
   );
+  const masked = new Set(marks.flat()).size < 2 ? -1 : marks.findIndex((of) => of.length > 0);
   return {
     sections: sections.map((one, at) => (at === masked ? { ...one, note: OF_MARKS } : one)),
     changed: compared.filter(({ change }) => change === 'value' || change === 'type'),
@@ -136,7 +137,7 @@ const LONG_MS = 1000;
 const COST_MS = 10;
 const COST_SHARE = 0.1;
 
-/** Whether time is the question: it took long, or longer than usual, or a finding says that time was lost. */
+/** Whether time is the question: a finding says that it was lost, and the request took long, or longer than usual. */
 function isOfTime(
   { profile }: PresentFrom,
   findings: readonly ExplainedFinding[],
@@ -147,7 +148,7 @@ function isOfTime(
     ({ severity, costMs = 0 }) => severity !== 'info' && costMs >= Math.max(COST_MS, durationMs * COST_SHARE),
   );
   const isSlower = usual?.measures.some(({ label, tone }) => label === 'Time' && tone === 'warn') === true;
-  return isCostly || durationMs >= LONG_MS || (isSlower && durationMs >= LONG_MS / 10);
+  return isCostly && (durationMs >= LONG_MS || (isSlower && durationMs >= LONG_MS / 10));
 }
 
 export interface Overview {

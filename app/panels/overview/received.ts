@@ -156,7 +156,7 @@ export function receivedSteps(
     })),
     ...(user === undefined || user === null
       ? []
-      : [{ ...values('user', 'user', user, null), note: 'as it was at the end' }]),
+      : [{ ...values('user', 'user', user, null), note: 'req.user at the end, not its row' }]),
     ...(routeParams.length === 0
       ? []
       : [values('path', 'path', objectOf(routeParams), handler[0]?.number ?? null)]),

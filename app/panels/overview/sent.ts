@@ -2,7 +2,7 @@
 import type { Profile } from '../../profiler/profile.ts';
 import type { Block } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
-import { numberHelpers, bytesText } from '../../view-helpers/numbers.ts';
+import { bytesText, count } from '../../view-helpers/numbers.ts';
 import type { ComparedValue } from '../shared/compare-values.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
@@ -17,36 +17,27 @@ const LONGEST = 700;
 const LONGEST_PAGE = 400;
 const PREVIEW_LINES = 6;
 const PREVIEW_LENGTH = 600;
-const SEVERAL = 3;
 const DECIDING =
-  /^(?:cache-control|set-cookie|location|vary|etag|content-encoding|content-disposition|www-authenticate|retry-after|allow|refresh|access-control-allow-origin|access-control-allow-credentials|x-accel-.*)$/i;
+  /^(?:cache-control|set-cookie|location|vary|link|content-(?:encoding|disposition|language|range|location)|www-authenticate|retry-after|allow|refresh|x-total(?:-count)?|access-control-allow-(?:origin|credentials)|x-accel-.*)$/i;
+/** Sent by itself, and compared only with these. */
+const CONDITION = /^if-(?:none-)?match$/i;
 
-function headersStep({ headers, authors }: Response): Step {
+function headersStep({ headers, authors }: Response, asked: readonly { name: string }[]): Step[] {
+  const isConditional = asked.some(({ name }) => CONDITION.test(name));
   const deciding = headers.flatMap(({ name, value }, at) =>
-    DECIDING.test(name) ? [{ name, value, at }] : [],
+    DECIDING.test(name) || (isConditional && /^etag$/i.test(name)) ? [{ name, value, at }] : [],
   );
-  const counts = new Map<string, number>();
-  for (const steps of authors?.sent ?? []) {
-    const by = steps.at(-1)?.by;
-    if (by !== undefined) counts.set(by, (counts.get(by) ?? 0) + 1);
-  }
-  const [most] = [...counts].filter(([, count]) => count >= SEVERAL).sort((a, b) => b[1] - a[1]);
+  if (deciding.length === 0) return [];
   const others = headers.length - deciding.length;
-  const has = (name: string): boolean => deciding.some((header) => header.name.toLowerCase() === name);
-  const last = deciding.flatMap(({ at }) => authors?.sent[at]?.at(-1)?.place ?? []).at(-1) ?? null;
-  return {
-    label: 'headers',
-    text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 160)}`).join(' · '),
-    note: noteOf([
-      has('cache-control') ? null : 'no cache-control',
-      has('set-cookie') ? null : 'no cookie set',
-      others === 0
-        ? null
-        : `${numberHelpers.count(others, 'other')}${most === undefined ? '' : `, ${numberHelpers.count(most[1])} of them by ${most[0].slice(0, 60)}`}`,
-    ]),
-    place: last,
-    href: '?panel=request#response',
-  };
+  return [
+    {
+      label: 'headers',
+      text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 160)}`).join(' · '),
+      note: others === 0 ? null : count(others, 'other'),
+      place: deciding.flatMap(({ at }) => authors?.sent[at]?.at(-1)?.place ?? []).at(-1) ?? null,
+      href: '?panel=request#response',
+    },
+  ];
 }
 
 function previewOf(text: string): Block {
@@ -76,14 +67,16 @@ function bodyStep(response: Response, compared: readonly ComparedValue[]): Step[
     ];
   if (json === undefined)
     return [{ ...common, block: previewOf(text), note: truncated ? 'the beginning' : null }];
-  const changed = compared.filter(({ sent }) => sent.some(({ change }) => change !== null));
+  const changed = compared.filter(({ sent }) =>
+    sent.some(({ change }) => change === 'value' || change === 'type'),
+  );
   const marked = new Set(
     changed.flatMap(({ sent }) => sent.flatMap(({ field, change }) => (change === null ? [] : [field]))),
   );
   return [
     {
       ...common,
-      ...lineOf(valueLine(json.value, { longest: LONGEST, isTyped: true, marked })),
+      ...lineOf(valueLine(json.value, { longest: LONGEST, isShape: true, marked })),
       note: json.isWhole ? null : 'the beginning',
       fields: receivedAs(changed),
     },
@@ -109,10 +102,11 @@ export function sentSteps(
   profile: Profile,
   { ran: { answered }, compared }: { ran: Ran; compared: readonly ComparedValue[] },
 ): Step[] {
-  const response = dataOf(profile, 'request')?.response ?? null;
+  const { response = null, headers = [] } = dataOf(profile, 'request') ?? {};
   const { status } = profile;
   if (response === null || status === null) return [];
   const { contentType, bytes, headersAtMs } = response;
+  const place = response.sentFrom ?? answered?.place ?? null;
   return [
     {
       label: 'status',
@@ -124,10 +118,11 @@ export function sentSteps(
       ]),
       tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain',
       number: headersAtMs,
-      place: response.sentFrom ?? answered?.place ?? null,
+      place,
       href: '?panel=request#response',
     },
-    headersStep(response),
+    // Its line is said above.
+    ...headersStep(response, headers).map((step) => (step.place === place ? { ...step, place: null } : step)),
     ...sessionStep(profile, headersAtMs),
     ...bodyStep(response, compared),
   ];

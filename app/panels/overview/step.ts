@@ -7,6 +7,18 @@ import { textOf, valueLine } from '../../view-helpers/value-line.ts';
 
 export interface Step extends Row {
   href?: string | null;
+  /** Of work that somebody waits for: when it was asked for and answered, once for each run. */
+  runs?: readonly Run[];
+  isWrite?: boolean;
+}
+
+export interface Run {
+  askedMs: number;
+  endMs: number;
+}
+
+export function tokensOf({ line, text }: Row): readonly CodeToken[] {
+  return line?.() ?? [['', typeof text === 'string' ? text : '']];
 }
 
 export function lineOf(tokens: readonly CodeToken[]): Pick<Row, 'text' | 'line'> {
@@ -23,12 +35,16 @@ function typeOf(value: Json): string {
 
 /** `quantity received as "1,200", a string`, for each value that changed on its way here. */
 export function receivedAs(values: readonly ComparedValue[]): Field[] {
-  const texts = values.map(({ name, received }) =>
+  const texts = values.map(({ name, received, change }) =>
     received.isMasked
       ? `${name}: another value, masked`
       : [
           `${name}: ${valueText(received.value)}`,
-          received.isText ? '' : typeof received.value === 'object' ? '' : typeOf(received.value),
+          received.isText || change === 'case'
+            ? ''
+            : typeof received.value === 'object'
+              ? ''
+              : typeOf(received.value),
         ]
           .filter((text) => text !== '')
           .join(', '),

@@ -21,7 +21,6 @@ export interface Verdict {
 }
 
 const LONGEST_BODY = 300;
-const UNKNOWN = 'They do not know the right response: compare the values below.';
 
 /** Why the absence of findings says little about this request. */
 function doubts(
@@ -56,7 +55,7 @@ export function verdictOf(
   const number = count(checked.length, 'check');
   const nothing =
     reasons.length + changes.length === 0
-      ? `${number} found nothing. ${UNKNOWN}`
+      ? `${number} found nothing. Whether the values below are right, they do not know.`
       : `${number} found nothing else.`;
   return { text: [...reasons, checked.length === 0 ? 'No finding.' : nothing].join(' '), checked };
 }

@@ -148,6 +148,35 @@ function isMadeFrom(before: Leaf['value'], after: Leaf['value']): boolean {
   return b.length > 2 && b.length < a.length && a.startsWith(b);
 }
 
+/** Where a response says what is wrong with a field. */
+const OF_ERRORS = /(?:^|\.)(?:errors?|issues|violations|messages?|details)\.(?:.*\.)?[^.]+$/i;
+
+/** `Aa 0`: the kinds of its characters. */
+function shapeOf(text: string): string {
+  return text
+    .replace(/\p{Ll}+/gu, 'a')
+    .replace(/\p{Lu}+/gu, 'A')
+    .replace(/\d+/g, '0');
+}
+
+/** Signs that both begin and end with. */
+function sharedLength(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
+  let start = 0;
+  while (start < most && a[start] === b[start]) start++;
+  let end = 0;
+  while (end < most - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  return start + end;
+}
+
+/** A text that was sent for a received key or code, or about it: its label, or a message. */
+function isSaidOf(before: Leaf['value'], { value, field, isMasked: hidden }: FieldAt): boolean {
+  if (typeof value !== 'string' || hidden || !/\p{L}{2}/u.test(value)) return false;
+  if (OF_ERRORS.test(field) || typeof before !== 'string') return true;
+  if (isMadeFrom(before, value) || shapeOf(before) === shapeOf(value)) return false;
+  return sharedLength(before, value) * 2 < Math.max(before.length, value.length);
+}
+
 type Received = ComparedValue['received'] & { name: string };
 
 function receivedOf(request: ReceivedRecord): Received[] {
@@ -236,7 +265,10 @@ export function compareValues({ request, database }: ComparedRecord): ComparedVa
       return [];
     const inBound = changesIn(bound.get(key) ?? [], received);
     const inSent = changesIn(sent.get(key) ?? [], received).filter(
-      ({ change, value }) => change !== 'value' || typeof value !== 'string' || !lookedUp.has(received.value),
+      (at) =>
+        at.change !== 'value' ||
+        typeof at.value !== 'string' ||
+        !(lookedUp.has(received.value) || isSaidOf(received.value, at)),
     );
     const changed = [...inBound, ...inSent].filter(({ change }) => change !== null);
     const isDerived = changed.every(

@@ -67,7 +67,7 @@ describe('the same field in three places', () => {
   });
 
   it('takes another text for the name of a code by which a row was found, but not another number', () => {
-    const { request } = record({ params: { tariff: 'S' }, sent: { tariff: 'Standard' } });
+    const { request } = record({ params: { tariff: 'S' }, sent: { tariff: 'M' } });
     const found = (rows: number): ComparedRecord => ({
       request,
       database: {
@@ -77,6 +77,24 @@ describe('the same field in three places', () => {
     });
     expect(told(compareValues(found(1)))).to.deep.equal([]);
     expect(told(compareValues(found(0)))).to.deep.equal([['tariff', 'value', false]]);
+  });
+
+  it('takes a label or a message for no changed value', () => {
+    const said = (received: Json, sent: Json) =>
+      told(compareValues(record({ body: { kit: received }, sent })));
+    for (const [received, sent] of [
+      ['ada@example.org', { errors: { kit: 'taken' } }],
+      ['ada@example.org', { kit: 'This is no address.' }],
+      [3, { kit: 'Tuinen Smit' }],
+      ['fam4', { kit: 'Vegetarian for two' }],
+    ] as const)
+      expect(said(received, sent), JSON.stringify(sent)).to.deep.equal([]);
+    for (const [received, sent] of [
+      ['express', 'standard'],
+      ['José', 'Jos\ufffd'],
+      [3, 4],
+    ] as const)
+      expect(said(received, { kit: sent }), String(sent)).to.deep.equal([['kit', 'value', false]]);
   });
 
   it('finds a number that became text, but not text of a path that became a number', () => {

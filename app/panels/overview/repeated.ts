@@ -1,0 +1,103 @@
+/** Work that repeats is one step, at its first run, with the marks of the row that sums it up, and what differed from run to run. */
+import type { Field } from '../../profiler/rows.ts';
+import { noteOf } from '../../view-helpers/amount.ts';
+import type { CodeToken } from '../../view-helpers/code.ts';
+import { count, durationText } from '../../view-helpers/numbers.ts';
+import { textOf } from '../../view-helpers/value-line.ts';
+import { type Step, tokensOf } from './step.ts';
+
+/** From as many runs on, the same work of the same line is one step. */
+const FOLDED_FROM = 3;
+const MOST_RUNS = 4;
+const LONGEST = 280;
+const REPEATED = 'repeated';
+
+/** Without the tokens that all begin and end with. */
+function differing(lines: readonly (readonly CodeToken[])[]): string[] {
+  const isSame = (at: number): boolean =>
+    lines.every((line) => line.at(at) !== undefined && line.at(at)?.[1] === lines[0]?.at(at)?.[1]);
+  const shortest = Math.min(...lines.map(({ length }) => length));
+  let start = 0;
+  while (start < shortest && isSame(start)) start++;
+  let end = 0;
+  while (end < shortest - start && isSame(-1 - end)) end++;
+  return lines.map((line) => textOf(line.slice(start, line.length - end)).trim());
+}
+
+interface Differing {
+  /** Of each run. */
+  texts: string[];
+  isAnsweredAnew: boolean;
+}
+
+/** What was asked, the reply, or both, as far as they differ; null: nothing does. */
+function differenceOf(runs: readonly Step[]): Differing | null {
+  const lines = runs.map(tokensOf);
+  const splitAt = lines.map((line) => line.findIndex(([, text]) => text === ' → '));
+  const asked = lines.map((line, at) => line.slice(0, splitAt[at] === -1 ? undefined : splitAt[at]));
+  const replies = lines.map((line, at) => (splitAt[at] === -1 ? '' : textOf(line.slice(splitAt[at])).trim()));
+  const isAskedAnew = new Set(asked.map(textOf)).size > 1;
+  const isAnsweredAnew = new Set(replies).size > 1;
+  if (!isAskedAnew && !isAnsweredAnew) return null;
+  const parts = isAskedAnew ? differing(asked) : [];
+  return {
+    texts: runs.map((_run, at) => `${parts[at] ?? ''} ${isAnsweredAnew ? (replies[at] ?? '') : ''}`.trim()),
+    isAnsweredAnew: isAnsweredAnew && !isAskedAnew,
+  };
+}
+
+function fieldsOf(runs: readonly Step[], difference: Differing | null): Field[] {
+  if (difference === null) return [];
+  const texts = difference.texts.map((text, at) => (runs[at]?.tone === 'bad' ? `${text} (failed)` : text));
+  const value = texts.slice(1).join(' · ');
+  if (runs.length <= MOST_RUNS && value.length <= LONGEST) return [{ label: 'Then', value }];
+  return [{ label: 'Last', value: texts.at(-1)?.slice(0, LONGEST) ?? '' }];
+}
+
+function folded(runs: readonly Step[], marks: readonly string[]): Step {
+  const [first = {}] = runs;
+  const failed = runs.filter(({ tone }) => tone === 'bad').length;
+  const worst = runs.find(({ tone }) => tone === 'bad') ?? first;
+  const difference = differenceOf(runs);
+  const more = fieldsOf(runs, difference);
+  const isShown = more.some(({ label }) => label === 'Then');
+  return {
+    ...worst,
+    ...(isShown ? { text: first.text ?? null, line: () => tokensOf(first) } : {}),
+    number: first.number ?? null,
+    ...(first.runs === undefined ? {} : { runs: runs.flatMap((run) => run.runs ?? []) }),
+    times: runs.length,
+    badges: [...new Set([...(worst.badges ?? []), ...marks])].filter(
+      // A poll asks until the reply is another one.
+      (badge) => badge !== REPEATED || difference?.isAnsweredAnew !== true,
+    ),
+    note: noteOf([
+      worst.note,
+      failed > 0 && failed < runs.length ? `${count(failed)} failed` : null,
+      `last at ${durationText(runs.at(-1)?.number)}`,
+    ]),
+    fields: [...more, ...(worst.fields ?? [])],
+  };
+}
+
+function keyOf({ label, within, key, place }: Step): string | null {
+  return within === undefined && key === undefined
+    ? null
+    : `${label?.replace(/ \d+$/, '') ?? ''}\n${within ?? key ?? ''}\n${place ?? ''}`;
+}
+
+export function repeatedSteps(
+  steps: readonly Step[],
+  marksOf: (within: string) => readonly string[],
+): Step[] {
+  const groups = new Map<string, Step[]>();
+  for (const step of steps) {
+    const key = keyOf(step);
+    if (key !== null) groups.set(key, [...(groups.get(key) ?? []), step]);
+  }
+  return steps.flatMap((step): Step[] => {
+    const runs = groups.get(keyOf(step) ?? '') ?? [];
+    if (runs.length < FOLDED_FROM) return [step];
+    return runs[0] === step ? [folded(runs, marksOf(step.within ?? ''))] : [];
+  });
+}
