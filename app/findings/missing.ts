@@ -1,7 +1,9 @@
 /** Values that are not there: a word in place of one, a field or column without one, a key of no row. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, sameName } from '../panels/shared/compare-values.ts';
-import { type Leaf, leavesIn, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -12,7 +14,7 @@ import { pathOf } from '../profiler/request-target.ts';
 import { clientOf, mediaType, sentHeader } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
-import { brokeBy, count, excerpt } from './shared/wording.ts';
+import { brokeBy, count, excerpt, listOf } from './shared/wording.ts';
 import { mishap } from './values.ts';
 
 type Database = Kept['database'];
@@ -485,26 +487,95 @@ function mayChangeElsewhere({ http_client: calls, cache, jobs }: Partial<Kept>):
   );
 }
 
+/** It may be the key of the row that was there before. */
+const OF_KEY = /(?:id|mail|name|slug|code|key)$/i;
+const LEAVES_AS_IS = /\bon conflict\b[^;]*? do nothing\b|\binsert (?:or )?ignore\b/i;
+
+/** Fields of the body that the response has with the same value. */
+function repeatedFields(request: KeptRequest): Field[] {
+  const sent = leavesIn(request.response?.text ?? '');
+  return fieldsOf(request).filter(({ name, value }) =>
+    sent.some(
+      (leaf) => sameName(leaf.name) === sameName(name) && changeOf(value, leaf.value, false) === null,
+    ),
+  );
+}
+
+/** An insert that left the row that was there as it is, and the fields of it that the response has as received. */
+function ignoredInsert(request: KeptRequest, database: Database): { one: Read; fields: Field[] } | null {
+  const reads = readsOf(database);
+  const one = reads.find(
+    ({ read, query }) =>
+      read.verb === 'insert' && query.rows === 0 && LEAVES_AS_IS.test(sqlOf(database, query)),
+  );
+  const isReadBack = reads.some(
+    ({ read, index }) => one !== undefined && read.table === one.read.table && index > one.index,
+  );
+  if (one === undefined || isReadBack) return null;
+  const fields = repeatedFields(request).filter(
+    ({ name, value }) =>
+      !OF_KEY.test(name) &&
+      one.query.bindings.some(
+        (binding) => sameName(binding.name) === sameName(name) && textOf(value) === textOf(binding.value),
+      ),
+  );
+  return fields.length === 0 ? null : { one, fields };
+}
+
+/** The row that was read has every field of the body as received: there was nothing to write. */
+function hasAll(request: KeptRequest, { query }: Read): boolean {
+  const fields = fieldsOf(request);
+  const had = leavesOf(foundRows(query));
+  return (
+    fields.length > 0 &&
+    fields.every(({ name, value }) =>
+      had.some(
+        (leaf) => sameName(leaf.name) === sameName(name) && changeOf(value, leaf.value, true) === null,
+      ),
+    )
+  );
+}
+
+function asksForOne({ read, query }: Read, ids: ReadonlySet<string | null>): boolean {
+  const given = (read.where ?? []).flatMap(({ values }) =>
+    values.map((value) => givenValue(value, query.bindings)),
+  );
+  return [...given, ...query.bindings.map(({ value }) => value)].some((value) => {
+    const text = textOf(value);
+    return text !== null && ids.has(text);
+  });
+}
+
 const nothingWritten: FindingRule<
   Needs<'database' | 'request', 'cache' | 'http_client' | 'jobs' | 'routing'>
 > = {
   name: 'nothing-written',
   needs: ['database', 'request'],
   labels: ['nothing written'],
-  why: 'A PUT, PATCH or DELETE read the row of its address and answered with a success, but ran no statement that writes, called no other service and added no job.',
-  fix: 'Check that the change is saved: call `save()`, or await the UPDATE or DELETE. If the row had these values already, nothing is wrong.',
+  why: 'A PUT, PATCH or DELETE answered with a success, called no other service and added no job. It only read the row of its address; or its only write is an insert that added no row, and the response repeats the received values.',
+  fix: 'Check that the change is saved: call `save()`, or await the UPDATE or DELETE. Sequelize sees no change inside of a JSON column (`changed("settings", true)`). `on conflict do nothing` changes no row: use `on conflict (…) do update set …`.',
   find(kept, { method, status }) {
     const { database, request, routing } = kept;
     if (!CHANGES.has(method) || status === null || status < 200 || status >= 300) return [];
-    if (database.queries.some((query) => query.error !== null || kindOf(sqlOf(database, query)) === 'write'))
-      return [];
+    if (database.queries.some(({ error }) => error !== null)) return [];
     if (database.unkept !== undefined || mayChangeElsewhere(kept)) return [];
-    const ids = new Set(request.routeParams.map(({ value }) => value));
-    const read = readsOf(database).find(
-      ({ query }) => query.rows !== 0 && query.bindings.some(({ value }) => ids.has(textOf(value) ?? '')),
-    );
-    if (read === undefined) return [];
-    const sentence = `${method} answered ${status}, but no statement wrote anything: only reads ran, such as ${labelOf(database, read.query)}`;
+    const writes = database.queries.filter((query) => kindOf(sqlOf(database, query)) === 'write');
+    if (writes.some(({ rows }) => rows !== 0)) return [];
+    if (writes.length > 0) {
+      const ignored = ignoredInsert(request, database);
+      if (ignored === null) return [];
+      const { one, fields } = ignored;
+      const how = excerpt(LEAVES_AS_IS.exec(sqlOf(database, one.query))?.[0] ?? '', 60).toLowerCase();
+      const names = listOf(fields.map(({ name }) => name));
+      const sentence = `${labelOf(database, one.query)} (${how}) added 0 rows, and nothing else was written, but this request answered ${status} with ${names} as received: the row that is there keeps its values`;
+      return [draftAt(one, sentence, 'bad')];
+    }
+    const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
+    const read = readsOf(database).find((one) => one.query.rows !== 0 && asksForOne(one, ids));
+    if (read === undefined || hasAll(request, read)) return [];
+    const repeated = listOf(repeatedFields(request).map(({ name }) => name));
+    const what = repeated === '' ? '' : ` with ${repeated} as received`;
+    const sentence = `${method} answered ${status}${what}, but no statement wrote anything: only reads ran, such as ${labelOf(database, read.query)}`;
     const place = routing?.route?.source ?? read.query.caller;
     return [{ ...draftAt(read, sentence, 'warn'), place }];
   },

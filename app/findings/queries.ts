@@ -185,7 +185,7 @@ const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
   name: 'repeated-statement',
   needs: ['database'],
   labels: ['duplicate'],
-  why: 'At least two reads of this request were identical, values included, and the request wrote nothing in between.',
+  why: 'At least two reads of this request were identical, values included, and the request sent no write in between.',
   fix: 'Read once and pass the result on, or cache it for the duration of the request.',
   find({ database, request }, { durationMs: wholeMs }, from) {
     const { queries } = database;
@@ -196,6 +196,13 @@ const repeatedStatement: FindingRule<Needs<'database', 'request'>> = {
       const of = pick(queries, members);
       const [first, second] = of;
       if (first === undefined || second === undefined || arePolls(of, from.time)) return [];
+      // What it read again may decide about a write, or be changed by it.
+      const isWriteSent = queries.some((query) => {
+        const askedMs = query.startMs - query.waitMs;
+        const isBetween = askedMs >= endOf(first) && askedMs < endOf(of.at(-1) ?? second);
+        return isBetween && kindOf(sqlOf(database, query)) === 'write';
+      });
+      if (isWriteSent) return [];
       const costMs = coveredMs(of.slice(1));
       const isConcurrent = of.every(
         (query) => query === first || query.startMs - query.waitMs < endOf(first),

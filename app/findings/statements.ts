@@ -1,14 +1,15 @@
 /** Faults in the text and the values of a statement: look-ups by nothing, writes that hit no row or all rows, too many rows. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import { type ReceivedField, receivedFields } from '../panels/shared/received.ts';
 import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
-import type { Kept, Needs, Query } from './shared/kept.ts';
+import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { draftAt, labelOf, type Read, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
 import { receivedHeader } from './shared/http.ts';
-import { count, excerpt, shareOf } from './shared/wording.ts';
+import { count, excerpt, listOf, shareOf } from './shared/wording.ts';
 
 type Database = Kept['database'];
 
@@ -324,12 +325,37 @@ function computedColumn(update: Read, received: ReadonlySet<string>): string | n
   return null;
 }
 
+/** Updates of one row that were each computed from the same number, because each had read it before the first one ended. */
+function overwritten(reads: readonly Read[], update: Read, column: string) {
+  const keyOf = ({ read, query }: Read): string =>
+    JSON.stringify([read.table, (read.where ?? []).map((one) => [one.column, valuesOf(one, query)])]);
+  const numberOf = ({ read, query }: Read): number => {
+    const value = read.sets.find((set) => set.column === column)?.value;
+    return Number(value === undefined ? undefined : givenValue(value, query.bindings));
+  };
+  const updates = reads
+    .filter((one) => one.read.verb === 'update' && one.query.rows !== 0 && keyOf(one) === keyOf(update))
+    .toSorted((a, b) => endOf(a.query) - endOf(b.query));
+  const [first] = updates;
+  const values = updates.map(numberOf);
+  const read = reads
+    .filter((one) => one.read.verb === 'select' && keyOf(one) === keyOf(update))
+    .filter(({ query }) => first !== undefined && query.startMs < endOf(first.query))
+    .flatMap(({ query }) => foundRows(query).flatMap((row) => (column in row ? [Number(row[column])] : [])));
+  const [base = NaN] = read;
+  const last = values.at(-1);
+  if (last === undefined || updates.length < 2 || read.length < updates.length) return null;
+  if ([...read, ...values].some(Number.isNaN) || read.some((one) => one !== base)) return null;
+  const together = Number(values.reduce((sum, value) => sum + value - base, base).toFixed(6));
+  return { base, values, last, together };
+}
+
 const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
   name: 'unlocked-update',
   needs: ['database', 'request'],
   labels: ['unlocked update'],
-  why: 'The request read a row without a lock, then set a column of it to a number that was not received; the WHERE of the update names neither the old value nor a version.',
-  fix: 'Let the statement compute (`set stock = stock - $1 where id = $2 and stock >= $1`), lock the row (`for update`), or compare a version and try again.',
+  why: 'The request read a row without a lock, then set a column of it to a number that was not received; its WHERE names neither the old value nor a version. Or several updates rest on one number.',
+  fix: 'Let the statement compute (`set stock = stock - $1 where id = $2 and stock >= $1`), lock the row (`for update`), or compare a version and try again. Within one request, add first and write once.',
   find({ database, request }) {
     const reads = readsOf(database);
     if (!reads.some(({ read }) => read.sets.length > 0)) return [];
@@ -352,6 +378,12 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
       );
       const [first] = before;
       if (first === undefined || before.some((one) => one.read.isLocking)) continue;
+      const lost = overwritten(reads, update, column);
+      if (lost !== null) {
+        const { base, values, last, together } = lost;
+        const sentence = `${count(values.length)} × ${labelOf(database, query)} set ${column} to ${listOf(values.map(String))}, each computed from the same ${base}: the last one stays, so ${column} is ${last}, where all of them make ${together}`;
+        return [draftAt({ query, index }, sentence, 'bad')];
+      }
       const sentence = `${labelOf(database, query)} sets ${column} to a number computed from ${labelOf(database, first.query)}, which did not lock the row: of two requests at once, one is lost`;
       return [draftAt({ query, index }, sentence, 'warn')];
     }

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { missingRules } from '../../app/findings/missing.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
+import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 describe('finding nothing-written', () => {
   const ask = withFindingsDatabase(
@@ -31,7 +33,7 @@ describe('finding nothing-written', () => {
     expect(finding?.sentence).to.equal(
       'PATCH answered 200, but no statement wrote anything: only reads ran, such as select … from products',
     );
-    expect(finding?.place).to.match(/nothing-written\.test\.ts:11$/);
+    expect(finding?.place).to.match(/nothing-written\.test\.ts:13$/);
   });
 
   it('ignores a change that was written, a row that is not there, and a search', async () => {
@@ -44,5 +46,43 @@ describe('finding nothing-written', () => {
       expect(status).to.equal(200);
       expect(of('nothing-written')).to.deep.equal([]);
     }
+  });
+
+  const of = (asked: readonly AskedQuery[], body: object, sent: object, method = 'PUT') => {
+    const rule = missingRules.find(({ name }) => name === 'nothing-written');
+    const request = keptRequest({ params: { id: '1' }, body: body as never, sent: sent as never });
+    const kept = { database: keptQueries(...asked), request };
+    return (rule?.find(kept, { method, status: 200 } as never, {} as never) ?? []).map(
+      ({ sentence }) => sentence,
+    );
+  };
+
+  it('names an insert that left the row as it was, and the values that were sent all the same', () => {
+    const insert = (rows: number, conflict = 'ON CONFLICT DO NOTHING') => ({
+      sql: `insert into preferences (user_id, channel, enabled) values ($1, $2, $3) ${conflict}`,
+      bindings: { user_id: 1, channel: 'email', enabled: false },
+      rows,
+    });
+    const body = { enabled: false };
+    expect(of([insert(0)], body, { channel: 'email', enabled: false })).to.deep.equal([
+      'insert into preferences (on conflict do nothing) added 0 rows, and nothing else was written, but this request answered 200 with enabled as received: the row that is there keeps its values',
+    ]);
+    const read = { sql: 'select * from preferences where user_id = $1', bindings: { user_id: 1 } };
+    expect(of([insert(0), read], body, body), 'read back').to.deep.equal([]);
+    expect(of([insert(0)], body, { firstTime: false })).to.deep.equal([]);
+    expect(of([insert(1)], body, body)).to.deep.equal([]);
+    expect(of([insert(0)], { channel_id: 'email' }, { channel_id: 'email' }), 'the key').to.deep.equal([]);
+  });
+
+  it('names received values that were only sent, unless the row had them', () => {
+    const read = (theme: string) => ({
+      sql: `SELECT id, settings FROM accounts AS account WHERE account.id = '1';`,
+      found: [{ id: 1, settings: { theme } }],
+    });
+    const body = { theme: 'dark' };
+    expect(of([read('light')], body, body, 'PATCH')).to.deep.equal([
+      'PATCH answered 200 with theme as received, but no statement wrote anything: only reads ran, such as select … from accounts',
+    ]);
+    expect(of([read('dark')], body, body, 'PATCH')).to.deep.equal([]);
   });
 });
