@@ -1,6 +1,7 @@
 /** Whose data it is: values, rows and responses that belong to another caller, or to another request. */
 import { sameName } from '../panels/shared/compare-values.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { decodeSafely, type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
@@ -224,6 +225,109 @@ const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
+/** `note` of `notes`, `category` of `categories` */
+function singular(name: string): string {
+  return sameName(name).replace(/ies$/, 'y').replace(/s$/, '');
+}
+
+/** Parameters of a path, each with the segment before it: `notes` of `/cases/:caseId/notes/:noteId`. */
+function namedIds(route: string | null, { routeParams }: KeptRequest) {
+  const segments = (route ?? '').split('/');
+  return routeParams.flatMap(({ name, value }) => {
+    const at = segments.indexOf(`:${name}`);
+    const of = singular(segments[at - 1] ?? '');
+    const id = textOf(value);
+    return at < 1 || of === '' || id === null
+      ? []
+      : [{ id, of, column: PRIMARY.test(name) ? `${of}id` : name }];
+  });
+}
+
+const otherParent: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'other-parent',
+  needs: ['request', 'database'],
+  labels: ['other parent'],
+  why: 'The address names a thing below another (`/cases/1/notes/3`). A statement found the row by its id alone, its column for the upper one has another id than the address, and the response was a 2xx.',
+  fix: 'Ask for both: `where id = $1 and case_id = $2`, and answer 404 if there is no such row.',
+  find({ request, database }, { status, route }) {
+    if (status === null || status < 200 || status >= 300) return [];
+    const ids = namedIds(route, request);
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      const [row, ...others] = foundRows(query);
+      const child = ids.find(({ of }) => singular(read.table ?? '').endsWith(of));
+      const isOfChild = read.where?.some(
+        ({ column, operator, values: [value] }) =>
+          PRIMARY.test(column) &&
+          operator === '=' &&
+          value !== undefined &&
+          textOf(givenValue(value, query.bindings)) === child?.id,
+      );
+      if (row === undefined || others.length > 0 || child === undefined || isOfChild !== true) return [];
+      for (const parent of ids.slice(0, ids.indexOf(child))) {
+        const column = Object.keys(row).find((name) => sameName(name) === sameName(parent.column));
+        const own = column === undefined ? null : textOf(row[column]);
+        if (column === undefined || own === null || own === parent.id || isMasked(own)) continue;
+        // It was moved there.
+        const isMoved = database.queries.some(({ bindings }) =>
+          bindings.some(({ name, value }) => name === column && textOf(value) === parent.id),
+        );
+        if (
+          isMoved &&
+          readsOf(database).some(({ read: { sets } }) => sets.some((set) => set.column === column))
+        )
+          continue;
+        const sentence = `${labelOf(database, query)} found the row ${excerpt(child.id, 40)} by its id alone: its ${excerpt(column, 40)} is ${excerpt(own, 40)}, but the address says ${excerpt(parent.id, 40)}`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      return [];
+    });
+  },
+};
+
+/** Columns that say what somebody may do. */
+const ALLOWS =
+  /^(?:roles?|permissions?|access(?:_level)?|is_(?:admin|owner|member|moderator|editor)|can_\w+)$/i;
+
+function askedAt({ query: { startMs, waitMs } }: Read): number {
+  return startMs - waitMs;
+}
+
+const checkNotAwaited: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'check-not-awaited',
+  needs: ['request', 'database'],
+  labels: ['check not awaited'],
+  why: 'A statement read a role or permission for an id of the address. Before it was answered, another line had already sent a change of that thing with a received value.',
+  fix: 'Await the check before you write: `if (!(await canManage(id, user))) return res.sendStatus(403)`. A promise is an object, so `if (!canManage(…))` never refuses.',
+  find({ request, database }, { method, status }) {
+    if (method === 'GET' || status === null || status >= 300) return [];
+    const reads = readsOf(database);
+    const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
+    const received = new Set(receivedFields({ body: request.body }).map(({ value }) => textOf(value)));
+    const isOfId = ({ query }: Read): boolean => query.bindings.some(({ value }) => ids.has(textOf(value)));
+    const changes = reads.filter(
+      (one) =>
+        one.read.verb !== 'select' &&
+        one.query.rows !== 0 &&
+        isOfId(one) &&
+        one.query.bindings.some(({ value }) => textOf(value) !== null && received.has(textOf(value))),
+    );
+    return reads.flatMap((check): FindingDraft[] => {
+      const { read, query } = check;
+      const [row = {}] = foundRows(query);
+      const column = Object.keys(row).find((name) => ALLOWS.test(name));
+      if (read.verb !== 'select' || column === undefined || !isOfId(check)) return [];
+      const change = changes.find(
+        (one) =>
+          one.query.caller !== query.caller && askedAt(one) >= askedAt(check) && askedAt(one) < endOf(query),
+      );
+      if (change === undefined) return [];
+      const sentence = `${labelOf(database, change.query)} was sent before ${labelOf(database, query)} was answered: that check of ${excerpt(column, 40)} could not stop it, as nothing awaited it`;
+      return [draftAt(change, sentence, 'bad')];
+    });
+  },
+};
+
 /** Fields of the address that the response has with one other value only. */
 function otherValues(request: KeptRequest): { field: ReceivedField; sent: string }[] {
   const { response, query, routeParams } = request;
@@ -442,5 +546,7 @@ export const callerRules: readonly FindingRule[] = [
   cacheOfAnotherUser,
   valueOfAnotherRequest,
   ownerNotAsked,
+  otherParent,
+  checkNotAwaited,
   answerOfAnother,
 ];

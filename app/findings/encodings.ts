@@ -3,8 +3,10 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
 import { aboutStatement } from '../panels/shared/about-statement.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
@@ -161,9 +163,53 @@ const caseIgnored: FindingRule<Needs<'database'>> = {
   },
 };
 
+/** The first letter that is written in more or other characters than in NFC: `U+0065 U+0300` for `U+00E8`. */
+function decomposedIn(text: string): { was: string; composed: string } | null {
+  const points = (letter: string): string =>
+    Array.from(
+      letter,
+      (one) => `U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
+    ).join(' ');
+  const letter = text.match(/\P{M}\p{M}*/gu)?.find((one) => one !== one.normalize('NFC'));
+  return letter === undefined ? null : { was: points(letter), composed: points(letter.normalize('NFC')) };
+}
+
+/** In capital or small letters, and without the wildcards of a pattern. */
+function lettersOf(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value.replace(/^%|%$/g, '').trim().toLowerCase() : null;
+}
+
+const textDecomposed: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'text-decomposed',
+  needs: ['request', 'database'],
+  labels: ['decomposed text'],
+  why: 'A received text has a letter and its accent as two characters (it is not in NFC), a statement compares a column with it, and found no row.',
+  fix: 'Bring texts into one form where they come in: `text.normalize("NFC")`, in searches and before they are stored. Names of files on macOS are decomposed.',
+  find({ request, database }) {
+    const received = receivedFields(request).flatMap(({ name, value }) => {
+      const found = typeof value === 'string' ? decomposedIn(value) : null;
+      return found === null ? [] : [{ ...found, name, letters: lettersOf(value) }];
+    });
+    if (received.length === 0) return [];
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { read, query } = one;
+      if (read.verb !== 'select' || query.rows !== 0) return [];
+      const given = (read.where ?? []).flatMap(({ values }) =>
+        values.map((value) => lettersOf(givenValue(value, query.bindings))),
+      );
+      const field = received.find(({ letters }) => given.includes(letters));
+      if (field === undefined) return [];
+      const { name, was, composed } = field;
+      const sentence = `${labelOf(database, query)} found no row for ${excerpt(name, 40)}, which was received and bound with ${was} in place of ${composed}: a text that is stored in the usual form (NFC) is not equal to it`;
+      return [draftAt(one, sentence, 'warn')];
+    });
+  },
+};
+
 export const encodingRules: readonly FindingRule[] = [
   byteOrderMark,
   readAsLatin,
   writtenWithWarning,
   caseIgnored,
+  textDecomposed,
 ];

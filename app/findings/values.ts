@@ -10,7 +10,7 @@ import { groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf, textOf } from './shared/queries.ts';
-import { excerpt, listOf } from './shared/wording.ts';
+import { count, excerpt, listOf } from './shared/wording.ts';
 
 type Value = Leaf['value'];
 
@@ -435,6 +435,68 @@ function askedBy({ queries, statements }: Database): { texts: string[]; all: str
   return { texts, all: JSON.stringify(queries.map(({ bindings }, at) => [texts[at], bindings])) };
 }
 
+/** What is left out unless somebody asks for it. */
+const LEFT_OUT =
+  /archived|deleted|trashed|hidden|closed|disabled|draft|expired|cancell?ed|inactive|resolved/i;
+/** Parameters that choose a form, an order or a part, or that match more than equal values. */
+const NO_FILTER =
+  /lang|locale|currency|unit|sort|order|page|limit|size|format|view|field|include|expand|from|to$|date|since|until|time|^q$|query|search|name|title|text|id$|near|place|city|country|region|zip/i;
+
+/** Entries of the one list that has the parameter as a field, and how many of them contradict it. */
+function contradicted(name: string, value: string, leaves: readonly Leaf[]) {
+  const own = leaves.flatMap((leaf) => {
+    const [found, list = ''] = /^(?:(.*)\.)?\d+\.[^.]+$/.exec(leaf.path) ?? [];
+    return found !== undefined && sameName(leaf.name) === sameName(name) ? [{ list, value: leaf.value }] : [];
+  });
+  const [first] = own;
+  if (first === undefined || own.some(({ list }) => list !== first.list)) return null;
+  const isBoolean = own.every((one) => typeof one.value === 'boolean');
+  // `inStock=false` may mean that all are wanted, `archived=true` that those are wanted as well.
+  const isPlain = isBoolean
+    ? (LEFT_OUT.test(name) ? FALSE : TRUE).test(value)
+    : /^\p{L}[\p{L}_-]+$/u.test(value) && !NO_FILTER.test(name);
+  const wanted = isBoolean ? TRUE.test(value) : value;
+  const other = own.filter((one) => one.value !== wanted);
+  const [contrary] = other;
+  if (!isPlain || contrary === undefined || other.length === own.length) return null;
+  return { all: own.length, other: other.length, list: first.list, has: String(contrary.value) };
+}
+
+function isAskedFor(database: Database, name: string, value: string): boolean {
+  return database.queries.some((query) => {
+    const compared = readOf(database, query)?.where ?? [];
+    return (
+      compared.some(({ column }) => sameName(column) === sameName(name)) ||
+      query.bindings.some((binding) => textOf(binding.value) === value) ||
+      sqlOf(database, query).includes(`'${value}'`)
+    );
+  });
+}
+
+const filterIgnored: FindingRule<Needs<'database' | 'request', 'routing'>> = {
+  name: 'filter-ignored',
+  needs: ['database', 'request'],
+  labels: ['filter ignored'],
+  why: 'A parameter of the query has the name of a field of the list in the response. Some entries have its value and others have another, and no statement compares that column.',
+  fix: 'Pass the parameter on as a condition. A parameter is a text: `"false"` is true in `if`, so compare it (`req.query.archived === "true"`), or convert it (`ParseBoolPipe` of NestJS).',
+  find({ database, request, routing }, { method, status }) {
+    if (method !== 'GET' || status !== 200) return [];
+    const leaves = leavesIn(request.response?.text ?? '');
+    return request.query.flatMap(({ name, value }): FindingDraft[] => {
+      const found = contradicted(name, value, leaves);
+      if (found === null || isAskedFor(database, name, value)) return [];
+      const { all, other, list, has } = found;
+      const of = list === '' ? '' : ` of ${excerpt(list, 40)}`;
+      const read = readsOf(database).find(({ query }) => query.rows === all);
+      const field = excerpt(name, 40);
+      const sentence = `${field}=${excerpt(value, 40)} was received, but ${count(other)} of ${count(all, 'entry', 'entries')}${of} ${other === 1 ? 'has' : 'have'} other values, such as ${field} ${excerpt(has, 40)}: no statement asks for ${field}`;
+      if (read !== undefined) return [draftAt(read, sentence, 'bad')];
+      const place = routing?.route?.source;
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: 'response', place, panel: 'request' }];
+    });
+  },
+};
+
 const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
   name: 'false-as-true',
   needs: ['database', 'request'],
@@ -444,6 +506,7 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
   compares: ({ request }) => request.query.some(({ value }) => FALSE.test(value)),
   find({ database, request, routing }, _head, { earlier }) {
     const own = askedBy(database);
+    const leaves = leavesIn(request.response?.text ?? '');
     const others = earlier.flatMap(({ head, kept }) =>
       kept.request === undefined || kept.database === undefined
         ? []
@@ -457,6 +520,8 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
     );
     return request.query.flatMap(({ name, value }): FindingDraft[] => {
       if (!FALSE.test(value) || (value === '0' && OF_NUMBER.test(name))) return [];
+      // With a finding of its own.
+      if (contradicted(name, value, leaves) !== null) return [];
       const alike = others.filter((one) => asideFrom(one.request, name) === asideFrom(request, name));
       const yes = alike.find(
         (one) =>
@@ -484,5 +549,6 @@ export const valueRules: readonly FindingRule[] = [
   passwordStored,
   dayMoved,
   falseAsTrue,
+  filterIgnored,
   caseChanged,
 ];

@@ -176,3 +176,65 @@ describe('finding owner-not-asked', () => {
     expect(above(404, 'mia', one('clinic', 'north'), '/rooms/:id'), 'another resource').to.deep.equal([]);
   });
 });
+
+describe('findings from what the address names, and what may be done with it', () => {
+  const of = (name: string, database: object, params: Record<string, string>, head: object, body = {}) => {
+    const request = keptRequest({ params, body });
+    const find = ruleOf(name).find({ database, request }, { status: 200, ...head } as never, {} as never);
+    return find.map(({ sentence }) => sentence);
+  };
+
+  it('a row below another parent than that of the address', () => {
+    const note = (caseId: number, more: readonly AskedQuery[] = []) =>
+      keptQueries(
+        {
+          sql: 'SELECT id, case_id FROM notes WHERE id = $1',
+          bindings: { id: '3' },
+          found: [{ id: 3, case_id: caseId }],
+        },
+        ...more,
+      );
+    const route = '/cases/:caseId/notes/:noteId';
+    const sentence =
+      'select … from notes found the row 3 by its id alone: its case_id is 2, but the address says 1';
+    const params = { caseId: '1', noteId: '3' };
+    expect(of('other-parent', note(2), params, { method: 'GET', route })).to.deep.equal([sentence]);
+    const byId = { id: '1', noteId: '3' };
+    expect(of('other-parent', note(2), byId, { route: '/cases/:id/notes/:noteId' })).to.deep.equal([
+      sentence,
+    ]);
+    expect(of('other-parent', note(1), params, { route })).to.deep.equal([]);
+    expect(of('other-parent', note(2), params, { route, status: 404 })).to.deep.equal([]);
+    expect(
+      of('other-parent', note(2), params, { route: '/cases/:caseId/likes/:noteId' }),
+      'no note',
+    ).to.deep.equal([]);
+    const moves = { sql: 'update notes set case_id = $1 where id = $2', bindings: { case_id: '1', id: '3' } };
+    expect(of('other-parent', note(2, [moves]), params, { method: 'PUT', route }), 'moved').to.deep.equal([]);
+  });
+
+  it('a change that was sent before its check was answered', () => {
+    const queries = (askedMs: number, found: object = { role: 'viewer' }) => {
+      const database = keptQueries(
+        {
+          sql: 'SELECT role FROM members WHERE board_id = $1 AND user_id = $2',
+          bindings: { board_id: '1', user_id: 2 },
+          found: [found as never],
+          caller: 'src/permissions.ts:4',
+        },
+        { sql: 'UPDATE boards SET title = $2 WHERE id = $1', bindings: { id: '1', title: 'Move' } },
+      );
+      const [check, change] = database.queries.map((query) => ({ ...query, waitMs: 0 }));
+      return { ...database, queries: [check, { ...change, startMs: 9, waitMs: 9 - askedMs }] };
+    };
+    const head = { method: 'PATCH', route: '/boards/:id' };
+    const check = (database: object, title = 'Move') =>
+      of('check-not-awaited', database, { id: '1' }, head, { title });
+    expect(check(queries(0.5))).to.deep.equal([
+      'update boards was sent before select … from members was answered: that check of role could not stop it, as nothing awaited it',
+    ]);
+    expect(check(queries(1.5)), 'awaited').to.deep.equal([]);
+    expect(check(queries(0.5, { name: 'Ada' })), 'no check').to.deep.equal([]);
+    expect(check(queries(0.5), 'Other'), 'nothing received was written').to.deep.equal([]);
+  });
+});

@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { encodingRules } from '../../app/findings/encodings.ts';
+import { keptQueries, keptRequest } from '../support/kept-queries.ts';
+
+describe('finding text-decomposed', () => {
+  const of = (lastName: string, bound: string, { rows = 0, operator = '=' } = {}) => {
+    const database = keptQueries({
+      sql: `SELECT id FROM alumni WHERE last_name ${operator} ?`,
+      system: 'sqlite',
+      bindings: { last_name: bound },
+      rows,
+    });
+    const request = keptRequest({ query: { lastName } });
+    const rule = encodingRules.find(({ name }) => name === 'text-decomposed');
+    return (rule?.find({ database, request }, {} as never, {} as never) ?? []).map(
+      ({ sentence }) => sentence,
+    );
+  };
+
+  it('names the characters of a text that was looked up decomposed', () => {
+    const name = 'Lefe\u0300vre';
+    const sentence =
+      'select … from alumni found no row for lastName, which was received and bound with U+0065 U+0300 in place of U+00E8: a text that is stored in the usual form (NFC) is not equal to it';
+    expect(of(name, name)).to.deep.equal([sentence]);
+    expect(of(` ${name}`, `%${name.toLowerCase()}%`, { operator: 'like' })).to.deep.equal([sentence]);
+    expect(of(name, name.normalize('NFC')), 'bound in NFC').to.deep.equal([]);
+    expect(of(name, name, { rows: 1 }), 'found').to.deep.equal([]);
+    expect(of('Lefèvre', 'Lefèvre')).to.deep.equal([]);
+  });
+});
