@@ -5,6 +5,7 @@
 import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import type { ErrorFact } from '../profiler/facts.ts';
+import { onProcess } from '../profiler/process-events.ts';
 import { field, isError, isObject } from '../profiler/safe-read.ts';
 import { statusOf } from '../profiler/thrown-value.ts';
 import { stopAtError } from './values.ts';
@@ -110,10 +111,5 @@ export function observeProcessErrors({ tracker }: { tracker: ContextTracker }): 
     const context = tracker.current();
     if (context !== undefined) recordError(context, error, { origin });
   }
-  process.on('uncaughtExceptionMonitor', note);
-  return {
-    close() {
-      process.off('uncaughtExceptionMonitor', note);
-    },
-  };
+  return { close: onProcess('uncaughtExceptionMonitor', note) };
 }

@@ -301,10 +301,9 @@ export function observeHttpClient({
     'http.client.response.finish',
     ({ request, response }: { request: ClientRequest; response: IncomingMessage }) => {
       const entry = calls.running(request);
-      if (entry !== undefined) {
-        answered(entry, response.statusCode ?? null, response.rawHeaders);
-        if (bodyBytes > 0) bodies.tapResponse(entry.context, entry.fact, response);
-      }
+      if (entry === undefined) return;
+      answered(entry, response.statusCode ?? null, response.rawHeaders);
+      if (bodyBytes > 0) bodies.tapResponse(entry.context, entry.fact, response);
       response.once('end', () => calls.end(request));
       response.once('close', () => {
         const isCut = isCutOff(request, response);

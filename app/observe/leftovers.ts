@@ -4,6 +4,7 @@
  */
 import type { Context, ContextTracker } from '../profiler/context.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
+import { onProcess } from '../profiler/process-events.ts';
 import { type FindCaller, isProfilerFile, takeSites } from './caller.ts';
 import { subscribeTo } from './subscribe.ts';
 import { channel } from 'node:diagnostics_channel';
@@ -148,8 +149,8 @@ export function observeLeftovers({ tracker, findCaller }: LeftoverParts) {
       runs.push(run);
       if (runs.length > RUNS) runs.shift();
     }),
+    onProcess('warning', onWarning),
   ];
-  process.on('warning', onWarning);
 
   return {
     holder(from: number, to: number): IntervalHolder | null {
@@ -173,7 +174,6 @@ export function observeLeftovers({ tracker, findCaller }: LeftoverParts) {
       return [...noted, ...more];
     },
     close(): void {
-      process.off('warning', onWarning);
       for (const one of undo) one?.();
     },
   };

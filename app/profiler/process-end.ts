@@ -3,6 +3,7 @@
  * installs one changes how the application ends. A signal that nobody handles loses what the store had not written yet.
  */
 import type { Context } from './context.ts';
+import { onProcess } from './process-events.ts';
 
 /** Marks listeners of all profilers in the process, including other copies of this package, and the service's. */
 const MARK = Symbol.for('express-hindsight:process-end');
@@ -41,6 +42,7 @@ export function createProcessEnd(options: {
 }): ProcessEnd {
   const { store, current } = options;
   let begun = false;
+  const undo: (() => void)[] = [];
   /** An uncaught error that a listener of the host may have survived. */
   let uncaught: { how: string; by: Context | null } | null = null;
 
@@ -63,13 +65,11 @@ export function createProcessEnd(options: {
       if (begun) return;
       begun = true;
       // After the observer that records the error.
-      process.on('uncaughtExceptionMonitor', onUncaught);
-      process.on('exit', onExit);
+      undo.push(onProcess('uncaughtExceptionMonitor', onUncaught), onProcess('exit', onExit));
     },
     close() {
       begun = true;
-      process.off('uncaughtExceptionMonitor', onUncaught);
-      process.off('exit', onExit);
+      for (const one of undo) one();
     },
   };
 }

@@ -20,6 +20,23 @@ describe('a watched response', () => {
     expect(await countsOf(true)).to.deep.equal(await countsOf(false));
   });
 
+  it('leaves no warning behind where each test makes an application', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error): void => void warnings.push(message);
+    process.on('warning', onWarning);
+    const profilers = [];
+    for (let count = 0; count < 12; count++) {
+      const app = express();
+      profilers.push(hindsight(app, { warn: () => undefined }));
+      app.get('/', (_req, res) => res.send('x'));
+      await request(app).get('/');
+    }
+    await new Promise(setImmediate);
+    process.off('warning', onWarning);
+    for (const profiler of profilers) await profiler.close();
+    expect(warnings).to.deep.equal([]);
+  });
+
   it('ends with its client, too', async () => {
     const app = express();
     const profiler = hindsight(app, { warn: () => undefined });
