@@ -57,6 +57,8 @@ export const urls = {
   profileMarkdown: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}.md${panelQuery(panel)}`,
   /** `place`: the key of a place that the profile holds. */
   source: (token: string, place: string) => `${PROFILER_PREFIX}/${token}/source/${place}`,
+  /** The HTML of a mail; `id`: of its row. */
+  mail: (token: string, id: string) => `${PROFILER_PREFIX}/${token}/mail/${id}`,
   newer: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/newer${panelQuery(panel)}`,
   older: (token: string, panel?: string) => `${PROFILER_PREFIX}/${token}/older${panelQuery(panel)}`,
   /** Where coding agents ask, by the Model Context Protocol. */

@@ -38,7 +38,7 @@ declare module '../profiler/facts.ts' {
 type Fields = Readonly<Record<string, unknown>>;
 
 const TEXT_LENGTH = 4000;
-const HTML_LENGTH = 10_000;
+const HTML_LENGTH = 50_000;
 const LINE_LENGTH = 500;
 const MOST_ADDRESSES = 50;
 const MOST_ATTACHMENTS = 20;

@@ -80,6 +80,8 @@ export interface Detail {
     label: string;
     token?: string;
     panel?: string;
+    /** Its mail with this row's id, as a document. */
+    mail?: string;
     search?: Record<string, string>;
     row?: string;
     href?: string;

@@ -69,6 +69,7 @@ export function createProfilerRoutes(controllers: ProfilerControllers): PageRout
     get('_profiler_asset', '/assets/(?<file>[a-z0-9-]+\\.[0-9a-f]+\\.[a-z]+)', controllers.asset),
     shared({ ...get('_profiler_toolbar_script', '/toolbar\\.js', controllers.toolbarScript), open: true }),
     get('_profiler_source', `/${TOKEN}/source/(?<place>[0-9a-f]{12})`, controllers.source),
+    get('_profiler_mail', `/${TOKEN}/mail/m(?<number>[1-9][0-9]{0,5})`, controllers.mail),
     get('_profiler_newer', `/${TOKEN}/newer`, controllers.newer),
     get('_profiler_older', `/${TOKEN}/older`, controllers.older),
     get('_profiler_toolbar', `/${TOKEN}/toolbar`, controllers.toolbar),

@@ -25,8 +25,9 @@ describe('the panel of mails', () => {
     });
   });
 
-  it('shows each mail with its parts as text, never as a document', () => {
+  it('shows each mail with its parts as text, and links to its HTML', () => {
     const $ = panelPage(mailPanel, context);
+    expect($('#m1-html a[href$="/mail/m1"]').text()).to.equal('Open as a page');
     expect($('#m1').text()).to.contain('Your order').and.contain('ada@example.com');
     expect($.text()).to.contain('<b>Thank you</b>').and.contain('a.pdf (2').and.contain('250 OK');
     expect($('#m2').text()).to.contain('(no subject)').and.contain('failed').and.contain('ECONNREFUSED');

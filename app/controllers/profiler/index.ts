@@ -7,6 +7,7 @@ import { createHealthController } from './health-controller.ts';
 import { createListController } from './list-controller.ts';
 import { createLiveController } from './live-controller.ts';
 import { createFormsController } from './forms-controller.ts';
+import { createMailController } from './mail-controller.ts';
 import { createMcpController } from './mcp-controller.ts';
 import { createProfileController } from './profile-controller.ts';
 import type { PageServices } from './page-services.ts';
@@ -22,6 +23,7 @@ export function createProfilerControllers(services: PageServices) {
     ...createProfileController(services),
     ...createFormsController(services),
     ...createFileController(services),
+    ...createMailController(services),
     ...createMcpController(services),
     ...createSourceController(services),
     ...createRoutesController(services),

@@ -23,6 +23,24 @@ function headOf({ from, to, cc, bcc, attachments, messageId, response }: Mail): 
   return lines.flatMap(([name = '', value = '']) => (value === '' ? [] : [`${name}: ${value}`])).join('\n');
 }
 
+function htmlRow(html: string, id: string, token: string): Row {
+  const block = { text: html };
+  return {
+    id: `${id}-html`,
+    label: 'HTML',
+    depth: 1,
+    block,
+    detail: () => [
+      {
+        title: 'Preview',
+        note: 'As a page it runs no script and loads nothing.',
+        link: { label: 'Open as a page', token, mail: id },
+      },
+      { title: 'Source', block },
+    ],
+  };
+}
+
 export type MailData = ListData<Facts['mail']>;
 
 export const mailPanel = listPanel({
@@ -54,13 +72,8 @@ export const mailPanel = listPanel({
     ],
     block: { text: headOf(mail) },
   }),
-  below: ({ text, html }, id) =>
-    [
-      ['Text', text],
-      ['HTML', html],
-    ].flatMap(([label, content]): Row[] =>
-      typeof label === 'string' && content
-        ? [{ id: `${id}-${label.toLowerCase()}`, label, depth: 1, block: { text: content } }]
-        : [],
-    ),
+  below: ({ text, html }, id, token) => [
+    ...(text ? [{ id: `${id}-text`, label: 'Text', depth: 1, block: { text } }] : []),
+    ...(html ? [htmlRow(html, id, token)] : []),
+  ],
 });

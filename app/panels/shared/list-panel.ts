@@ -29,7 +29,7 @@ export interface ListPanel<Name extends FactName, More extends object> {
   span?(item: Facts[Name]): string;
   /** What a row of work has apart from time, place and failure. */
   row(item: Facts[Name], index: number, data: ListData<Facts[Name], More>): Omit<Row, 'id'>;
-  below?(item: Facts[Name], id: string): readonly Row[];
+  below?(item: Facts[Name], id: string, token: string): readonly Row[];
   /** Derived from all items, or from other facts; null: nothing. */
   more?(record: FactReader): More | null;
   /** Other kinds of facts that `more` reads, each with a plural noun. */
@@ -79,17 +79,17 @@ export function listPanel<Name extends FactName, More extends object = object>(
   type Data = ListData<Facts[Name], More>;
   const { name, title, fact, letter, section, totals } = list;
 
-  function rowsOf(data: Data): Row[] {
+  function rowsOf(data: Data, token: string): Row[] {
     return data.items.flatMap((item, index) => {
       const id = `${letter}${index + 1}`;
       const own = list.row(item, index, data);
       const row = isWork(item as object) ? workRow(item as Work, own) : own;
-      return [{ ...row, id }, ...(list.below?.(item, id) ?? [])];
+      return [{ ...row, id }, ...(list.below?.(item, id, token) ?? [])];
     });
   }
 
   function present(data: Data, from: Pick<PresentFrom, 'profile'>): Presentation {
-    const rows = rowsOf(data);
+    const rows = rowsOf(data, from.profile.token);
     const works = (data.items as readonly object[]).filter(isWork);
     const failed = rows.filter(({ badges }) => badges?.includes('failed')).length;
     const { above = [], below = [] } = list.sections?.(data) ?? {};

@@ -9,6 +9,7 @@ import type { ExceptionData } from '../exception/data.ts';
 import type { HttpClientData } from '../http-client/data.ts';
 import type { JobsData } from '../jobs/index.ts';
 import type { LogsData } from '../logs/data.ts';
+import type { MailData } from '../mail/index.ts';
 import type { KeptRequest, RequestPanelData } from '../request/data.ts';
 import type { KeptRouting, RoutingData } from '../routing/data.ts';
 import type { KeptRuntime, RuntimeData } from '../runtime/data.ts';
@@ -50,6 +51,7 @@ interface Shown {
   database: DatabaseData;
   http_client: HttpClientData;
   jobs: JobsData;
+  mail: MailData;
   logs: LogsData;
   routing: RoutingData;
   runtime: RuntimeData;
