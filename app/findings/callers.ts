@@ -289,10 +289,6 @@ const otherParent: FindingRule<Needs<'request' | 'database'>> = {
 const ALLOWS =
   /^(?:roles?|permissions?|access(?:_level)?|is_(?:admin|owner|member|moderator|editor)|can_\w+)$/i;
 
-function askedAt({ query: { startMs, waitMs } }: Read): number {
-  return startMs - waitMs;
-}
-
 const checkNotAwaited: FindingRule<Needs<'request' | 'database'>> = {
   name: 'check-not-awaited',
   needs: ['request', 'database'],
@@ -319,7 +315,9 @@ const checkNotAwaited: FindingRule<Needs<'request' | 'database'>> = {
       if (read.verb !== 'select' || column === undefined || !isOfId(check)) return [];
       const change = changes.find(
         (one) =>
-          one.query.caller !== query.caller && askedAt(one) >= askedAt(check) && askedAt(one) < endOf(query),
+          one.query.caller !== query.caller &&
+          one.query.startMs > query.startMs &&
+          one.query.startMs - one.query.waitMs < endOf(query),
       );
       if (change === undefined) return [];
       const sentence = `${labelOf(database, change.query)} was sent before ${labelOf(database, query)} was answered: that check of ${excerpt(column, 40)} could not stop it, as nothing awaited it`;
