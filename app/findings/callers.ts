@@ -7,6 +7,7 @@ import { givenValue } from '../panels/shared/read-statement.ts';
 import { decodeSafely, type ReceivedField, receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { type Command, fillOf, storedIn } from './shared/cache.ts';
 import { callName, isReading } from './shared/calls.ts';
@@ -326,6 +327,70 @@ const checkNotAwaited: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
+/** Columns that say what somebody may do, or owns. */
+const RIGHTS =
+  /^(?:is_?)?(?:roles?|admin|administrator|superuser|staff|moderator|verified|tier|permissions?|scopes?|credits?|balance)$/i;
+const USERS = /^(?:users?|accounts?|members?|customers?|profiles?)$/i;
+const MAY_ALL = /admin|owner|staff|root|superuser/i;
+
+function sameValue(one: Json | undefined, other: Json | undefined): boolean {
+  const plain = (value: Json | undefined): string =>
+    typeof value === 'boolean' ? `${Number(value)}` : JSON.stringify(value ?? null);
+  return plain(one) === plain(other);
+}
+
+const rightsWritten: FindingRule<Needs<'request' | 'database', 'http_client'>> = {
+  name: 'rights-written',
+  needs: ['request', 'database'],
+  labels: ['rights from the body'],
+  why: 'An UPDATE of the row of the user who sent the request set a column such as `role`, `verified`, `tier` or `balance` to the value that the body has under that name, and the user had another one. The address does not name the column, no call was made to another service, and nothing says that the user is an administrator.',
+  fix: 'Take the fields that users may change by name (`const { headline, rate } = req.body`), or let a schema drop the others.',
+  find({ request, database, http_client }, { url }) {
+    const own = callerOf(request);
+    const { user = null } = request.sessionAndUser ?? {};
+    const known = isRecord(user) ? user : {};
+    const isAdmin = Object.entries(known).some(
+      ([name, value]) =>
+        /role|admin|staff|permission/i.test(name) &&
+        (value === true || value === 1 || MAY_ALL.test(JSON.stringify(value))),
+    );
+    if (own?.by !== 'user' || isAdmin || (http_client?.calls.length ?? 0) > 0) return [];
+    const fields = receivedFields(request).filter(
+      ({ from, name, path }) =>
+        (from === 'body' || from === 'form') &&
+        path === name &&
+        RIGHTS.test(name) &&
+        !url.toLowerCase().includes(name.toLowerCase()),
+    );
+    if (fields.length === 0) return [];
+    return readsOf(database).flatMap((update): FindingDraft[] => {
+      const { read, query } = update;
+      const isOwn =
+        read.verb === 'update' &&
+        read.where?.some(
+          ({ column, operator, values: [value] }) =>
+            PRIMARY.test(column) &&
+            operator === '=' &&
+            value !== undefined &&
+            textOf(givenValue(value, query.bindings)) === own.value,
+        );
+      if (isOwn !== true || query.rows === 0) return [];
+      const written = fields.filter(({ name, value }) => {
+        const set = read.sets.find(({ column }) => sameName(column) === sameName(name));
+        if (set === undefined || !sameValue(givenValue(set.value, query.bindings), value)) return false;
+        const before = Object.entries(known).find(([key]) => sameName(key) === sameName(name));
+        return before === undefined ? USERS.test(read.table ?? '') : !sameValue(before[1], value);
+      });
+      if (written.length === 0) return [];
+      const named = written.map(
+        ({ name, value }) => `${excerpt(name, 40)}: ${excerpt(JSON.stringify(value), 40)}`,
+      );
+      const sentence = `${labelOf(database, query)} wrote ${named.join(' and ')} of the body into the row of the user who sent it: users give themselves these rights`;
+      return [draftAt(update, sentence, 'bad')];
+    });
+  },
+};
+
 /** Fields of the address that the response has with one other value only. */
 function otherValues(request: KeptRequest): { field: ReceivedField; sent: string }[] {
   const { response, query, routeParams } = request;
@@ -546,5 +611,6 @@ export const callerRules: readonly FindingRule[] = [
   ownerNotAsked,
   otherParent,
   checkNotAwaited,
+  rightsWritten,
   answerOfAnother,
 ];

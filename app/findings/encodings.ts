@@ -7,6 +7,9 @@ import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
+import { namedHeader } from '../profiler/raw-headers.ts';
+import { callName, typeOf } from './shared/calls.ts';
+import { mediaType } from './shared/http.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, readOf, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
@@ -132,6 +135,32 @@ const writtenWithWarning: FindingRule<Needs<'database'>> = {
   },
 };
 
+const BYTES =
+  /^(?:application\/(?:pdf|zip|gzip|octet-stream|vnd\.openxml.*)|image\/(?!svg)|audio\/|video\/|font\/)/;
+
+const bytesAsText: FindingRule<Needs<'request' | 'http_client'>> = {
+  name: 'bytes-as-text',
+  needs: ['request', 'http_client'],
+  labels: ['bytes read as text'],
+  why: 'The response has the type of a call’s response, one of bytes such as `application/pdf`, with `charset=utf-8`, which `res.send` adds to texts only. It has more bytes than the call got: each byte that is no UTF-8 became three.',
+  fix: 'Read the bytes (`responseType: "arraybuffer"` of axios, `await response.arrayBuffer()`, `.buffer()`), and send a Buffer.',
+  find({ request, http_client: { calls } }) {
+    const { contentType = null, bytes = 0 } = request.response ?? {};
+    const type = mediaType(contentType);
+    if (!BYTES.test(type) || !/charset=utf-8/i.test(contentType ?? '')) return [];
+    return calls.flatMap((call, index): FindingDraft[] => {
+      const { method, status, responseHeaders, caller: place } = call;
+      const isPacked = namedHeader(responseHeaders, 'content-encoding') !== null;
+      const got = Number(namedHeader(responseHeaders, 'content-length') ?? 0);
+      if (method !== 'GET' || status !== 200 || isPacked || mediaType(typeOf(call)) !== type) return [];
+      if (got === 0 || got >= bytes) return [];
+      const sentence = `${callName(call)} got ${count(got, 'byte')} of ${excerpt(type, 40)}, and this response has ${count(bytes)}, with charset=utf-8: they were read as text`;
+      const anchor = `c${index + 1}`;
+      return [{ broke: 'response', severity: 'bad', sentence, panel: 'http_client', anchor, place }];
+    });
+  },
+};
+
 /** People write them with capitals, and a column that ignores them is meant to. */
 const ANY_CASE = /mail|user|login|name|slug|search/i;
 
@@ -212,4 +241,5 @@ export const encodingRules: readonly FindingRule[] = [
   writtenWithWarning,
   caseIgnored,
   textDecomposed,
+  bytesAsText,
 ];

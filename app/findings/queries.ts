@@ -1,6 +1,6 @@
 /** Statements and commands: loops, repeats, failures, and their results. */
 import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
-import { timesOf } from '../panels/shared/query-groups.ts';
+import { loopPlace, timesOf } from '../panels/shared/query-groups.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { FixCode } from '../profiler/finding.ts';
@@ -110,18 +110,73 @@ const MANY_WRITES = 10;
 const DEAR_MS = 20;
 const DEAR_SHARE = 0.1;
 
-const writeLoop: FindingRule<Needs<'database'>> = {
+/** It calls the function for each item and returns. */
+const FOR_EACH = /\.forEach\(\s*async\b/;
+
+interface Unawaited {
+  group: Kept['database']['groups'][number];
+  anchor: string;
+  /** Line of the `forEach`. */
+  place: string;
+  /** Sent while the loop ran; null: the response was. */
+  then: Query | null;
+}
+
+/** Loops of writes by the async function of a `forEach`, during which the next write or the response was sent. */
+function unawaitedIn(database: Kept['database'], headersAtMs: number | null): Unawaited[] {
+  const { queries, groups, excerpts = [] } = database;
+  return groups.flatMap((group, at): Unawaited[] => {
+    const caller = group.kind === 'loop' ? loopPlace(group) : null;
+    const [, file = '', line = ''] = /^(.+):(\d+)$/.exec(caller ?? '') ?? [];
+    const { from = 0, lines = [] } = excerpts.find(({ place }) => place === caller)?.excerpt ?? {};
+    const above = lines.slice(0, Number(line) - from + 1).findLastIndex((text) => FOR_EACH.test(text));
+    if (above === -1) return [];
+    const runs = pick(queries, group.members);
+    const isRunning = (atMs: number): boolean =>
+      runs.some(({ startMs, waitMs }) => startMs - waitMs <= atMs) && runs.some((run) => endOf(run) > atMs);
+    const then = queries.find(
+      (query) =>
+        query.caller !== group.caller &&
+        kindOf(sqlOf(database, query)) === 'write' &&
+        isRunning(query.startMs - query.waitMs),
+    );
+    if (then === undefined && (headersAtMs === null || !isRunning(headersAtMs))) return [];
+    return [{ group, anchor: `g${at + 1}`, place: `${file}:${from + above}`, then: then ?? null }];
+  });
+}
+
+const loopNotAwaited: FindingRule<Needs<'database', 'request'>> = {
+  name: 'loop-not-awaited',
+  needs: ['database'],
+  labels: ['loop not awaited'],
+  why: 'The writes come from the async function of a `forEach`, as its source shows, and the next write or the response was sent before they had ended.',
+  fix: 'Use `for (const row of rows) await …`, or `await Promise.all(rows.map(async (row) => …))`: `forEach` does not wait.',
+  find({ database, request }) {
+    return unawaitedIn(database, request?.response?.headersAtMs ?? null).map(
+      ({ group, anchor, place, then }): FindingDraft => {
+        const what = then === null ? 'The response' : labelOf(database, then);
+        const of = `${count(timesOf(group))} × ${labelOf(database, group)}`;
+        const sentence = `${what} was sent while ${of} still ran: forEach does not wait for its async function, so nothing that it counts or collects was known yet`;
+        return { broke: 'response', severity: 'bad', sentence, anchor, place };
+      },
+    );
+  },
+};
+
+const writeLoop: FindingRule<Needs<'database', 'request'>> = {
   name: 'write-loop',
   needs: ['database'],
   labels: ['writes in a loop'],
   why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of the request, as are writes in a transaction or savepoint of their own.',
   fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
-  find({ database }, { durationMs: wholeMs }) {
+  find({ database, request }, { durationMs: wholeMs }) {
+    const unawaited = unawaitedIn(database, request?.response?.headersAtMs ?? null);
     return loopsOf(database, 'loop', wholeMs).flatMap(({ group, ...loop }): FindingDraft[] => {
       const { members, durationMs } = group;
       const isDear =
         timesOf(group) >= MANY_WRITES || durationMs >= Math.max(DEAR_MS, (wholeMs ?? 0) * DEAR_SHARE);
-      return isDear && !isOneEach(database, members) ? [{ ...loop, severity: 'warn' }] : [];
+      const isNamed = unawaited.some((one) => one.group === group);
+      return isDear && !isNamed && !isOneEach(database, members) ? [{ ...loop, severity: 'warn' }] : [];
     });
   },
 };
@@ -295,15 +350,20 @@ function isUndone(database: Kept['database'], index: number): boolean {
 
 const ROLLBACK_TO = /^\s*rollback\s+(?:(?:work|transaction)\s+)?to\b/i;
 
-const failedStatement: FindingRule<Needs<'database'>> = {
+const failedStatement: FindingRule<Needs<'database', 'request'>> = {
   name: 'failed-statement',
   needs: ['database'],
   labels: ['query failed', 'failure ignored'],
   why: 'The database driver returned an error for a statement. The status is the one that this request sent. A failure is ignored if its transaction was rolled back to a savepoint next, and the status is no 5xx.',
   fix: 'Pass the error on to the error handler, or handle it where you catch it. If it is expected, use a statement that does not fail (`on conflict`).',
-  find({ database }, { status }) {
+  find({ database, request }, { status }) {
     const { queries, totals } = database;
-    const isHandled = (index: number): boolean => (status ?? 0) < 500 && isUndone(database, index);
+    // What became of them was not waited for, which has a finding.
+    const unawaited = new Set(
+      unawaitedIn(database, request?.response?.headersAtMs ?? null).flatMap(({ group }) => group.members),
+    );
+    const isHandled = (index: number): boolean =>
+      unawaited.has(index) || ((status ?? 0) < 500 && isUndone(database, index));
     const failed = totals.failed - queries.filter(({ error }, at) => error !== null && isHandled(at)).length;
     if (failed === 0) return [];
     const index = queries.findIndex(({ error }, at) => error !== null && !isHandled(at));
@@ -381,6 +441,7 @@ const conditionDropped: FindingRule<Needs<'database'>> = {
 
 export const queryRules: readonly FindingRule[] = [
   nPlusOne,
+  loopNotAwaited,
   writeLoop,
   repeatedStatement,
   manyQueries,

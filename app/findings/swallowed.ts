@@ -126,6 +126,15 @@ const queryNotEscaped: FindingRule<Needs<'http_client' | 'request'>> = {
 const PART =
   /[?&](?:page|per_?page|page_?size|size|limit|offset|skip|first|last|top|take|count|cursor|after|before|start|max|n)\b[^=&]*=/i;
 
+/** The number of entries that it asks for at most, where its query asks for nothing else of a part. */
+const LIMIT = /[?&](?:per_?page|page_?size|size|limit|first|top|take|max|n)=(\d{1,6})\b/i;
+
+/** It asked for more entries than it got: the service has a limit of its own, and the part is not what was meant. */
+function isCapped({ url }: Call, got: number): boolean {
+  const [asked = '', limit] = LIMIT.exec(url) ?? [];
+  return Number(limit ?? 0) > got && !PART.test(url.replace(asked, asked.startsWith('?') ? '?' : ''));
+}
+
 /** An average may be rounded. */
 const ROUNDED = 0.05;
 
@@ -206,9 +215,10 @@ const firstPageOnly: FindingRule<Needs<'http_client' | 'request'>> = {
     const text = request.response?.text ?? '';
     if (calls.length === 0 || status === null || status >= 300) return [];
     return calls.flatMap((call, index): FindingDraft[] => {
-      if (call.method !== 'GET' || call.status !== 200 || PART.test(call.url)) return [];
+      if (call.method !== 'GET' || call.status !== 200) return [];
       const { entries = [], total = null, more = null } = receivedOf(call) ?? {};
       if (more === null || entries.length < 2 || entries.length >= (total ?? Infinity)) return [];
+      if (PART.test(call.url) && !isCapped(call, entries.length)) return [];
       const isFollowed = calls.some((other) => other !== call && pathIn(other) === pathIn(call));
       const figure = isFollowed ? null : figureOf(entries, total, text);
       if (figure === null) return [];

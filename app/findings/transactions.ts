@@ -1,7 +1,7 @@
 /** Transactions, connections and locks of a database. */
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
-import { givenValue } from '../panels/shared/read-statement.ts';
+import { givenValue, type StatementValue } from '../panels/shared/read-statement.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -264,21 +264,22 @@ const afterCommit: FindingRule<Needs<'database'>> = {
   },
 };
 
-interface Inserted {
-  insert: Read;
+interface Written {
+  write: Read;
   commit: Query;
 }
 
-function insertedIn(database: Database): Inserted[] {
+function writtenIn(database: Database): Written[] {
   const reads = readsOf(database);
   return transactionsOf(database).flatMap(({ members }) => {
     const commit = database.queries[members.at(-1) ?? -1];
     if (commit === undefined || !/^\s*(?:commit|end)\b/i.test(sqlOf(database, commit))) return [];
     return reads
       .filter(
-        ({ read, index, query }) => read.verb === 'insert' && members.includes(index) && query.rows !== 0,
+        ({ read, index, query }) =>
+          (read.verb === 'insert' || read.verb === 'update') && members.includes(index) && query.rows !== 0,
       )
-      .map((insert) => ({ insert, commit }));
+      .map((write) => ({ write, commit }));
   });
 }
 
@@ -291,6 +292,30 @@ function missesIn(database: Database): { miss: Read; id: string }[] {
     const id = textOf(by.values[0] === undefined ? undefined : givenValue(by.values[0], query.bindings));
     return id === null ? [] : [{ miss, id }];
   });
+}
+
+function valueGiven(value: StatementValue | undefined, { query }: Read): string | null {
+  return value === undefined ? null : textOf(givenValue(value, query.bindings));
+}
+
+/** The update gave the row of that id the very value that the read also asked for. */
+function makesFound(write: Read, miss: Read, id: string): boolean {
+  const isOfRow = write.read.where?.some(
+    ({ column, operator, values: [value] }) =>
+      PRIMARY.test(column) && operator === '=' && valueGiven(value, write) === id,
+  );
+  return (
+    isOfRow === true &&
+    write.read.sets.some(({ column, value: set }) =>
+      miss.read.where?.some(
+        (asked) =>
+          asked.column === column &&
+          asked.operator === '=' &&
+          valueGiven(asked.values[0], miss) !== null &&
+          valueGiven(asked.values[0], miss) === valueGiven(set, write),
+      ),
+    )
+  );
 }
 
 interface JobAround {
@@ -314,12 +339,13 @@ function missedBy({ request, job }: JobAround) {
   const ids = new Set(leavesOf(run.data).map(({ value }) => String(value)));
   const received = receivedBy(request.head, request.kept);
   for (const { miss, id } of missesIn(database)) {
-    // An id that the request was given is of a row that was there, or was never there.
-    if (!ids.has(id) || received.has(id)) continue;
-    const found = insertedIn(own).find(
-      ({ insert, commit }) =>
-        insert.read.table === miss.read.table &&
-        endOf(insert.query) <= queued.startMs &&
+    if (!ids.has(id)) continue;
+    const found = writtenIn(own).find(
+      ({ write, commit }) =>
+        write.read.table === miss.read.table &&
+        // An id that the request was given is of a row that was there, or was never there.
+        (write.read.verb === 'insert' ? !received.has(id) : makesFound(write, miss, id)) &&
+        endOf(write.query) <= queued.startMs &&
         endOf(miss.query) + shiftMs + slackMs < commit.startMs,
     );
     if (found === undefined) continue;
@@ -337,7 +363,7 @@ const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
   name: 'job-before-commit',
   needs: ['jobs'],
   labels: ['job before COMMIT'],
-  why: 'The request inserted a row in a transaction and added a job before the COMMIT. The job ran before the COMMIT and found no row in that table. The id that it looked for was in its data, and the request had not received it.',
+  why: 'The request wrote a row in a transaction and added a job before the COMMIT. The job ran before the COMMIT and found no row in that table. It looked for an id of its data that the request had not received, or for a value that the request had given to the row of that id.',
   fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
   overlaps: () => true,
   find(kept, head, { overlapping }) {
@@ -347,10 +373,10 @@ const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
       const around = isJob ? { request: other, job: self } : { request: self, job: other };
       const found = around.job.head.kind === 'job' ? missedBy(around) : null;
       if (found === null) return [];
-      const { insert, miss, database, queued, own, item } = found;
+      const { write, miss, database, queued, own, item } = found;
       const { head: request } = around.request;
       const early = `${duration(found.earlyMs)} before the COMMIT of the transaction`;
-      const row = `${labelOf(own, insert.query)}${at(insert.query.caller)}`;
+      const row = `${labelOf(own, write.query)}${at(write.query.caller)}`;
       if (isJob) {
         const by = `${request.method} ${excerpt(request.route ?? request.url, LONGEST_NAME)} (${request.token})`;
         const sentence = `${labelOf(database, miss.query)} found no row: it ran ${early} in which ${by} had sent ${row} and added this job${at(queued.caller)}`;

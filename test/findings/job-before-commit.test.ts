@@ -32,6 +32,15 @@ describe('finding job-before-commit', () => {
         });
         res.send('sold');
       });
+      app.post('/given/:holder', async ({ params: { holder } }, res) => {
+        const ticketId = await insert(knex);
+        await knex.transaction(async (trx) => {
+          await trx('tickets').where({ id: ticketId }).update({ holder });
+          const job = await queue.add('confirm', { ticketId, holder: 'Eva' });
+          await until(async () => (await job.getState()) === 'completed', 'the job ran');
+        });
+        res.send('given');
+      });
       app.post('/after', async (_req, res) => {
         const ticketId = await knex.transaction(insert);
         const job = await queue.add('confirm', { ticketId });
@@ -61,8 +70,9 @@ describe('finding job-before-commit', () => {
     queue = new bullmq.Queue('mails', { connection });
     worker = new bullmq.Worker(
       'mails',
-      async ({ data }: bullmq.Job<{ ticketId: number }>) => {
-        const ticket: unknown = await database('tickets').where({ id: data.ticketId }).first();
+      async ({ data: { ticketId: id, holder } }: bullmq.Job<{ ticketId: number; holder?: string }>) => {
+        const where = holder === undefined ? { id } : { id, holder };
+        const ticket: unknown = await database('tickets').where(where).first();
         return { sent: ticket !== undefined };
       },
       { connection },
@@ -97,14 +107,20 @@ describe('finding job-before-commit', () => {
     const { request, job, tokens } = await foundIn('/before');
     const [token, jobToken] = tokens;
     expect(request.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
-      `The job mails/confirm (${jobToken}) ran 9 ms before the COMMIT of the transaction with insert into tickets (test/findings/job-before-commit.test.ts:25): its select … from tickets (test/findings/job-before-commit.test.ts:65) found no row`,
+      `The job mails/confirm (${jobToken}) ran 9 ms before the COMMIT of the transaction with insert into tickets (test/findings/job-before-commit.test.ts:25): its select … from tickets (test/findings/job-before-commit.test.ts:75) found no row`,
     ]);
     expect(request[0]).to.include({ panel: 'jobs', anchor: 'j1', broke: 'unseen', severity: 'bad' });
     expect(request[0]?.place).to.match(/job-before-commit\.test\.ts:30$/);
     expect(job.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
       `select … from tickets found no row: it ran 9 ms before the COMMIT of the transaction in which POST /before (${token}) had sent insert into tickets (test/findings/job-before-commit.test.ts:25) and added this job (test/findings/job-before-commit.test.ts:30)`,
     ]);
-    expect(job[0]?.place).to.match(/job-before-commit\.test\.ts:65$/);
+    expect(job[0]?.place).to.match(/job-before-commit\.test\.ts:75$/);
+  });
+
+  it('names a job that looked for the value which the transaction gave to a row', async () => {
+    const { request } = await foundIn('/given/Eva');
+    expect(request[0]?.sentence).to.contain('with update tickets').and.contain('found no row');
+    expect((await foundIn('/given/Ann')).request).to.deep.equal([]);
   });
 
   it('ignores a job that was added after the transaction', async () => {
@@ -120,7 +136,7 @@ describe('finding job-before-commit', () => {
       /^The job mails\/confirm was added [\d.]+ m?s before the ROLLBACK of the transaction around it, which undid 2 statements but not the job$/,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
-    expect(finding?.place).to.match(/job-before-commit\.test\.ts:46$/);
+    expect(finding?.place).to.match(/job-before-commit\.test\.ts:55$/);
     expect(await ask.page(urls.profileMarkdown(profile.token))).to.match(/`transaction` \| `ROLLBACK` \| T1/);
     for (const when of ['failed', 'later', 'committed'])
       expect((await ask(`/undone/${when}`, { method: 'POST' })).of('job-of-rollback'), when).to.deep.equal(

@@ -46,7 +46,9 @@ describe('findings about what a call said', () => {
     });
     app.get('/rating/:what', async ({ params: { what } }, res) => {
       const [answer] = (await once(
-        get(`${upstream()}/reviews${what === 'asked' ? '?per_page=3' : ''}`),
+        get(
+          `${upstream()}/reviews${what === 'asked' ? '?per_page=3' : what === 'capped' ? '?per_page=50' : ''}`,
+        ),
         'response',
       )) as [IncomingMessage];
       const reviews = (await json(answer)) as { id: number; stars: number }[];
@@ -120,6 +122,7 @@ describe('findings about what a call said', () => {
     expect(finding?.sentence).to.match(
       /\/reviews returned 3 of 25 entries \(its Link header names a next page\), and no call fetched the rest: reviews was computed from that part$/,
     );
+    expect((await ask('/rating/capped')).of('first-page-only')).to.have.length(1);
     const [inBody] = (await ask('/revenue')).of('first-page-only');
     expect(inBody?.sentence).to.match(
       /\/orders returned 3 of 11 entries \(its body has links\.next\), and no call fetched the rest: revenue was computed from that part$/,

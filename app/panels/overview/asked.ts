@@ -118,12 +118,16 @@ function queryStep(
   };
 }
 
+/** `184 B, application/pdf`: bytes are not recorded. */
+function bytesTokens(headers: readonly NamedValue[]): CodeToken[] {
+  const bytes = Number(namedHeader(headers, 'content-length') ?? 0);
+  const type = namedHeader(headers, 'content-type') ?? 'no type';
+  return bytes > 0 ? [['c', `${bytesText(bytes)}, ${type.replace(/;.*$/s, '').slice(0, 60)}`]] : [];
+}
+
 function bodyTokens(body: CallBodyEntry | undefined, headers: readonly NamedValue[]): CodeToken[] {
-  if (body?.text === null) {
-    const type = namedHeader(headers, 'content-type') ?? 'no text';
-    return [['c', `${bytesText(body.bytes)}, ${type.replace(/;.*$/s, '').slice(0, 60)}`]];
-  }
-  const text = body?.text ?? '';
+  if (body === undefined || body.text === null) return bytesTokens(headers);
+  const text = body.text ?? '';
   if (text === '') return [];
   const json = parseBeginning(text);
   return json === undefined
