@@ -343,7 +343,7 @@ const rightsWritten: FindingRule<Needs<'request' | 'database', 'http_client'>> =
   name: 'rights-written',
   needs: ['request', 'database'],
   labels: ['rights from the body'],
-  why: 'An UPDATE of the row of the user who sent the request set a column such as `role`, `verified`, `tier` or `balance` to the value that the body has under that name, and the user had another one. The address does not name the column, no call was made to another service, and nothing says that the user is an administrator.',
+  why: 'The row of the user who sent the request got a value of the body in a column such as `role`, `verified`, `tier` or `balance`. The user had another one and is no administrator, and no other service was called.',
   fix: 'Take the fields that users may change by name (`const { headline, rate } = req.body`), or let a schema drop the others.',
   find({ request, database, http_client }, { url }) {
     const own = callerOf(request);

@@ -363,7 +363,7 @@ const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
   name: 'job-before-commit',
   needs: ['jobs'],
   labels: ['job before COMMIT'],
-  why: 'The request wrote a row in a transaction and added a job before the COMMIT. The job ran before the COMMIT and found no row in that table. It looked for an id of its data that the request had not received, or for a value that the request had given to the row of that id.',
+  why: 'The request wrote a row in a transaction and added a job. The job ran before the COMMIT and found no row. It asked for an id that the request had made, or for a value that the request had just given to that row.',
   fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
   overlaps: () => true,
   find(kept, head, { overlapping }) {
