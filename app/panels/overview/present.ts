@@ -133,22 +133,18 @@ function findingsOf({
   );
 }
 
-const LONG_MS = 1000;
+/** A shorter request is not slow, whatever it lost. */
+const SLOW_MS = 100;
 const COST_MS = 10;
 const COST_SHARE = 0.1;
 
-/** Whether time is the question: a finding says that it was lost, and the request took long, or longer than usual. */
-function isOfTime(
-  { profile }: PresentFrom,
-  findings: readonly ExplainedFinding[],
-  usual: Usual | null,
-): boolean {
+/** Whether time is the question: a finding says that it was lost, and none that the response is wrong. */
+function isOfTime({ profile }: PresentFrom, findings: readonly ExplainedFinding[]): boolean {
   const durationMs = profile.durationMs ?? 0;
   const isCostly = findings.some(
     ({ severity, costMs = 0 }) => severity !== 'info' && costMs >= Math.max(COST_MS, durationMs * COST_SHARE),
   );
-  const isSlower = usual?.measures.some(({ label, tone }) => label === 'Time' && tone === 'warn') === true;
-  return isCostly && (durationMs >= LONG_MS || (isSlower && durationMs >= LONG_MS / 10));
+  return isCostly && durationMs >= SLOW_MS && findings.every(({ broke }) => broke !== 'response');
 }
 
 export interface Overview {
@@ -191,7 +187,7 @@ export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): O
     exchange,
     usual,
     differences,
-    isOfTime: isOfTime(from, findings, usual),
+    isOfTime: isOfTime(from, findings),
   };
 }
 
