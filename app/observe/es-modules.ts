@@ -26,7 +26,8 @@ interface LoadHooks {
 
 /** Greedy: the last `node_modules` counts. Folder, package and file within it. */
 export const IN_PACKAGE = /^(.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+))[\\/](.+)$/s;
-export const HANDED_OVER = 'express-hindsight:handed-over';
+const HANDED_OVER = 'express-hindsight:handed-over';
+export const handing = diagnostics.channel(HANDED_OVER);
 /** On the process: what ES modules handed over before another profiler was created. */
 const HANDED = Symbol.for('express-hindsight.handed-over');
 

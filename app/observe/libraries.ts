@@ -13,13 +13,14 @@ import { modulesSeen } from './caller.ts';
 import { wrapCalls } from './channels/wrap-method.ts';
 import {
   amendModule,
-  HANDED_OVER,
   type HandedOver,
   handedOver,
+  handing,
   type Hooks,
   IN_PACKAGE,
   registerHooks,
 } from './es-modules.ts';
+import { closing, subscribeTo } from './subscribe.ts';
 
 export interface LibraryPatch {
   /** Package or builtin: `pg`, `node:sqlite`. A package may have several patches. */
@@ -47,7 +48,7 @@ interface Loading {
 }
 
 const BARE = /^(?:@[^/]+\/)?[^/]+/;
-const LOADED = 'express-hindsight:loaded';
+const loading = diagnostics.channel('express-hindsight:loaded');
 function versionOf(folder: string): string | null {
   try {
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
@@ -192,17 +193,18 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
 
   lookAround();
   for (const handed of handedOver()) takeOver(handed);
-  const channel = diagnostics.channel(LOADED);
   const restoreLoad = wrapCalls(Module, '_load', (call, _module, args) => {
     const exports = call();
     const [request, parent] = args as Parameters<Loading['_load']>;
-    if (channel.hasSubscribers && typeof request === 'string' && !request.startsWith('.'))
-      channel.publish({ request, parent: parent?.filename ?? null });
+    if (loading.hasSubscribers && typeof request === 'string' && !request.startsWith('.'))
+      loading.publish({ request, parent: parent?.filename ?? null });
     return exports;
   });
-  diagnostics.subscribe(LOADED, onLoaded);
-  diagnostics.subscribe(HANDED_OVER, onHandedOver);
-  diagnostics.subscribe(modulesSeen.name, onModuleSeen);
+  const unsubscribe = closing([
+    subscribeTo(loading, onLoaded),
+    subscribeTo(handing, onHandedOver),
+    subscribeTo(modulesSeen, onModuleSeen),
+  ]);
   const loadModule: Hooks['load'] = (url, context, next) => {
     const loaded = next(url, context);
     try {
@@ -230,9 +232,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
     found: () => [...found.values()],
     close(): void {
       hooks?.deregister();
-      diagnostics.unsubscribe(LOADED, onLoaded);
-      diagnostics.unsubscribe(HANDED_OVER, onHandedOver);
-      diagnostics.unsubscribe(modulesSeen.name, onModuleSeen);
+      unsubscribe.close();
       restoreLoad?.();
       for (const one of undo.splice(0).reverse()) one();
     },

@@ -26,6 +26,12 @@ export interface CallListeners<M> {
   error?: Listener<M>;
 }
 
+/**
+ * For the life of the process: once a channel is collected, Node.js 20 and 22 soon forget another one of the same name, and nobody hears
+ * what is published there (nodejs/node#59910).
+ */
+const held = new Set<Channel>();
+
 export function subscribeTo<M>(channel: Channel, listener: Listener<M>): () => void {
   const guarded = (message: unknown): void => {
     try {
@@ -34,6 +40,7 @@ export function subscribeTo<M>(channel: Channel, listener: Listener<M>): () => v
       // Not recorded.
     }
   };
+  held.add(channel);
   subscribe(channel.name, guarded);
   return () => {
     unsubscribe(channel.name, guarded);
