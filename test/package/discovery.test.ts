@@ -110,7 +110,7 @@ describe('the command line in the folder of a project', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('asks the application that runs there, and its files when it is down', async () => {
+  it('asks the application that runs there, its files when it is down, and not one of another project', async () => {
     const project = await makeProject('shop');
     const app = await start(project, {}, RUN);
     const broken = await app.send('/broken');
@@ -133,28 +133,32 @@ describe('the command line in the folder of a project', () => {
     const verify = await cli(['verify', `${app.url}/_profiler/${broken}`], project);
     expect(verify).to.include({ code: 2, stdout: '' });
     expect(verify.stderr).to.include('Start it and try again.');
+
+    const other = await makeProject('other');
+    const second = await start(other, { PORT: new URL(app.url).port });
+    await second.send('/items/7');
+    const own = await cli(['list'], project);
+    expect(own.stdout, own.stderr).to.include('/broken').and.not.include('/items/7');
+    const above = await cliIn(folder, ['list']);
+    expect(above.code).to.equal(2);
+    expect(above.stderr).to.include(`--project ${project}`).and.include(`--project ${other}`);
+    const named = await cli(['list'], other);
+    expect(named.stdout, named.stderr).to.include('/items/7');
   });
 
-  it('asks which one to send to if several servers run', async () => {
+  it('asks which one to send to if several servers run, and says at which JSON path a response differs', async () => {
     const project = await makeProject('two');
-    const [first, second] = [await start(project), await start(project)];
-    const token = await first.send('/items/1');
+    const first = await start(project, { TOTAL: '12' });
+    const second = await start(project, { TOTAL: '13' });
+    const token = await first.send('/items/7');
     const { code, stderr } = await cli(['verify', token], project);
     expect(code, stderr).to.equal(2);
     expect(stderr).to.include(first.url).and.include(second.url);
     expect(await cli(['verify', token, '--url', first.url], project)).to.include({ code: 0 });
     expect(await cli(['show', token], project)).to.include({ code: 0 });
-  });
-
-  it('says after a change at which JSON path the response differs', async () => {
-    const project = await makeProject('shop');
-    const before = await start(project, { TOTAL: '12' });
-    const token = await before.send('/items/7');
-    const { port } = new URL(before.url);
-    await before.stop();
-    await start(project, { TOTAL: '13', PORT: port });
-    const same = await cli(['verify', token], project);
-    expect(same.stdout, same.stderr)
+    await first.stop();
+    const changed = await cli(['verify', token], project);
+    expect(changed.stdout, changed.stderr)
       .to.include('differs in 1 place')
       .and.include('- `$.total`: `"12"` → `"13"`');
   });
@@ -183,22 +187,6 @@ describe('the command line in the folder of a project', () => {
     } finally {
       await close(server);
     }
-  });
-
-  it('does not take the application of another project for this one', async () => {
-    const [shop, other] = [await makeProject('shop'), await makeProject('other')];
-    const first = await start(shop);
-    await first.send('/items/7');
-    await first.stop();
-    const second = await start(other, { PORT: new URL(first.url).port });
-    await second.send('/broken');
-    const list = await cli(['list'], shop);
-    expect(list.stdout, list.stderr).to.include('/items/7').and.not.include('/broken');
-    const above = await cliIn(folder, ['list']);
-    expect(above.code).to.equal(2);
-    expect(above.stderr).to.include(`--project ${shop}`).and.include(`--project ${other}`);
-    const named = await cli(['list'], other);
-    expect(named.stdout, named.stderr).to.include('/broken');
   });
 
   it('names what to do if nothing was recorded there', async () => {

@@ -64,7 +64,6 @@ const freshFolder = (): string => join(mkdtempSync(join(tmpdir(), 'ends-')), 'pr
 
 const ENDINGS: readonly [string, string, Parameters<typeof endHost>[1], Partial<Ended>][] = [
   ['exits with its code', 'exit', (_host, ask) => ask('/end'), { code: 3 }],
-  ['is ended by an exception', 'throw', (_host, ask) => ask('/end'), { code: 1, signal: null }],
   ['handles the signal itself', 'handles', ({ child }) => child.kill('SIGTERM'), { code: 7, errors: '' }],
 ];
 
@@ -123,66 +122,65 @@ describe('a host that ends without closing the profiler', () => {
       expect((await rows()).map(({ token }) => token)).to.include.members(tokens);
     });
 
-    const untilHanging = (): Promise<void> =>
+    const untilHanging = (url: string): Promise<void> =>
       until(
         () =>
           existsSync(env.PROFILER_DIR) &&
           readdirSync(env.PROFILER_DIR)
             .filter((name) => name.endsWith('.rows'))
-            .some((name) => readFileSync(join(env.PROFILER_DIR, name), 'utf8').includes('/hangs')),
+            .some((name) => readFileSync(join(env.PROFILER_DIR, name), 'utf8').includes(url)),
         'it is stored while it runs',
       );
 
-    it('shows what ran when it was killed as cut off, in the list and on its page', async () => {
-      let hanging: Promise<unknown> | undefined;
+    it('shows what was cut off by SIGKILL or by a throw, and the request that threw, with stack and log lines', async () => {
       const folder = env.PROFILER_DIR;
-      const { tokens } = await endHost(env, async ({ child, origin }, _ask, asked) => {
-        hanging = fetch(`${origin}/hangs`).catch(() => null);
-        await Promise.all([untilHanging(), untilWritten(asked)]);
+      let hanging: Promise<unknown> | undefined;
+      const killed = await endHost(env, async ({ child, origin }, _ask, asked) => {
+        hanging = fetch(`${origin}/hangs?killed`).catch(() => null);
+        await Promise.all([untilHanging('/hangs?killed'), untilWritten(asked)]);
         child.kill('SIGKILL');
       });
+      const threw = await endHost({ ...env, ENDING: 'throw' }, async ({ origin }, ask) => {
+        hanging = Promise.all([hanging, fetch(`${origin}/hangs?threw`).catch(() => null)]);
+        await untilHanging('/hangs?threw');
+        await ask('/end?password=hunter2hunter2');
+      });
       await hanging;
-      expect((await rows()).map(({ token }) => token)).to.include.members(tokens);
-      const longAgo = new Date(Date.now() - 60_000);
-      for (const name of readdirSync(folder)) utimesSync(join(folder, name), longAgo, longAgo);
-      const next = await startHost(env);
-      const list = await (await fetch(`${next.origin}/_profiler/search.json`)).json();
-      const row = (list as { profiles: ProfileIndex[] }).profiles.find(({ url }) => url === '/hangs');
-      expect(row).to.deep.include({ state: 'final', status: null });
-      // A busy machine may have added one about itself.
-      expect(row?.marks).to.deep.include({ label: 'cut off', severity: 'warn' });
-      const page = await (await fetch(`${next.origin}/_profiler/${row?.token}?panel=overview`)).text();
-      next.child.kill('SIGKILL');
-      expect(page).to.include('cut off: the process ended while this ran');
-    });
-
-    it('has the request that threw, with its stack and its log lines, and those that it cut off', async () => {
-      const { child, origin } = await startHost({ ...env, ENDING: 'throw' });
-      await (await fetch(`${origin}/0`)).text();
-      const hanging = fetch(`${origin}/hangs`).catch(() => null);
-      await untilHanging();
-      const exit = once(child, 'exit');
-      const response = await fetch(`${origin}/end?password=hunter2hunter2`);
-      const ended = response.headers.get('x-debug-token');
-      await exit;
-      await hanging;
-      const folder = env.PROFILER_DIR;
+      expect(threw).to.include({ code: 1, signal: null });
+      expect((await rows()).map(({ token }) => token)).to.include.members([
+        ...killed.tokens,
+        ...threw.tokens,
+      ]);
       expect(statSync(folder).mode & 0o777).to.equal(0o700);
-      for (const name of readdirSync(folder))
+      const longAgo = new Date(Date.now() - 60_000);
+      for (const name of readdirSync(folder)) {
         expect(statSync(join(folder, name)).mode & 0o777).to.equal(0o600);
-      const next = await startHost({ ...env, ENDING: 'throw' });
-      const list = await (await fetch(`${next.origin}/_profiler/search.json`)).json();
-      const found = (list as { profiles: ProfileIndex[] }).profiles;
-      const thrower = found.find(({ url }) => url.startsWith('/end'));
+        utimesSync(join(folder, name), longAgo, longAgo);
+      }
+
+      const next = await startHost(env);
+      const read = async (path: string): Promise<string> =>
+        (await fetch(`${next.origin}/_profiler/${path}`)).text();
+      const { profiles } = JSON.parse(await read('search.json?limit=100')) as { profiles: ProfileIndex[] };
+      for (const url of ['/hangs?killed', '/hangs?threw']) {
+        const row = profiles.find((one) => one.url === url);
+        expect(row, url).to.deep.include({ state: 'final', status: null });
+        // A busy machine may have added one about itself.
+        expect(row?.marks).to.deep.include({ label: 'cut off', severity: 'warn' });
+        if (url === '/hangs?killed')
+          expect(await read(`${row?.token}?panel=overview`)).to.include(
+            'cut off: the process ended while this ran',
+          );
+      }
+      const thrower = profiles.find(({ url }) => url.startsWith('/end'));
       expect(thrower?.marks[0]).to.deep.equal({ label: 'process ended', severity: 'bad' });
       expect(thrower?.error).to.equal('Error: The host is broken.');
-      const marks = found.find(({ url }) => url === '/hangs')?.marks ?? [];
-      expect(marks.map(({ label }) => label)).to.include('cut off');
-      const profile = await (await fetch(`${next.origin}/_profiler/${ended}.json`)).text();
-      expect(profile).to.include('ending-host.mjs').and.to.include('about to end').and.not.include('hunter2');
-      const page = await (await fetch(`${next.origin}/_profiler/abcdef`)).text();
+      expect(await read(`${threw.tokens.at(-1)}.json`))
+        .to.include('ending-host.mjs')
+        .and.include('about to end')
+        .and.not.include('hunter2');
+      expect(await read('abcdef')).to.match(/ended by an uncaught exception at/);
       next.child.kill('SIGKILL');
-      expect(page).to.match(/ended by an uncaught exception at/);
     });
   });
 
@@ -229,12 +227,8 @@ describe('a host that ends without closing the profiler', () => {
       }
     }
 
-    it('loses nothing when it exits', async () => {
-      const { tokens } = await endHost({ ...env, ENDING: 'exit' }, (_host, ask) => ask('/end'));
-      await untilStored(tokens);
-    });
-
-    it('loses nothing while the database does not reply, also when it is killed', async () => {
+    it('loses nothing when it exits, nor if it is killed while the database does not reply', async () => {
+      const exited = await endHost({ ...env, ENDING: 'exit' }, (_host, ask) => ask('/end'));
       await database.query('begin; lock table ends.hindsight_profiles in access exclusive mode');
       const { tokens } = await endHost({ ...env, ENDING: 'signal' }, async ({ child, said }, _ask, asked) => {
         await until(() => {
@@ -250,7 +244,7 @@ describe('a host that ends without closing the profiler', () => {
         'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
       );
       await database.query('rollback');
-      await untilStored(tokens);
+      await untilStored([...exited.tokens, ...tokens]);
     });
   });
 });
