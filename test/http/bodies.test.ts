@@ -18,7 +18,7 @@ import type { RawResponse } from '../support/raw-http.ts';
 import { WITHIN_MS } from '../support/waiting.ts';
 
 const MIB = 1024 * 1024;
-const LIMIT = 16 * MIB;
+const LIMIT = 4 * MIB;
 const JSON_TYPE = { 'content-type': 'application/json' };
 const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
 const MULTIPART_TYPE = { 'content-type': 'multipart/form-data; boundary=bb' };
@@ -154,6 +154,7 @@ describe('bodies', () => {
   let app: HttpApp;
   before(async () => {
     app = await startHttpApp({
+      limitBytes: LIMIT,
       before: addReaders,
       after: addHandlers,
     });
@@ -185,7 +186,7 @@ describe('bodies', () => {
       it(`${method ?? ''} ${path ?? ''} is refused by its length before a byte came`, async () => {
         const request = head(`${method ?? ''} ${path ?? ''}`, { 'content-length': String(LIMIT + 1) });
         const { responses, closed, reset, timedOut } = await exchange(app.port, [request]);
-        const message = `The request body is limited to 16 MiB; ${LIMIT + 1} bytes were sent.`;
+        const message = `The request body is limited to 4 MiB; ${LIMIT + 1} bytes were sent.`;
         const response = expectError(app, responses[0], { status: 413, message });
         expect(response.headers.connection).to.equal('close');
         expect([closed, reset, responses.length]).to.deep.equal([true, false, 1]);
@@ -212,7 +213,7 @@ describe('bodies', () => {
         const more = ['400000\r\n', Buffer.alloc(4 * MIB)];
         const exchanged = await exchange(app.port, [...parts.slice(0, -1), ...more]);
         const { responses, closed, reset, timedOut } = exchanged;
-        const message = 'The request body is limited to 16 MiB; more than 16 MiB were sent.';
+        const message = 'The request body is limited to 4 MiB; more than 4 MiB were sent.';
         const response = expectError(app, responses[0], { status: 413, message });
         expect(response.headers.connection).to.equal('close');
         expect([closed, reset, responses.length]).to.deep.equal([true, false, 1]);
@@ -234,7 +235,7 @@ describe('bodies', () => {
     it('a chunked JSON body too, though a parser reads it', async () => {
       const parts = chunked('/echo', JSON_TYPE, [Buffer.from('"'), Buffer.alloc(LIMIT, 'x')]);
       const { responses } = await exchange(app.port, parts);
-      const message = 'The request body is limited to 16 MiB; more than 16 MiB were sent.';
+      const message = 'The request body is limited to 4 MiB; more than 4 MiB were sent.';
       const response = expectError(app, responses[0], { status: 413, message });
       expect(recordOf(response).errors).to.have.length(1);
     });
@@ -308,7 +309,7 @@ describe('bodies', () => {
       );
       expectError(app, responses[0], {
         status: 413,
-        message: 'The request body is limited to 16 MiB; more than 16 MiB were sent.',
+        message: 'The request body is limited to 4 MiB; more than 4 MiB were sent.',
       });
     });
   });
@@ -350,7 +351,7 @@ describe('bodies', () => {
     });
 
     it('do not cost the client the page where they are refused unread and the connection closes', async () => {
-      const parts = post('/refuses', { connection: 'close' }, Buffer.alloc(12 * MIB));
+      const parts = post('/refuses', { connection: 'close' }, Buffer.alloc(3 * MIB));
       const { responses, reset } = await exchange(app.port, parts);
       expectError(app, responses[0], { status: 403, message: 'not today' });
       expect(reset).to.equal(false);
@@ -531,9 +532,7 @@ describe('bodies', () => {
       for (const body of bodies) {
         const { responses } = await exchange(app.port, post('/files', MULTIPART_TYPE, body), { count: 1 });
         const { body: page } = expectError(app, responses[0], { status: 413 });
-        expect(page).to.match(
-          /An upload is limited to 16 MiB; (more than 16 MiB|16777217 bytes) were sent\./,
-        );
+        expect(page).to.match(/An upload is limited to 4 MiB; (more than 4 MiB|4194305 bytes) were sent\./);
       }
       expect(await noUploadsLeft()).to.equal(true);
     });
@@ -544,7 +543,7 @@ describe('bodies', () => {
       const known = await exchange(app.port, [announced]);
       expectError(app, known.responses[0], {
         status: 413,
-        message: `An upload is limited to 16 MiB; ${size} bytes were sent.`,
+        message: `An upload is limited to 4 MiB; ${size} bytes were sent.`,
       });
       const body = upload(size);
       const pieces = await exchange(
@@ -553,7 +552,7 @@ describe('bodies', () => {
       );
       expectError(app, pieces.responses[0], {
         status: 413,
-        message: 'An upload is limited to 16 MiB; more than 16 MiB were sent.',
+        message: 'An upload is limited to 4 MiB; more than 4 MiB were sent.',
       });
       expect(pieces.reset).to.equal(false);
       expect(await noUploadsLeft()).to.equal(true);

@@ -12,6 +12,7 @@ import { callTree, type CallNode } from '../../app/profiler/cpu-tree.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { cpuProfileFile } from '../../app/render/cpuprofile.ts';
 import { close, listen } from '../support/listen.ts';
+import { withOptimizedCode } from '../support/optimized-code.ts';
 import { until } from '../support/waiting.ts';
 import { finalProfile } from '../support/final-profile.ts';
 
@@ -55,6 +56,7 @@ function find(root: CallNode, name: string): CallNode | undefined {
 }
 
 describe('CPU profiles of requests', () => {
+  withOptimizedCode();
   let profiler: Profiler;
   let server: Server;
   let url: string;
@@ -113,7 +115,8 @@ describe('CPU profiles of requests', () => {
   }
 
   it('name the function that used the CPU, after an await too, with its place in the source', async () => {
-    await start({ cpu: 'ask' });
+    delete process.env.JEST_WORKER_ID;
+    await start({ cpu: 'ask' }).finally(() => (process.env.JEST_WORKER_ID = '1'));
     let profile = await send('/sum', HEADER);
     // On a busy machine the end of the request may be noted long before the turn that ended it is over.
     await until(async () => {

@@ -15,6 +15,7 @@ import type { ThrownFrame } from '../../app/profiler/thrown.ts';
 import { finalProfile } from '../support/final-profile.ts';
 import { examplesOf } from '../support/masking-table.ts';
 import { close, listen } from '../support/listen.ts';
+import { withOptimizedCode } from '../support/optimized-code.ts';
 import { eventually, until } from '../support/waiting.ts';
 
 /** An error page takes longer to make than the rest of a request. */
@@ -219,6 +220,7 @@ function valuesIn(profile: Profile, name: string): ThrownFrame['values'] {
 }
 
 describe('values where a request failed', () => {
+  withOptimizedCode();
   let profiler: Profiler;
   let server: Server;
   let url: string;
@@ -308,6 +310,9 @@ describe('values where a request failed', () => {
   });
 
   it('shows arguments and locals of each own frame, also of one that threw again after an await, in one call of an agent', async () => {
+    await close(server, profiler);
+    delete process.env.JEST_WORKER_ID;
+    await start().finally(() => (process.env.JEST_WORKER_ID = '1'));
     const { token } = await failed('/wrapped/w1');
     const response = await fetch(`${url}/_profiler/mcp`, {
       method: 'POST',

@@ -4,9 +4,11 @@ import { expect } from 'chai';
 import { request } from 'node:http';
 import type { ProfilerOptions } from '../../../app/index.ts';
 import { type RecordingHost, startRecordingHost } from '../../support/recording-host.ts';
+import { withOptimizedCode } from '../../support/optimized-code.ts';
 import { finalProfile } from '../../support/final-profile.ts';
 
 describe('the MCP tools that send a request again', () => {
+  withOptimizedCode();
   const closing: (() => Promise<void>)[] = [];
 
   afterEach(async () => {

@@ -2,8 +2,10 @@
 import { type CheerioAPI, load } from 'cheerio';
 import { expect } from 'chai';
 import { type RecordingHost, useRecordingHosts } from '../../support/recording-host.ts';
+import { withOptimizedCode } from '../../support/optimized-code.ts';
 
 describe('the button that requests again', () => {
+  withOptimizedCode();
   const start = useRecordingHosts();
 
   async function page({ url }: RecordingHost, path: string): Promise<CheerioAPI> {
