@@ -130,8 +130,9 @@ describe('the process as it is observed', () => {
     const context = begin();
     await sleep(45);
     const stop = `kill -STOP ${process.pid}; sleep 0.5; kill -CONT ${process.pid}`;
-    const child = spawn('sh', ['-c', stop], { stdio: 'ignore' });
+    // Before the shell begins, which may stop this process at once.
     const from = performance.now();
+    const child = spawn('sh', ['-c', stop], { stdio: 'ignore' });
     let longest = 0;
     for (let last = from; longest < 400 && last - from < 5000;) {
       const now = performance.now();
