@@ -4,7 +4,7 @@
  * we watch from the moment this package is loaded. Layers registered before have no source.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { stackOf } from '../profiler/express-routers.ts';
+import { type Layer, stackOf } from '../profiler/express-routers.ts';
 import { type FindRegistration, type Site, takeSites } from './caller.ts';
 import {
   expressChannels,
@@ -12,6 +12,7 @@ import {
   type Registered,
   routerMethodsOf,
 } from './channels/express.ts';
+import { controllerSite } from './controller-places.ts';
 import { type LibraryPatch, watchLibraries } from './libraries.ts';
 
 export interface RouterLibrary {
@@ -44,11 +45,19 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
     onRegistered(message);
   };
 
-  function placeIn(sites: readonly Site[]): string | null {
+  function controllerPlace(layer: Layer): string | null {
+    const [handler] = stackOf(layer.route) ?? [];
+    const site = controllerSite(String(handler?.name));
+    return site === null ? null : findRegistration([site]);
+  }
+
+  function placeOf(layer: Layer, sites: readonly Site[]): string | null {
+    let place: string | null = null;
     try {
-      return findRegistration(sites);
+      place = findRegistration(sites);
+      return place === '@nestjs/core' ? (controllerPlace(layer) ?? place) : place;
     } catch {
-      return null;
+      return place;
     }
   }
 
@@ -65,7 +74,7 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
       const found = registered().get(layer);
       if (found === undefined) return null;
       if ('place' in found) return found.place;
-      const place = placeIn(found);
+      const place = placeOf(layer, found);
       registered().set(layer, { place });
       return place;
     },

@@ -1,18 +1,10 @@
 /** A real NestJS application without decorators' syntax: they are functions. */
 import 'reflect-metadata';
-import {
-  Controller,
-  Get,
-  Module,
-  NotFoundException,
-  Param,
-  ParseIntPipe,
-  UseGuards,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Controller, Get, Module, Param, ParseIntPipe, UseGuards, UseInterceptors } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { CallHandler, ExecutionContext, INestApplication } from '@nestjs/common';
 import { expect } from 'chai';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { map, type Observable } from 'rxjs';
@@ -23,13 +15,9 @@ import type { Profile } from '../../app/profiler/profile.ts';
 import { createMemoryStore } from '../support/memory-store.ts';
 import { finalProfile } from '../support/final-profile.ts';
 
-class OrdersController {
-  find(id: string): string {
-    if (id === '7') throw new NotFoundException('No order 7');
-    if (id === '8') throw new TypeError('no price');
-    return `order ${id}`;
-  }
-}
+const { OrdersController } = createRequire(import.meta.url)('../support/orders-controller.cjs') as {
+  OrdersController: (new () => object) & { prototype: object };
+};
 
 class DoorGuard {
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -63,7 +51,7 @@ class ShopModule {
   readonly title = 'Shop';
 }
 
-const find = Object.getOwnPropertyDescriptor(OrdersController.prototype, 'find') ?? {};
+const find = { value: Reflect.get(OrdersController.prototype, 'find') as unknown };
 Get(':id')(OrdersController.prototype, 'find', find);
 Param('id')(OrdersController.prototype, 'find', 0);
 Controller('orders')(OrdersController);
@@ -122,8 +110,13 @@ describe('NestJS as it is observed', () => {
     const { route } = profile.panels.routing?.data as {
       route: { handler: string | null; source: string | null };
     };
-    // Not the line that starts the application.
-    expect(route).to.include({ handler: 'OrdersController.find', source: '@nestjs/core' });
+    expect(route).to.include({
+      handler: 'OrdersController.find',
+      source: 'test/support/orders-controller.cjs:6',
+    });
+    const parcel = await ask('/parcels/1');
+    // No module exports it. Not the line that starts the application.
+    expect(parcel.profile.panels.routing?.data).to.have.nested.property('route.source', '@nestjs/core');
   });
 
   function stepsOf({ panels }: Profile): SpansData['items'] {
