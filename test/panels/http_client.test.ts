@@ -281,6 +281,7 @@ describe('the panel of outgoing calls', () => {
         { url: 'https://b.example/two', status: 503, responseHeaders: ['retry-after', '5'] },
         { url: 'https://c.example/three', status: null, error: 'Error: connect ECONNREFUSED' },
         { url: 'https://d.example/four', status: null, durationMs: null, headersMs: null },
+        { url: 'https://d.example/five', status: 402 },
       ),
     );
     const rows = sections.find(({ id }) => id === 'calls')?.rows ?? [];
@@ -289,6 +290,7 @@ describe('the panel of outgoing calls', () => {
       ['https://b.example/two', 'bad', ['failed'], '503'],
       ['https://c.example/three', 'bad', ['ECONNREFUSED'], null],
       ['https://d.example/four', 'warn', [], 'no response'],
+      ['https://d.example/five', 'plain', [], '402'],
     ]);
     expect(rows[0]).to.include({ label: 'POST', number: 60, place: 'src/a.ts:1', key: 'POST https://a.example/one' }); // prettier-ignore
     expect(rows.map(({ block }) => block?.text.split('\n').slice(-2) ?? null)).to.deep.equal([
@@ -296,11 +298,12 @@ describe('the panel of outgoing calls', () => {
       ['HTTP 503', 'retry-after: 5'],
       ['content-type: application/json', 'authorization: Bearer 0123456789abcdef'],
       null,
+      ['content-type: application/json', 'x-debug-token-link: https://rates.tax.example/_profiler/1b2c3d'],
     ]);
-    expect(figures?.map(({ label, value }) => `${label} ${value ?? ''}`).slice(0, 3)).to.deep.equal([
-      'Outgoing calls 4',
-      'Hosts 4',
-      'Failed 2',
+    expect(figures?.map(({ label, value, note }) => [label, value, note]).slice(0, 3)).to.deep.equal([
+      ['Outgoing calls', 5, undefined],
+      ['Hosts', 4, undefined],
+      ['Failed', 2, '1 answered with 4xx'],
     ]);
   });
 

@@ -280,6 +280,7 @@ export function presentCalls(
     redirects: redirectsOf(calls),
     groupAt: new Map(groups.flatMap(({ members }, at) => members.map((index) => [index, at] as const))),
   };
+  const refused = calls.filter((call) => !hasFailed(call) && (call.status ?? 0) >= 400).length;
   return {
     figures: [
       {
@@ -289,7 +290,12 @@ export function presentCalls(
         compare: 'cost',
       },
       { label: 'Hosts', value: totals.hosts },
-      { label: 'Failed', value: totals.failed, tone: totals.failed > 0 ? 'bad' : 'plain' },
+      {
+        label: 'Failed',
+        value: totals.failed,
+        tone: totals.failed > 0 ? 'bad' : 'plain',
+        note: refused === 0 ? undefined : `${refused} answered with 4xx`,
+      },
       timeFigure(profile, 'out', 'Time in outgoing calls'),
       shareFigure(profile, 'out'),
       timeFigure(profile, 'socket'),
