@@ -22,9 +22,9 @@ import { createPrepare } from '../../app/service/database/prepare.ts';
 import { createTestStore } from '../storage/test-storage.ts';
 import { until } from '../support/waiting.ts';
 import {
+  clusterVarDir,
   endEmbedded,
   isAlive,
-  freshVarDir,
   openKnex,
   startPostgres,
   withPostgres,
@@ -268,7 +268,7 @@ describe('the database', () => {
   });
 
   it('follows an embedded server that is started anew', async () => {
-    const varDir = freshVarDir();
+    const varDir = await clusterVarDir();
     const embedded = await startEmbeddedPostgres({ varDir, log: () => undefined, linger: 0 });
     const database = create(() => embedded.ensure());
     const knex = await knexOf(database);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { clusterVarDir, freshVarDir } from '../support/postgres.ts';
+import { environmentOf, freshVarDir, withPostgres } from '../support/postgres.ts';
 import {
   ask,
   spawnService,
@@ -58,17 +58,16 @@ function isAlive(pid: number): boolean {
 }
 
 describe(`${WORKERS} workers`, () => {
-  let varDir: string;
+  const server = withPostgres();
+  const varDir = freshVarDir();
   let service: ListeningProcess | undefined;
   let origin: string;
 
-  before(async () => {
-    varDir = await clusterVarDir();
-  });
   after(() => service?.ended('SIGTERM'));
 
   async function start(workers = WORKERS): Promise<ListeningProcess> {
-    service = await startService({ WEB_CONCURRENCY: String(workers), VAR_DIR: varDir });
+    const database = environmentOf(server().connection);
+    service = await startService({ ...database, WEB_CONCURRENCY: String(workers), VAR_DIR: varDir });
     ({ origin } = service);
     return service;
   }
