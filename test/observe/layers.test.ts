@@ -183,19 +183,6 @@ describe('the trace of layers', () => {
     expect(waits.startMs).to.be.greaterThan(slow.startMs + 30);
   });
 
-  it('notes parameter callbacks', async () => {
-    const context = await traceOf(
-      (app) => {
-        app.param('id', (_req, _res, next) => {
-          next();
-        });
-        app.get('/:id', answer);
-      },
-      { path: '/4' },
-    );
-    expect(lines(context)).to.deep.equal(['0 param :id /:id next', '0 handler answer /:id running']);
-  });
-
   it('keeps concurrent requests apart and ignores those without a context', async () => {
     const tracker = new ContextTracker();
     const observer = createLayerObserver({ tracker });
