@@ -90,7 +90,7 @@ describe('the example shop in a browser', () => {
   it(`has pages of the profiler whose first visit takes at most ${MOST_REQUESTS} requests and ${MOST_BYTES / 1000} KB`, async () => {
     const recorded = await fetch(`${shop.origin}/orders`);
     for (const path of ['/_profiler', `/_profiler/${recorded.headers.get('x-debug-token') ?? ''}`]) {
-      const { page, problems } = await browser.open();
+      const { page, problems } = await browser.openFresh();
       const wire = await page.context().newCDPSession(page);
       await wire.send('Network.enable');
       const sizes: number[] = [];

@@ -54,13 +54,13 @@ describe('the source of a place in a browser', () => {
       expect(await dialog.count()).to.equal(0);
       expect(await page.evaluate<string>('document.activeElement.textContent')).to.equal('src/orders.ts:35');
       expect(problems).to.deep.equal([]);
-      await page.context().close();
     }
   });
 
   for (const where of ['the place that has the focus', 'the dialog'])
     it(`e opens the editor: ${where}`, async () => {
-      const { page } = await browser.open();
+      // It is left on its way to the editor.
+      const { page } = await browser.openFresh();
       await page.goto(address);
       const place = page.locator('main a[data-source]').first();
       await place.focus();
@@ -71,7 +71,6 @@ describe('the source of a place in a browser', () => {
       const opened = page.waitForRequest(/:9\/open/);
       await page.keyboard.press('e');
       expect((await opened).url()).to.equal('http://127.0.0.1:9/open?file=/srv/shop/src/orders.ts&line=35');
-      await page.context().close();
     });
 
   it('is a page without script, which leads to the editor and back', async () => {
@@ -85,6 +84,5 @@ describe('the source of a place in a browser', () => {
     );
     await page.locator('[data-close]:visible').click();
     expect(page.url()).to.match(/\/_profiler\/[0-9a-f]{6}$/);
-    await page.context().close();
   });
 });

@@ -94,6 +94,5 @@ describe('what is touched', () => {
     expect(new Set(lefts).size).to.equal(2);
     const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
     expect(await page.evaluate<number>(over)).to.equal(0);
-    await page.context().close();
   });
 });

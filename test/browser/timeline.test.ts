@@ -53,7 +53,6 @@ describe('the timeline in a browser', () => {
     await page.waitForURL(/[?&]open=/);
     expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(30);
     expect(await page.locator('#wf details').count()).to.equal(0);
-    await page.context().close();
   });
 
   it('says the time under the pointer, and zooms to what was dragged over, also from the overview', async () => {
@@ -77,7 +76,6 @@ describe('the timeline in a browser', () => {
       expect(await page.getByRole('link', { name: 'The whole request' }).count()).to.equal(1);
     }
     expect(problems).to.deep.equal([]);
-    await page.context().close();
   });
 
   it('opens the detail of a row beside it by keyboard, and leads on to its panel', async () => {
@@ -98,7 +96,6 @@ describe('the timeline in a browser', () => {
     await page.waitForURL(/panel=database&open=q1#q1$/);
     expect(await page.locator('#q1').isVisible()).to.equal(true);
     expect(problems).to.deep.equal([]);
-    await page.context().close();
   });
 
   it('leads by link to the same without script', async () => {
@@ -106,6 +103,5 @@ describe('the timeline in a browser', () => {
     await page.goto(timeline(busy));
     await page.locator('.wf-box th a[href$="#q1"]').first().click();
     expect(await page.locator('#q1 details').getAttribute('open')).to.not.equal(null);
-    await page.context().close();
   });
 });

@@ -253,7 +253,7 @@ describe("the calls of a page, in the toolbar's eyes", () => {
 
   it('says what came from the cache or through a service worker', async () => {
     // Its own, because the worker serves all later pages.
-    const { page: served } = await browser.open();
+    const { page: served } = await browser.openFresh();
     await openToolbarPage(served, host);
     await served.evaluate(`(async () => {
       await (await fetch('/api/kept')).text(); await (await fetch('/api/kept')).text();

@@ -66,7 +66,7 @@ describe('the toolbar in documents', () => {
       rest: first.passed,
     };
     bar.host.pages['/slow.css'] = { body: '', type: 'text/css', rest: last.passed };
-    const { page, problems } = await bar.browser.open({ viewport: WIDE });
+    const { page, problems } = await bar.browser.openFresh({ viewport: WIDE });
     await page.clock.install();
     const isLoaded = page.goto(`${bar.host.origin}/slow`);
     await page.waitForResponse('**/_profiler/toolbar.js');

@@ -1,8 +1,8 @@
 /**
  * The bar in a real browser, over pages that are made here (toolbar-pages.ts): what the tests of it open, look at and point at.
  */
-import type { BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { type OpenPage, type TestBrowser, useBrowser } from './browser.ts';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { type OpenPage, type SharedBrowser, useBrowser } from './browser.ts';
 import { serveToolbar, type ToolbarHost } from './toolbar-pages.ts';
 import { until } from './waiting.ts';
 
@@ -24,7 +24,7 @@ export interface Box {
 export interface BarPages {
   /** Fresh for each test. */
   readonly host: ToolbarHost;
-  browser: Pick<TestBrowser, 'open'>;
+  browser: SharedBrowser;
   /** A page of the host, when its bar is there; `without`: at once. */
   open(path?: string, options?: BrowserContextOptions & { without?: boolean }): Promise<OpenPage>;
 }
@@ -33,46 +33,18 @@ export interface BarPages {
 export function useBarPages(): BarPages {
   const browser = useBrowser();
   let host: ToolbarHost;
-  /** For the first page of each test that has no options of its own: to start one costs twice what it costs to load it again. */
-  let shared: OpenPage;
-  let isTaken: boolean;
-  const others: BrowserContext[] = [];
-
-  before(async () => {
-    shared = await browser.open({ viewport: WIDE });
-  });
   beforeEach(async () => {
-    isTaken = false;
     host = await serveToolbar();
   });
-  afterEach(async () => {
-    await Promise.all(others.splice(0).map((context) => context.close()));
-    // The next host may get the same port.
-    await shared.page.evaluate('localStorage.clear(); sessionStorage.clear()').catch(() => undefined);
-    await shared.page.emulateMedia({ media: null });
-    await shared.page.mouse.move(0, 0);
-    await shared.page.goto('about:blank');
-    shared.problems.length = 0;
-    await host.close();
-  });
-
-  async function openPage(context: BrowserContextOptions): Promise<OpenPage> {
-    if (!isTaken && Object.keys(context).length === 0) {
-      isTaken = true;
-      return shared;
-    }
-    const opened = await browser.open({ viewport: WIDE, ...context });
-    others.push(opened.page.context());
-    return opened;
-  }
+  afterEach(() => host.close());
 
   return {
-    browser: { open: openPage },
+    browser,
     get host() {
       return host;
     },
     async open(path = '/', { without = false, ...context } = {}) {
-      const opened = await openPage(context);
+      const opened = await browser.open({ viewport: WIDE, ...context });
       await opened.page.goto(`${host.origin}${path}`);
       // Not by a function: a policy of the page may forbid its evaluation.
       const first = opened.page.locator('hindsight-toolbar .item').first();

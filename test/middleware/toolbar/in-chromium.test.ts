@@ -135,7 +135,7 @@ describe('the tag of the toolbar in Chromium', () => {
   });
 
   it('is in a page that comes through a service worker', async () => {
-    const { page: tab } = await browser.open();
+    const { page: tab } = await browser.openFresh();
     await tab.goto(`http://127.0.0.1:${host.port}/`);
     await tab.evaluate(`navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
       .then(() => navigator.serviceWorker.controller ?? new Promise((done) => navigator.serviceWorker.addEventListener('controllerchange', done)))
@@ -145,6 +145,5 @@ describe('the tag of the toolbar in Chromium', () => {
     expect(await tab.locator('script[data-token]').count()).to.equal(1);
     const inside = await tab.evaluate(`fetch('/?fetched').then((answer) => answer.text())`);
     expect(inside).to.not.include('data-token');
-    await tab.context().close();
   });
 });
