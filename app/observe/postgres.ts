@@ -15,6 +15,8 @@ interface PostgresSent {
   tagged: boolean;
   resolve: (result: unknown) => unknown;
   reject: (error: unknown) => unknown;
+  /** Of a cursor: its last step is its result. */
+  cursorRows?: unknown;
   string?: unknown;
   parameters?: unknown;
   state?: unknown;
@@ -121,7 +123,8 @@ export const postgresDriver: Driver<PostgresQuery> = {
       : { sql: writtenText(sent), bindings: sent.args, stack: () => sent.origin },
   outcome({ query: sent, result, error }) {
     const connection = typeof sent.state === 'object' ? sent.state : null;
-    const found = Array.isArray(result) ? (result as unknown[]) : undefined;
-    return { rows: rowsOf(result), found, error, connection, ...sentText(sent) };
+    const isCursor = sent.cursorRows !== undefined;
+    const found = Array.isArray(result) && !isCursor ? (result as unknown[]) : undefined;
+    return { rows: isCursor ? null : rowsOf(result), found, error, connection, ...sentText(sent) };
   },
 };

@@ -59,6 +59,15 @@ describe('postgres as it is observed', () => {
     expect(queries[3]?.error).to.equal('relation "nowhere" does not exist');
   });
 
+  it('takes the last step of a cursor for no result', async () => {
+    const queries = await requests.observed(async () => {
+      for await (const rows of sql`select * from things`.cursor(4)) expect(rows).not.to.be.empty;
+    });
+    expect(queries.map(({ rows, found, error }) => [rows, found, error])).to.deep.equal([
+      [null, undefined, null],
+    ]);
+  });
+
   it('is seen as an ES module that is loaded later, or handed over', async function () {
     const { default: postgres } = await import('postgres');
     const other = open(postgres);
