@@ -2,11 +2,12 @@
 import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { argumentsOf, type CacheArgument, keyOf } from '../profiler/redis-arguments.ts';
+import { redisTask } from './channels/redis.ts';
 import { type RedisCommand, redisChannels } from './channels/redis-command.ts';
 import { createKeyHistory, type KeyHistory, type MissFact, type SimilarKey } from './key-history.ts';
 import { observeCalls } from './observe-calls.ts';
 import { askedOf, type CacheReply, replyOf } from './redis-reply.ts';
-import { closing, type ObserverParts } from './subscribe.ts';
+import { closing, type ObserverParts, subscribeTo } from './subscribe.ts';
 
 export interface CacheFact extends CacheReply, MissFact {
   system: 'redis';
@@ -86,8 +87,11 @@ function remember(history: KeyHistory, fact: CacheFact, { token }: Context): voi
 
 export function observeCache(parts: ObserverParts): { close(): void } {
   const history = createKeyHistory();
-  return closing(
-    Object.entries(redisChannels).map(([client, channel]) =>
+  const asked = new WeakMap<object, Context | null>();
+  return closing([
+    subscribeTo<object>(redisTask.start, (task) => asked.set(task, parts.tracker.current() ?? null)),
+    parts.tracker.follow(redisTask.asyncStart, (task) => asked.get(task as object)),
+    ...Object.entries(redisChannels).map(([client, channel]) =>
       observeCalls<RedisCommand, 'cache'>({
         ...parts,
         fact: 'cache',
@@ -108,5 +112,5 @@ export function observeCache(parts: ObserverParts): { close(): void } {
         },
       }),
     ),
-  );
+  ]);
 }

@@ -402,6 +402,26 @@ for (const [version, library] of [
       });
     });
 
+    if (version !== '4')
+      it('gives the tasks of a pool to the requests that asked, however long they waited', async () => {
+        const socket = { path: path(), tls: false as const };
+        const pool = library.createClientPool({ socket }, { minimum: 1, maximum: 1 });
+        await pool.connect();
+        const contexts = Array.from({ length: 10 }, (_, id) => newContext(id));
+        await Promise.all(
+          contexts.map((context, id) =>
+            tracker.run(context, async () => {
+              await pool.get(`a:${id}`);
+              await pool.execute((one) => one.get(`b:${id}`));
+            }),
+          ),
+        );
+        pool.destroy();
+        contexts.forEach((context, id) => {
+          expect(context.all('cache').map(({ key }) => key)).to.deep.equal([`a:${id}`, `b:${id}`]);
+        });
+      });
+
     it('records how a command failed, and leaves alone whether its rejection is handled', async () => {
       const context = newContext();
       const count = await unhandledDuring(async () => {

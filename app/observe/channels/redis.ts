@@ -1,4 +1,5 @@
 /** node-redis 4 and later: the class of `@redis/client`, whatever package loaded it. */
+import { tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { addressOf, redisChannels, type RedisCommand } from './redis-command.ts';
 import { publishCalls, publishEnd, publishError } from './trace.ts';
@@ -14,6 +15,8 @@ interface RedisExports {
 }
 
 const { redis: channel } = redisChannels;
+
+export const redisTask = tracingChannel('express-hindsight:redis:task');
 
 /** Versions 4 and 5 do not export the class: it is read from a client, which does not connect by itself. */
 function clientPrototypeOf({ RedisClient, createClient }: RedisExports): object | null {
@@ -96,6 +99,21 @@ function patchClient(exports: unknown): (() => void) | null {
   );
 }
 
+/** A pool runs a task that waited where the task before it ended, which is in another request. */
+function patchPool(exports: unknown): (() => void) | null {
+  const { RedisClientPool: Pool } = exports as { RedisClientPool?: { prototype: object } };
+  return wrapCalls(Pool?.prototype, 'execute', (call, _pool, args) => {
+    const [task] = args;
+    if (!redisTask.start.hasSubscribers || typeof task !== 'function') return call();
+    const message = {};
+    redisTask.start.publish(message);
+    const followed = (client: unknown): unknown =>
+      redisTask.asyncStart.runStores(message, () => Reflect.apply(task, undefined, [client]) as unknown);
+    args[0] = followed;
+    return call();
+  });
+}
+
 /** While it runs, a batch queues its commands one after another. */
 let isBatch = false;
 
@@ -144,5 +162,6 @@ const REDIS_4: readonly LibraryPatch[] = [
 /** An application may name either: `redis` hands on what `@redis/client` exports. */
 export const redisPatches: readonly LibraryPatch[] = [
   ...['@redis/client', 'redis'].map((name) => ({ name, patch: patchClient })),
+  { name: '@redis/client', file: 'dist/lib/client/pool.js', patch: patchPool },
   ...REDIS_4,
 ];
