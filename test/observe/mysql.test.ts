@@ -1,3 +1,4 @@
+import { once, type EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import knexLibrary from 'knex';
 import mysql from 'mysql';
@@ -133,6 +134,28 @@ describe('MySQL drivers as they are observed', () => {
         const [waited] = await waiting;
         expect(waited?.waitMs).to.be.greaterThan(15);
         expect(waited?.caller).to.match(HERE);
+      });
+
+      it('names the line of a statement to a cluster of pools', async () => {
+        const cluster = (library as typeof mysql2).createPoolCluster();
+        cluster.add('ONE', server());
+        const [query] = await requests.observed(() => ask(cluster.of('*'), 'select 9'));
+        await new Promise<unknown>((done) => cluster.end(done));
+        expect(query?.caller).to.match(HERE);
+      });
+
+      it('ends a statement whose error nobody listens to', async () => {
+        const connection = await lease(pool);
+        const [query] = await requests.observed(async () => {
+          const failed = once(connection as unknown as EventEmitter, 'error').catch(
+            (error: unknown) => error,
+          );
+          connection.query('select * from nowhere', []);
+          await failed;
+        });
+        (connection as unknown as { destroy(): void }).destroy();
+        expect(query?.error).to.contain("'test.nowhere' doesn't exist");
+        expect(query?.durationMs).to.be.a('number');
       });
     });
 

@@ -4,7 +4,15 @@
  */
 import { channel, tracingChannel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
-import { publishEnd, publishError, publishPool, traceSync, type Traced, tracedCallback } from './trace.ts';
+import {
+  markPoolQueries,
+  publishEnd,
+  publishError,
+  publishPool,
+  traceSync,
+  type Traced,
+  tracedCallback,
+} from './trace.ts';
 import { allOf, ownerOf, wrapCalls } from './wrap-method.ts';
 
 export interface MysqlQuery extends Traced {
@@ -39,9 +47,10 @@ function watchEvents(message: MysqlQuery, command: Command): void {
   let isOver = false;
   const tracedEmit: typeof emit = function (this: unknown, name, ...args) {
     return event.runStores(message, () => {
-      if (name === 'error') publishError(query, message, args[0]);
-      if (name === 'end' && !isOver) {
+      // Nothing follows an error that nobody listens to.
+      if ((name === 'error' || name === 'end') && !isOver) {
         isOver = true;
+        if (name === 'error') publishError(query, message, args[0]);
         publishEnd(query, message);
       }
       return Reflect.apply<unknown, [string, ...unknown[]], boolean>(emit, this, [name, ...args]);
@@ -97,6 +106,16 @@ function patchPool(Pool: unknown, names: readonly string[]): (() => void) | null
   return publishPool(prototype, 'getConnection', connect, names);
 }
 
+interface Cluster {
+  of(pattern: string): object;
+}
+
+/** A cluster chooses one of its pools, and hands it a query with a callback. Its class of choices is not exported. */
+function patchCluster(PoolCluster: unknown): (() => void) | null {
+  const chosen = new (PoolCluster as new () => Cluster)().of('*');
+  return markPoolQueries(chosen, ['query', 'execute']);
+}
+
 export const mysqlPatches: readonly LibraryPatch[] = [
   {
     name: 'mysql2',
@@ -104,6 +123,7 @@ export const mysqlPatches: readonly LibraryPatch[] = [
     patch: (Connection) => patchConnection(Connection, ['query', 'execute']),
   },
   { name: 'mysql2', file: 'lib/pool.js', patch: (Pool) => patchPool(Pool, ['query', 'execute']) },
+  { name: 'mysql2', file: 'lib/pool_cluster.js', patch: patchCluster },
   // `mysql` loads these with its first connection.
   {
     name: 'mysql',
@@ -112,4 +132,10 @@ export const mysqlPatches: readonly LibraryPatch[] = [
     patch: (Connection) => patchConnection(Connection, ['query']),
   },
   { name: 'mysql', file: 'lib/Pool.js', isLazy: true, patch: (Pool) => patchPool(Pool, ['query']) },
+  {
+    name: 'mysql',
+    file: 'lib/PoolNamespace.js',
+    isLazy: true,
+    patch: (Namespace) => markPoolQueries((Namespace as { prototype: object }).prototype, ['query']),
+  },
 ];

@@ -145,14 +145,10 @@ export function publishCalls(
   );
 }
 
-/** A pool: a connection is asked for by `connect`; `queries` are its own methods for statements, which ask for one, too. */
-export function publishPool(
-  prototype: unknown,
-  connect: string,
-  channel: TracingChannel,
-  queries: readonly string[],
-): (() => void) | null {
-  let isForQuery = false;
+let isForQuery = false;
+
+/** `queries` of a pool, or of what chooses a pool, ask for a connection themselves. */
+export function markPoolQueries(prototype: unknown, queries: readonly string[]): (() => void) | null {
   const mark = (call: () => unknown): unknown => {
     const before = isForQuery;
     isForQuery = true;
@@ -162,8 +158,18 @@ export function publishPool(
       isForQuery = before;
     }
   };
+  return allOf(...queries.map((name) => wrapCalls(ownerOf(prototype, name), name, mark)));
+}
+
+/** A pool: a connection is asked for by `connect`; `queries` are its own methods for statements, which ask for one, too. */
+export function publishPool(
+  prototype: unknown,
+  connect: string,
+  channel: TracingChannel,
+  queries: readonly string[],
+): (() => void) | null {
   return allOf(
-    ...queries.map((name) => wrapCalls(ownerOf(prototype, name), name, mark)),
+    markPoolQueries(prototype, queries),
     publishCalls(prototype, connect, channel, (pool): Connect => ({ pool, isForQuery }), { callbackAt: 0 }),
   );
 }
