@@ -351,9 +351,12 @@ describe('bodies', () => {
     });
 
     it('do not cost the client the page where they are refused unread and the connection closes', async () => {
-      const parts = post('/refuses', { connection: 'close' }, Buffer.alloc(3 * MIB));
-      const { responses, reset } = await exchange(app.port, parts);
-      expectError(app, responses[0], { status: 403, message: 'not today' });
+      // More than the buffers of two sockets hold.
+      const large = await startHttpApp({ before: addReaders, after: addHandlers });
+      const parts = post('/refuses', { connection: 'close' }, Buffer.alloc(12 * MIB));
+      const { responses, reset } = await exchange(large.port, parts);
+      await large.close();
+      expectError(large, responses[0], { status: 403, message: 'not today' });
       expect(reset).to.equal(false);
     });
 

@@ -61,8 +61,7 @@ describe('the processes of the service', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  // `npm run dev` runs the same service from its sources, as `example` does, and hands signals on the same way: the test below.
-  for (const script of ['start', 'example']) {
+  for (const script of ['start', 'example', 'dev']) {
     it(`start by \`npm run ${script}\`, and end with it: SIGTERM sent to npm reaches the service`, async () => {
       // `start` makes its own database, as on a fresh machine.
       const more: Record<string, string> = script === 'start' ? {} : { VAR_DIR: await clusterVarDir() };
@@ -112,13 +111,6 @@ describe('the processes of the service', () => {
     const [code, said] = await runToEnd('bin/start.js', { PORT: 'eighty' });
     expect(code).to.equal(1);
     expect(said).to.match(/^PORT is "eighty"; [^\n]+\.$/);
-  });
-
-  it('take the place of the shell that npm starts, where that shell can', () => {
-    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-      scripts: Record<string, string>;
-    };
-    for (const name of ['start', 'dev', 'example']) expect(scripts[name]).to.match(/^exec (.+) \|\| \1$/);
   });
 
   it('are named by the Procfile, each by a script that is there', () => {

@@ -1,6 +1,6 @@
 /** What nobody catches ends the process with 1, with a sentence and with every profile stored, whatever was thrown. */
 import { expect } from 'chai';
-import { readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { environmentOf, freshVarDir, openKnex, withPostgres } from '../support/postgres.ts';
@@ -24,7 +24,7 @@ describe('an uncaught error', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('ends with 1 and loses nothing if the database is away: the next start stores it', async () => {
+  it('ends with 1 and loses nothing, nor does SIGKILL, if the database is away: the next start stores it', async () => {
     const away = { ...env, DB_USER: 'nobody_there', NODE_OPTIONS };
     const segments = (): string[] =>
       readdirSync(join(folder, 'profiles'), { recursive: true, encoding: 'utf8' })
@@ -35,7 +35,10 @@ describe('an uncaught error', () => {
         .map((name) => readFileSync(name, 'utf8'))
         .join('');
 
-    // SIGKILL: test/package/process-end.test.ts.
+    service = await startService(away);
+    const killed = await ask(`${service.origin}/killed`).then(tokenOf);
+    await until(() => existsSync(join(folder, 'profiles')) && files().includes(killed), 'the files have it');
+    await service.ended('SIGKILL');
     service = await startService(away);
     const crashed = await ask(`${service.origin}/crashed`).then(tokenOf);
     ask(`${service.origin}/throw?kind=plain`).catch(() => undefined);
@@ -47,10 +50,11 @@ describe('an uncaught error', () => {
     for (const file of segments()) utimesSync(file, 0, 0);
     service = await startService({ ...env, NODE_OPTIONS });
     const { origin } = service;
-    await until(async () => (await ask(`${origin}/_profiler/${crashed}.json`)).status === 200, 'it opens');
+    for (const token of [killed, crashed])
+      await until(async () => (await ask(`${origin}/_profiler/${token}.json`)).status === 200, 'it opens');
     const found = await ask(`${origin}/_profiler/search.json?mark=process+ended`);
     expect(found.body).to.include('/throw?kind=plain');
-    await until(() => !files().includes(crashed), 'the files are removed');
+    await until(() => !files().includes(killed) && !files().includes(crashed), 'the files are removed');
   });
 
   // Other values: test/observe/errors.test.ts. Node.js itself fails to look at this one, outside of the request.
