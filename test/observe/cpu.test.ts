@@ -12,7 +12,6 @@ import { callTree, type CallNode } from '../../app/profiler/cpu-tree.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { cpuProfileFile } from '../../app/render/cpuprofile.ts';
 import { close, listen } from '../support/listen.ts';
-import { withOptimizedCode } from '../support/optimized-code.ts';
 import { until } from '../support/waiting.ts';
 import { finalProfile } from '../support/final-profile.ts';
 
@@ -56,7 +55,6 @@ function find(root: CallNode, name: string): CallNode | undefined {
 }
 
 describe('CPU profiles of requests', () => {
-  withOptimizedCode();
   let profiler: Profiler;
   let server: Server;
   let url: string;
@@ -115,8 +113,7 @@ describe('CPU profiles of requests', () => {
   }
 
   it('name the function that used the CPU, after an await too, with its place in the source', async () => {
-    delete process.env.JEST_WORKER_ID;
-    await start({ cpu: 'ask' }).finally(() => (process.env.JEST_WORKER_ID = '1'));
+    await start({ cpu: 'ask' });
     let profile = await send('/sum', HEADER);
     // On a busy machine the end of the request may be noted long before the turn that ended it is over.
     await until(async () => {
