@@ -183,25 +183,31 @@ describe('the process as it is observed', () => {
       }, 'nothing has just blocked the loop');
       return context;
     };
-    const blocking = await afterPause();
-    blocking.add('request', requestFact({ url: '/reports/daily' }));
-    // As a request that arrives meanwhile: it is read once the loop is free.
-    const arrived = new Promise<Context>((done) => {
-      setTimeout(() => {
-        done(begin());
-      }, 30);
-    });
-    const startMs = blocking.elapsedMs();
-    useCpu(120);
-    blocking.add(
-      'layer',
-      layer({ name: 'buildReport', startMs, durationMs: blocking.elapsedMs() - startMs }),
-    );
-    const waiting = await arrived;
-    const { before } = waiting.first('runtime')?.read() ?? {};
-    expect(before?.durationMs).to.be.above(60);
-    expect(before?.by).to.deep.include({ profile: '000001', where: 'buildReport' });
-    expect(blocking.first('runtime')?.read().before).to.equal(undefined);
+    const waitBehindAnother = async () => {
+      const blocking = await afterPause();
+      blocking.add('request', requestFact({ url: '/reports/daily' }));
+      // As a request that arrives meanwhile: it is read once the loop is free.
+      const arrived = new Promise<Context>((done) => {
+        setTimeout(() => {
+          done(begin());
+        }, 30);
+      });
+      const startMs = blocking.elapsedMs();
+      useCpu(120);
+      const durationMs = blocking.elapsedMs() - startMs;
+      blocking.add('layer', layer({ name: 'buildReport', startMs, durationMs }));
+      const waiting = await arrived;
+      return { own: blocking.first('runtime')?.read().before, of: waiting.first('runtime')?.read().before };
+    };
+    let before = await waitBehindAnother();
+    // Something else took the processor at its end.
+    await until(async () => {
+      if (before.of?.by === undefined) before = await waitBehindAnother();
+      return before.of?.by !== undefined;
+    }, 'the wait is of the request that blocked the loop');
+    expect(before.of?.durationMs).to.be.above(60);
+    expect(before.of?.by).to.deep.include({ profile: '000001', where: 'buildReport' });
+    expect(before.own).to.equal(undefined);
     await afterPause();
   });
 
