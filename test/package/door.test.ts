@@ -228,12 +228,15 @@ const server = app.listen(0, process.env.HOST ?? '127.0.0.1', async () => {
       return { told: JSON.parse(stdout) as Told, stderr };
     }
 
-    // Express 5 in CommonJS: discovery.test.ts.
-    it('records Express 4 in CommonJS, and says once where the pages are', async () => {
-      const { told, stderr } = await runPlain('plain-4.cjs', `const express = require('express-4');${PLAIN}`);
-      expect(told).to.include({ strict: 404, page: 200, body: 'fine', source: 'plain-4.cjs:4' });
-      expect(stderr).to.match(/^hindsight: http:\/\/127\.0\.0\.1:\d+\/_profiler\/\n$/);
-    });
+    for (const [name, file, head] of [
+      ['CommonJS', 'plain.cjs', `const express = require('express');`],
+      ['Express 4', 'plain-4.cjs', `const express = require('express-4');`],
+    ] as const)
+      it(`records ${name}, and says once where the pages are`, async () => {
+        const { told, stderr } = await runPlain(file, `${head}${PLAIN}`);
+        expect(told).to.include({ strict: 404, page: 200, body: 'fine', source: `${file}:4` });
+        expect(stderr).to.match(/^hindsight: http:\/\/127\.0\.0\.1:\d+\/_profiler\/\n$/);
+      });
 
     it('records ES modules, and says where the pages are behind a server that has none and listens first', async () => {
       const metrics = `import { createServer } from 'node:http'; import { once } from 'node:events'; const metrics = createServer(() => undefined).listen(0, '127.0.0.1').unref(); await once(metrics, 'listening');`;

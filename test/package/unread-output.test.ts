@@ -60,10 +60,12 @@ describe('output that nobody reads', () => {
   const app = (): string => join(folder, 'app.cjs');
   const STARTED = {
     'an application that is recorded': () => ['--import', pathToFileURL('dist/cjs/register.js').href, app()],
+    'a command of `run --`': () => [CLI, 'run', '--', process.execPath, app()],
     'the service': () => ['dist/app/server.js'],
   };
   for (const [name, argsOf] of Object.entries(STARTED))
-    for (const isClosed of [false, true])
+    // The application of `run --` is the one above.
+    for (const isClosed of name.includes('run --') ? [true] : [false, true])
       it(`does not end ${name}${isClosed ? ', if it is closed' : ''}`, async () => {
         const port = await freePort();
         const env = { PORT: String(port), HOST: '127.0.0.1', VAR_DIR: join(folder, 'var') };
