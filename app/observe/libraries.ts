@@ -157,12 +157,10 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
 
   function onLoaded(message: unknown): void {
     const { request, parent } = message as { request: string; parent: string | null };
-    try {
-      if (isBuiltin(request)) lookAtBuiltin(request.startsWith('node:') ? request : `node:${request}`);
-      else if (isAbsolute(request)) lookAtFile(resolve(request));
-      else if (byName.has(BARE.exec(request)?.[0] ?? ''))
-        lookAtFile(parent === null ? resolve(request) : Module.createRequire(parent).resolve(request));
-    } catch {}
+    if (isBuiltin(request)) lookAtBuiltin(request.startsWith('node:') ? request : `node:${request}`);
+    else if (isAbsolute(request)) lookAtFile(resolve(request));
+    else if (byName.has(BARE.exec(request)?.[0] ?? ''))
+      lookAtFile(parent === null ? resolve(request) : Module.createRequire(parent).resolve(request));
   }
 
   function onHandedOver(message: unknown): void {
@@ -200,7 +198,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
       loading.publish({ request, parent: parent?.filename ?? null });
     return exports;
   });
-  const unsubscribe = closing([
+  const subscriptions = closing([
     subscribeTo(loading, onLoaded),
     subscribeTo(handing, onHandedOver),
     subscribeTo(modulesSeen, onModuleSeen),
@@ -232,7 +230,7 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
     found: () => [...found.values()],
     close(): void {
       hooks?.deregister();
-      unsubscribe.close();
+      subscriptions.close();
       restoreLoad?.();
       for (const one of undo.splice(0).reverse()) one();
     },

@@ -2,9 +2,9 @@
  * Which application a layer calls: Express mounts one as a closure that does not show it. Each known application publishes what is
  * added to it; what was mounted before is learned when a request reaches it.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Layer, routerOf, stackOf } from '../profiler/express-routers.ts';
 import { expressChannels, publishInits, publishUses, type Used } from './channels/express.ts';
+import { closing, subscribeTo } from './subscribe.ts';
 import { createUndoList } from './undo-list.ts';
 
 function isApplication(value: unknown): value is object {
@@ -43,8 +43,10 @@ export function createMountedApplications({
     }
   }
 
-  subscribe(expressChannels.use.name, onUsed);
-  subscribe(expressChannels.init.name, watch);
+  const subscriptions = closing([
+    subscribeTo(expressChannels.use, onUsed),
+    subscribeTo(expressChannels.init, watch),
+  ]);
   return {
     watch,
     watchLibrary(express: unknown): void {
@@ -56,8 +58,7 @@ export function createMountedApplications({
     },
     of: (layer: object) => mounted.get(layer),
     close(): void {
-      unsubscribe(expressChannels.use.name, onUsed);
-      unsubscribe(expressChannels.init.name, watch);
+      subscriptions.close();
       for (const undo of libraries.splice(0)) undo?.();
       changed.undo();
     },

@@ -3,7 +3,6 @@
  * site per registration, none per request. Modules register routes while they are imported, mostly before a profiler is created, so
  * we watch from the moment this package is loaded. Layers registered before have no source.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type Layer, stackOf } from '../profiler/express-routers.ts';
 import { type FindRegistration, type Site, takeSites } from './caller.ts';
 import {
@@ -14,6 +13,7 @@ import {
 } from './channels/express.ts';
 import { controllerSite } from './controller-places.ts';
 import { type LibraryPatch, watchLibraries } from './libraries.ts';
+import { subscribeTo } from './subscribe.ts';
 
 export interface RouterLibrary {
   prototype: object;
@@ -40,10 +40,6 @@ function onRegistered(message: unknown): void {
 export function observeRegistrations({ findRegistration }: { findRegistration: FindRegistration }) {
   const observed = new WeakSet();
   const restore: (() => void)[] = [];
-  // Of its own, so that it can be unsubscribed while another profiler listens.
-  const listener = (message: unknown): void => {
-    onRegistered(message);
-  };
 
   function controllerPlace(layer: Layer): string | null {
     const [handler] = stackOf(layer.route) ?? [];
@@ -61,7 +57,7 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
     }
   }
 
-  subscribe(expressChannels.register.name, listener);
+  const unsubscribe = subscribeTo(expressChannels.register, onRegistered);
   return {
     observe(router: unknown): void {
       const methods = routerMethodsOf(router);
@@ -79,7 +75,7 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
       return place;
     },
     close(): void {
-      unsubscribe(expressChannels.register.name, listener);
+      unsubscribe();
       for (const undo of restore.splice(0)) undo();
     },
   };
