@@ -5,20 +5,27 @@
 import { readFileSync } from 'node:fs';
 import Module from 'node:module';
 import type { Site } from './caller.ts';
+import { packageOf } from './own-code.ts';
 
 interface Found {
   type: { name: string; prototype: object };
   file: string;
 }
 
+const { cache } = Module.createRequire(process.execPath);
 const MODIFIERS = /^\s*(?:(?:public|protected|private|static|override|async)\s+)*/;
+
+/** Files of the application: looked up again when more modules are loaded, because most belong to packages. */
+let known: { modules: number; files: readonly string[] } = { modules: 0, files: [] };
 
 /** Classes that modules of the application export under their own names. SWC and esbuild write getters for exports, so others are not read. */
 function exportsOf(name: string): Found[] {
-  const { cache } = Module.createRequire(process.execPath);
-  return Object.entries(cache).flatMap(([file, module]): Found[] => {
-    const exports: unknown = module?.exports;
-    if (typeof exports !== 'object' || exports === null || file.includes('node_modules')) return [];
+  const loaded = Object.keys(cache);
+  if (loaded.length !== known.modules)
+    known = { modules: loaded.length, files: loaded.filter((file) => packageOf(file) === null) };
+  return known.files.flatMap((file): Found[] => {
+    const exports: unknown = cache[file]?.exports;
+    if (typeof exports !== 'object' || exports === null) return [];
     return [name, 'default']
       .filter((key) => Object.hasOwn(exports, key))
       .map((key) => ({ type: Reflect.get(exports, key) as Found['type'], file }))
@@ -28,9 +35,8 @@ function exportsOf(name: string): Found[] {
 
 function siteIn({ type, file }: Found, method: string): Site | null {
   const lines = readFileSync(file, 'utf8').split('\n');
-  const begin = lines.findIndex((line) =>
-    ` ${line} `.replace(/[^\w$]+/g, ' ').includes(` class ${type.name} `),
-  );
+  const heading = new RegExp(String.raw`\bclass ${type.name}\b`);
+  const begin = lines.findIndex((line) => heading.test(line));
   const at = lines.findIndex((line, number) => {
     const text = line.replace(MODIFIERS, '');
     return number >= begin && text.startsWith(method) && /^\s*[(<]/.test(text.slice(method.length));
