@@ -294,7 +294,8 @@ export function presentCalls(
         label: 'Failed',
         value: totals.failed,
         tone: totals.failed > 0 ? 'bad' : 'plain',
-        note: refused === 0 ? undefined : `${refused} answered with 4xx`,
+        // Of calls that are only counted, the status is unknown.
+        note: refused === 0 || unkept !== undefined ? undefined : `${refused} answered with 4xx`,
       },
       timeFigure(profile, 'out', 'Time in outgoing calls'),
       shareFigure(profile, 'out'),
