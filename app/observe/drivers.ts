@@ -1,6 +1,6 @@
 /** Statements of a driver that publishes them -> facts `query`, with waits for its pool. */
 import type { Channel, TracingChannel } from 'node:diagnostics_channel';
-import type { Context, ContextTracker } from '../profiler/context.ts';
+import { type Context, type ContextTracker, createSlot } from '../profiler/context.ts';
 import type { Connect, Traced } from './channels/trace.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
 import { createPoolWaits } from './pool-waits.ts';
@@ -48,8 +48,8 @@ export function observeDriver<Q extends Traced>(
   { tracker, queries, explainer }: DriverObserverOptions,
 ): { close(): void } {
   /** null: it was asked for outside of a request, and so is its callback, whoever's connection it gets. */
-  const running = new WeakMap<Q, RunningQuery | null>();
-  const connecting = new WeakMap<Connect, Waiting | null>();
+  const running = createSlot<RunningQuery | null, Q>('running query');
+  const connecting = createSlot<Waiting | null, Connect>('waiting for a connection');
   const waits = createPoolWaits({ tracker, queries, system, library });
   const clients = new WeakMap<object, ExplainClient>();
   /** While the callback of the pool's own `query` runs, far from its caller. */

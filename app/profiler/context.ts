@@ -209,18 +209,18 @@ export class Context {
   }
 }
 
-export interface Slot<T> {
-  get(context: Context): T | undefined;
-  set(context: Context, value: T): void;
+export interface Slot<T, Of extends object = Context> {
+  get(of: Of): T | undefined;
+  set(of: Of, value: T): void;
 }
 
-/** A symbol property: a WeakMap with an entry per request made each minor garbage collection slower. */
-export function createSlot<T>(description: string): Slot<T> {
+/** A symbol property of our own objects: a WeakMap with an entry per request made each minor garbage collection slower. */
+export function createSlot<T, Of extends object = Context>(description: string): Slot<T, Of> {
   const name = Symbol(description);
   return {
-    get: (context) => (context as unknown as Record<symbol, T | undefined>)[name],
-    set(context, value) {
-      (context as unknown as Record<symbol, T>)[name] = value;
+    get: (of) => (of as Record<symbol, T | undefined>)[name],
+    set(of, value) {
+      (of as Record<symbol, T>)[name] = value;
     },
   };
 }

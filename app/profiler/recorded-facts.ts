@@ -31,12 +31,12 @@ const NONE: readonly never[] = [];
 /** A copy whose own times are rounded: members whose names end with `Ms`. */
 export function withRoundedTimes<Fact>(fact: Fact): Fact {
   if (typeof fact !== 'object' || fact === null || Array.isArray(fact)) return fact;
-  return Object.fromEntries(
-    Object.entries(fact).map(([name, value]) => [
-      name,
-      typeof value === 'number' && name.endsWith('Ms') ? round(value) : (value as unknown),
-    ]),
-  ) as Fact;
+  const copy = { ...fact } as Record<string, unknown>;
+  for (const name of Object.keys(copy)) {
+    const value = copy[name];
+    if (typeof value === 'number' && name.endsWith('Ms')) copy[name] = round(value);
+  }
+  return copy as Fact;
 }
 
 function recordBeyond({ count, byKey, stretches }: BeyondFacts): RecordedBeyond {

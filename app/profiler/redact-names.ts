@@ -125,11 +125,12 @@ export function createNameRule(extra: readonly string[]) {
   return {
     isSecretName: (name: string): boolean => kindOf(name) === 'secret',
     /** The same, and for an ambiguous name whether the value looks random. The first 200 characters of the value are enough. */
-    isSecret(name: string, value: string): boolean {
+    isSecret(name: string, value: unknown): boolean {
       const kind = kindOf(name);
+      if (kind === 'innocent') return false;
+      const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
       // A language model counts its tokens.
-      if (kind === 'secret') return !(/tokens$/i.test(name) && /^\d{1,9}$/.test(value));
-      return kind === 'ambiguous' && looksRandom(value);
+      return kind === 'secret' ? !(/tokens$/i.test(name) && /^\d{1,9}$/.test(text)) : looksRandom(text);
     },
   };
 }

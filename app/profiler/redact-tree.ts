@@ -64,38 +64,43 @@ export function isStatement({ path }: Pass): boolean {
   return path.at(-1) === 'sql';
 }
 
-function mapMembers(
-  value: Fields | unknown[],
-  pass: Pass,
-  replace: (item: unknown, key: string | number) => unknown,
-  keyOf = (key: string): string => key,
-): Fields | unknown[] {
-  const { path } = pass;
-  if (Array.isArray(value)) {
-    let copy: unknown[] | null = null;
-    for (let index = 0; index < value.length; index++) {
-      const item: unknown = value[index];
-      path.push(index);
-      const result = replace(item, index);
-      path.pop();
-      if (result === item) continue;
-      copy ??= [...value];
-      copy[index] = result;
-    }
-    return copy ?? value;
+type ReplaceMember = (item: unknown, key: string | number) => unknown;
+
+/** The same list, if nothing in it was replaced. */
+function mapItems(list: unknown[], { path }: Pass, replace: ReplaceMember): unknown[] {
+  let copy: unknown[] | null = null;
+  for (let index = 0; index < list.length; index++) {
+    path.push(index);
+    const result = replace(list[index], index);
+    path.pop();
+    if (result === list[index]) continue;
+    copy ??= [...list];
+    copy[index] = result;
   }
-  const keys = Object.keys(value);
-  let entries: [string, unknown][] | null = null;
-  for (const [index, key] of keys.entries()) {
+  return copy ?? list;
+}
+
+/** The same object, if nothing in it was replaced. */
+function mapFields(
+  fields: Fields,
+  { path }: Pass,
+  replace: ReplaceMember,
+  keyOf = (key: string): string => key,
+): Fields {
+  let copied: [string, unknown][] | null = null;
+  const keys = Object.keys(fields);
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] ?? '';
+    const value = fields[key];
     const shown = keyOf(key);
     path.push(shown);
-    const result = replace(value[key], key);
+    const result = replace(value, key);
     path.pop();
-    if (entries === null && (result !== value[key] || shown !== key))
-      entries = keys.slice(0, index).map((before) => [before, value[before]]);
-    entries?.push([shown, result]);
+    if (copied === null && (result !== value || shown !== key))
+      copied = keys.slice(0, index).map((before) => [before, fields[before]]);
+    copied?.push([shown, result]);
   }
-  return entries === null ? value : Object.fromEntries(entries);
+  return copied === null ? fields : (Object.fromEntries(copied) as Fields);
 }
 
 export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
@@ -126,11 +131,9 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
   /** The secret name of a field. In a table row it is in another field: `{ name: 'authorization', value: '…' }`. */
   function secretOf(source: Fields, key: string, pass: Pass): string | null {
     const name = key === 'value' && typeof source.name === 'string' ? source.name : key;
-    const value = source[key];
-    const shown = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
-    if (pass.masking.isSecret(name, shown)) return name;
+    if (pass.masking.isSecret(name, source[key])) return name;
     const isOAuth = name === 'code' && OAUTH_FIELDS.some((field) => Object.hasOwn(source, field));
-    return isOAuth && typeof value === 'string' ? name : null;
+    return isOAuth && typeof source[key] === 'string' ? name : null;
   }
 
   /** Everything below a secret name is masked, including numbers and nested fields, but not booleans. */
@@ -143,33 +146,38 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
   }
 
   /** `under`: the secret name above the value, or null. */
-  function walk(value: unknown, pass: Pass, under: string | null = null): unknown {
+  function walkAny(value: unknown, under: string | null, pass: Pass): unknown {
+    if (typeof value !== 'object' || value === null) return walkPlain(value, under, pass);
+    if (pass.path.length > DEEPEST) return '[not followed]';
+    if (Array.isArray(value)) {
+      const list = value as unknown[];
+      return mapItems(list, pass, (item, index) =>
+        walkAny(item, under ?? nameBefore(list, Number(index), pass), pass),
+      );
+    }
+    const source = value as Fields;
+    const replace = (item: unknown, key: string | number): unknown => {
+      const name = under ?? secretOf(source, String(key), pass);
+      return key === 'excerpt' ? walkExcerpt(item, name, pass) : walkAny(item, name, pass);
+    };
+    return mapFields(source, pass, replace, (key) => maskKey(key, pass));
+  }
+
+  function walkExcerpt(value: unknown, under: string | null, pass: Pass): unknown {
     const { isCode } = pass;
     pass.isCode ||= isExcerpt(pass.path);
-    let result: unknown;
-    if (typeof value !== 'object' || value === null) result = walkPlain(value, under, pass);
-    else if (pass.path.length > DEEPEST) result = '[not followed]';
-    else if (Array.isArray(value)) {
-      const list = value as unknown[];
-      result = mapMembers(list, pass, (item, index) =>
-        walk(item, pass, under ?? nameBefore(list, Number(index), pass)),
-      );
-    } else {
-      const source = value as Fields;
-      const replace = (item: unknown, key: string | number): unknown =>
-        walk(item, pass, under ?? secretOf(source, String(key), pass));
-      result = mapMembers(source, pass, replace, (key) => maskKey(key, pass));
-    }
+    const result = walkAny(value, under, pass);
     pass.isCode = isCode;
     return result;
   }
 
-  return walk;
+  return (value: unknown, pass: Pass): unknown => walkAny(value, null, pass);
 }
 
 /** Keys stay: otherwise a client could remove any field from its profile by sending the name of the field as a password. */
 export function mapTexts(value: unknown, pass: Pass, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value);
   if (typeof value !== 'object' || value === null || pass.path.length > DEEPEST) return value;
-  return mapMembers(value as Fields, pass, (item) => mapTexts(item, pass, replace));
+  const inside: ReplaceMember = (item) => mapTexts(item, pass, replace);
+  return Array.isArray(value) ? mapItems(value, pass, inside) : mapFields(value as Fields, pass, inside);
 }

@@ -173,20 +173,21 @@ export function createSegmentWriter(options: {
   }
 
   function batchOf(one: OpenSegment, items: readonly Waiting[]): Batch {
-    const texts: string[] = [];
-    const lines: string[] = [];
+    const texts: Buffer[] = [];
+    const lines: Buffer[] = [];
     let from = one.textsSize;
     for (const { entry, text } of items) {
       if (text !== null && text !== '' && 'sum' in entry) {
+        const bytes = Buffer.from(text);
         entry.from = from;
-        entry.size = Buffer.byteLength(text);
-        entry.sum = checksum(text);
+        entry.size = bytes.length;
+        entry.sum = checksum(bytes);
         from += entry.size;
-        texts.push(text);
+        texts.push(bytes);
       }
-      lines.push(entryLine(entry));
+      lines.push(Buffer.from(entryLine(entry)));
     }
-    return { open: one, rows: Buffer.from(lines.join('')), texts: Buffer.from(texts.join('')), items };
+    return { open: one, rows: Buffer.concat(lines), texts: Buffer.concat(texts), items };
   }
 
   function written({ open: one, rows, texts, items }: Batch): void {
