@@ -83,9 +83,13 @@ function sitesOf(stack: string): Site[] {
   }));
 }
 
-/** Frames behind those of a layer are of code that called `next()`, which has nothing to do with the work of the layer. */
+/** Frames behind that of a layer are of code that called `next()`, which has nothing to do with the work of the layer. */
+function isLayer(site: Site): boolean {
+  return site.getFunctionName?.() === 'hindsightLayer';
+}
+
 function ofOneLayer(sites: readonly Site[]): readonly Site[] {
-  const at = sites.findIndex((site) => site.getFunctionName?.() === 'hindsightLayer');
+  const at = sites.findIndex(isLayer);
   return at === -1 ? sites : sites.slice(0, at);
 }
 
@@ -307,25 +311,26 @@ export function createCallerFinder(
     return names.find((name) => !ROUTERS.has(name)) ?? names[0] ?? null;
   }
 
-  /** Places are looked up for these two only: a stack has many frames of libraries. */
+  /** Places are looked up for these two only: a stack has many frames of libraries. `isWhole`: more frames would tell no more. */
   function nearest(
     sites: readonly Site[],
     skip: readonly string[],
     isHelper?: CallerOptions['isHelper'],
-  ): { own: string | null; library: string | null; helper: string | null } {
+  ): { own: string | null; library: string | null; helper: string | null; isWhole: boolean } {
     const skipped = foldersOf(skip);
     let library: string | null = null;
     let helper: string | null = null;
     for (const site of sites) {
       const file = nameOf(site);
       const kind = kindOf(file);
+      if (kind === 'neither' && isLayer(site)) return { own: null, library, helper, isWhole: true };
       if (kind === 'neither' || (kind === 'library' && (library !== null || isIn(file, skipped)))) continue;
       const place = placeOf(site, file, kind);
       if (place === null || kind === 'library') library ??= place;
       else if (isHelper?.(place, () => callerOf(place)) === true) helper ??= place;
-      else return { own: place, library, helper };
+      else return { own: place, library, helper, isWhole: true };
     }
-    return { own: null, library, helper };
+    return { own: null, library, helper, isWhole: false };
   }
 
   function callerOf(place: string): string | null {
@@ -339,11 +344,9 @@ export function createCallerFinder(
       if (stack !== undefined) return nearest(sitesOf(stack), []).own;
       const frames = isFar ? FRAMES : NEAR_FRAMES;
       const near = takeSites(frames);
-      const inLayer = ofOneLayer(near);
-      const isWhole = isFar || inLayer.length < near.length || near.length < frames;
-      const found = nearest(inLayer, [skip].flat(), isHelper);
+      const found = nearest(near, [skip].flat(), isHelper);
       const { own, library, helper } =
-        found.own !== null || isWhole ? found : nearest(ofOneLayer(takeSites()), [skip].flat(), isHelper);
+        found.isWhole || isFar || near.length < frames ? found : nearest(takeSites(), [skip].flat(), isHelper);
       return own ?? helper ?? (onlyOwn ? null : library);
     } catch {
       return null;
