@@ -54,12 +54,25 @@ function closeSlice({ load, before }: OpenSlice, server: MeasuredProcess): Slice
   };
 }
 
-/**
- * Requests before each slice at saturation, and milliseconds until they are stored. While the others have their turns, the limit of full
- * records saves up a burst of 500, which a process that is always busy never has.
- */
-const LEAD_IN = 600;
-const LEAD_IN_MS = 300;
+/** The limit of full records saves up a burst while the others have their turns, which a process that is always busy never has. */
+const BURST = 500;
+const FULL_PER_SECOND = 100;
+const LEAD_IN_TURN = 100;
+const LONGEST_LEAD_IN_MS = 15_000;
+/** Milliseconds until the requests of the lead-in are stored. */
+const STORED_MS = 150;
+
+/** Requests before a slice at saturation, until the limit of full records is reached. */
+async function leadIn(target: Target): Promise<void> {
+  const from = performance.now();
+  let requests = 0;
+  for (let ms = 0; ms < LONGEST_LEAD_IN_MS; ms = performance.now() - from) {
+    if (requests > BURST + (FULL_PER_SECOND * ms) / 1000) break;
+    await closedLoop(target, { requests: LEAD_IN_TURN });
+    requests += LEAD_IN_TURN;
+  }
+  await sleep(STORED_MS);
+}
 
 /** Runs the slices of one process and closes each when the next one begins. */
 function createTrack(server: MeasuredProcess, options: PairOptions) {
@@ -75,10 +88,7 @@ function createTrack(server: MeasuredProcess, options: PairOptions) {
     close,
     async run(): Promise<void> {
       close();
-      if (options.load === undefined) {
-        await closedLoop({ port: server.port, path: options.path }, { requests: LEAD_IN });
-        await sleep(LEAD_IN_MS);
-      }
+      if (options.load === undefined) await leadIn({ port: server.port, path: options.path });
       const before = server.cpu();
       open = { load: await load({ port: server.port, path: options.path }, options.sliceMs), before };
     },
