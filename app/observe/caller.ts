@@ -346,7 +346,9 @@ export function createCallerFinder(
       const near = takeSites(frames);
       const found = nearest(near, [skip].flat(), isHelper);
       const { own, library, helper } =
-        found.isWhole || isFar || near.length < frames ? found : nearest(takeSites(), [skip].flat(), isHelper);
+        found.isWhole || isFar || near.length < frames
+          ? found
+          : nearest(takeSites(), [skip].flat(), isHelper);
       return own ?? helper ?? (onlyOwn ? null : library);
     } catch {
       return null;
