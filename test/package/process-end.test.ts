@@ -161,7 +161,12 @@ describe('a host that ends without closing the profiler', () => {
       const next = await startHost(env);
       const read = async (path: string): Promise<string> =>
         (await fetch(`${next.origin}/_profiler/${path}`)).text();
-      const { profiles } = JSON.parse(await read('search.json?limit=100')) as { profiles: ProfileIndex[] };
+      let profiles: ProfileIndex[] = [];
+      // A busy machine may show rows before their labels are made.
+      await until(async () => {
+        ({ profiles } = JSON.parse(await read('search.json?limit=100')) as { profiles: ProfileIndex[] });
+        return profiles.every(({ findings }) => findings !== null);
+      }, 'all are labelled');
       for (const url of ['/hangs?killed', '/hangs?threw']) {
         const row = profiles.find((one) => one.url === url);
         expect(row, url).to.deep.include({ state: 'final', status: null });
