@@ -1,7 +1,7 @@
 /**
  * Source text for excerpts: the only place that opens a file named by a stack. Stacks can be forged by input, so a file is read
- * only if it is a regular file of at most 2 MB with the ending of source code, without hidden segments, and its real path lies
- * below one of the roots. The cache is bounded. Never throws.
+ * only if it is a regular file of at most 2 MB with the ending of source code, without hidden segments but `.next`, and its real
+ * path lies below one of the roots. The cache is bounded. Never throws.
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { extname, isAbsolute, relative, resolve, sep } from 'node:path';
@@ -33,10 +33,14 @@ function realRoots(roots: readonly string[]): string[] {
   });
 }
 
-/** True for a path below `root` without hidden segments. */
+/** True for a path below `root` without hidden segments. Next.js builds into `.next`. */
 function liesBelow(file: string, root: string): boolean {
   const path = relative(root, file);
-  return path !== '' && !isAbsolute(path) && path.split(sep).every((part) => !part.startsWith('.'));
+  return (
+    path !== '' &&
+    !isAbsolute(path) &&
+    path.split(sep).every((part) => part === '.next' || !part.startsWith('.'))
+  );
 }
 
 export function createSourceFiles({ roots }: { roots: readonly string[] }) {

@@ -52,18 +52,22 @@ describe('source round a place in own code', () => {
       expect(at(place), place).to.equal(null);
   });
 
-  it('is what a built file was built of, where its map brings that along', () => {
-    const map = { version: 3, sources: ['../src/gone.ts'], sourcesContent: ['const built = 1;\nquery();'], names: [], mappings: 'AAAA;AACA' }; // prettier-ignore
-    const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
-    mkdirSync(join(root, 'dist'));
-    writeFileSync(join(root, 'dist/gone.js'), `const built = 1;\nquery();\n//# sourceMappingURL=${url}\n`);
-    const files = createSourceFiles({ roots: [root] });
-    const maps = createSourceMaps({ files });
-    const at = createPlaceExcerpts({ root, files, maps });
-    expect(maps.original(join(root, 'dist/gone.js'), 2, 1)).to.include({
-      file: join(root, 'src/gone.ts'),
-      line: 2,
+  for (const folder of ['dist', '.next'])
+    it(`is what a file of ${folder} was built of, where its map brings that along`, () => {
+      const map = { version: 3, sources: ['../src/gone.ts'], sourcesContent: ['const built = 1;\nquery();'], names: [], mappings: 'AAAA;AACA' }; // prettier-ignore
+      const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+      mkdirSync(join(root, folder));
+      writeFileSync(
+        join(root, folder, 'gone.js'),
+        `const built = 1;\nquery();\n//# sourceMappingURL=${url}\n`,
+      );
+      const files = createSourceFiles({ roots: [root] });
+      const maps = createSourceMaps({ files });
+      const at = createPlaceExcerpts({ root, files, maps });
+      expect(maps.original(join(root, folder, 'gone.js'), 2, 1)).to.include({
+        file: join(root, 'src/gone.ts'),
+        line: 2,
+      });
+      expect(at('src/gone.ts:2')).to.deep.equal({ from: 1, lines: ['const built = 1;', 'query();'] });
     });
-    expect(at('src/gone.ts:2')).to.deep.equal({ from: 1, lines: ['const built = 1;', 'query();'] });
-  });
 });
