@@ -165,7 +165,7 @@ function inUse({ pool }: Client): readonly Connection[] {
 
 export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close(): void } {
   const { tracker, queries, findCaller, instance, explainer } = options;
-  const { calls } = queries;
+  const { calls, currentCall } = queries;
   const client = knex.client as Client;
   const prototype = Object.getPrototypeOf(client) as Client;
   const { query, stream, acquireConnection, runner, queryCompiler } = prototype;
@@ -212,7 +212,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
       const call = (): Promise<unknown> => Reflect.apply(send, this, [connection, statement, ...rest]);
       if (context === null) return call();
       const startMs = context.elapsedMs();
-      const outer = calls.getStore() ?? { caller: null, label: null, library: LIBRARY };
+      const outer = currentCall() ?? { context, caller: null, label: null, library: LIBRARY };
       const origin: Origin = { ...outer, instance, isSent: false };
       return calls.run(origin, () => {
         const answer = call();
@@ -225,7 +225,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
   function acquiring(this: Client): Promise<Connection> {
     if (!isObserved(this)) return acquireConnection.call(this);
     // The line of `await` is in later frames: those of the statement, or of an error.
-    const asked = waits.ask(inUse(this), calls.getStore());
+    const asked = waits.ask(inUse(this), currentCall());
     // Knex's own queries on a new connection are not the application's, and its socket belongs to no call.
     const acquired = tracker.unobserved(() => calls.exit(() => acquireConnection.call(this)));
     // One chain of promises: with a second reaction, the stack of an error would not lead to the caller.
@@ -247,10 +247,11 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     const made = runner.call(this, builder);
     const { ensureConnection } = made;
     const context = contextOf(this);
-    if (context === null || calls.getStore() !== undefined || ensureConnection === undefined) return made;
+    if (context === null || currentCall() !== undefined || ensureConnection === undefined) return made;
     const caller = findCaller?.({ isOwn: true }) ?? null;
     const path = callPath(context, caller, { findCaller });
     const origin: Origin = {
+      context,
       caller,
       otherwise: built.callerOf(builder),
       label: null,

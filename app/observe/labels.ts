@@ -13,7 +13,7 @@ export interface LabelObserverOptions extends ObserverParts {
   queries: QueryRecorder;
 }
 
-export function observeLabels({ tracker, findCaller, queries: { calls } }: LabelObserverOptions): {
+export function observeLabels({ tracker, findCaller, queries }: LabelObserverOptions): {
   close(): void;
 } {
   function callerOf({ stack, caller }: OrmCall): string | null {
@@ -22,16 +22,17 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
     return findCaller(stack === undefined ? { isOwn: true } : { stack: stack() });
   }
 
-  ormCalls.bindStore(calls, (call): Origin => {
-    const outer = calls.getStore();
+  ormCalls.bindStore(queries.calls, (call): Origin => {
+    const outer = queries.currentCall();
     if (outer !== undefined) return outer;
     const { label, stack, dropped } = call as OrmCall;
     const caller = callerOf(call as OrmCall);
     const from = stack === undefined ? {} : { stack: stack() };
-    return { label, caller, dropped, path: callPath(tracker.observed(), caller, { findCaller, ...from }) };
+    const context = tracker.observed();
+    return { context, label, caller, dropped, path: callPath(context, caller, { findCaller, ...from }) };
   });
   const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
-    if (tracker.observed() === undefined || calls.getStore() !== undefined) return;
+    if (tracker.observed() === undefined || queries.currentCall() !== undefined) return;
     const caller = findCaller?.({ isOwn: true }) ?? null;
     if (caller !== null) call.caller = caller;
   });
@@ -40,7 +41,7 @@ export function observeLabels({ tracker, findCaller, queries: { calls } }: Label
     close() {
       unsubscribe();
       unpublish();
-      ormCalls.unbindStore(calls);
+      ormCalls.unbindStore(queries.calls);
     },
   };
 }

@@ -15,6 +15,8 @@ import { bytesOf, ENDS, firstRows, messageOf, recordedValues } from './statement
 
 /** Who sends statements: the call of an ORM, or of a query builder. */
 export interface Origin {
+  /** The request of the call: a socket that is opened meanwhile keeps the store for the callbacks of all requests. */
+  context: Context | undefined;
   /** `file:line`; null if it is to be found when a statement is sent. */
   caller: string | null;
   /** The line if there is none then. */
@@ -153,10 +155,16 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     else fact.types = found;
   }
 
+  /** The call that statements are sent below, if it is of the same request. */
+  function currentCall(): Origin | undefined {
+    const call = calls.getStore();
+    return call?.context === tracker.observed() ? call : undefined;
+  }
+
   /** Who calls now. */
   function originOf(library: string, stack?: QueryStart['stack']): Origin {
-    const above = calls.getStore();
-    const call = above ?? { caller: null, label: null, library };
+    const above = currentCall();
+    const call = above ?? { context: tracker.observed(), caller: null, label: null, library };
     if (call.caller !== null) return call;
     const { otherwise = null } = call;
     const isOwn = call.library === undefined || otherwise !== null;
@@ -231,6 +239,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
 
   return {
     calls,
+    currentCall,
     originOf,
     start(query: QueryStart): RunningQuery | null {
       const context = tracker.observed();
@@ -238,7 +247,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
         transactionOf(connections.get(query.connection ?? query) ?? null, query.sql);
         return null;
       }
-      const call = calls.getStore();
+      const call = currentCall();
       if (call !== undefined) call.isSent = true;
       const fact = factOf(context, query);
       add(context, fact);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import type postgresLibrary from 'postgres';
-import { labelPatches } from '../../app/observe/channels/labels.ts';
+import { labelPatches, ormCalls } from '../../app/observe/channels/labels.ts';
 import { drizzlePatches, wrapLazyQuery } from '../../app/observe/channels/lazy-query.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { observeLabels } from '../../app/observe/labels.ts';
@@ -136,6 +136,26 @@ describe('queries that are sent when they are awaited', () => {
       expect(rows).to.deep.equal([{ one: 1 }]);
     });
     expect(queries.map(lineOf)).to.deep.equal([line]);
+  });
+
+  it('lend their line to no other request whose callbacks run on the connection that they opened', async () => {
+    const one = new pg.Pool({ ...server().connection, max: 1 });
+    await requests.observed(() => ormCalls.runStores({ label: 'Thing.find' }, () => one.query('select 0')));
+    let line = 0;
+    const queries = await requests.observed(
+      () =>
+        new Promise((resolve) => {
+          one.query('select 1', () => {
+            line = here() + 1;
+            one.query('select 2', resolve);
+          });
+        }),
+    );
+    await one.end();
+    expect(queries.map((made) => [lineOf(made), made.label])).to.deep.equal([
+      [line - 2, undefined],
+      [line, undefined],
+    ]);
   });
 
   it('can have a `then` of their own, and cost nothing outside of a request', async () => {
