@@ -100,7 +100,7 @@ function mapFields(
       copied = keys.slice(0, index).map((before) => [before, fields[before]]);
     copied?.push([shown, result]);
   }
-  return copied === null ? fields : (Object.fromEntries(copied) as Fields);
+  return copied === null ? fields : Object.fromEntries(copied);
 }
 
 export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
