@@ -1,10 +1,12 @@
 /** Headers of a response, above all those for caches. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { HeaderStep } from '../panels/shared/header-authors.ts';
+import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Finding } from '../profiler/finding.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
+import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import {
@@ -286,6 +288,24 @@ const DAY_S = 86_400;
 /** `app.3f2a1b9c.js`, `index-BX3k2a9d.js`: another content has another name. */
 const HASHED = /(?:[.-][0-9a-f]{8,}|-(?=[\w-]*\d)[\w-]{8})\.(?:m?js|css|woff2?|png|jpe?g|svg|webp|avif)$/;
 const LOG_IN = /\/(?:log-?in|sign-?in|sso|auth)(?:[/?#]|$)/i;
+const OF_PERSON = /(?:name|mail|phone|address|login)$/i;
+const SHORTEST_PERSONAL = 4;
+
+/** What the response has of the user or the session; null: nothing, or caches ask who wants it. */
+function personalIn(request: KeptRequest): string | null {
+  const { user = null, session = null } = request.sessionAndUser ?? {};
+  const text = request.response?.text ?? '';
+  if (/cookie|authorization|\*/i.test(sentHeader(request, 'vary')?.value ?? '')) return null;
+  const leaf = [...leavesOf(user), ...leavesOf(session)].find(
+    ({ name, value }) =>
+      OF_PERSON.test(name) &&
+      typeof value === 'string' &&
+      value.length >= SHORTEST_PERSONAL &&
+      !isMasked(value) &&
+      text.includes(value),
+  );
+  return leaf?.path ?? null;
+}
 
 /** A permanent redirect depends on nothing that changes, such as whether somebody is logged in. */
 function permanentLogIn(kept: Needs<'request', 'routing'>, { status, method }: ProfileHead): FindingDraft[] {
@@ -300,8 +320,8 @@ function permanentLogIn(kept: Needs<'request', 'routing'>, { status, method }: P
 const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
   name: 'cached-wrongly',
   needs: ['request'],
-  labels: ['cached too long', 'not cached'],
-  why: 'An error has a lifetime over a minute, a page without a hash in its address one of a day or more, a log-in redirect is permanent, or a file with a hash in its name has none.',
+  labels: ['cached too long', 'cached for all', 'not cached'],
+  why: 'An error has a lifetime over a minute, a page one of a day or more, or caches may give a page with a name of the session to anybody (`public`). Or a log-in redirect is permanent, or a file with a hash in its name has no lifetime.',
   fix: 'Give lifetimes by kind: `no-cache` for pages, `immutable` for files with a hash in their name, `no-store` for errors and personal responses, 302 or 303 for a log-in.',
   find(kept, head) {
     const { request } = kept;
@@ -319,6 +339,12 @@ const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
       return [{ ...common, broke: 'unseen', severity: 'warn', sentence }];
     }
     if (status !== 200) return [];
+    const isShared = ageS > 0 && (directives.has('public') || seconds(directives, 's-maxage') > 0);
+    const personal = isShared ? personalIn(request) : null;
+    if (personal !== null) {
+      const sentence = `Caches between may give this response to anybody for ${count(ageS, 'second')} (${excerpt(control.value, 60)}), but it has the ${excerpt(personal, 60)} of the one who asked`;
+      return [{ ...common, broke: 'unseen', label: 'cached for all', severity: 'bad', sentence }];
+    }
     const path = pathOf(url);
     const pageS = isStored ? seconds(directives, 'max-age') : 0;
     if (

@@ -27,6 +27,7 @@ import { swallowedRules } from './swallowed.ts';
 import { timeRules } from './time.ts';
 import { transactionRules } from './transactions.ts';
 import { valueRules } from './values.ts';
+import { writeRules } from './writes.ts';
 
 export function createFindingRules(): FindingRule[] {
   return [
@@ -41,6 +42,7 @@ export function createFindingRules(): FindingRule[] {
     ...missingRules,
     ...encodingRules,
     ...transactionRules,
+    ...writeRules,
     ...jobRules,
     ...cacheRules,
     ...callerRules,

@@ -1,17 +1,21 @@
-/** Data that a process holds between requests: lists that change, and answers of another path, without a statement or a call. */
+/** Data that a process holds between requests: lists that change, answers of another path, filters of another request. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
 import { parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
+import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingRule } from '../profiler/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
+import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { clientOf, mediaType } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
-import { kindOf, sqlOf } from './shared/queries.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
+import { count, excerpt, listOf } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'routing', 'database' | 'http_client' | 'cache' | 'jobs'>;
 
@@ -222,4 +226,78 @@ const answerOfAnotherPath: FindingRule<Given> = {
   },
 };
 
-export const memoryRules: readonly FindingRule[] = [orderChanged, answerOfAnotherPath];
+interface Compared {
+  table: string | null;
+  column: string;
+  value: string;
+}
+
+/** Values that statements compare columns with, as texts. */
+function comparedIn(database: Kept['database']): (Compared & { read: Read })[] {
+  return readsOf(database).flatMap((read) =>
+    (read.read.where ?? []).flatMap(({ column, operator, values: [value] }) => {
+      const given =
+        operator === '=' && value?.kind === 'bound' ? givenValue(value, read.query.bindings) : null;
+      const text = textOf(given ?? undefined);
+      return text === null || isMasked(text) ? [] : [{ read, table: read.read.table, column, value: text }];
+    }),
+  );
+}
+
+function namesIn(request: KeptRequest): Set<string> {
+  return new Set(receivedFields(request).map(({ name }) => sameName(name)));
+}
+
+/** Nothing says who it is, so nothing about the client can be remembered. */
+function isOfNobody({ jar, headers, sessionAndUser }: KeptRequest): boolean {
+  const { user = null, session = null } = sessionAndUser ?? {};
+  return (
+    jar.length === 0 &&
+    user === null &&
+    Object.keys(session ?? {}).length === 0 &&
+    !headers.some(({ name }) => /^authorization$|^x-/i.test(name))
+  );
+}
+
+/** One alone may be the default of both. */
+const FEWEST_LEFT = 2;
+
+function mayBeLeft({ request }: Needs<'request'>, { method, status }: ProfileHead): boolean {
+  return method === 'GET' && status === 200 && isOfNobody(request);
+}
+
+const filterLeft: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'filter-left',
+  needs: ['request', 'database'],
+  labels: ['left by another request'],
+  why: 'A statement compares two or more columns with values that the request did not send. An earlier request of the route sent fields of these names, and its statement had the same values. No cookie, session or user could remember them.',
+  fix: 'Copy the defaults for each request: `{ ...defaults, ...given }` or `Object.assign({}, defaults, given)`. `Object.assign(defaults, given)` changes the object that all requests share.',
+  compares: mayBeLeft,
+  find({ request, database }, head, { earlier }) {
+    if (!mayBeLeft({ request }, head)) return [];
+    const received = receivedBy(head, { request });
+    const named = namesIn(request);
+    const own = comparedIn(database).filter(
+      ({ column, value }) => !received.has(value) && !named.has(sameName(column)),
+    );
+    for (const { head: other, kept } of earlier) {
+      const { request: asked, database: ran } = kept as Partial<Kept>;
+      if (asked === undefined || ran === undefined || other.process !== head.process) continue;
+      const sent = namesIn(asked);
+      const before = comparedIn(ran);
+      const left = own.filter(
+        ({ table, column, value }) =>
+          sent.has(sameName(column)) &&
+          before.some((one) => one.table === table && one.column === column && one.value === value),
+      );
+      const columns = new Set(left.map(({ column }) => column));
+      const [first] = left;
+      if (first === undefined || columns.size < FEWEST_LEFT) continue;
+      const sentence = `${labelOf(database, first.read.query)} compares ${listOf([...columns])} with values that this request did not send, but an earlier one did (${other.token}): the process seems to hold them for all`;
+      return [{ ...draftAt(first.read, sentence, 'bad'), broke: 'response' }];
+    }
+    return [];
+  },
+};
+
+export const memoryRules: readonly FindingRule[] = [orderChanged, answerOfAnotherPath, filterLeft];

@@ -9,11 +9,12 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import { namedHeader } from '../profiler/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
-import type { Call, Needs } from './shared/kept.ts';
+import type { Call, Kept, Needs } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, readsOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
+const SMALLEST = 1e-6;
 /** Of a field that is the sum of others. */
 const OF_SUM = /total|sum|amount|gross|balance/i;
 /** `{ limit: "12", offset: 0, total: "120" }` is no sum. */
@@ -249,15 +250,58 @@ function pickedAsText(texts: readonly string[], sent: number): 'greatest' | 'lea
   return sent === Number(sorted[0]) && sent > Math.min(...numbers) ? 'least' : null;
 }
 
+interface NumberText {
+  column: string;
+  text: string;
+}
+
+/** Numbers as texts in the rows that were found before a statement. */
+function numberTexts({ queries }: Kept['database'], before: number): NumberText[] {
+  return queries
+    .slice(0, before)
+    .flatMap((query) => foundRows(query))
+    .flatMap((row) =>
+      Object.entries(row).flatMap(([column, text]) =>
+        typeof text === 'string' && NUMBER.test(text) ? [{ column, text }] : [],
+      ),
+    );
+}
+
+/** Two texts whose difference a negative number is, although the first is the greater among texts. */
+function overdrawn(texts: readonly NumberText[], number: number): [NumberText, NumberText] | null {
+  for (const one of texts)
+    for (const other of texts) {
+      const difference = Number(one.text) - Number(other.text);
+      if (one.text > other.text && Math.abs(difference - number) < SMALLEST) return [one, other];
+    }
+  return null;
+}
+
+/** A negative number that a statement wrote, after a comparison that was right for texts only. */
+function overdraft(database: Kept['database']): FindingDraft[] {
+  return readsOf(database).flatMap((one): FindingDraft[] => {
+    const { query, index } = one;
+    if (!isWrite(one)) return [];
+    return query.bindings.flatMap(({ name, value }): FindingDraft[] => {
+      const number = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value;
+      if (typeof number !== 'number' || number >= 0) return [];
+      const [from, less] = overdrawn(numberTexts(database, index), number) ?? [];
+      if (from === undefined || less === undefined) return [];
+      const sentence = `${labelOf(database, query)} wrote a negative ${excerpt(name, 40)}: ${excerpt(from.column, 40)} less ${excerpt(less.column, 40)}. Both were returned as texts, and among texts the first is the greater`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  });
+}
+
 const textCompared: FindingRule<Needs<'request' | 'database'>> = {
   name: 'text-compared',
   needs: ['request', 'database'],
   labels: ['compared as text'],
-  why: 'All rows of a statement have numbers as texts, and the response has the one that is the greatest or the least among texts, but not among numbers.',
+  why: 'All rows of a statement have numbers as texts. The response has the greatest or least of them as a text, which it is not as a number. A negative number that is the difference of two such texts, the greater one first, counts too.',
   fix: 'Convert before you compare (`Number(a.amount) > Number(b.amount)`), sort in the statement (`order by amount desc limit 1`), or count in cents: drivers return `numeric` and `decimal` as text, and "950" is greater than "1100".',
   find({ request, database }) {
     const leaves = leavesIn(request.response?.text ?? '');
-    return database.queries.flatMap((query, index) => {
+    const picked = database.queries.flatMap((query, index) => {
       const found = foundRows(query);
       const [first = {}] = found;
       if (found.length !== query.rows) return [];
@@ -266,12 +310,13 @@ const textCompared: FindingRule<Needs<'request' | 'database'>> = {
         const sent = leaves.filter(({ name }) => sameName(name) === sameName(column));
         if (texts.length !== found.length || sent.length !== 1 || !texts.every((text) => NUMBER.test(text)))
           return [];
-        const picked = pickedAsText(texts, Number(sent[0]?.value));
-        if (picked === null) return [];
-        const sentence = `The response has the ${picked} ${excerpt(column, 40)} of ${labelOf(database, query)} by its text; by number, another row has it`;
+        const edge = pickedAsText(texts, Number(sent[0]?.value));
+        if (edge === null) return [];
+        const sentence = `The response has the ${edge} ${excerpt(column, 40)} of ${labelOf(database, query)} by its text; by number, another row has it`;
         return [{ ...draftAt({ query, index }, sentence, 'bad'), broke: 'response' }];
       });
     });
+    return [...picked, ...overdraft(database)];
   },
 };
 

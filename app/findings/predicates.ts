@@ -135,36 +135,41 @@ const orWithoutBrackets: FindingRule<Needs<'database'>> = {
 const NOT_IN =
   /\b(?:\w+\.)?(\w+) not in ?\( ?select (?:distinct )?(?:\w+\.)?(\w+) from (?:\w+\.)?(\w+)(?: (?!where\b)(?:as )?\w+)?(?: where ([^()]*))?\)/i;
 
-/** A column that a NOT IN selects of the same table, as of a tree, in which a row without a parent has NULL; null: it may never be NULL. */
-function nullableList(sql: string): string | null {
+/** A column that a NOT IN selects and does not ask to be there; null: it may never be NULL. Of a tree, the row without a parent has NULL in it. */
+function nullableList(sql: string): { column: string; table: string; isTree: boolean } | null {
   const [found, , column = '', table = '', condition = ''] = NOT_IN.exec(sql) ?? [];
   const isKept = PRIMARY.test(column) || new RegExp(String.raw`\b${column}\b`, 'i').test(condition);
   const isTree = new RegExp(String.raw`\bfrom (?:\w+\.)?${table}\b.* not in`, 'i').test(sql);
-  return found === undefined || isKept || !isTree ? null : column;
+  return found === undefined || isKept ? null : { column, table, isTree };
 }
 
 const notInNull: FindingRule<Needs<'database'>> = {
   name: 'not-in-null',
   needs: ['database'],
   labels: ['NOT IN'],
-  why: 'The WHERE has a NOT IN with a subselect of the same table that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route.',
+  why: 'The WHERE has a NOT IN with a subselect that doesn’t exclude NULL. The statement found no row, neither here nor in an earlier request of this route. A subselect of another table is only worth a note.',
   fix: 'Use `not exists (select 1 from … where …)`, or exclude NULL in the subselect (`where parent_id is not null`).',
   compares: ({ database }) =>
     database.queries.some((query) => query.rows === 0 && nullableList(plainSql(database, query)) !== null),
   find({ database }, _head, { earlier }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { query } = one;
-      const column = query.rows === 0 ? nullableList(plainSql(database, query)) : null;
-      if (column === null) return [];
+      const list = query.rows === 0 ? nullableList(plainSql(database, query)) : null;
+      if (list === null) return [];
       const before = earlier.flatMap(({ kept }) => {
         const other = kept.database as Database | undefined;
         return (other?.queries ?? []).filter(
           (past) => other !== undefined && sqlOf(other, past) === sqlOf(database, query),
         );
       });
-      if (before.length === 0 || before.some(({ rows }) => rows !== 0)) return [];
-      const sentence = `${labelOf(database, query)} found no row, nor did ${count(before.length, 'earlier request')}: NOT IN is never true if its subselect has NULL, such as the ${column} of a row without a parent`;
-      return [draftAt(one, sentence, 'warn')];
+      const { column, table, isTree } = list;
+      if (before.some(({ rows }) => rows !== 0) || (isTree && before.length === 0)) return [];
+      const others = before.length === 0 ? '' : `, nor did ${count(before.length, 'earlier request')}`;
+      const example = isTree
+        ? `its subselect has NULL, such as the ${column} of a row without a parent`
+        : `${column} is NULL in one row of ${table}`;
+      const sentence = `${labelOf(database, query)} found no row${others}: NOT IN is never true if ${example}`;
+      return [draftAt(one, sentence, isTree ? 'warn' : 'info')];
     });
   },
 };

@@ -1,9 +1,13 @@
 /** Statements and commands: loops, repeats, failures, and their results. */
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { parseBeginning } from '../panels/shared/json-leaves.ts';
 import { differingNames, inOneQuery } from '../panels/shared/one-query.ts';
 import { loopPlace, timesOf } from '../panels/shared/query-groups.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { FixCode } from '../profiler/finding.ts';
+import { isRecord, type Json } from '../profiler/json.ts';
 import { mediaType } from './shared/http.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import {
@@ -12,10 +16,12 @@ import {
   kindOf,
   labelOf,
   loopsOf,
+  type Read,
   readOf,
   readsOf,
   rowOf,
   sqlOf,
+  textOf,
   workOf,
 } from './shared/queries.ts';
 import { limitOf } from './shared/statement-reasons.ts';
@@ -439,6 +445,98 @@ const conditionDropped: FindingRule<Needs<'database'>> = {
   },
 };
 
+type Row = Record<string, Json>;
+
+/** Different keys that a statement asked for in one list; empty: it has none. */
+function keysOf({ read, query }: Read): string[] {
+  const bound = query.bindings.map(({ value }) => value).find((value) => Array.isArray(value));
+  const listed = read.where?.find(({ operator }) => operator === 'in')?.values;
+  const list = bound ?? listed?.map((value) => givenValue(value, query.bindings) ?? null) ?? [];
+  const keys = list.map(textOf).filter((key) => key !== null);
+  return keys.length === list.length && new Set(keys).size === keys.length ? keys : [];
+}
+
+/** The one column of rows whose values these are, each once, in this order or in any. */
+function columnOf(rows: readonly Row[], keys: readonly string[], isInOrder: boolean): string | undefined {
+  const textIn = (list: readonly (string | null)[]): string =>
+    JSON.stringify(isInOrder ? list : list.toSorted());
+  return Object.keys(rows[0] ?? {}).find(
+    (column) => textIn([...new Set(rows.map((row) => textOf(row[column])))]) === textIn(keys),
+  );
+}
+
+/** A column whose texts tell the rows apart. */
+function tellingColumn(rows: readonly Row[]): string | undefined {
+  return Object.keys(rows[0] ?? {}).find((column) => {
+    const texts = rows.map((row) => row[column]);
+    return (
+      texts.every((text) => typeof text === 'string' && text.length > 2) &&
+      new Set(texts).size === rows.length
+    );
+  });
+}
+
+function objectsIn(value: Json, depth = 0): Row[] {
+  if (typeof value !== 'object' || value === null || depth > 8) return [];
+  const inside = Object.values(value).flatMap((part) => objectsIn(part, depth + 1));
+  return isRecord(value) ? [value, ...inside] : inside;
+}
+
+function rowIn(object: Row, rows: readonly Row[], column: string): Row | undefined {
+  return rows.find((row) => Object.values(object).includes(row[column] ?? null));
+}
+
+/** How many objects of the response hold the row at the place of their key in the list, not the row of their key; null: others hold their own. */
+function misplaced(
+  response: Json,
+  parents: readonly Row[],
+  rows: readonly Row[],
+  keys: readonly string[],
+): number | null {
+  const [key, own] = [columnOf(parents, keys, true), columnOf(rows, keys, false)];
+  const [title, name] = [tellingColumn(parents), tellingColumn(rows)];
+  if (key === undefined || own === undefined || title === undefined || name === undefined) return null;
+  let wrong = 0;
+  for (const object of objectsIn(response)) {
+    const parent = rowIn(object, parents, title);
+    const held = Object.values(object)
+      .filter(isRecord)
+      .map((part) => rowIn(part as Row, rows, name))
+      .find((row) => row !== undefined);
+    if (parent === undefined || held === undefined) continue;
+    const wanted = textOf(parent[key]) ?? '';
+    if (held !== rows[keys.indexOf(wanted)]) return null;
+    if (textOf(held[own]) !== wanted) wrong++;
+  }
+  return wrong;
+}
+
+const rowsOutOfOrder: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'rows-out-of-order',
+  needs: ['database', 'request'],
+  labels: ['rows in another order'],
+  why: 'A statement asked for a list of keys and returned their rows in another order. In the response, objects hold the row that stands at the place of their key in the list, not the row with that key.',
+  fix: 'Return the rows in the order of the keys: `const byId = new Map(rows.map((row) => [row.id, row])); return ids.map((id) => byId.get(id))`. DataLoader expects that of a batch function, and a database promises no order without ORDER BY.',
+  find({ database, request }, { status }) {
+    const response = parseBeginning(request.response?.text ?? '')?.value;
+    if (status !== 200 || response === undefined) return [];
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query, index } = one;
+      const keys = keysOf(one);
+      const rows = foundRows(query);
+      if (keys.length < 2 || rows.length !== keys.length || query.rows !== keys.length) return [];
+      if (columnOf(rows, keys, true) !== undefined) return [];
+      for (const before of database.queries.slice(0, index)) {
+        const wrong = misplaced(response, foundRows(before), rows, keys) ?? 0;
+        if (wrong === 0) continue;
+        const sentence = `${labelOf(database, query)} returned its ${count(rows.length, 'row')} in another order than the ${count(keys.length, 'key')} it was given, and ${count(wrong, 'object')} of the response hold the row of another key`;
+        return [{ ...draftAt(one, sentence, 'bad'), broke: 'response' }];
+      }
+      return [];
+    });
+  },
+};
+
 export const queryRules: readonly FindingRule[] = [
   nPlusOne,
   loopNotAwaited,
@@ -450,4 +548,5 @@ export const queryRules: readonly FindingRule[] = [
   queryNeverRun,
   settingLeft,
   conditionDropped,
+  rowsOutOfOrder,
 ];

@@ -1,6 +1,7 @@
 /** Responses: sent twice, not as announced, or left behind. */
 import type { ExceptionData } from '../panels/exception/data.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -18,7 +19,7 @@ import {
   sentHeader,
 } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
-import { labelOf, sqlOf } from './shared/queries.ts';
+import { draftAt, labelOf, sqlOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
@@ -135,6 +136,36 @@ const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
         place: placeOfHeader({ request, routing }, length.anchor),
       },
     ];
+  },
+};
+
+/** Columns that say how long a stored file is. */
+const OF_SIZE = /^(?:bytes|size|file_?size|size_?in_?bytes|content_?length)$/i;
+const OF_TEXT = /^(?:text\/html|text\/event-stream|application\/(?:[\w.+-]*\+)?json)$/;
+
+const anotherSize: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'another-size',
+  needs: ['request', 'database'],
+  labels: ['another size'],
+  why: 'The response is a whole file, neither a page nor JSON, and not compressed. The one row with a size that its statements found says another number of bytes.',
+  fix: 'Store each file under a name of its own (`crypto.randomUUID()`), not under the name that a user gave: a second file of that name overwrites the first. If files may change, store the new size with them.',
+  find({ request, database }, { method, status, outcome }) {
+    const { response } = request;
+    if (response === undefined || status !== 200 || method !== 'GET' || outcome !== 'finished') return [];
+    if (sentHeader(request, 'content-encoding') !== null || OF_TEXT.test(mediaType(response.contentType)))
+      return [];
+    const sizes = database.queries.flatMap((query, index) =>
+      foundRows(query).flatMap((row) =>
+        Object.entries(row)
+          .filter(([column]) => OF_SIZE.test(column))
+          .map(([column, value]) => ({ query, index, column, bytes: Number(value) })),
+      ),
+    );
+    const [stored] = sizes;
+    if (stored === undefined || sizes.length > 1 || !Number.isInteger(stored.bytes)) return [];
+    if (stored.bytes === response.bytes) return [];
+    const sentence = `The file that was sent has ${count(response.bytes, 'byte')}, but ${excerpt(stored.column, 40)} of ${labelOf(database, stored.query)} is ${count(stored.bytes)}: it is another file, or it changed since it was stored`;
+    return [{ ...draftAt(stored, sentence, 'warn'), broke: 'response' }];
   },
 };
 
@@ -315,21 +346,41 @@ function storedScript(text: string, siblings: readonly EarlierRequest[]): string
   return null;
 }
 
-const unescapedInput: FindingRule<Needs<'request', 'routing'>> = {
+/** A tag that runs something, as far as it goes. */
+const RUNNING_TAG = /<script\b[^>]*>[^<]*|<[a-z][^>]*\son\w+\s*=[^>]*>/i;
+/** Columns that are meant to hold such a tag. */
+const OF_MARKUP = /html|markup|embed|script|widget|snippet|template/i;
+
+/** A text with a script that a statement of the request found, and that the page has as it was stored. */
+function scriptOfRow(text: string, database: Kept['database'] | undefined): string | null {
+  for (const query of database?.queries ?? [])
+    for (const row of foundRows(query))
+      for (const [column, value] of Object.entries(row)) {
+        const tag =
+          typeof value === 'string' && !OF_MARKUP.test(column) ? RUNNING_TAG.exec(value)?.[0] : null;
+        if (database !== undefined && tag && text.includes(tag))
+          return `the ${excerpt(column, 40)} that ${labelOf(database, query)} found`;
+      }
+  return null;
+}
+
+const unescapedInput: FindingRule<Needs<'request', 'routing' | 'database'>> = {
   name: 'unescaped-input',
   needs: ['request'],
   labels: ['unescaped input'],
-  why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response; or a script that an earlier request to another address brought does.',
+  why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response; or a script does that an earlier request to another address brought, or that a row has in a column not named for markup.',
   fix: 'Let a template escape it (`<%= … %>` in EJS, not `<%- … %>`), or respond with text or JSON. Sanitize HTML before you print it (`sanitize-html`).',
   relates: ({ request }) => pageOf(request) !== null && RUNS.test(pageOf(request) ?? ''),
-  find({ request, routing }, _head, { siblings }) {
+  find({ request, routing, database }, _head, { siblings }) {
     const text = pageOf(request);
     if (text === null) return [];
     const found = inputsOf(request).find(([, value]) => text.includes(value));
-    const what = found?.[0] ?? storedScript(text, siblings);
+    const sent = found?.[0] ?? storedScript(text, siblings);
+    const what = sent ?? scriptOfRow(text, database);
     if (what === null) return [];
+    const how = sent === null ? 'as it is stored' : 'as it was sent';
     const place = placeOfHeader({ request, routing }, sentHeader(request, 'content-type')?.anchor);
-    const sentence = `The HTML of the response contains ${what} as it was sent, not escaped: its markup runs in the page`;
+    const sentence = `The HTML of the response contains ${what} ${how}, not escaped: its markup runs in the page`;
     return [{ broke: 'unseen', severity: 'bad', sentence, anchor: 'response', place }];
   },
 };
@@ -508,6 +559,7 @@ export const responseRules: readonly FindingRule[] = [
   answeredTwice,
   nextAfterResponse,
   wrongLength,
+  anotherSize,
   jsonTwice,
   wrongType,
   unescapedInput,

@@ -8,7 +8,8 @@ import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
 import { groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
-import type { Kept, Needs } from './shared/kept.ts';
+import { mediaType } from './shared/http.ts';
+import type { Kept, Needs, Query } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
 
@@ -258,9 +259,34 @@ function isDayBefore(sent: string, day: Json | undefined): boolean {
   return typeof day === 'string' && DAY.test(day) && Date.parse(day) - Date.parse(sent) === DAY_MS;
 }
 
+function dayBefore(day: string): string {
+  return new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Columns of days of which a page has none, but the day before each. */
+function movedInPage(text: string, query: Query): string[] {
+  const found = foundRows(query);
+  const others = new Set(found.flatMap((row) => Object.values(row)));
+  return Object.keys(found[0] ?? {}).filter((column) => {
+    const days = found.map((row) => row[column]).filter((day) => typeof day === 'string' && DAY.test(day));
+    return (
+      days.length === query.rows &&
+      (days as string[]).every((day) => {
+        const before = dayBefore(day);
+        return text.includes(before) && !text.includes(day) && !others.has(before);
+      })
+    );
+  });
+}
+
 /** Columns of days that the response has as the days before, in the same order. */
 function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
-  const leaves = leavesIn(request.response?.text ?? '');
+  const text = request.response?.text ?? '';
+  if (mediaType(request.response?.contentType ?? null) === 'text/html')
+    return database.queries.flatMap((query, index) =>
+      movedInPage(text, query).map((name) => ({ name, isMoment: false, index })),
+    );
+  const leaves = leavesIn(text);
   return database.queries.flatMap((query, index) => {
     const found = foundRows(query);
     const [first] = found;
@@ -282,7 +308,7 @@ const dayMoved: FindingRule<Needs<'request' | 'database'>> = {
   name: 'day-moved',
   needs: ['request', 'database'],
   labels: ['day moved'],
-  why: 'A statement returned rows with a DATE, and the response has it under the same name, but as the day before.',
+  why: 'A statement returned rows with a DATE, and the response has it under the same name, but as the day before; or a page has the days before, and none of the days.',
   fix: 'Keep dates without a time as text: `types.setTypeParser(1082, String)` of `pg`. It makes them a local midnight, which `toISOString()` and JSON write in UTC: east of Greenwich that is the day before.',
   find(kept) {
     const { database } = kept;

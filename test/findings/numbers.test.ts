@@ -106,4 +106,24 @@ describe('findings from numbers', () => {
     ]);
     expect(sentences('digits-lost', {}, { database: database('1871240935127654401') })).to.deep.equal([]);
   });
+
+  it('a negative number that a comparison of texts let through', () => {
+    const of = (total: string, balance: number) =>
+      sentences(
+        'text-compared',
+        {},
+        {
+          database: keptQueries(
+            { sql: 'select * from orders', found: [{ id: 2, total }] },
+            { sql: 'select * from cards', found: [{ code: 'GC-1', balance: '95.00' }] },
+            { sql: 'update cards set balance = $1 where code = $2', bindings: { balance, code: 'GC-1' } },
+          ),
+        },
+      );
+    expect(of('120.00', -25)).to.deep.equal([
+      'update cards wrote a negative balance: balance less total. Both were returned as texts, and among texts the first is the greater',
+    ]);
+    expect(of('120.00', -24)).to.deep.equal([]);
+    expect(of('96.00', -1), 'less as a text, too').to.deep.equal([]);
+  });
 });

@@ -74,10 +74,14 @@ describe('findings from conditions and keys', () => {
       'select … from categories found no row, nor did 1 earlier request: NOT IN is never true if its subselect has NULL, such as the parent_id of a row without a parent',
     ]);
     expect(found('not-in-null', query(nullable, 0))).to.deep.equal([]);
+    const other = 'select category_id from products';
+    expect(found('not-in-null', query(other, 0))).to.deep.equal([
+      'select … from categories found no row: NOT IN is never true if category_id is NULL in one row of products',
+    ]);
+    expect(found('not-in-null', query(other, 0), undefined, [query(other, 2)])).to.deep.equal([]);
     expect(found('not-in-null', query(nullable, 0), undefined, [query(nullable, 4)])).to.deep.equal([]);
     for (const list of [
       'select c.parent_id from categories c where c.parent_id is not null',
-      'select category_id from products',
       'select id from categories',
     ])
       expect(found('not-in-null', query(list, 0), undefined, [query(list, 0)]), list).to.deep.equal([]);

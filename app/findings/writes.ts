@@ -1,0 +1,110 @@
+/** What a request wrote and should not have: changes of a refused request, fields that nobody sent. */
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { sameName } from '../panels/shared/compare-values.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { Kept, Needs } from './shared/kept.ts';
+import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
+import { count, excerpt, listOf } from './shared/wording.ts';
+
+type Given = Needs<'request' | 'database'>;
+
+/** Tables that a refused request is meant to change. */
+const OF_REFUSAL =
+  /audit|attempt|session|token|nonce|quota|outbox|idempoten|metric|histor|(?:^|_)(?:logs?|events?|codes?|otps?|locks?|rates?|limits?|caches?|stats?)(?:_|$)/i;
+/** Columns, too: counters of attempts, states, moments. */
+const OF_ATTEMPT =
+  /fail|attempt|tries|retries|lock|seen|visit|status|state|(?:^|_)counte?r?$|^last_|_at$|At$/;
+/** Log in, and come back later. */
+const NOT_MEANT = new Set([401, 429]);
+
+function rolledBack(database: Kept['database']): Set<number> {
+  const undone = transactionsOf(database).filter(({ members }) =>
+    members.some((index) => {
+      const query = database.queries[index];
+      return query !== undefined && /^\s*rollback\s*;?\s*$/i.test(sqlOf(database, query));
+    }),
+  );
+  return new Set(undone.flatMap(({ members }) => members));
+}
+
+/** An UPDATE or DELETE that changed something, or has not ended. */
+function isChange({ read: { verb, table, sets }, query: { rows } }: Read): boolean {
+  if ((verb !== 'update' && verb !== 'delete') || table === null || OF_REFUSAL.test(table)) return false;
+  return rows !== 0 && (verb === 'delete' || sets.some(({ column }) => !OF_ATTEMPT.test(column)));
+}
+
+const refusedButWritten: FindingRule<Given> = {
+  name: 'refused-but-written',
+  needs: ['request', 'database'],
+  labels: ['written though refused'],
+  why: 'The response is a 4xx other than 401 and 429. An UPDATE or DELETE ran after it was sent, or was not rolled back when a later statement missed. Tables and columns of logs, tokens, attempts and states are ignored.',
+  fix: 'Return when you refuse: `return res.status(403).json(…)`. Check everything before you write, or write in a transaction that the refusal rolls back.',
+  find({ request, database }, { method, status }) {
+    if (method === 'GET' || status === null || status < 400 || status >= 500 || NOT_MEANT.has(status))
+      return [];
+    const headersAtMs = request.response?.headersAtMs ?? Infinity;
+    const undone = rolledBack(database);
+    const missed = database.queries.findLastIndex(
+      (query) =>
+        query.rows === 0 && query.startMs < headersAtMs && kindOf(sqlOf(database, query)) !== 'control',
+    );
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query, index, read } = one;
+      if (!isChange(one) || undone.has(index)) return [];
+      const label = labelOf(database, query);
+      if (query.startMs > headersAtMs) {
+        const sentence = `${label} was sent after the ${status}: the code goes on behind the refusal`;
+        return [draftAt(one, sentence, 'bad')];
+      }
+      if (query.rows === null || index >= missed) return [];
+      const sentence = `${label} changed ${count(query.rows, 'row')} of ${excerpt(read.table ?? '', 40)} before the request was refused with ${status}, and nothing took that back`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+/** Columns that a change of another one empties by design. */
+const OF_STATE = /(?:_at|_on|_by|_until|token|code|error|reason|At|On|By|Until)$/;
+/** One alone may be emptied on purpose. */
+const FEWEST = 2;
+
+/** Columns that a statement sets to NULL, that the request did not name, and that had a value when a row was read before. */
+function emptied({ request, database }: Given, { read, query, index }: Read): string[] {
+  const named = new Set(receivedFields(request).map(({ name }) => sameName(name)));
+  const rows = database.queries.slice(0, index).flatMap((before) => foundRows(before));
+  return read.sets.flatMap(({ column, value }) => {
+    const isNull =
+      value.kind === 'null' || (value.kind === 'bound' && givenValue(value, query.bindings) === null);
+    if (!isNull || OF_STATE.test(column) || named.has(sameName(column))) return [];
+    // Some mappers put the name of the table before it: `Member_phone`.
+    const had = rows.some((row) =>
+      Object.entries(row).some(
+        ([name, found]) => found !== null && (name === column || name.endsWith(`_${column}`)),
+      ),
+    );
+    return had ? [column] : [];
+  });
+}
+
+const fieldsEmptied: FindingRule<Given> = {
+  name: 'fields-emptied',
+  needs: ['request', 'database'],
+  labels: ['fields emptied'],
+  why: 'A PATCH succeeded. Its UPDATE set two or more columns to NULL that the body does not name and that had a value when the row was read. Columns of moments, authors, tokens and reasons are ignored.',
+  fix: 'Change only the fields that were sent: `if (body.phone !== undefined) member.phone = body.phone`, not `member.phone = body.phone ?? null`.',
+  find(kept, { method, status }) {
+    if (method !== 'PATCH' || status === null || status >= 300) return [];
+    const { database } = kept;
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const columns = one.read.verb === 'update' && one.query.rows !== 0 ? emptied(kept, one) : [];
+      if (columns.length < FEWEST) return [];
+      const names = listOf(columns.map((column) => excerpt(column, 40)));
+      const sentence = `${labelOf(database, one.query)} set ${names} to NULL, which had values and were not sent: a PATCH keeps what it does not name`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+export const writeRules: readonly FindingRule[] = [refusedButWritten, fieldsEmptied];

@@ -1,0 +1,159 @@
+import { expect } from 'chai';
+import { createFindingRules } from '../../app/findings/index.ts';
+import type { Json } from '../../app/profiler/json.ts';
+import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
+
+const rules = createFindingRules();
+
+interface Asked extends AskedRequest {
+  url?: string;
+  type?: string;
+  text?: string;
+  bytes?: number;
+  session?: Json;
+  headers?: Readonly<Record<string, string>>;
+}
+
+function keptOf(
+  { type, text, bytes = 0, session, headers = {}, ...asked }: Asked,
+  queries: readonly AskedQuery[],
+) {
+  const request = keptRequest(asked);
+  const sent = Object.entries(headers).map(([name, value]) => ({ name, value }));
+  const response = { ...request.response, bytes, headers: sent };
+  if (type !== undefined) Object.assign(response, { contentType: type, text: text ?? null });
+  const sessionAndUser = session === undefined ? request.sessionAndUser : { session };
+  return {
+    request: { ...request, jar: [], headers: [], sessionAndUser, response },
+    routing: { layers: [], route: { source: 'src/a.ts:3' } },
+    database: keptQueries(...queries),
+  };
+}
+
+function found(
+  name: string,
+  asked: Asked,
+  queries: readonly AskedQuery[] = [],
+  earlier: readonly [Asked, readonly AskedQuery[]][] = [],
+): string[] {
+  const rule = rules.find((one) => one.name === name);
+  const headOf = (url = '/trails', token = 'aaaaaa') =>
+    ({ method: 'GET', status: 200, outcome: 'finished', process: 'vm:1', url, token }) as never;
+  const beside = {
+    siblings: [],
+    earlier: earlier.map(([before, ran]) => ({
+      head: headOf(before.url, 'bbbbbb'),
+      kept: keptOf(before, ran),
+    })),
+  };
+  return (rule?.find(keptOf(asked, queries), headOf(asked.url), beside as never) ?? []).map(
+    ({ sentence }) => sentence,
+  );
+}
+
+describe('findings from answers that hold something else', () => {
+  it('a filter of another request', () => {
+    const filtered = (region: string, order: string): AskedQuery => ({
+      sql: `select * from trails where region = $1 and dogs = $2 order by ${order}`,
+      bindings: { region, dogs: 1 },
+    });
+    const before: [Asked, readonly AskedQuery[]] = [
+      { url: '/trails?region=harz&dogs=yes', query: { region: 'harz', dogs: 'yes' } },
+      [filtered('harz', 'name')],
+    ];
+    const of = (asked: Asked, region = 'harz') =>
+      found('filter-left', asked, [filtered(region, 'km')], [before]);
+    expect(of({ query: { sort: 'km' } })).to.deep.equal([
+      'select … from trails compares region and dogs with values that this request did not send, but an earlier one did (bbbbbb): the process seems to hold them for all',
+    ]);
+    expect(of({ query: { region: 'harz' } }), 'one is no proof').to.deep.equal([]);
+    expect(of({}, 'eifel')).to.deep.equal([]);
+    expect(of({ session: { region: 'harz' } })).to.deep.equal([]);
+  });
+
+  it('a file of another size', () => {
+    const row: AskedQuery = { sql: 'select * from papers where id = 1', found: [{ id: 1, bytes: 41 }] };
+    const of = (bytes: number, more: Asked = {}) =>
+      found('another-size', { type: 'text/plain', bytes, ...more }, [row]);
+    expect(of(39)).to.deep.equal([
+      'The file that was sent has 39 bytes, but bytes of select … from papers is 41: it is another file, or it changed since it was stored',
+    ]);
+    expect(of(41)).to.deep.equal([]);
+    expect(of(39, { type: 'application/json' })).to.deep.equal([]);
+    expect(of(30, { headers: { 'Content-Encoding': 'gzip' } })).to.deep.equal([]);
+  });
+
+  it('rows in another order than their keys', () => {
+    const recipes = [
+      { id: 1, title: 'Torta', cook_id: 3 },
+      { id: 2, title: 'Chana', cook_id: 2 },
+      { id: 3, title: 'Karelian', cook_id: 1 },
+    ];
+    const cooks = ['Anneli', 'Bilal', 'Chiara'].map((name, at) => ({ id: at + 1, name }));
+    const queries = (sql: string, bindings: AskedQuery['bindings']): AskedQuery[] => [
+      { sql: 'select * from recipes', rows: 3, found: recipes },
+      { sql, rows: 3, found: cooks, ...(bindings === undefined ? {} : { bindings }) },
+    ];
+    const any = queries('select id, name from cooks where id = any($1)', { $1: [3, 2, 1] });
+    const answer = (names: readonly string[]) => ({
+      data: recipes.map(({ title }, at) => ({ title, cook: { name: names[at] ?? '' } })),
+    });
+    const sentence =
+      'select … from cooks returned its 3 rows in another order than the 3 keys it was given, and 2 objects of the response hold the row of another key';
+    const wrong = { sent: answer(['Anneli', 'Bilal', 'Chiara']) };
+    expect(found('rows-out-of-order', wrong, any)).to.deep.equal([sentence]);
+    const listed = queries('select id, name from cooks where id in ($1, $2, $3)', [
+      ['id', 3],
+      ['id', 2],
+      ['id', 1],
+    ]);
+    expect(found('rows-out-of-order', wrong, listed)).to.deep.equal([sentence]);
+    expect(found('rows-out-of-order', { sent: answer(['Chiara', 'Bilal', 'Anneli']) }, any)).to.deep.equal(
+      [],
+    );
+  });
+
+  it('a page with a name of the session that any cache may keep', () => {
+    const of = (control: string, more: Asked = {}, text = '<p>Marks of Nele Jansen</p>') =>
+      found('cached-wrongly', {
+        type: 'text/html',
+        text,
+        session: { pupil: { id: 1, name: 'Nele Jansen' } },
+        headers: { 'Cache-Control': control },
+        ...more,
+      });
+    expect(of('public, max-age=300')).to.deep.equal([
+      'Caches between may give this response to anybody for 300 seconds (public, max-age=300), but it has the pupil.name of the one who asked',
+    ]);
+    expect(of('private, max-age=300')).to.deep.equal([]);
+    expect(of('public, max-age=300', {}, '<p>Marks</p>')).to.deep.equal([]);
+    expect(
+      of('public, max-age=300', { headers: { 'Cache-Control': 'public, max-age=300', Vary: 'Cookie' } }),
+    ).to.deep.equal([]);
+  });
+
+  it('a script of a row in a page', () => {
+    const row = (column: string): AskedQuery => ({
+      sql: 'select * from reviews',
+      found: [{ [column]: 'No <img src=x onerror="run()">\nfor me' }],
+    });
+    const text = '<p>No <img src=x onerror="run()"><br>for me</p>';
+    const of = (page: string, column = 'body') =>
+      found('unescaped-input', { type: 'text/html', text: page }, [row(column)]);
+    expect(of(text)).to.deep.equal([
+      'The HTML of the response contains the body that select … from reviews found as it is stored, not escaped: its markup runs in the page',
+    ]);
+    expect(of(text.replaceAll('<', '&lt;'))).to.deep.equal([]);
+    expect(of(text, 'body_html')).to.deep.equal([]);
+  });
+
+  it('days of a page that moved', () => {
+    const row: AskedQuery = { sql: 'select due_on from jabs', found: [{ due_on: '2025-06-01' }] };
+    const of = (text: string) => found('day-moved', { type: 'text/html', text }, [row]);
+    expect(of('<td>2025-05-31</td>')).to.deep.equal([
+      'due_on was sent as the day before the one that select … from jabs returned: a local midnight was written in UTC',
+    ]);
+    expect(of('<td>2025-05-31 to 2025-06-01</td>')).to.deep.equal([]);
+    expect(of('<td>1 June</td>')).to.deep.equal([]);
+  });
+});

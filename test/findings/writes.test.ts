@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { writeRules } from '../../app/findings/writes.ts';
+import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
+
+function found(
+  name: string,
+  queries: readonly AskedQuery[],
+  {
+    status = 200,
+    headersAtMs = 100,
+    ...asked
+  }: AskedRequest & { status?: number; headersAtMs?: number } = {},
+): string[] {
+  const request = keptRequest(asked);
+  const kept = {
+    request: { ...request, response: { ...request.response, headersAtMs } },
+    database: keptQueries(...queries),
+  };
+  const rule = writeRules.find((one) => one.name === name);
+  return (rule?.find(kept, { method: 'PATCH', status } as never, {} as never) ?? []).map(
+    ({ sentence }) => sentence,
+  );
+}
+
+describe('findings from what was written', () => {
+  const take: AskedQuery = {
+    sql: 'update accounts set miles = miles - $1 where number = $2',
+    bindings: { miles: 15_000, number: 'AM-1' },
+  };
+  const missed: AskedQuery = { sql: 'update accounts set miles = miles + $1 where number = $2', rows: 0 };
+  const refused = (...queries: readonly AskedQuery[]) =>
+    found('refused-but-written', queries, { status: 404 });
+
+  it('a change that a refused request left', () => {
+    expect(refused(take, missed)).to.deep.equal([
+      'update accounts changed 1 row of accounts before the request was refused with 404, and nothing took that back',
+    ]);
+    expect(refused(missed, take), 'nothing was missing afterwards').to.deep.equal([]);
+    expect(found('refused-but-written', [take, missed])).to.deep.equal([]);
+    expect(found('refused-but-written', [take, missed], { status: 401 })).to.deep.equal([]);
+    for (const sql of [
+      'update login_attempts set count = count + 1',
+      'delete from password_tokens where expires_at < now()',
+      'update users set failed_logins = failed_logins + 1',
+    ])
+      expect(refused({ sql }, missed), sql).to.deep.equal([]);
+  });
+
+  it('no change that was rolled back', () => {
+    const database = keptQueries({ sql: 'begin' }, take, missed, { sql: 'rollback' });
+    const queries = database.queries.map((query) => ({ ...query, transaction: 'T1', connection: 'pg1' }));
+    const kept = { request: keptRequest(), database: { ...database, queries } };
+    const [rule] = writeRules;
+    expect(rule?.find(kept, { method: 'POST', status: 404 } as never, {} as never)).to.deep.equal([]);
+  });
+
+  it('a change after the refusal', () => {
+    const remove: AskedQuery = { sql: 'delete from offers where id = $1', rows: null };
+    const of = (headersAtMs: number) =>
+      found('refused-but-written', [{ sql: 'select * from offers' }, remove], { status: 403, headersAtMs });
+    expect(of(0.5)).to.deep.equal([
+      'delete from offers was sent after the 403: the code goes on behind the refusal',
+    ]);
+    expect(of(5)).to.deep.equal([]);
+  });
+
+  it('fields of a PATCH that nobody sent', () => {
+    const row = {
+      Member_phone: '+46 1',
+      Member_contact: 'Eva',
+      Member_left_at: '2026-01-01',
+      Member_boat: null,
+    };
+    const of = (sets: string, body: Record<string, string> = { email: 'a@b.example' }) =>
+      found(
+        'fields-emptied',
+        [
+          { sql: 'select * from members', found: [row] },
+          { sql: `update members set email = $1, ${sets} where id = 2`, bindings: { email: 'a@b.example' } },
+        ],
+        { body },
+      );
+    expect(of('phone = null, contact = null')).to.deep.equal([
+      'update members set phone and contact to NULL, which had values and were not sent: a PATCH keeps what it does not name',
+    ]);
+    expect(of('phone = null'), 'one may be meant').to.deep.equal([]);
+    expect(of('phone = null, left_at = null, boat = null')).to.deep.equal([]);
+    expect(
+      of('phone = null, contact = null', { email: 'a@b.example', phone: '', contact: '' }),
+    ).to.deep.equal([]);
+  });
+});
