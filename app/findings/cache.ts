@@ -127,12 +127,17 @@ const cacheNotCleared: FindingRule<Needs<'cache'>> = {
   why: 'The deletion replied 0, and this process has stored a key with the same values and nearly the same words, which nothing has deleted. A later read of that key has the same finding.',
   fix: 'Build the key in one function that reading, storing and deleting call.',
   find({ cache: { items } }) {
+    const deleted = items.find(({ similar }) => similar !== undefined)?.key ?? null;
+    const isRead = items.some(({ missedBy }) => missedBy !== undefined);
     return items.flatMap(({ command, key, similar, missedBy, caller }, index): FindingDraft[] => {
       if (missedBy !== undefined) {
-        const sentence = `${command} found ${excerpt(key ?? 'a value', 60)}, which may be old: ${duration(missedBy.ms)} before, a deletion${placeText(missedBy.place)} deleted nothing, because it spelled that key in another way`;
+        const how =
+          deleted === null ? 'it spelled that key in another way' : `its key is ${excerpt(deleted, 60)}`;
+        const sentence = `${command} found ${excerpt(key ?? 'a value', 60)}, which may be old: ${duration(missedBy.ms)} before, a deletion${placeText(missedBy.place)} deleted nothing, because ${how}`;
         return [{ broke: 'response', severity: 'warn', sentence, anchor: `k${index + 1}`, place: caller }];
       }
-      if (similar === undefined) return [];
+      // The read says so, too.
+      if (similar === undefined || isRead) return [];
       const { shape, storedBy } = similar;
       const sentence = `${command} found no key to delete, but ${excerpt(shape)} is stored${placeText(storedBy)}: reads of it may return the value from before the change`;
       return [{ broke: 'unseen', severity: 'warn', sentence, anchor: `k${index + 1}`, place: caller }];
