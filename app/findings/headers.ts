@@ -290,17 +290,21 @@ const HASHED = /(?:[.-][0-9a-f]{8,}|-(?=[\w-]*\d)[\w-]{8})\.(?:m?js|css|woff2?|p
 const LOG_IN = /\/(?:log-?in|sign-?in|sso|auth)(?:[/?#]|$)/i;
 const OF_PERSON = /(?:name|mail|phone|address|login)$/i;
 const SHORTEST_PERSONAL = 4;
+/** Words of any page. */
+const NO_NAME = /^(?:admin|administrator|anonymous|guest|root|test|user)$/i;
 
 /** What the response has of the user or the session; null: nothing, or caches ask who wants it. */
 function personalIn(request: KeptRequest): string | null {
   const { user = null, session = null } = request.sessionAndUser ?? {};
   const text = request.response?.text ?? '';
+  if (!/html$|json$/.test(mediaType(request.response?.contentType ?? null))) return null;
   if (/cookie|authorization|\*/i.test(sentHeader(request, 'vary')?.value ?? '')) return null;
   const leaf = [...leavesOf(user), ...leavesOf(session)].find(
     ({ name, value }) =>
       OF_PERSON.test(name) &&
       typeof value === 'string' &&
       value.length >= SHORTEST_PERSONAL &&
+      !NO_NAME.test(value) &&
       !isMasked(value) &&
       text.includes(value),
   );

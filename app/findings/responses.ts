@@ -140,7 +140,8 @@ const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
 };
 
 /** Columns that say how long a stored file is. */
-const OF_SIZE = /^(?:bytes|size|file_?size|size_?in_?bytes|content_?length)$/i;
+const OF_SIZE = /^(?:bytes|byte_?size|file_?size|size_?in_?bytes|content_?length)$/i;
+const OF_FILE = /mime|content_?type|file_?name|path|stored/i;
 const OF_TEXT = /^(?:text\/html|text\/event-stream|application\/(?:[\w.+-]*\+)?json)$/;
 
 const anotherSize: FindingRule<Needs<'request' | 'database'>> = {
@@ -152,12 +153,18 @@ const anotherSize: FindingRule<Needs<'request' | 'database'>> = {
   find({ request, database }, { method, status, outcome }) {
     const { response } = request;
     if (response === undefined || status !== 200 || method !== 'GET' || outcome !== 'finished') return [];
+    // `?width=200` asks for another file.
+    if (request.query.length > 0) return [];
     if (sentHeader(request, 'content-encoding') !== null || OF_TEXT.test(mediaType(response.contentType)))
       return [];
     const sizes = database.queries.flatMap((query, index) =>
       foundRows(query).flatMap((row) =>
         Object.entries(row)
-          .filter(([column]) => OF_SIZE.test(column))
+          .filter(
+            ([column]) =>
+              OF_SIZE.test(column) ||
+              (/^size$/i.test(column) && Object.keys(row).some((name) => OF_FILE.test(name))),
+          )
           .map(([column, value]) => ({ query, index, column, bytes: Number(value) })),
       ),
     );

@@ -13,9 +13,9 @@ type Given = Needs<'request' | 'database'>;
 /** Tables that a refused request is meant to change. */
 const OF_REFUSAL =
   /audit|attempt|session|token|nonce|quota|outbox|idempoten|metric|histor|(?:^|_)(?:logs?|events?|codes?|otps?|locks?|rates?|limits?|caches?|stats?)(?:_|$)/i;
-/** Columns, too: counters of attempts, states, moments. */
+/** Columns, too: counters of attempts and of use, states, moments. */
 const OF_ATTEMPT =
-  /fail|attempt|tries|retries|lock|seen|visit|status|state|(?:^|_)counte?r?$|^last_|_at$|At$/;
+  /fail|attempt|tries|retries|lock|seen|visit|usage|used|hits|calls|requests|status|state|(?:^|_)counte?r?$|^last_|_at$|At$/;
 /** Log in, and come back later. */
 const NOT_MEANT = new Set([401, 429]);
 

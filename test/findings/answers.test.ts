@@ -11,6 +11,7 @@ interface Asked extends AskedRequest {
   text?: string;
   bytes?: number;
   session?: Json;
+  startedAt?: number;
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -37,16 +38,16 @@ function found(
   earlier: readonly [Asked, readonly AskedQuery[]][] = [],
 ): string[] {
   const rule = rules.find((one) => one.name === name);
-  const headOf = (url = '/trails', token = 'aaaaaa') =>
-    ({ method: 'GET', status: 200, outcome: 'finished', process: 'vm:1', url, token }) as never;
+  const headOf = ({ url = '/trails', startedAt = 5 }: Asked, token = 'aaaaaa') =>
+    ({ method: 'GET', status: 200, outcome: 'finished', process: 'vm:1', url, startedAt, token }) as never;
   const beside = {
     siblings: [],
     earlier: earlier.map(([before, ran]) => ({
-      head: headOf(before.url, 'bbbbbb'),
+      head: headOf(before, 'bbbbbb'),
       kept: keptOf(before, ran),
     })),
   };
-  return (rule?.find(keptOf(asked, queries), headOf(asked.url), beside as never) ?? []).map(
+  return (rule?.find(keptOf(asked, queries), headOf(asked), beside as never) ?? []).map(
     ({ sentence }) => sentence,
   );
 }
@@ -64,10 +65,14 @@ describe('findings from answers that hold something else', () => {
     const of = (asked: Asked, region = 'harz') =>
       found('filter-left', asked, [filtered(region, 'km')], [before]);
     expect(of({ query: { sort: 'km' } })).to.deep.equal([
-      'select … from trails compares region and dogs with values that this request did not send, but an earlier one did (bbbbbb): the process seems to hold them for all',
+      'select … from trails compares region and dogs with values that this request did not send, but an earlier one did (bbbbbb): the process may hold them for all',
     ]);
     expect(of({ query: { region: 'harz' } }), 'one is no proof').to.deep.equal([]);
     expect(of({}, 'eifel')).to.deep.equal([]);
+    const oldest: [Asked, readonly AskedQuery[]] = [{ startedAt: 0 }, [filtered('harz', 'name')]];
+    expect(found('filter-left', {}, [filtered('harz', 'km')], [before, oldest]), 'defaults').to.deep.equal(
+      [],
+    );
     expect(of({ session: { region: 'harz' } })).to.deep.equal([]);
   });
 
@@ -80,6 +85,9 @@ describe('findings from answers that hold something else', () => {
     ]);
     expect(of(41)).to.deep.equal([]);
     expect(of(39, { type: 'application/json' })).to.deep.equal([]);
+    expect(of(39, { query: { width: '200' } })).to.deep.equal([]);
+    const shoe: AskedQuery = { sql: 'select * from shoes where id = 1', found: [{ id: 1, size: 42 }] };
+    expect(found('another-size', { type: 'image/png', bytes: 900 }, [shoe])).to.deep.equal([]);
     expect(of(30, { headers: { 'Content-Encoding': 'gzip' } })).to.deep.equal([]);
   });
 
