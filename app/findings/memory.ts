@@ -305,7 +305,9 @@ const filterLeft: FindingRule<Needs<'request' | 'database'>> = {
       const columns = new Set(left.map(({ column }) => column));
       const [first] = left;
       if (first === undefined || columns.size < FEWEST_LEFT) continue;
-      const older = earlier.filter((one) => one.head.startedAt < other.startedAt);
+      const older = earlier.filter(
+        (one) => one.head.process === head.process && one.head.startedAt < other.startedAt,
+      );
       if (older.some((one) => hasThemToo(one, left))) return [];
       const sentence = `${labelOf(database, first.read.query)} compares ${listOf([...columns])} with values that this request did not send, but an earlier one did (${other.token}): the process may hold them for all`;
       return [{ ...draftAt(first.read, sentence, 'warn'), broke: 'response' }];
