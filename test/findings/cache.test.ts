@@ -153,7 +153,7 @@ describe('findings about a cache', () => {
       { command: 'DEL', key: 'product:1', similar: { shape: 'products:…', storedBy: null } },
       { command: 'GET', key: 'products:1', missedBy: { ms: 2, place: null } },
     ];
-    const found = both?.find({ cache: { items } } as never, {} as never, {} as never) ?? [];
+    const found = both?.find({ cache: { items } }, {} as never, {} as never) ?? [];
     expect(found.map(({ sentence }) => sentence)).to.deep.equal([
       'GET found products:1, which may be old: 2.0 ms before, a deletion deleted nothing, because its key is product:1',
     ]);
