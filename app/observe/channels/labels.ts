@@ -31,7 +31,7 @@ const TYPEORM = [
 
 const MIKRO_ORM = [
   'find', 'findAll', 'findAndCount', 'findByCursor', 'findOne', 'findOneOrFail', 'refresh', 'refreshOrFail', 'count', 'countBy', 'populate',
-  'insert', 'insertMany', 'upsert', 'upsertMany', 'nativeUpdate', 'nativeDelete', 'persistAndFlush', 'removeAndFlush', 'lock',
+  'insert', 'insertMany', 'upsert', 'upsertMany', 'nativeUpdate', 'nativeDelete', 'persistAndFlush', 'removeAndFlush', 'flush', 'lock',
 ]; // prettier-ignore
 
 function nameOf(value: unknown): string | null {
