@@ -212,7 +212,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
       const call = (): Promise<unknown> => Reflect.apply(send, this, [connection, statement, ...rest]);
       if (context === null) return call();
       const startMs = context.elapsedMs();
-      const outer = currentCall() ?? { context, caller: null, label: null, library: LIBRARY };
+      const outer = currentCall() ?? { token: context.token, caller: null, label: null, library: LIBRARY };
       const origin: Origin = { ...outer, instance, isSent: false };
       return calls.run(origin, () => {
         const answer = call();
@@ -251,7 +251,7 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     const caller = findCaller?.({ isOwn: true }) ?? null;
     const path = callPath(context, caller, { findCaller });
     const origin: Origin = {
-      context,
+      token: context.token,
       caller,
       otherwise: built.callerOf(builder),
       label: null,

@@ -29,7 +29,13 @@ export function observeLabels({ tracker, findCaller, queries }: LabelObserverOpt
     const caller = callerOf(call as OrmCall);
     const from = stack === undefined ? {} : { stack: stack() };
     const context = tracker.observed();
-    return { context, label, caller, dropped, path: callPath(context, caller, { findCaller, ...from }) };
+    return {
+      token: context?.token,
+      label,
+      caller,
+      dropped,
+      path: callPath(context, caller, { findCaller, ...from }),
+    };
   });
   const unsubscribe = subscribeTo<OrmCall>(awaitedQueries, (call) => {
     if (tracker.observed() === undefined || queries.currentCall() !== undefined) return;

@@ -15,8 +15,8 @@ import { bytesOf, ENDS, firstRows, messageOf, recordedValues } from './statement
 
 /** Who sends statements: the call of an ORM, or of a query builder. */
 export interface Origin {
-  /** The request of the call: a socket that is opened meanwhile keeps the store for the callbacks of all requests. */
-  context: Context | undefined;
+  /** Of the request that calls: a socket that is opened meanwhile keeps the store for the callbacks of all requests. */
+  token: string | undefined;
   /** `file:line`; null if it is to be found when a statement is sent. */
   caller: string | null;
   /** The line if there is none then. */
@@ -158,13 +158,13 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
   /** The call that statements are sent below, if it is of the same request. */
   function currentCall(): Origin | undefined {
     const call = calls.getStore();
-    return call?.context === tracker.observed() ? call : undefined;
+    return call?.token === tracker.observed()?.token ? call : undefined;
   }
 
   /** Who calls now. */
   function originOf(library: string, stack?: QueryStart['stack']): Origin {
     const above = currentCall();
-    const call = above ?? { context: tracker.observed(), caller: null, label: null, library };
+    const call = above ?? { token: tracker.observed()?.token, caller: null, label: null, library };
     if (call.caller !== null) return call;
     const { otherwise = null } = call;
     const isOwn = call.library === undefined || otherwise !== null;
