@@ -64,10 +64,12 @@ export function isStatement({ path }: Pass): boolean {
   return path.at(-1) === 'sql';
 }
 
-type ReplaceMember = (item: unknown, key: string | number) => unknown;
-
 /** The same list, if nothing in it was replaced. */
-function mapItems(list: unknown[], { path }: Pass, replace: ReplaceMember): unknown[] {
+function mapItems(
+  list: unknown[],
+  { path }: Pass,
+  replace: (item: unknown, index: number) => unknown,
+): unknown[] {
   let copy: unknown[] | null = null;
   for (let index = 0; index < list.length; index++) {
     path.push(index);
@@ -84,7 +86,7 @@ function mapItems(list: unknown[], { path }: Pass, replace: ReplaceMember): unkn
 function mapFields(
   fields: Fields,
   { path }: Pass,
-  replace: ReplaceMember,
+  replace: (item: unknown, key: string) => unknown,
   keyOf = (key: string): string => key,
 ): Fields {
   let copied: [string, unknown][] | null = null;
@@ -152,12 +154,12 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
     if (Array.isArray(value)) {
       const list = value as unknown[];
       return mapItems(list, pass, (item, index) =>
-        walkAny(item, under ?? nameBefore(list, Number(index), pass), pass),
+        walkAny(item, under ?? nameBefore(list, index, pass), pass),
       );
     }
     const source = value as Fields;
-    const replace = (item: unknown, key: string | number): unknown => {
-      const name = under ?? secretOf(source, String(key), pass);
+    const replace = (item: unknown, key: string): unknown => {
+      const name = under ?? secretOf(source, key, pass);
       return key === 'excerpt' ? walkExcerpt(item, name, pass) : walkAny(item, name, pass);
     };
     return mapFields(source, pass, replace, (key) => maskKey(key, pass));
@@ -178,6 +180,6 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
 export function mapTexts(value: unknown, pass: Pass, replace: (text: string) => string): unknown {
   if (typeof value === 'string') return replace(value);
   if (typeof value !== 'object' || value === null || pass.path.length > DEEPEST) return value;
-  const inside: ReplaceMember = (item) => mapTexts(item, pass, replace);
+  const inside = (item: unknown): unknown => mapTexts(item, pass, replace);
   return Array.isArray(value) ? mapItems(value, pass, inside) : mapFields(value as Fields, pass, inside);
 }

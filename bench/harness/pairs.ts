@@ -55,8 +55,8 @@ function closeSlice({ load, before }: OpenSlice, server: MeasuredProcess): Slice
 }
 
 /** The limit of full records saves up a burst while the others have their turns, which a process that is always busy never has. */
-const BURST = 500;
 const FULL_PER_SECOND = 100;
+const BURST = 5 * FULL_PER_SECOND;
 const LEAD_IN_TURN = 100;
 const LONGEST_LEAD_IN_MS = 15_000;
 /** Milliseconds until the requests of the lead-in are stored. */
