@@ -325,7 +325,7 @@ const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
   name: 'cached-wrongly',
   needs: ['request'],
   labels: ['cached too long', 'cached for all', 'not cached'],
-  why: 'An error has a lifetime over a minute, a page one of a day or more, or caches may give a page with a name of the session to anybody (`public`). Or a log-in redirect is permanent, or a file with a hash in its name has no lifetime.',
+  why: 'An error has a lifetime over a minute, or a page one of a day or more. A page with a name of the session is `public`. A log-in redirect is permanent. A file with a hash in its name has no lifetime.',
   fix: 'Give lifetimes by kind: `no-cache` for pages, `immutable` for files with a hash in their name, `no-store` for errors and personal responses, 302 or 303 for a log-in.',
   find(kept, head) {
     const { request } = kept;
@@ -346,7 +346,7 @@ const cachedWrongly: FindingRule<Needs<'request', 'routing'>> = {
     const isShared = ageS > 0 && (directives.has('public') || seconds(directives, 's-maxage') > 0);
     const personal = isShared ? personalIn(request) : null;
     if (personal !== null) {
-      const sentence = `Caches between may give this response to anybody for ${count(ageS, 'second')} (${excerpt(control.value, 60)}), but it has the ${excerpt(personal, 60)} of the one who asked`;
+      const sentence = `Shared caches may give this response to anybody for ${count(ageS, 'second')} (${excerpt(control.value, 60)}), but it has the ${excerpt(personal, 60)} of the user who asked`;
       return [{ ...common, broke: 'unseen', label: 'cached for all', severity: 'bad', sentence }];
     }
     const path = pathOf(url);

@@ -297,7 +297,7 @@ const textCompared: FindingRule<Needs<'request' | 'database'>> = {
   name: 'text-compared',
   needs: ['request', 'database'],
   labels: ['compared as text'],
-  why: 'All rows of a statement have numbers as texts. The response has the greatest or least of them as a text, which it is not as a number. A negative number that is the difference of two such texts, the greater one first, counts too.',
+  why: 'All rows of a statement have numbers as texts, and the response has the one that is greatest or least by text, but not by number. Or a negative number was written that is the difference of two such texts.',
   fix: 'Convert before you compare (`Number(a.amount) > Number(b.amount)`), sort in the statement (`order by amount desc limit 1`), or count in cents: drivers return `numeric` and `decimal` as text, and "950" is greater than "1100".',
   find({ request, database }) {
     const leaves = leavesIn(request.response?.text ?? '');

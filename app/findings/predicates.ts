@@ -135,7 +135,7 @@ const orWithoutBrackets: FindingRule<Needs<'database'>> = {
 const NOT_IN =
   /\b(?:\w+\.)?(\w+) not in ?\( ?select (?:distinct )?(?:\w+\.)?(\w+) from (?:\w+\.)?(\w+)(?: (?!where\b)(?:as )?\w+)?(?: where ([^()]*))?\)/i;
 
-/** A column that a NOT IN selects and does not ask to be there; null: it may never be NULL. Of a tree, the row without a parent has NULL in it. */
+/** A column that a NOT IN selects, and that may be NULL, as that of the parent is in a tree; null: there is none. */
 function nullableList(sql: string): { column: string; table: string; isTree: boolean } | null {
   const [found, , column = '', table = '', condition = ''] = NOT_IN.exec(sql) ?? [];
   const isKept = PRIMARY.test(column) || new RegExp(String.raw`\b${column}\b`, 'i').test(condition);

@@ -375,7 +375,7 @@ const unescapedInput: FindingRule<Needs<'request', 'routing' | 'database'>> = {
   name: 'unescaped-input',
   needs: ['request'],
   labels: ['unescaped input'],
-  why: 'A parameter, query value or form field that contains a tag appears unescaped in the HTML of the response; or a script does that an earlier request to another address brought, or that a row has in a column not named for markup.',
+  why: 'A parameter, query value or form field with a tag appears unescaped in the HTML of the response. So does a script of an earlier request to another address, or of a row whose column is not named for markup.',
   fix: 'Let a template escape it (`<%= … %>` in EJS, not `<%- … %>`), or respond with text or JSON. Sanitize HTML before you print it (`sanitize-html`).',
   relates: ({ request }) => pageOf(request) !== null && RUNS.test(pageOf(request) ?? ''),
   find({ request, routing, database }, _head, { siblings }) {

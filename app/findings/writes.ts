@@ -39,7 +39,7 @@ const refusedButWritten: FindingRule<Given> = {
   name: 'refused-but-written',
   needs: ['request', 'database'],
   labels: ['written though refused'],
-  why: 'The response is a 4xx other than 401 and 429. An UPDATE or DELETE ran after it was sent, or was not rolled back when a later statement missed. Tables and columns of logs, tokens, attempts and states are ignored.',
+  why: 'The response is a 4xx other than 401 and 429. An UPDATE or DELETE ran after it was sent, or was not rolled back although a later statement found no row. Tables and columns of logs, tokens, attempts and states are ignored.',
   fix: 'Return when you refuse: `return res.status(403).json(…)`. Check everything before you write, or write in a transaction that the refusal rolls back.',
   find({ request, database }, { method, status }) {
     if (method === 'GET' || status === null || status < 400 || status >= 500 || NOT_MEANT.has(status))

@@ -131,7 +131,7 @@ describe('findings from answers that hold something else', () => {
         ...more,
       });
     expect(of('public, max-age=300')).to.deep.equal([
-      'Caches between may give this response to anybody for 300 seconds (public, max-age=300), but it has the pupil.name of the one who asked',
+      'Shared caches may give this response to anybody for 300 seconds (public, max-age=300), but it has the pupil.name of the user who asked',
     ]);
     expect(of('private, max-age=300')).to.deep.equal([]);
     expect(of('public, max-age=300', {}, '<p>Marks</p>')).to.deep.equal([]);
