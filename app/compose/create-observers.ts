@@ -6,7 +6,7 @@ import type { Knex } from 'knex';
 import type { ProfilerSettings } from '../config/settings.ts';
 import { unobservedModules } from '../observe/es-modules.ts';
 import { observeCache } from '../observe/cache.ts';
-import { createCallerFinder } from '../observe/caller.ts';
+import { createCallerFinder, type FindSender } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { http2Patches } from '../observe/channels/http2.ts';
@@ -96,8 +96,7 @@ export interface Observers {
   /** Called at the start of each request, and at its end, when it is certain to have an application. */
   observeApp: (req: IncomingMessage) => void;
   host: Manual & Pick<Profiler, HostCalls>;
-  /** `file:line` of own code that sends a response, asked while its headers are sent; null if there is none. */
-  findSender: () => string | null;
+  findSender: FindSender;
   sourceOf: Profiler['sourceOf'];
   applications: MountedApplications;
   onFinish: (context: Context) => void;
@@ -139,7 +138,7 @@ export function createObservers(options: ObserverOptions): Observers {
   const runtime = observeRuntime({ tracker, findCaller });
   const appLocals = observeAppLocals();
   const gate = createLogGate();
-  const views = observeViews({ tracker, findCaller });
+  const views = observeViews({ tracker, findCaller, root });
   const sourceOf = (layer: object): string | null => registrations.sourceOf(layer);
   const applications = createMountedApplications({
     onUse(app) {
@@ -239,7 +238,7 @@ export function createObservers(options: ObserverOptions): Observers {
       appLocals.onFinish(context);
     },
     // Bound: a function of ours would be in the stack.
-    findSender: findCaller.bind(null, { isOwn: true }),
+    findSender: findCaller.sender,
     sourceOf,
     applications,
     host: {

@@ -8,7 +8,7 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { shortCookieOf } from '../profiler/short-cookie.ts';
+import { shortCookieOf } from './shared/short-cookie.ts';
 import {
   authorOf,
   isUntrustedHttps,
@@ -300,10 +300,9 @@ const cookieTooShort: FindingRule<Needs<'request', 'routing'>> = {
       const short = shortCookieOf(value, sentAt);
       return short === null ? [] : [{ ...short, anchor }];
     });
-    return found.map(({ name, seconds, meant, attribute, anchor }, index): FindingDraft => {
+    return found.map(({ name, seconds, meant, attribute, anchor }): FindingDraft => {
       const sentence = `The cookie “${excerpt(name, 60)}” lives for ${duration(seconds * 1000)} (${attribute}), a thousandth of ${meant}: its maxAge seems to have been given in seconds`;
-      const from = index === 0 ? request.response?.shortLivedFrom : undefined;
-      const place = from ?? placeOfHeader({ request, routing }, anchor);
+      const place = placeOfHeader({ request, routing }, anchor);
       return { broke: 'unseen', severity: 'bad', sentence, anchor, place };
     });
   },
@@ -491,7 +490,7 @@ const inlineScriptBlocked: FindingRule<Needs<'request', 'routing' | 'browser'>> 
         severity: 'warn',
         sentence: `Browsers don’t run ${count(blocked, 'inline script')} of this page: the Content-Security-Policy${author === undefined ? '' : ` that ${nameOfLayer(author)} set`} does not allow ${blocked === 1 ? 'it' : 'them'}`,
         anchor: policy.anchor,
-        place: author?.source ?? routing?.route?.source,
+        place: placeOfHeader({ request, routing }, policy.anchor),
       },
     ];
   },

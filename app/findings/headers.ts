@@ -10,7 +10,6 @@ import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import {
-  authorOf,
   directivesIn,
   headerAt,
   headerCode,
@@ -164,8 +163,7 @@ const cachingCannotWork: FindingRule<Needs<'request', 'routing'>> = {
     if (method !== 'GET' && method !== 'HEAD') return [];
     const found: FindingDraft[] = [];
     const say = (sentence: string, severity: Finding['severity'], anchor: string): void => {
-      const author = authorOf(request, routing, anchor);
-      found.push({ severity, sentence, anchor, place: author?.source ?? routing?.route?.source });
+      found.push({ severity, sentence, anchor, place: placeOfHeader({ request, routing }, anchor) });
     };
     const control = sentHeader(request, 'cache-control');
     if (control !== null) {

@@ -11,6 +11,7 @@ import { callName } from './shared/calls.ts';
 import { isAnsweredTwice, lineOf } from './shared/errors.ts';
 import {
   authorOf,
+  lastStepOf,
   layerAt,
   mediaType,
   nameOfLayer,
@@ -193,7 +194,7 @@ function compressing(kept: Transforming, wholeMs: number): FindingDraft | null {
   const header = sentHeader(request, 'content-encoding');
   if (header === null || response === undefined || response.headersAtMs === null || response.bytes > AT_ONCE)
     return null;
-  const step = response.setBy?.sent[Number(header.anchor.slice('rh-'.length)) - 1]?.at(-1);
+  const step = lastStepOf(request, header.anchor);
   const costMs = wholeMs - response.headersAtMs;
   const cpuMs = (runtime?.cpuUserMs ?? 0) + (runtime?.cpuSystemMs ?? 0);
   if (step?.hooked !== true || costMs < TRANSFORM_MS || costMs < wholeMs * TRANSFORM_SHARE) return null;

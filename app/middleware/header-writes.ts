@@ -6,17 +6,18 @@
 import type { ServerResponse } from 'node:http';
 import type { Context } from '../profiler/context.ts';
 import type { HeaderWrite, RefusedWrite } from '../profiler/facts.ts';
-import { shortCookieOf } from '../profiler/short-cookie.ts';
 import type { Method, ResponseObserver } from './response-methods.ts';
 
 const MOST_WRITES = 500;
 const MOST_REFUSED = 10;
+/** Decide about caches, cookies and access, and are set by a line of the application, if by any. */
+const DECIDING =
+  /^(?:cache-control|set-cookie|content-disposition|access-control-allow-(?:origin|credentials))$/i;
 
 export class HeaderNotes {
   readonly context: Context;
   readonly writes: HeaderWrite[] = [];
   refused: RefusedWrite[] | undefined;
-  shortLivedFrom: string | null | undefined;
   hook: object | null | undefined = undefined;
   /** The response's `writeHead` when a layer was last left. */
   head: unknown;
@@ -31,13 +32,22 @@ export class HeaderNotes {
     this.#findSender = findSender;
   }
 
-  noteCookies(value: unknown): void {
+  note(name: string, value: unknown): void {
+    const { writes, context, hook, handed } = this;
+    if (writes.length >= MOST_WRITES) return;
     // A hook runs below whatever sends the response: its layer says more than that line.
-    if (this.hook !== undefined) return;
-    const isShort = [value]
-      .flat()
-      .some((line) => typeof line === 'string' && shortCookieOf(line, Date.now()) !== null);
-    if (isShort && this.shortLivedFrom === undefined) this.shortLivedFrom = this.#findSender?.() ?? null;
+    if (hook !== undefined && handed?.has(name.toLowerCase()) !== true) {
+      writes.push({ name, value, layer: hook, hooked: true });
+      return;
+    }
+    const from = DECIDING.test(name) ? this.#findSender?.() : undefined;
+    writes.push({
+      name,
+      value,
+      layer: context.layer,
+      hooked: false,
+      ...(from === undefined ? {} : { from }),
+    });
   }
 
   noteRefused(method: string, name: string | null): void {
@@ -53,13 +63,6 @@ export class HeaderNotes {
       ...(from === undefined ? {} : { from }),
     });
   }
-}
-
-function note({ writes, context, hook, handed }: HeaderNotes, name: string, value: unknown): void {
-  if (writes.length >= MOST_WRITES) return;
-  if (hook === undefined || handed?.has(name.toLowerCase()) === true)
-    writes.push({ name, value, layer: context.layer, hooked: false });
-  else writes.push({ name, value, layer: hook, hooked: true });
 }
 
 type HeaderMethod = 'setHeader' | 'appendHeader' | 'removeHeader';
@@ -82,8 +85,7 @@ function observeHeader(
     if (res.headersSent) notes.noteRefused(method, name);
     throw error;
   }
-  if (name.toLowerCase() === 'set-cookie') notes.noteCookies(value);
-  if (!isIdle) note(notes, name, method === 'setHeader' ? value : res.getHeader(name));
+  if (!isIdle) notes.note(name, method === 'setHeader' ? value : res.getHeader(name));
   return result;
 }
 

@@ -49,10 +49,6 @@ export class WatchedResponse implements ResponseFact {
     return this.headerNotes?.writes;
   }
 
-  get shortLivedFrom(): string | null | undefined {
-    return this.headerNotes?.shortLivedFrom;
-  }
-
   get refused(): readonly RefusedWrite[] | undefined {
     return this.headerNotes?.refused;
   }

@@ -45,9 +45,9 @@ interface Watched {
 
 type Observed = ServerResponse & { _hasBody?: boolean };
 
-/** Nothing but the code that sends the response says why it fails. */
-function isUnexplained({ context }: Watched): boolean {
-  return context.summary === null && context.first('error') === undefined;
+/** An error that was thrown has a line of its own, and our pages have none of the application's. */
+function hasSender({ context }: Watched): boolean {
+  return context.summary === null && context.kind !== 'profiler' && context.first('error') === undefined;
 }
 
 /** A client may close at the last byte that `Content-Length` announces, before a stream behind the response has ended it. */
@@ -73,7 +73,7 @@ export function createResponseWatch(options: ResponseWatchOptions) {
     const result = Reflect.apply(original, res, given);
     if (fact.headersAtMs !== null) return result;
     fact.noteHeaders(res, context.elapsedMs());
-    if (fact.status >= 400 && isUnexplained(known)) fact.sentFrom = findSender?.() ?? null;
+    if (hasSender(known)) fact.sentFrom = findSender?.() ?? null;
     onHeaders(context, res.req);
     return result;
   }

@@ -33,6 +33,9 @@ export type FindRegistration = (sites: readonly Site[]) => string | null;
 /** `file:line` of own code that calls `next()`, asked while the router does; null: a library calls it; undefined: unknown. */
 export type FindNextCaller = () => string | null | undefined;
 
+/** `file:line` of own code that calls a method of a response, asked within it; null if there is none. */
+export type FindSender = () => string | null;
+
 export interface Site {
   getFileName(): string | null | undefined;
   getLineNumber(): number | null;
@@ -50,10 +53,18 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 const FRAMES = 80;
 /** Most callers are this near. A whole stack costs ten times as much, so it is taken only if they are not. */
 const NEAR_FRAMES = 10;
+/** Methods of responses, of Express and of hooks on them, are this deep at most. */
+const SENDER_FRAMES = 25;
 /** NestJS registers controllers and middleware while the application starts: the line that starts it says nothing of them. */
 const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
 /** In each stack of a registration, so that any other package says more. */
 const ROUTERS = new Set(['express', 'router', 'express-hindsight']);
+/** Ours, around methods of responses. */
+const METHODS = new Set([
+  'writeHead', 'write', 'end', 'setHeader', 'appendHeader', 'removeHeader', 'hookedWriteHead',
+]); // prettier-ignore
+const REPLACED =
+  /\.(?:json|jsonp|send|sendStatus|end|write|writeHead|setHeader|set|header|append|cookie|redirect|render)$/;
 const REMEMBERED = 5000;
 
 function asSites(_error: unknown, sites: unknown): unknown {
@@ -182,10 +193,15 @@ export function sourcePosition(
   return { file: known ? filePathOf(source) : filePathOf(file), line: entry.originalLine + 1 };
 }
 
-export function placeText(root: string, { file, line }: { file: string; line: number }): string {
+/** Relative to `root` if it is inside. */
+export function pathIn(root: string, file: string): string {
   const inside = relative(root, file);
   const shown = inside.startsWith('..') || isAbsolute(inside) ? file : inside;
-  return `${shown.split(sep).join('/')}:${line}`;
+  return shown.split(sep).join('/');
+}
+
+export function placeText(root: string, { file, line }: { file: string; line: number }): string {
+  return `${pathIn(root, file)}:${line}`;
 }
 
 /** The profiler's files between a library and its caller (`register` stands below whatever is loaded); elsewhere in `app` there may be code of the owner. */
@@ -229,6 +245,18 @@ function findOwnFolders(): readonly string[] {
   return [...new Set([folder, path, path.replace(/dist([\\/])(?:app|cjs)[\\/]$/, 'app$1')])];
 }
 
+/** A method of a response that own code has replaced: one of Node.js or Express calls it, or a name such as `res.json` tells. */
+function wrapsMethod(site: Site, caller: Site | undefined): boolean {
+  const file = caller?.getFileName() ?? '';
+  const by = caller?.getFunctionName?.() ?? '';
+  return (
+    REPLACED.test(site.getFunctionName?.() ?? '') ||
+    file.startsWith('node:_http') ||
+    ROUTERS.has(packageOf(filePathOf(file)) ?? '') ||
+    (isProfilerFile(file) && METHODS.has(by))
+  );
+}
+
 interface Frame {
   kind: Exclude<FileKind, 'neither'>;
   file: string;
@@ -239,7 +267,7 @@ interface Frame {
 export function createCallerFinder(
   root: string = process.cwd(),
   maps?: SourceMaps,
-): FindCaller & { registration: FindRegistration; next: FindNextCaller } {
+): FindCaller & { registration: FindRegistration; next: FindNextCaller; sender: FindSender } {
   const kinds = new Map<string, FileKind>();
   const places = new Map<string, string | null>();
   const isOwn = createOwnCode(root);
@@ -382,5 +410,15 @@ export function createCallerFinder(
     }
   };
 
-  return Object.assign(find, { path, registration, next });
+  const sender: FindSender = () => {
+    try {
+      const sites = ofOneLayer(takeSites(SENDER_FRAMES));
+      const site = sites.find((one, at) => kindOf(nameOf(one)) === 'own' && !wrapsMethod(one, sites[at + 1]));
+      return site === undefined ? null : placeOf(site, nameOf(site), 'own');
+    } catch {
+      return null;
+    }
+  };
+
+  return Object.assign(find, { path, registration, next, sender });
 }

@@ -72,6 +72,7 @@ interface UndiciChunk {
 
 const MOST_HEADERS = 100;
 const HEADER_LENGTH = 2000;
+const MOST_ASKED = 1000;
 
 function text(value: unknown): string {
   return typeof value === 'string'
@@ -128,7 +129,28 @@ export function observeHttpClient({
   });
   const undo: (() => void)[] = [];
   const callers = new WeakMap<object, Pick<CallFact, 'caller' | 'path'>>();
+  /** Of each context: method and address -> who asked a client that makes its request in a later turn. */
+  const asked = new WeakMap<Context, Map<string, string>>();
   const times = createConnectionTimes();
+
+  function noteAsked(method: string, url: string): void {
+    const context = tracker.observed();
+    const caller = findCaller?.({ isOwn: true }) ?? null;
+    const key = askedKey(method, url);
+    if (context === undefined || caller === null || key === null) return;
+    const calls = asked.get(context) ?? new Map<string, string>();
+    asked.set(context, calls);
+    if (calls.size < MOST_ASKED) calls.set(key, caller);
+  }
+
+  function callerOf(request: ClientRequest): string | null {
+    const own = findCaller?.({ isOwn: true }) ?? null;
+    if (own !== null) return own;
+    const context = tracker.observed();
+    const calls = context === undefined ? undefined : asked.get(context);
+    const earlier = calls?.get(askedKey(request.method, urlOf(request, hostPort(request))) ?? '');
+    return earlier ?? findCaller?.({ skip: 'undici' }) ?? null;
+  }
 
   function calledFrom(caller: string | null): Pick<CallFact, 'caller' | 'path'> {
     return { caller, path: callPath(tracker.observed(), caller, { findCaller }) };
@@ -217,6 +239,10 @@ export function observeHttpClient({
     });
   }
 
+  // Retries and redirects of got have no caller either, but mostly the address of one that had.
+  on('got:request:create', ({ method, url }: { method: string; url: string }) => {
+    noteAsked(method, url);
+  });
   // Plain sockets; TLS sockets are not published here.
   on('net.client.socket', ({ socket }: { socket: Socket }) => {
     if (tracker.current() !== undefined) times.watch(socket);
@@ -278,8 +304,7 @@ export function observeHttpClient({
   // Still in the caller's stack. `start` fires when there is a socket, where the caller is gone.
   for (const name of ['http.client.request.created', AGENT_ASKED])
     on(name, ({ request }: { request: ClientRequest }) => {
-      if (tracker.current() !== undefined)
-        callers.set(request, calledFrom(findCaller?.({ skip: 'undici' }) ?? null));
+      if (tracker.current() !== undefined) callers.set(request, calledFrom(callerOf(request)));
       noteQueued(request);
       const context = bodyBytes > 0 ? tracker.observed() : undefined;
       if (context !== undefined) bodies.tapRequest(context, request);
@@ -393,6 +418,13 @@ function hostPort(request: ClientRequest): number | undefined {
 function urlOf({ protocol, host, path }: ClientRequest, port: number | undefined): string {
   const isDefault = port === undefined || port === (protocol === 'https:' ? 443 : 80);
   return truncateText(`${protocol}//${host}${isDefault ? '' : `:${port}`}${path}`, 8192);
+}
+
+/** null: it is no address. */
+function askedKey(method: string, address: string): string | null {
+  if (!URL.canParse(address)) return null;
+  const { protocol, host, pathname, search } = new URL(address);
+  return `${method} ${protocol}//${host}${pathname}${search}`;
 }
 
 /** By the called service: a socket that the application itself destroys neither ends nor fails. */

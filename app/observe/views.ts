@@ -7,6 +7,7 @@ import type { Context } from '../profiler/context.ts';
 import { isNativePromise } from './channels/trace.ts';
 import { replaceMethod } from './channels/wrap-method.ts';
 import { createViewTrace, type Frame } from './view-trace.ts';
+import { pathIn } from './caller.ts';
 import type { ObserverParts } from './subscribe.ts';
 
 export interface RenderingApp {
@@ -39,7 +40,7 @@ function isExpress(exports: unknown): exports is { response: RenderingResponse }
   return typeof (exports as { response?: RenderingResponse } | null)?.response?.render === 'function';
 }
 
-export function observeViews({ tracker, findCaller }: ObserverParts) {
+export function observeViews({ tracker, findCaller, root }: ObserverParts & { root: string }) {
   const { running, open, end, fail, within } = createViewTrace();
   const undo: (() => void)[] = [];
   const known = new WeakSet<object>();
@@ -159,9 +160,9 @@ export function observeViews({ tracker, findCaller }: ObserverParts) {
       const file = options.filename ?? options.filepath;
       // Client functions are sent as source.
       if (typeof file !== 'string' || options.client === true) return template;
-      const root = rootOf(file, options.views ?? options.settings?.views ?? engine.config?.views);
-      const includes = includesOf(template, root);
-      const view = { name: shortName(file, root), file };
+      const folder = folderOf(file, options.views ?? options.settings?.views ?? engine.config?.views);
+      const includes = includesOf(template, folder);
+      const view = { name: shortName(file, folder), file: pathIn(root, file) };
       return watched(template, (context, [data]) => {
         const frame = frameFor(context, view, data);
         if (frame !== null && includes.length > 0) frame.fact.includes = includes;
@@ -213,20 +214,22 @@ interface CompileOptions {
 }
 
 /** Pug names the files that it has compiled into a template. */
-function includesOf(template: Template, root: string | null): readonly string[] {
+function includesOf(template: Template, folder: string | null): readonly string[] {
   const { dependencies } = template as { dependencies?: unknown };
   if (!Array.isArray(dependencies)) return [];
   const files = dependencies.filter((file): file is string => typeof file === 'string');
-  return [...new Set(files)].slice(0, MOST_INCLUDES).map((file) => shortName(file, root));
+  return [...new Set(files)].slice(0, MOST_INCLUDES).map((file) => shortName(file, folder));
 }
 
-function rootOf(file: string, views: unknown): string | null {
+function folderOf(file: string, views: unknown): string | null {
   const folders = Array.isArray(views) ? (views as unknown[]) : [views];
   const found = folders.find((folder) => typeof folder === 'string' && file.startsWith(folder));
   return typeof found === 'string' ? found : null;
 }
 
-function shortName(file: string, root: string | null): string {
-  const parts = (root === null ? file : file.slice(root.length)).split(/[\\/]/).filter((part) => part !== '');
-  return (root === null ? parts.slice(-2) : parts).join('/');
+function shortName(file: string, folder: string | null): string {
+  const parts = (folder === null ? file : file.slice(folder.length))
+    .split(/[\\/]/)
+    .filter((part) => part !== '');
+  return (folder === null ? parts.slice(-2) : parts).join('/');
 }

@@ -76,6 +76,8 @@ export interface HeaderWrite {
   layer: object | null;
   /** Made by a hook that the layer had registered for when the headers are sent (`on-headers`). */
   hooked: boolean;
+  /** `file:line` of own code that called, for headers that decide about caches, cookies and access. */
+  from?: string | null;
 }
 
 export interface RefusedWrite {
@@ -96,7 +98,6 @@ export interface ResponseFact {
   /** When `end()` was called, if the headers had been sent before; null otherwise. */
   endedAtMs?: number | null;
   sentFrom?: string | null;
-  shortLivedFrom?: string | null | undefined;
   nextFrom?: string | null | undefined;
   bodyBytes: number;
   preview: Buffer;

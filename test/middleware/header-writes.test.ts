@@ -1,9 +1,12 @@
 import { expect } from 'chai';
-import express, { type RequestHandler } from 'express';
+import { load } from 'cheerio';
+import express, { type RequestHandler, type Response } from 'express';
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
 import { authorsText } from '../../app/panels/shared/header-authors.ts';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
+import { urls } from '../../app/urls.ts';
 import { startFindingsApp, withFindingsApp } from '../support/findings-app.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
@@ -23,6 +26,10 @@ const policies: RequestHandler = (_req, res, next) => {
   res.setHeader('X-Frame-Options', 'DENY');
   res.setHeader('Referrer-Policy', 'no-referrer');
   res.setHeader('X-Gone', '1');
+  const { json } = res;
+  res.json = function (this: Response, body) {
+    return Reflect.apply(json, this, [body]) as Response;
+  };
   next();
   res.locals.late = true;
 };
@@ -36,12 +43,23 @@ const timing: RequestHandler = (_req, res, next) => {
   onHeaders(res, () => res.setHeader('X-Time', '1'));
   next();
 };
+const cacheForAll = (res: Response): unknown => res.set('Cache-Control', 'public, max-age=60');
 const later: RequestHandler = (_req, _res, next) => setImmediate(next);
+
+/** The source of `file:line`. */
+function lineIn(place: string | null | undefined): string {
+  const [file = '', line = ''] = (place ?? '').split(':');
+  return readFileSync(file, 'utf8').split('\n')[Number(line) - 1] ?? '';
+}
 
 describe('the layer that sets each header', () => {
   const ask = withFindingsApp((app) => {
     app.disable('x-powered-by');
     app.use(policies, session, later);
+    app.set('views', import.meta.dirname);
+    app.engine('ts', (_file: string, _options: object, done: (error: null, page: string) => void) => {
+      done(null, '<p>Nora</p>');
+    });
     app.get('/order', function showOrder(_req, res) {
       res.setHeader('x-frame-options', 'SAMEORIGIN');
       res.removeHeader('X-Gone');
@@ -68,6 +86,18 @@ describe('the layer that sets each header', () => {
         // Leaves the answer to the one before it.
       },
     );
+    app.get('/lines', session, function lines(_req, res) {
+      cacheForAll(res);
+      res.cookie('a', '1');
+      res.json({});
+    });
+    app.get('/plain', (_req, res) => {
+      res.writeHead(200, { 'Content-Type': 'text/plain' });
+      res.end('plain');
+    });
+    app.get('/page', (_req, res) => {
+      res.render('header-writes.test.ts');
+    });
     app.get('/twice', function twice(_req, res) {
       res.on('error', () => undefined).send('one');
       try {
@@ -108,6 +138,34 @@ describe('the layer that sets each header', () => {
       Connection: 'Node',
       'Keep-Alive': 'Node',
     });
+  });
+
+  it('is said with the line, for headers that decide about caches and cookies', async () => {
+    const { profile } = await ask('/lines');
+    const { headers = [], authors } = (profile.panels.request?.data as RequestPanelData).response ?? {};
+    const lineOf = (name: string): string =>
+      lineIn(authors?.sent[headers.findIndex((header) => header.name === name)]?.at(-1)?.place);
+    expect(lineOf('Cache-Control')).to.contain("res.set('Cache-Control'");
+    expect(lineOf('Set-Cookie')).to.contain("res.cookie('a', '1')");
+    expect(lineOf('Content-Type')).to.contain("app.get('/lines'");
+  });
+
+  it('stands on the first screen with the line that sent the response, and what ran before the handler', async () => {
+    const { profile } = await ask('/lines');
+    const screen = load(await ask.page(urls.profile(profile.token, 'overview')));
+    expect(screen('#received').text())
+      .to.contain('policies → session → later → session')
+      .and.contain('no cookie, no authorization');
+    for (const [path, source] of [
+      ['/lines', 'res.json({})'],
+      ['/plain', 'res.writeHead(200'],
+      ['/page', 'res.render('],
+    ] as const) {
+      const { token } = (await ask(path)).profile;
+      const sent = load(await ask.page(urls.profile(token, 'overview')))('#sent').text();
+      const place = /header-writes\.test\.ts:\d+/.exec(sent)?.[0];
+      expect(lineIn(`test/middleware/${place}`)).to.contain(source);
+    }
   });
 
   it('is the one that waited, where a handler goes on later', async () => {

@@ -45,7 +45,7 @@ describe('facts of fifty concurrent requests', () => {
     // Lines of the requests below stay out of the report.
     const quiet = Object.assign(Object.create(console) as Console, { log: () => undefined });
     const dump = createDump({ tracker, findCaller });
-    const views = observeViews({ tracker, findCaller });
+    const views = observeViews({ tracker, findCaller, root: process.cwd() });
     const runtime = observeRuntime({ tracker, findCaller });
     knex = openKnex(database().connection, { pool: { min: 0, max: 4 } });
     closing.push(

@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -119,6 +120,21 @@ describe('outgoing calls as they are observed', () => {
     ]);
     expect(calls[1]?.caller).to.equal(calls[0]?.caller);
     expect(calls[1]?.caller).to.match(HERE);
+  });
+
+  it('names the line that asked got, which makes its request in a later turn', async () => {
+    const context = newContext();
+    const url = `${base}/later?a=1`;
+    await tracker.run(context, async () => {
+      // As got 14.6 does.
+      channel('got:request:create').publish({ method: 'GET', url });
+      await new Promise((done) => {
+        process.nextTick(get, url, { agent: false }, (response: IncomingMessage) =>
+          response.resume().once('end', done),
+        );
+      });
+    });
+    expect(context.all('call')[0]?.caller).to.match(HERE);
   });
 
   it('leaves fetch as it is', () => {

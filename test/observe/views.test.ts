@@ -32,7 +32,7 @@ describe('views as they are observed', () => {
   after(() => rm(folder, { recursive: true }));
   beforeEach(() => {
     contexts = [];
-    observer = observeViews({ tracker, findCaller: createCallerFinder() });
+    observer = observeViews({ tracker, findCaller: createCallerFinder(), root: process.cwd() });
   });
   afterEach(() => {
     observer.close();

@@ -1,7 +1,7 @@
 /** Helpers of rules about HTTP: headers by name, with the id of their row, layers by index, the proxy in front. */
 import type { KeptRequest } from '../../panels/request/data.ts';
 import type { KeptRouting } from '../../panels/routing/data.ts';
-import { layerName } from '../../panels/shared/header-authors.ts';
+import { type HeaderStep, layerName } from '../../panels/shared/header-authors.ts';
 import { dataOf } from '../../panels/shared/panel-data.ts';
 import type { RanLayer } from '../../panels/shared/ran-layers.ts';
 import type { Finding, FixCode } from '../../profiler/finding.ts';
@@ -48,22 +48,25 @@ export function layerAt({ layers }: KeptRouting, index: number | null | undefine
   return index === undefined || index === null ? undefined : layers[index];
 }
 
+export function lastStepOf({ response }: KeptRequest, anchor: string): HeaderStep | undefined {
+  return response?.setBy?.sent[Number(anchor.slice('rh-'.length)) - 1]?.at(-1);
+}
+
 export function authorOf(
-  { response }: KeptRequest,
+  request: KeptRequest,
   routing: KeptRouting | undefined,
   anchor: string,
 ): RanLayer | undefined {
-  if (routing === undefined) return undefined;
-  const steps = response?.setBy?.sent[Number(anchor.slice('rh-'.length)) - 1];
-  return layerAt(routing, steps?.at(-1)?.layer);
+  return routing === undefined ? undefined : layerAt(routing, lastStepOf(request, anchor)?.layer);
 }
 
 export function placeOfHeader(
   { request, routing }: { request: KeptRequest; routing?: KeptRouting },
   anchor: string | undefined,
 ): string | null | undefined {
+  const place = anchor === undefined ? undefined : lastStepOf(request, anchor)?.place;
   const author = anchor === undefined ? undefined : authorOf(request, routing, anchor);
-  return author?.source ?? routing?.route?.source;
+  return place ?? author?.source ?? routing?.route?.source;
 }
 
 export function nameOfLayer(layer: RanLayer | undefined): string {

@@ -207,7 +207,9 @@ function cacheStep(row: Row, index: number, profile: Profile): Step {
 }
 
 function viewStep(row: Row): Step {
-  const step = otherStep(row, { name: 'views', title: '' });
+  const other = otherStep(row, { name: 'views', title: '' });
+  const file = fieldOf(row, 'File')?.value;
+  const step = { ...other, note: noteOf([other.note, typeof file === 'string' ? file : null]) };
   const locals = fieldOf(row, 'Locals')?.value;
   if (!isRecord(locals) || Object.keys(locals).length === 0) return step;
   const tokens: CodeToken[] = [

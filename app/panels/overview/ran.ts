@@ -18,6 +18,8 @@ export interface NamedLayer {
 }
 
 export interface Ran {
+  /** What ran before the handler, by name or place, in order. */
+  before: readonly string[];
   parser: NamedLayer | null;
   handler: NamedLayer | null;
   answered: NamedLayer | null;
@@ -30,7 +32,7 @@ export interface OverviewData {
   ran?: Ran;
 }
 
-export const NOBODY: Ran = { parser: null, handler: null, answered: null };
+export const NOBODY: Ran = { before: [], parser: null, handler: null, answered: null };
 
 /** Middleware that reads bodies -> the function that made it, and the types that it reads unless it is told others. */
 const PARSERS: Readonly<Record<string, { by: string; types: RegExp }>> = {
@@ -41,19 +43,31 @@ const PARSERS: Readonly<Record<string, { by: string; types: RegExp }>> = {
   multerMiddleware: { by: 'multer', types: /^multipart\//i },
 };
 
+function isNamed({ name }: RanLayer): boolean {
+  return name !== '' && name !== '<anonymous>';
+}
+
 function namedLayer(layer: RanLayer | undefined): NamedLayer | null {
   if (layer === undefined) return null;
   const { name, kind, method, pattern, source, startMs, nextMs, outcome } = layer;
   const isHandler = kind === 'handler';
   return {
     name: isHandler ? `${method ?? 'ALL'} ${pattern}` : layerName(layer),
-    handler: name === '' || name === '<anonymous>' ? null : name,
+    handler: isNamed(layer) ? name : null,
     place: source,
     startMs,
     endMs: nextMs === null ? null : startMs + nextMs,
     isHandler,
     threw: outcome === 'threw',
   };
+}
+
+function middlewareBefore(layers: readonly RanLayer[], handler: RanLayer | undefined): string[] {
+  const end = handler === undefined ? layers.length : layers.indexOf(handler);
+  return layers
+    .slice(0, end)
+    .filter(({ kind }) => kind === 'middleware' || kind === 'handler')
+    .map((layer) => (isNamed(layer) ? layer.name : (layer.source ?? layerName(layer))));
 }
 
 /** Reads stored data: only before panels have made theirs of it. */
@@ -66,10 +80,24 @@ export function ranOf(profile: Profile): Ran {
   const handler = profile.route === null ? undefined : layers.findLast(({ kind }) => kind === 'handler');
   const read = namedLayer(parser);
   return {
+    before: middlewareBefore(layers, handler),
     parser: read === null ? null : { ...read, name: PARSERS[parser?.name ?? '']?.by ?? read.name },
     handler: namedLayer(handler),
     answered: namedLayer(lastRunning(layers, headersAtMsOf(profile))),
   };
+}
+
+/**
+ * `file:line` that sent the response, else that of the layer that did. Express sends a rendered page in a later turn, in which only the
+ * render knows who asked for it.
+ */
+export function senderOf(profile: Profile, { answered }: Ran): string | null {
+  const { sentFrom, headersAtMs } = dataOf(profile, 'request')?.response ?? {};
+  const views = sentFrom === undefined ? (dataOf(profile, 'views')?.views ?? []) : [];
+  const rendered = views.findLast(
+    ({ depth, caller, startMs }) => depth === 0 && caller !== null && startMs <= (headersAtMs ?? 0),
+  );
+  return sentFrom ?? rendered?.caller ?? answered?.place ?? null;
 }
 
 export function answeredText({ name, handler }: NamedLayer): string {

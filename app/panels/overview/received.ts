@@ -112,21 +112,39 @@ function handlerStep({ method, url, status }: Profile, { handler, answered }: Ra
   ];
 }
 
-function headersStep(headers: RequestPanelData['headers']): Step[] {
+/** A client without both is nobody that the application knows. */
+function credentialsText({ headers, jar }: RequestPanelData): string | null {
+  const isThere = (name: string): boolean => headers.some((header) => header.name.toLowerCase() === name);
+  if (jar.length > 0)
+    return `${count(jar.length, 'cookie')}: ${jar.map(({ name }) => name).join(', ')}`.slice(0, 120);
+  return isThere('cookie') || isThere('authorization') ? null : 'no cookie, no authorization';
+}
+
+function headersStep(request: RequestPanelData): Step[] {
+  const { headers } = request;
   const deciding = headers.filter(
     ({ name, value }) => !isByItself(name) && !(USUAL[name.toLowerCase()]?.test(value) ?? false),
   );
-  if (deciding.length === 0) return [];
   deciding.length = Math.min(deciding.length, MOST_HEADERS);
   const rest = headers.length - deciding.length;
   return [
     {
       label: 'headers',
       text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 120)}`).join(' · '),
-      note: rest > 0 ? count(rest, 'other') : null,
+      note: noteOf([
+        rest > 0 ? count(rest, deciding.length === 0 ? 'header' : 'other') : null,
+        credentialsText(request),
+      ]),
       href: '?panel=request#request-headers',
     },
   ];
+}
+
+/** A guard that is missing shows only by its absence. */
+function middlewareStep({ before, handler }: Ran): Step[] {
+  if (before.length === 0 && handler === null) return [];
+  const text = before.length === 0 ? 'none ran before the handler' : before.join(' → ');
+  return [{ label: 'middleware', text: text.slice(0, LONGEST), href: '?panel=routing' }];
 }
 
 export function receivedSteps(
@@ -135,7 +153,7 @@ export function receivedSteps(
 ): Step[] {
   const request = dataOf(profile, 'request');
   if (request === null) return [];
-  const { routeParams, query, body, sessionAndUser, headers } = request;
+  const { routeParams, query, body, sessionAndUser } = request;
   const handler = handlerStep(profile, ran);
   const values = (label: string, where: string, value: Json, at: number | null): Step => ({
     label,
@@ -146,7 +164,7 @@ export function receivedSteps(
   const { user } = sessionAndUser ?? {};
   return [
     ...(query.length === 0 ? [] : [values('query', 'query', objectOf(query), 0)]),
-    ...headersStep(headers),
+    ...headersStep(request),
     ...(body === null ? [] : [bodyStep(body, ran.parser, compared)]),
     ...(body === null && WRITES.test(profile.method) ? [{ label: 'body', note: 'none was sent' }] : []),
     ...(body?.files ?? []).map(({ field, name, bytes, byteOrderMark }): Step => ({
@@ -160,6 +178,7 @@ export function receivedSteps(
     ...(routeParams.length === 0
       ? []
       : [values('path', 'path', objectOf(routeParams), handler[0]?.number ?? null)]),
+    ...middlewareStep(ran),
     ...handler,
   ];
 }

@@ -8,7 +8,7 @@ import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { Response } from '../request/data.ts';
-import { answeredText, type Ran } from './ran.ts';
+import { answeredText, type Ran, senderOf } from './ran.ts';
 import { STATUS_CODES } from '../../node-http.ts';
 import { lineOf, receivedAs, type Step } from './step.ts';
 import { valueLine } from '../../view-helpers/value-line.ts';
@@ -100,13 +100,14 @@ function sessionStep(profile: Profile, headersAtMs: number | null): Step[] {
 
 export function sentSteps(
   profile: Profile,
-  { ran: { answered }, compared }: { ran: Ran; compared: readonly ComparedValue[] },
+  { ran, compared }: { ran: Ran; compared: readonly ComparedValue[] },
 ): Step[] {
   const { response = null, headers = [] } = dataOf(profile, 'request') ?? {};
   const { status } = profile;
   if (response === null || status === null) return [];
   const { contentType, bytes, headersAtMs } = response;
-  const place = response.sentFrom ?? answered?.place ?? null;
+  const { answered } = ran;
+  const place = senderOf(profile, ran);
   return [
     {
       label: 'status',

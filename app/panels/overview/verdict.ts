@@ -10,7 +10,7 @@ import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
 import type { Response } from '../request/data.ts';
-import { answeredText, type Ran } from './ran.ts';
+import { answeredText, type Ran, senderOf } from './ran.ts';
 import { thrownAt } from './recorded.ts';
 import { lineOf, valueText } from './step.ts';
 import { textOf, valueLine } from '../../view-helpers/value-line.ts';
@@ -119,7 +119,7 @@ export function answeredRow({ profile }: Pick<PresentFrom, 'profile'>, ran: Ran)
       ...common,
       text: response === undefined || response === null ? 'without a body' : bodyText(response),
       note: nothing === null ? whoSent(profile, ran) : `${whoSent(profile, ran)}; ${nothing}`,
-      place: response?.sentFrom ?? ran.answered?.place ?? null,
+      place: senderOf(profile, ran),
     },
   ];
 }

@@ -36,8 +36,6 @@ interface KeptResponse {
   headersAtMs: number | null;
   endedAtMs?: number | undefined;
   sentFrom?: string | undefined;
-  /** `file:line` of own code that set the first cookie whose Max-Age was perhaps given in seconds. */
-  shortLivedFrom?: string | undefined;
   nextFrom?: string | null | undefined;
   contentType: string | null;
   bytes: number;

@@ -158,7 +158,6 @@ function readResponse(response: ResponseFact, context: Context): KeptRequest['re
     headersAtMs: headersAtMs === null ? null : round(headersAtMs),
     endedAtMs: typeof endedAtMs === 'number' ? round(endedAtMs) : undefined,
     sentFrom: response.sentFrom ?? undefined,
-    shortLivedFrom: response.shortLivedFrom ?? undefined,
     nextFrom: response.nextFrom,
     contentType,
     bytes: response.bodyBytes,

@@ -8,6 +8,8 @@ export interface HeaderStep {
   verb: HeaderVerb;
   layer: number | null;
   hooked?: true;
+  /** `file:line` that set it, if that is known better than the layer. */
+  place?: string;
 }
 
 export interface HeaderAuthors {
@@ -74,9 +76,13 @@ function note(history: History, value: unknown, by: Omit<HeaderStep, 'verb'>): v
   history.steps.push({ verb, ...by });
 }
 
-function authorIn(layers: readonly object[], { layer, hooked }: HeaderWrite): Omit<HeaderStep, 'verb'> {
+function authorIn(layers: readonly object[], { layer, hooked, from }: HeaderWrite): Omit<HeaderStep, 'verb'> {
   const index = layer === null ? -1 : layers.lastIndexOf(layer);
-  return { layer: index === -1 ? null : index, ...(hooked ? { hooked } : {}) };
+  return {
+    layer: index === -1 ? null : index,
+    ...(hooked ? { hooked } : {}),
+    ...(typeof from === 'string' ? { place: from } : {}),
+  };
 }
 
 export function headerAuthors({
@@ -154,7 +160,7 @@ function nameStep(name: string, step: HeaderStep, ran: readonly RanLayer[]): Nam
   return {
     verb,
     by: found === undefined ? (otherOf(name) ?? 'code outside all middleware') : layerName(found),
-    place: found?.source ?? null,
+    place: step.place ?? found?.source ?? null,
     hooked,
   };
 }

@@ -56,6 +56,7 @@ interface Shown {
   routing: RoutingData;
   runtime: RuntimeData;
   timeline: TimelineData;
+  views: ViewsData;
 }
 
 export function dataOf<Name extends keyof Shown>(
