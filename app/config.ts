@@ -7,7 +7,7 @@ import type { DatabaseAddress } from './config/database-url.ts';
 import { chooseEditor, type FoundEditor } from './config/editor.ts';
 import { headerSecrets, otlpTarget } from './config/otlp.ts';
 import { IDENTIFIER_LIMIT } from './config/readers.ts';
-import { platformRelease } from './config/release.ts';
+import { gitCommit, platformRelease, releaseName } from './config/release.ts';
 import {
   ConfigError,
   derivedSettings,
@@ -81,10 +81,14 @@ export function editorOf(
   return chooseEditor(given, { root, env, isProduction: isProduction(env) });
 }
 
-/** The release that the setting names, else the platform; an empty setting: null, undefined: nothing names one. */
-export function releaseOf(given: string | null, env: Environment = process.env): string | null | undefined {
+/** The release of what runs in a folder: as set, as the platform names it, else the commit that is checked out; null if there is none. */
+export function findRelease(
+  given: string | null,
+  root: string,
+  env: Environment = process.env,
+): string | null {
   if (given === '') return null;
-  return given ?? platformRelease(env) ?? undefined;
+  return given ?? platformRelease(env) ?? releaseName(gitCommit(root) ?? '');
 }
 
 export function passwordsIn(url: string | null | undefined): string[] {

@@ -4,9 +4,8 @@ import type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
 import { hostEnvironment, isEnabled } from './config.ts';
 import { watchEarlyRegistrations } from './observe/registrations.ts';
 
-export { hindsight, hindsight as default } from './compose/hindsight.ts';
-export { type ApolloPlugin, apolloPlugin } from './compose/apollo-plugin.ts';
-export { HindsightModule } from './compose/nestjs-module.ts';
+export { hindsight, hindsight as default, HindsightModule } from './compose/hindsight.ts';
+export { type ApolloPlugin, apolloPlugin } from './observe/channels/graphql.ts';
 export type { Profiler, ProfilerOptions } from './compose/profiler-options.ts';
 export { type HostMigrationOptions, runProfilerMigrations } from './compose/run-profiler-migrations.ts';
 export { createPostgresStorage, type HostStorageOptions } from './compose/create-postgres-storage.ts';

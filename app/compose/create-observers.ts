@@ -9,7 +9,7 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder, type FindSender } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
-import { http2Patches } from '../observe/channels/http2.ts';
+import { http2Patches } from '../observe/channels/node-http.ts';
 import { drizzlePatches } from '../observe/channels/lazy-query.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';

@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import { hostname } from 'node:os';
-import { isEnabled, isProduction, measuresCoverage } from '../config.ts';
+import { findRelease, isEnabled, isProduction, measuresCoverage } from '../config.ts';
 import { otlpTarget } from '../config/otlp.ts';
 import { readOptions } from '../config/settings.ts';
 import { createPageNotFound } from '../controllers/profiler/route-errors.ts';
@@ -33,13 +33,10 @@ import { createAddressNote } from './open-files.ts';
 import { openHostStore } from './create-postgres-storage.ts';
 import { createHostPanels } from './create-panels.ts';
 import { createHostRouting } from './describe-routing.ts';
-import { findRelease } from './git-commit.ts';
 import { createHostLog, hostRedactor } from './host-log.ts';
-import { createTestable } from './testing/testable.ts';
 import { createOffProfiler } from './off-profiler.ts';
-import { noteProfiler } from './process-profilers.ts';
-import type { Profiler, ServiceOptions } from './profiler-options.ts';
-import { unknownOptions } from './unknown-options.ts';
+import { createTestable, noteProfiler } from './process-profilers.ts';
+import { type Profiler, type ServiceOptions, unknownOptions } from './profiler-options.ts';
 
 const CLOSE_WITHIN = 5000;
 const EXPORT_WITHIN = 700;

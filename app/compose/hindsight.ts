@@ -1,4 +1,4 @@
-/** The two-line entry point: creates a profiler for one application and attaches it. */
+/** The two-line entry point: creates a profiler for one application and attaches it. The same as a module of NestJS. */
 import { ConfigError, hostEnvironment } from '../config.ts';
 import { profilerOf, requireApplication } from './attach.ts';
 import { createProfiler } from './create-profiler.ts';
@@ -37,3 +37,34 @@ function createHostProfiler(options: ProfilerOptions): Profiler {
     return createOffProfiler({ ...options, enabled: false, warn: say });
   }
 }
+
+interface MiddlewareConsumer {
+  getHttpAdapter(): { getInstance(): object };
+}
+
+export interface NestModule {
+  module: new () => object;
+}
+
+/**
+ * For NestJS, of which it needs no package: `forRoot(options)` goes into `imports` of the application's module; the options are those of
+ * `hindsight`. Closing the application closes the profiler.
+ */
+export const HindsightModule = {
+  forRoot(options: ProfilerOptions = {}): NestModule {
+    // A class for each call, because NestJS creates the module by itself.
+    class HindsightModuleOfApplication {
+      #profiler: Profiler | null = null;
+
+      configure(consumer: MiddlewareConsumer): void {
+        this.#profiler = hindsight(consumer.getHttpAdapter().getInstance(), options);
+      }
+
+      async onApplicationShutdown(): Promise<void> {
+        await this.#profiler?.close();
+      }
+    }
+    Object.defineProperty(HindsightModuleOfApplication, 'name', { value: 'HindsightModule' });
+    return { module: HindsightModuleOfApplication };
+  },
+};

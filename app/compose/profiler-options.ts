@@ -1,7 +1,7 @@
-/** The options of `createProfiler`, and its result. Types only. */
+/** The options of `createProfiler`, and its result. */
 import type { ErrorRequestHandler } from 'express';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { ProfilerSettings } from '../config/settings.ts';
+import { hostSettings, type ProfilerSettings, profilerSettings } from '../config/settings.ts';
 import type { RespondWithError } from '../middleware/cut-off.ts';
 import type { RefusalOptions } from '../middleware/refuse.ts';
 import type { RequestSource } from '../middleware/request-fact.ts';
@@ -13,6 +13,7 @@ import type { Manual } from '../observe/manual.ts';
 import type { RouterLibrary } from '../observe/registrations.ts';
 import type { WinstonLibrary } from '../observe/winston.ts';
 import type { Context } from '../profiler/context.ts';
+import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { HostKnex } from '../profiler/host-knex.ts';
 import type { Panel } from '../profiler/panel.ts';
@@ -114,4 +115,48 @@ export interface Profiler extends Manual {
   leave(): void;
   /** Completes open profiles, stores what waits within `timeoutMs`, and restores everything that was observed. */
   close(timeoutMs?: number): Promise<LedgerCounts>;
+}
+
+type Setting = keyof typeof profilerSettings | keyof typeof hostSettings;
+
+const KNOWN: Record<Exclude<keyof ServiceOptions, Setting>, true> = {
+  storage: true,
+  panels: true,
+  findings: true,
+  secrets: true,
+  secretNames: true,
+  redactor: true,
+  process: true,
+  isStored: true,
+  settings: true,
+  root: true,
+  describesAllRoutes: true,
+  authorize: true,
+  sourceOf: true,
+  anyHostBehindProxy: true,
+  Router: true,
+  onRequest: true,
+  observe: true,
+  warn: true,
+};
+const SAME_START = 5;
+const DIFFERENT = 2;
+
+function nearest(name: string, known: readonly string[]): readonly string[] {
+  const lower = name.toLowerCase();
+  const alike = known.filter((other) => other.toLowerCase().startsWith(lower.slice(0, SAME_START)));
+  if (lower.length >= SAME_START && alike.length > 0) return alike;
+  return known.filter((other) => editDistance(lower, other.toLowerCase(), DIFFERENT) <= DIFFERENT);
+}
+
+/** Unknown options of a profiler, each with the closest known one: typing errors, or options of another version. */
+export function unknownOptions(options: object): string[] {
+  const known = [...Object.keys(profilerSettings), ...Object.keys(hostSettings), ...Object.keys(KNOWN)];
+  return Object.keys(options)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const near = nearest(name, known);
+      const advice = near.length === 0 ? 'it has no effect.' : `did you mean ${near.join(', ')}?`;
+      return `unknown option "${name}"; ${advice}`;
+    });
 }

@@ -1,4 +1,6 @@
 /** The name of a release: a commit, or what the platform or a setting calls it. */
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 
 /** Digits of a commit that are stored: as many as Git shows in the largest repositories. */
 const COMMIT_DIGITS = 12;
@@ -29,4 +31,48 @@ export function platformRelease(env: Readonly<Record<string, string | undefined>
     if (name !== null) return name;
   }
   return null;
+}
+
+const MOST_ABOVE = 4;
+const LONGEST_LIST = 8 * 1024 * 1024;
+
+function textOf(file: string): string | null {
+  try {
+    if (statSync(file).size > LONGEST_LIST) return null;
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+function gitFolder(folder: string): string | null {
+  let at = resolve(folder);
+  for (let above = 0; above <= MOST_ABOVE; above++) {
+    const path = join(at, '.git');
+    if (textOf(join(path, 'HEAD')) !== null) return path;
+    const elsewhere = /^gitdir: (.+)$/.exec(textOf(path) ?? '')?.[1];
+    if (elsewhere !== undefined) return resolve(at, elsewhere);
+    at = dirname(at);
+  }
+  return null;
+}
+
+function packedCommit(list: string | null, reference: string): string | null {
+  const line = list?.split('\n').find((one) => one.endsWith(` ${reference}`));
+  return line?.split(' ')[0] ?? null;
+}
+
+/** The commit that is checked out in a folder, read from the files of Git: starting a process would cost more than the whole start. */
+export function gitCommit(folder: string): string | null {
+  const git = gitFolder(folder);
+  if (git === null) return null;
+  const head = textOf(join(git, 'HEAD')) ?? '';
+  const reference = /^ref: (refs\/\S+)$/.exec(head)?.[1];
+  // Worktrees share the references of their repository.
+  const common = resolve(git, textOf(join(git, 'commondir')) ?? '.');
+  const commit =
+    reference === undefined
+      ? head
+      : (textOf(join(common, reference)) ?? packedCommit(textOf(join(common, 'packed-refs')), reference));
+  return commit !== null && COMMIT.test(commit) ? commit : null;
 }

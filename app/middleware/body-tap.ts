@@ -6,7 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import type { BodyFact, UploadedFile } from '../profiler/facts.ts';
 import { type ParsedBody, parsedBodyOf } from '../profiler/parsed-body.ts';
 import { createPreview } from '../profiler/preview.ts';
-import { writtenAgain } from './written-again.ts';
+import { mediaTypeOf } from '../profiler/http-text.ts';
+import { SIGNATURE_HEADER } from '../profiler/raw-headers.ts';
 
 /** A file as multer, in its common form, puts it on the request. */
 function uploadedFile(file: unknown): UploadedFile[] {
@@ -21,6 +22,34 @@ function uploadedFile(file: unknown): UploadedFile[] {
       bytes: typeof size === 'number' ? size : 0,
     },
   ];
+}
+
+function keepsBytes(req: IncomingMessage, bytes: number): boolean {
+  return Object.keys(req).some((name) => {
+    const value: unknown = Object.getOwnPropertyDescriptor(req, name)?.value;
+    return (typeof value === 'string' || Buffer.isBuffer(value)) && Buffer.byteLength(value) === bytes;
+  });
+}
+
+/**
+ * Bytes of a signed JSON body that is parsed and written again, as code assumes that computes the signature of `JSON.stringify(req.body)`: 3.0
+ * becomes 3, \u00fc becomes ü, and blanks are gone. Undefined if it is the same text, or nobody needs to know.
+ */
+function writtenAgain(
+  req: IncomingMessage & { body?: unknown },
+  { contentType, preview, truncated }: Pick<BodyFact, 'contentType' | 'preview' | 'truncated'>,
+): number | undefined {
+  if (truncated || preview.length === 0 || !/\bjson$/.test(mediaTypeOf(contentType))) return undefined;
+  if (!Object.keys(req.headers).some((name) => SIGNATURE_HEADER.test(name))) return undefined;
+  if (typeof req.body !== 'object' || req.body === null || Buffer.isBuffer(req.body)) return undefined;
+  if (keepsBytes(req, preview.length)) return undefined;
+  try {
+    const text = preview.toString();
+    const again = JSON.stringify(JSON.parse(text));
+    return again === text ? undefined : Buffer.byteLength(again);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Fills as the body arrives. Its accessors return what any parser has put on the request by the time they are read. */

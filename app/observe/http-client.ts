@@ -1,7 +1,7 @@
 /**
  * Outgoing calls -> facts `call`. `fetch` and undici publish `undici:request:*`, node:http and node:https `http.client.*`, node:http2
  * `http2.client.stream.*`; a call is on one of them. Little is patched: an agent and node:http2 where Node.js publishes less
- * (channels/http-agent.ts, channels/http2.ts), bodies (call-bodies.ts). A call belongs to the context that is current when it is made; its
+ * (channels/node-http.ts), bodies (call-bodies.ts). A call belongs to the context that is current when it is made; its
  * later events may fire in any.
  */
 import diagnostics from 'node:diagnostics_channel';
@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { callPath } from './call-path.ts';
-import { AGENT_ASKED, publishAgent } from './channels/http-agent.ts';
+import { AGENT_ASKED, publishAgent } from './channels/node-http.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import { type CallBody, createCallBodies } from './call-bodies.ts';

@@ -10,25 +10,13 @@ import {
   PerformanceObserver,
 } from 'node:perf_hooks';
 import { type Context, createSlot } from '../profiler/context.ts';
-import { createOpenList, type OpenList } from '../profiler/open-list.ts';
-import {
-  type Grown,
-  type IntervalHolder,
-  type LeftoverParts,
-  type Leftovers,
-  observeLeftovers,
-} from './leftovers.ts';
-import { type LoopBlocker, loopBlocker } from './loop-blocker.ts';
-import { openRunQueue } from './run-queue.ts';
+import { createOpenList } from '../profiler/open-list.ts';
+import { type Grown, type LeftoverParts, observeLeftovers } from './leftovers.ts';
+import { type BlockedBy, createLoopWatch, type Mark, pushBounded } from './loop-watch.ts';
 
 export interface Interval {
   startMs: number;
   durationMs: number;
-}
-
-interface BlockedBy {
-  by?: LoopBlocker;
-  interval?: IntervalHolder;
 }
 
 export interface RuntimeReading {
@@ -66,18 +54,10 @@ declare module '../profiler/facts.ts' {
   }
 }
 
-/** Milliseconds between two samples of the event loop. */
-const TICK = 20;
-/** Lateness of the timer that counts as a block. */
-const BLOCKED_FROM = 10;
 /** Milliseconds for which a reading of the memory is used again. */
 const MEMORY_AGE = 100;
 /** Milliseconds that a reading of the CPU time serves requests that overlap. */
 const CPU_AGE = 1;
-/** Milliseconds for which the loop is watched after the last request: what blocks it then delays the next one. */
-const GO_ON = 60_000;
-/** Intervals stored for requests that still run. */
-const KEPT = 200;
 /** Of a shorter request nobody asks why it took so long. */
 const LONG = 50;
 
@@ -88,25 +68,12 @@ const kinds = new Map<number, string>([
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weak callbacks'],
 ]);
 
-interface Mark extends BlockedBy {
-  start: number;
-  duration: number;
-  kind: string;
-  /** Of a block: CPU time of the process meanwhile. */
-  cpuMs?: number;
-}
-
 type Found = Interval & Pick<Mark, 'kind' | 'cpuMs' | 'by' | 'interval'>;
 
 /** What the process had used at that moment. */
 interface ProcessSample {
   cpu: NodeJS.CpuUsage;
   loop: EventLoopUtilization;
-}
-
-function pushBounded(list: Mark[], mark: Mark): void {
-  list.push(mark);
-  if (list.length > KEPT) list.splice(0, list.length - KEPT);
 }
 
 /** Parts of `marks` that lie within the request, in its own time. Marks are in order, so the newest are enough. */
@@ -157,116 +124,6 @@ function createCollections(): { marks: readonly Mark[]; start(): void; close(): 
     },
     close() {
       observer.disconnect();
-    },
-  };
-}
-
-/** Milliseconds for which the event loop has been idle since the process began. */
-function idleTime(): number {
-  return performance.nodeTiming.idleTime;
-}
-
-/** CPU time of the process, all threads. */
-function cpuTime(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-/** Watches the event loop while requests run, and a while longer. */
-function createLoopWatch(
-  running: OpenList<Context>,
-  leftovers: Pick<Leftovers, 'holder'>,
-): {
-  start(now: number): void;
-  blocks(): readonly Mark[];
-  /** The block during which a request that is read now may have arrived. */
-  before(now: number): RuntimeReading['before'];
-  /** Milliseconds that the thread has waited for a CPU: now, and at the last sample. */
-  queuedMs(when: 'now' | 'sampled'): number;
-  close(): void;
-} {
-  const marks: Mark[] = [];
-  let timer: NodeJS.Timeout | null = null;
-  let expected = 0;
-  let lastRan = 0;
-  /** The block that has just ended: what is read until the loop turns again may have arrived meanwhile. */
-  let ended: Mark | null = null;
-  /** At the last sample. */
-  let idle = 0;
-  let cpu = 0;
-  let queued = 0;
-  const queue = openRunQueue();
-
-  function stop(): void {
-    if (timer !== null) clearInterval(timer);
-    timer = null;
-  }
-
-  function expectAt(now: number): void {
-    expected = now + TICK;
-    idle = idleTime();
-    cpu = cpuTime();
-    queued = queue.waitedMs();
-  }
-
-  /** The block that ends now; null if there was none, or the loop was idle or waited for a CPU: then the machine was busy, or slept. */
-  function blockedUntil(now: number): Mark | null {
-    const late = now - expected;
-    if (late <= BLOCKED_FROM) return null;
-    const duration = Math.min(late, late + TICK - (idleTime() - idle)) - (queue.waitedMs() - queued);
-    if (duration <= BLOCKED_FROM) return null;
-    return { start: now - duration, duration, kind: 'blocked', cpuMs: Math.min(duration, cpuTime() - cpu) };
-  }
-
-  function blockedBy(from: number, to: number): BlockedBy {
-    const by = loopBlocker(running, from, to);
-    if (by !== null) return { by };
-    const interval = leftovers.holder(from, to);
-    return interval === null ? {} : { interval };
-  }
-
-  function look(): void {
-    const now = performance.now();
-    const mark = blockedUntil(now);
-    if (mark !== null) {
-      ended = { ...mark, ...blockedBy(mark.start, now) };
-      pushBounded(marks, ended);
-      setImmediate(() => {
-        ended = null;
-      });
-    }
-    expectAt(now);
-    for (const context of running) if (context.ended) running.delete(context);
-    if (running.size > 0) lastRan = now;
-    else if (now - lastRan > GO_ON) stop();
-  }
-
-  return {
-    start(now) {
-      lastRan = now;
-      if (timer !== null) return;
-      expectAt(now);
-      timer = setInterval(look, TICK).unref();
-    },
-    /** The code that ends this request may have blocked the loop: its timer had no turn yet. */
-    blocks() {
-      const mark = timer === null ? null : blockedUntil(performance.now());
-      return mark === null ? marks : [...marks, mark];
-    },
-    before(now) {
-      const current = timer === null ? null : blockedUntil(now);
-      const mark = current ?? ended;
-      if (mark === null) return undefined;
-      const { by, interval } = mark;
-      return {
-        durationMs: now - mark.start,
-        ...(by === undefined && interval === undefined ? blockedBy(mark.start, now) : { by, interval }),
-      };
-    },
-    queuedMs: (when) => (when === 'now' ? queue.waitedMs() : queued),
-    close() {
-      stop();
-      queue.close();
     },
   };
 }

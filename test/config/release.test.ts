@@ -1,7 +1,7 @@
 /** What names a release: the setting, the platform, a commit. */
 import { expect } from 'chai';
 import { platformRelease, releaseName } from '../../app/config/release.ts';
-import { readConfig, releaseOf } from '../../app/config.ts';
+import { findRelease, readConfig } from '../../app/config.ts';
 
 const COMMIT = '3f2a1b9c7d104e5f6a7b8c9d0e1f2a3b4c5d6e7f';
 
@@ -39,10 +39,10 @@ describe('the name of a release', () => {
 
   it('comes from the setting before all else, and an empty one turns it off', () => {
     const env = { GITHUB_SHA: COMMIT };
-    expect(releaseOf('v2', env)).to.equal('v2');
-    expect(releaseOf('', env)).to.equal(null);
-    expect(releaseOf(null, env)).to.equal('3f2a1b9c7d10');
-    expect(releaseOf(null, {})).to.equal(undefined);
+    expect(findRelease('v2', '/', env)).to.equal('v2');
+    expect(findRelease('', '/', env)).to.equal(null);
+    expect(findRelease(null, '/', env)).to.equal('3f2a1b9c7d10');
+    expect(findRelease(null, '/', {})).to.equal(null);
     expect(readConfig({ PROFILER_RELEASE: COMMIT }).profiler.release).to.equal('3f2a1b9c7d10');
     expect(readConfig({ PROFILER_RELEASE: '' }).profiler.release).to.equal('');
     expect(readConfig({}).profiler.release).to.equal(null);

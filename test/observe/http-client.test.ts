@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
-import { http2Patches } from '../../app/observe/channels/http2.ts';
+import { http2Patches } from '../../app/observe/channels/node-http.ts';
 import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { watchLibraries } from '../../app/observe/libraries.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';

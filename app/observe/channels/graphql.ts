@@ -140,3 +140,36 @@ const schemaPatch: LibraryPatch = {
 };
 
 export const graphqlPatches: readonly LibraryPatch[] = [executePatch, schemaPatch];
+
+interface RefusedRequest {
+  request: { query?: unknown; operationName?: unknown; variables?: unknown };
+  operation?: unknown;
+  errors: readonly unknown[];
+}
+
+export interface ApolloPlugin {
+  requestDidStart(): Promise<{ didEncounterErrors(refused: RefusedRequest): Promise<void> }>;
+  invalidRequestWasReceived(refused: { error: unknown }): Promise<void>;
+}
+
+function publishRefused(message: GraphqlRefused): void {
+  if (graphqlChannels.refused.hasSubscribers) graphqlChannels.refused.publish(message);
+}
+
+function onErrors({ request, operation, errors }: RefusedRequest): Promise<void> {
+  const { query, operationName, variables } = request;
+  if (operation === undefined || operation === null)
+    publishRefused({ query, operationName, variables, errors });
+  return Promise.resolve();
+}
+
+/** Goes into `plugins` of Apollo Server, of which it needs no package: syntax and validation errors, unknown operations, and requests that Apollo takes for forged are recorded. */
+export function apolloPlugin(): ApolloPlugin {
+  return {
+    requestDidStart: () => Promise.resolve({ didEncounterErrors: onErrors }),
+    invalidRequestWasReceived({ error }) {
+      publishRefused({ errors: [error] });
+      return Promise.resolve();
+    },
+  };
+}

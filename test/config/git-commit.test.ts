@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gitCommit } from '../../app/compose/git-commit.ts';
+import { gitCommit } from '../../app/config/release.ts';
 
 describe('the commit of a folder', () => {
   let folder: string;

@@ -1,22 +1,35 @@
 /**
- * Goes with Node 20, and 22 before 22.17: calls of node:http2 are published as later versions do it themselves. The class of a session is
- * not exported: it is read from the first session that is opened, and earlier sessions follow.
+ * Goes with Node 20, and 22 before 22.17: calls of node:http and node:http2 are published as later versions do it themselves. node:http
+ * announces a call there only when it has a socket: its agent is asked for one while the caller is on the stack. The class of a session of
+ * node:http2 is not exported: it is read from the first session that is opened, and earlier sessions follow.
  */
 import { channel } from 'node:diagnostics_channel';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { syncBuiltinESMExports } from 'node:module';
+import { Agent } from '../../node-http.ts';
 import type { LibraryPatch } from '../libraries.ts';
 import { wrapCalls } from './wrap-method.ts';
 
+export const AGENT_ASKED = 'express-hindsight:http:asked';
+
+const asked = channel(AGENT_ASKED);
 const created = channel('http2.client.stream.created');
 const answered = channel('http2.client.stream.finish');
 const failed = channel('http2.client.stream.error');
 const closed = channel('http2.client.stream.close');
 
-/** Whether Node.js has these channels. */
-function announces(version = process.versions.node): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 24 || (major === 24 && minor >= 2) || (major === 22 && minor >= 17);
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+/** It has the channel `http.client.request.created`. */
+const announcesHttp = major > 23 || (major === 23 && minor >= 2) || (major === 22 && minor >= 12);
+const announcesHttp2 = major > 24 || (major === 24 && minor >= 2) || (major === 22 && minor >= 17);
+
+/** Returns what undoes it; null if nothing was wrapped. */
+export function publishAgent(): (() => void) | null {
+  if (announcesHttp) return null;
+  return wrapCalls(Agent.prototype, 'addRequest', (call, _agent, [request]) => {
+    asked.publish({ request });
+    return call();
+  });
 }
 
 function publish(stream: ClientHttp2Stream): void {
@@ -53,4 +66,4 @@ const http2Patch: LibraryPatch = {
   },
 };
 
-export const http2Patches: readonly LibraryPatch[] = announces() ? [] : [http2Patch];
+export const http2Patches: readonly LibraryPatch[] = announcesHttp2 ? [] : [http2Patch];
