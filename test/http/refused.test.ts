@@ -88,18 +88,6 @@ describe('a refused Host', () => {
     });
     expectError(app, responses[0], { status: 400, bodiless: true });
   });
-
-  it('is none that is trusted, empty, or absent in HTTP/1.0', async () => {
-    for (const request of [
-      head('GET /ok', {}, 'APP.test:99'),
-      head('GET /ok', {}, 'a.shop.test'),
-      head('GET /ok', {}, ''),
-      'GET /ok HTTP/1.0\r\n\r\n',
-    ]) {
-      const { responses } = await exchange(app.port, [request], { count: 1 });
-      expect(responses[0]?.status, request).to.equal(200);
-    }
-  });
 });
 
 describe('what the parser refuses', () => {

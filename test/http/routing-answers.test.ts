@@ -187,6 +187,8 @@ const rows: Row[] = [
   ['GET HTTP://other.test', 404, notFound('GET /')],
   ['GET http://other.test?q', 404, notFound('GET /')],
   ['GET http://other.test/robots.txt?x', 404, notFound('GET /robots.txt')],
+  ['GET foo://other.test/noslash', 200],
+  ['GET http:///', 400, 'Invalid request target "http:///".'],
   ['GET http://[', 400, 'Invalid request target "http://[".'],
   ['GET http://a:99999999/', 400, 'Invalid request target "http://a:99999999/".'],
   ['GET https://user:pass@evil.test/slash', 301, '/slash/'],

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import express from 'express';
 import type { Express } from 'express';
-import { answers, createDryMatcher } from '../../app/middleware/dry-match.ts';
+import { createDryMatcher } from '../../app/middleware/dry-match.ts';
 import type { DryMatcher } from '../../app/middleware/dry-match.ts';
 import { createMountedApplications } from '../../app/observe/mounted-applications.ts';
 
@@ -25,34 +25,6 @@ function patternsOf(matcher: DryMatcher, path: string): string[] {
 }
 
 describe('a dry match', () => {
-  it('finds every route of a path with its methods in order, and calls nothing', () => {
-    const matcher = compose((app) => {
-      app.use(fail);
-      app.route('/a').post(fail).get(fail);
-      app.get('/:any', fail);
-      app.delete('/b', fail);
-    });
-    expect(patternsOf(matcher, '/a')).to.deep.equal(['POST|GET /a', 'GET /:any']);
-    expect(patternsOf(matcher, '/none/x')).to.deep.equal([]);
-  });
-
-  it('follows nested routers, parameters in mounts, mount lists and regular expressions', () => {
-    const matcher = compose((app) => {
-      const inner = express
-        .Router()
-        .get('/list', fail)
-        .put(/^\/n(\d)$/, fail);
-      const outer = express.Router().use('/orders/:id', inner);
-      app.use(['/v1', '/v2'], outer);
-      app.use('/', express.Router().get('/root', fail));
-    });
-    expect(patternsOf(matcher, '/v1/orders/7/list')).to.deep.equal(['GET /v1/orders/:id/list']);
-    expect(patternsOf(matcher, '/v2/orders/7/n5')).to.deep.equal(['PUT /v2/orders/:id/^\\/n(\\d)$/']);
-    expect(patternsOf(matcher, '/V2/ORDERS/7/LIST')).to.deep.equal(['GET /v2/orders/:id/list']);
-    expect(patternsOf(matcher, '/v2orders/7/list')).to.deep.equal([]);
-    expect(patternsOf(matcher, '/root')).to.deep.equal(['GET /root']);
-  });
-
   it('follows sub-applications mounted before and after it looks, and applications passed as routers', () => {
     const sub = express();
     sub.get('/early', fail);
@@ -67,25 +39,6 @@ describe('a dry match', () => {
     }
   });
 
-  it('keeps apart a path from its other spelling in strict routers only', () => {
-    const matcher = compose((app) => {
-      app.use('/strict', express.Router({ strict: true }).get('/a/', fail));
-      app.use('/loose', express.Router().get('/a/', fail));
-    });
-    expect(
-      ['/strict/a', '/strict/a/', '/loose/a', '/loose/a/'].map((path) => patternsOf(matcher, path).length),
-    ).to.deep.equal([0, 1, 1, 1]);
-  });
-
-  it('tells what could not be matched only where nothing else matches', () => {
-    const matcher = compose((app) => {
-      app.get('/p/:id', fail);
-      app.post('/p/%zz', fail);
-    });
-    expect(matcher.match('/p/%zz')).to.deep.include({ fault: null });
-    expect(matcher.match('/p/%zx').fault).to.be.instanceOf(URIError).with.property('status', 400);
-  });
-
   it('ends in routers mounted on themselves', () => {
     const loop = express.Router();
     loop.use('/', loop);
@@ -95,14 +48,6 @@ describe('a dry match', () => {
     expect(matcher.match('/nowhere').routes).to.deep.equal([]);
     expect(matcher.match('/a').routes.length).to.be.greaterThan(0);
     expect(matcher.routes().length).to.be.greaterThan(0);
-  });
-
-  it('knows which methods a route answers', () => {
-    const route = (...methods: string[]) => ({ methods, pattern: '/' });
-    expect(answers(route('GET'), 'HEAD')).to.equal(true);
-    expect(answers(route('HEAD'), 'GET')).to.equal(false);
-    expect(answers(route('*'), 'PURGE')).to.equal(true);
-    expect(answers(route('GET', 'POST'), 'OPTIONS')).to.equal(false);
   });
 });
 
@@ -128,18 +73,5 @@ describe('the list of routes', () => {
       'GET /v1 named',
       'GET /v2 named',
     ]);
-  });
-});
-
-describe('the automatic answer to OPTIONS', () => {
-  it('is silenced while route lists stay as they were', () => {
-    const router = express.Router();
-    const route = router.route('/a').get(fail);
-    const matcher = compose((app) => app.use(router));
-    matcher.silenceOptions();
-    matcher.silenceOptions();
-    const { _methods: methods } = route as unknown as { _methods: (all?: boolean) => string[] };
-    expect([methods(), methods(true)]).to.deep.equal([[], ['GET', 'HEAD']]);
-    expect(patternsOf(matcher, '/a')).to.deep.equal(['GET /a']);
   });
 });

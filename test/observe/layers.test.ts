@@ -5,27 +5,19 @@ import type { AddressInfo } from 'node:net';
 import { createCallerFinder } from '../../app/observe/caller.ts';
 import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import { createLayerObserver } from '../../app/observe/layers.ts';
-import {
-  endEarlyRegistrations,
-  observeRegistrations,
-  type RegistrationObserver,
-} from '../../app/observe/registrations.ts';
+import { endEarlyRegistrations, observeRegistrations } from '../../app/observe/registrations.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { listen } from '../support/listen.ts';
 
 /** Serves one request and returns its context; `build` adds what the application runs. */
 async function traceOf(
   build: (app: express.Express) => void,
-  request: { path: string; method?: string },
-  registrations?: RegistrationObserver,
+  path: string,
   isSummary = false,
 ): Promise<Context> {
   const tracker = new ContextTracker();
   const context = new Context({ token: 'abc123', kind: 'request', summary: isSummary ? 'limit' : null });
-  const observer = createLayerObserver({
-    tracker,
-    ...(registrations === undefined ? {} : { sourceOf: (layer) => registrations.sourceOf(layer) }),
-  });
+  const observer = createLayerObserver({ tracker });
   const app = express();
   app.use(function watch(req, _res, next) {
     tracker.open(req, context);
@@ -37,10 +29,7 @@ async function traceOf(
   try {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const answer = await fetch(`http://127.0.0.1:${port}${request.path}`, {
-      method: request.method ?? 'GET',
-    });
-    await answer.text();
+    await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
   } finally {
     server.close();
     observer.close();
@@ -69,22 +58,19 @@ function answer(_req: Request, res: Response): void {
 
 describe('the trace of layers', () => {
   it('lists what ran, in order, with depth, pattern and outcome', async () => {
-    const context = await traceOf(
-      (app) => {
-        const orders = express.Router();
-        orders.use(function inside(_req, _res, next) {
-          next();
-        });
-        orders.get('/:id', first, answer);
-        app.use(first);
-        app.use('/api', function other(_req, _res, next) {
-          next();
-        });
-        app.use('/shop/:shop', orders);
-        app.get('/never', answer);
-      },
-      { path: '/shop/7/12?x=1' },
-    );
+    const context = await traceOf((app) => {
+      const orders = express.Router();
+      orders.use(function inside(_req, _res, next) {
+        next();
+      });
+      orders.get('/:id', first, answer);
+      app.use(first);
+      app.use('/api', function other(_req, _res, next) {
+        next();
+      });
+      app.use('/shop/:shop', orders);
+      app.get('/never', answer);
+    }, '/shop/7/12?x=1');
     expect(lines(context)).to.deep.equal([
       '0 middleware first / next',
       '0 router router /shop/:shop running',
@@ -98,15 +84,12 @@ describe('the trace of layers', () => {
   });
 
   it('goes back up when a router had no answer', async () => {
-    const context = await traceOf(
-      (app) => {
-        const empty = express.Router();
-        empty.use(first);
-        app.use('/a', empty);
-        app.all('/a/*rest', answer);
-      },
-      { path: '/a/b' },
-    );
+    const context = await traceOf((app) => {
+      const empty = express.Router();
+      empty.use(first);
+      app.use('/a', empty);
+      app.all('/a/*rest', answer);
+    }, '/a/b');
     expect(lines(context)).to.deep.equal([
       '0 router router /a next',
       '1 middleware first /a next',
@@ -116,64 +99,16 @@ describe('the trace of layers', () => {
     expect(context.last('route')?.method).to.equal('GET');
   });
 
-  it('follows mounted applications and names the whole pattern', async () => {
-    const context = await traceOf(
-      (app) => {
-        const inner = express();
-        const router = express.Router();
-        router.get('/:id', answer);
-        inner.use(first);
-        inner.use('/things', router);
-        app.use('/sub', inner);
-      },
-      { path: '/sub/things/4' },
-    );
-    expect(lines(context)).to.deep.equal([
-      '0 router mounted_app /sub running',
-      '1 middleware first /sub next',
-      '1 router router /sub/things running',
-      '2 handler answer /sub/things/:id running',
-    ]);
-  });
-
-  it('marks what threw, rejected or handed on an error, and the handler that took it', async () => {
-    const context = await traceOf(
-      (app) => {
-        app.use(function hands(_req, _res, next) {
-          next();
-        });
-        app.get('/', async function rejects() {
-          await Promise.resolve();
-          throw new Error('no');
-        });
-        app.use(function caught(_error: unknown, _req: Request, res: Response, _next: NextFunction) {
-          res.status(500).end();
-        });
-      },
-      { path: '/' },
-    );
-    expect(lines(context)).to.deep.equal([
-      '0 middleware hands / next',
-      '0 handler rejects / threw',
-      '0 error caught / running',
-    ]);
-    expect(find(context, 'rejects').error).to.equal(true);
-    expect(find(context, 'caught').error).to.equal(false);
-  });
-
   it('tells the synchronous part, the time to next and the time to settle apart', async () => {
-    const context = await traceOf(
-      (app) => {
-        app.use(function slow(_req, _res, next) {
-          setTimeout(next, 40);
-        });
-        app.get('/', async function waits(_req, res) {
-          await new Promise((resolve) => setTimeout(resolve, 40));
-          res.end();
-        });
-      },
-      { path: '/' },
-    );
+    const context = await traceOf((app) => {
+      app.use(function slow(_req, _res, next) {
+        setTimeout(next, 40);
+      });
+      app.get('/', async function waits(_req, res) {
+        await new Promise((resolve) => setTimeout(resolve, 40));
+        res.end();
+      });
+    }, '/');
     const [slow, waits] = [find(context, 'slow'), find(context, 'waits')];
     expect(slow.nextMs).to.be.greaterThan(30);
     expect(slow.durationMs).to.be.lessThan(slow.nextMs!);
@@ -181,37 +116,6 @@ describe('the trace of layers', () => {
     expect(waits.settledMs).to.be.greaterThan(30);
     expect(waits.nextMs).to.equal(null);
     expect(waits.startMs).to.be.greaterThan(slow.startMs + 30);
-  });
-
-  it('keeps concurrent requests apart and ignores those without a context', async () => {
-    const tracker = new ContextTracker();
-    const observer = createLayerObserver({ tracker });
-    const app = express();
-    const opened: Context[] = [];
-    app.use((req, _res, next) => {
-      if (req.url !== '/unwatched') {
-        const context = new Context({ token: req.url.slice(1), kind: 'request' });
-        opened.push(context);
-        tracker.open(req, context);
-      }
-      observer.observeApplication(req.app);
-      next();
-    });
-    app.use((_req, _res, next) => setTimeout(next, 5));
-    app.get('/:name', answer);
-    const { server, port } = await listen(app);
-    await Promise.all(
-      ['a', 'b', 'c', 'unwatched'].map(async (name) =>
-        (await fetch(`http://127.0.0.1:${port}/${name}`)).text(),
-      ),
-    );
-    server.close();
-    observer.close();
-    expect(opened).to.have.length(3);
-    for (const context of opened) {
-      expect(context.all('layer')).to.have.length(2);
-      expect(context.last('route')?.params).to.deep.equal({ name: context.token });
-    }
   });
 
   it('have the route and the error of a request of which only a summary is recorded, and nothing else', async () => {
@@ -226,8 +130,8 @@ describe('the trace of layers', () => {
         res.status(500).end();
       });
     };
-    const full = await traceOf(build, { path: '/shop/7' });
-    const summary = await traceOf(build, { path: '/shop/7' }, undefined, true);
+    const full = await traceOf(build, '/shop/7');
+    const summary = await traceOf(build, '/shop/7', true);
     expect(summary.last('route')).to.deep.equal(full.last('route'));
     expect(summary.last('route')?.pattern).to.equal('/shop/:id');
     expect(summary.all('layer')).to.deep.equal([]);
@@ -266,45 +170,9 @@ describe('the trace of layers', () => {
     // The second router is mounted twice: its base is the path as sent.
     expect(routes.slice(3)).to.deep.equal(['/users/:id/two', '/people/2/posts']);
   });
-
-  it('hears nothing once closed', async () => {
-    let asked = 0;
-    const observer = createLayerObserver({
-      tracker: {
-        of: () => {
-          asked++;
-          return undefined;
-        },
-      },
-    });
-    observer.close();
-    await traceOf((app) => app.get('/', answer), { path: '/' });
-    expect(asked).to.equal(0);
-  });
 });
 
 describe('places of registration', () => {
-  it('are those of the code that registered, through get, use and route', async () => {
-    const registrations = observeRegistrations({ findRegistration: createCallerFinder().registration });
-    registrations.observe(express.Router);
-    try {
-      const context = await traceOf(
-        (app) => {
-          app.use(first);
-          app.get('/', answer);
-        },
-        { path: '/' },
-        registrations,
-      );
-      expect(find(context, 'first').source).to.match(/^test\/observe\/layers\.test\.ts:\d+$/);
-      expect(find(context, 'answer').source).to.match(/^test\/observe\/layers\.test\.ts:\d+$/);
-      expect(find(context, 'answer').source).not.to.equal(find(context, 'first').source);
-      expect(context.last('route')?.source).to.equal(find(context, 'answer').source);
-    } finally {
-      registrations.close();
-    }
-  });
-
   it('leave the prototype as it was', () => {
     const { prototype } = express.Router as unknown as { prototype: Record<string, unknown> };
     // A test file that imports the package's door watches until a profiler is created.

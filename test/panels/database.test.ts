@@ -8,7 +8,7 @@ import type { RecordReader } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
 import { createRedactor } from '../../app/profiler/redact.ts';
-import { addBusyPage, addCrowd, query } from '../support/observed-samples.ts';
+import { addBusyPage, query } from '../support/observed-samples.ts';
 import { contextWith, summaryOf } from '../support/panel-data.ts';
 
 const panel = createDatabasePanel();
@@ -146,13 +146,5 @@ describe('the database panel', () => {
       .map(({ tokens }) => tokens.map(([, part]) => part).join(''))
       .join('\n');
     expect(text).to.equal('select *\nfrom products\nwhere id = any($1)  -- 18 values');
-  });
-
-  it('filters', () => {
-    const data = collect((context) => {
-      addCrowd(context, { queries: 200, lines: 0 });
-    });
-    expect(itemsOf(data)).to.have.length(200);
-    expect(itemsOf(data, { find: 'table_cac' }).length).to.be.within(1, 20);
   });
 });

@@ -1,13 +1,10 @@
-import { execFileSync } from 'node:child_process';
 import { expect } from 'chai';
-import { load } from 'cheerio';
 import type { HttpClientData } from '../../app/panels/http-client/data.ts';
 import { createHttpClientPanel } from '../../app/panels/http-client/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { BlockLine, Detail, Presentation, Row } from '../../app/profiler/rows.ts';
 import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
-import { createRedactor } from '../../app/profiler/redact.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { panelHtml } from '../support/panel-data.ts';
 import { addBusyPage, call, lasting } from '../support/observed-samples.ts';
@@ -214,27 +211,6 @@ describe('the panel of outgoing calls', () => {
     expect(itemsOf(data, { find: 'nowhere' })).to.deep.equal([]);
   });
 
-  it('writes a cURL command that a shell reads as it was meant', () => {
-    const nasty = `it's $(touch /tmp/never) \`x\` "q" \\`;
-    const [row] = rowsOf(
-      collect((context) => {
-        context.add(
-          'call',
-          call({ method: 'PUT', url: `https://a.example/?q=${nasty}`, requestHeaders: ['x-note', nasty] }),
-        );
-      }),
-    );
-    const command = (detailOf(row, 'As cURL')?.block?.text ?? '').replace(/^curl/, `printf '%s\\n'`);
-    const words = execFileSync('/bin/sh', ['-c', command]).toString().split('\n');
-    expect(words.slice(0, 5)).to.deep.equal([
-      '-X',
-      'PUT',
-      `https://a.example/?q=${nasty}`,
-      '-H',
-      `x-note: ${nasty}`,
-    ]);
-  });
-
   it('says what a cURL command lacks', () => {
     const [body, plain] = rowsOf(
       calls(
@@ -253,25 +229,6 @@ describe('the panel of outgoing calls', () => {
       title: 'As cURL',
       block: { text: `curl --head 'https://a.example/b'`, language: 'sh' },
     });
-  });
-
-  it('opens each of two hundred calls by its address', () => {
-    const data = collect((context) => {
-      for (let n = 0; n < 200; n++) context.add('call', call({ url: `https://host-${n}.example/` }));
-    });
-    const fixture = createPageFixture([panel]);
-    const html = panelHtml(fixture.services.renderPage, panel, { profile: profileWith(data), query: { open: 'c180' } }); // prettier-ignore
-    expect(load(html)('#c180 details').attr('open')).to.not.equal(undefined);
-    expect(load(html)('#c179 details').attr('open')).to.equal(undefined);
-  });
-
-  it('masks credentials in headers and addresses', () => {
-    const data = collect((context) => {
-      context.add('call', call({ url: 'https://rates.example/v2?api_key=abcdef123456' }));
-    });
-    const stored = JSON.stringify(createRedactor().tree({ data }).value);
-    expect(stored).not.to.contain('abcdef123456');
-    expect(stored).not.to.contain('0123456789abcdef');
   });
 
   it('presents every call with its status, parts and place, and the headers of those that failed', () => {
@@ -305,14 +262,5 @@ describe('the panel of outgoing calls', () => {
       ['Hosts', 4, undefined],
       ['Failed', 2, '1 answered with 4xx'],
     ]);
-  });
-
-  it('counts calls, hosts and failures', () => {
-    const { totals } = collect((context) => {
-      for (let i = 0; i < 3; i++)
-        context.add('call', call({ url: `https://a.example/x?page=${i}`, durationMs: 5 }));
-      context.add('call', call({ durationMs: 5, status: 503 }));
-    });
-    expect(totals).to.include({ calls: 4, hosts: 2, failed: 1 });
   });
 });

@@ -118,17 +118,6 @@ describe('profiles', () => {
     await until(() => Date.now() > now, 'the clock goes on');
   }
 
-  it('are found while they run and when they are stored', async () => {
-    const context = open('/a');
-    expect((await profiles.read(context.token))?.source).to.equal('running');
-    recorder.finish(context);
-    await settled(context);
-    store.resolve(createMemoryStore());
-    const found = await profiles.read(context.token);
-    expect(found?.source).to.equal('stored');
-    expect(found?.profile).to.include({ state: 'final', url: '/a', token: context.token });
-  });
-
   it('are listed once, newest first, whether they run or are stored', async () => {
     store.resolve(createMemoryStore());
     for (const url of ['/a', '/b']) {
@@ -331,17 +320,6 @@ describe('profiles', () => {
     expect((await profiles.find(everything)).rows).to.have.length(1);
   });
 
-  it('take late facts beside the document', async () => {
-    store.resolve(createMemoryStore());
-    const context = open('/a');
-    recorder.finish(context);
-    await settled(context);
-    expect(await profiles.amend(context.token, 'late', true)).to.equal(true);
-    expect(await profiles.keep(context.token, true)).to.equal(true);
-    expect((await profiles.read(context.token))?.amendments).to.deep.equal({ late: true, pin: true });
-    expect(await profiles.amend('000000', 'late', true)).to.equal(false);
-  });
-
   it('are added up by route from the storage, or say why not', async () => {
     const context = open('/a');
     const failure: unknown = await profiles
@@ -358,10 +336,5 @@ describe('profiles', () => {
       count: 0,
     });
     expect(await profiles.routePercentiles(recorder.snapshot(context))).to.equal(null);
-  });
-
-  it('know no profile for another token', async () => {
-    store.resolve(createMemoryStore());
-    expect(await profiles.read('000000')).to.equal(null);
   });
 });

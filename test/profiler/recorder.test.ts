@@ -146,15 +146,6 @@ describe('recorder', () => {
     expect(profile?.panels.counting?.error).to.equal(null);
   });
 
-  it('masks everything before it is written', async () => {
-    const { recorder, stored } = setUp();
-    const context = recorder.open('request');
-    addError(context, new Error('wrong key planted-secret-1'));
-    recorder.finish(context);
-    await until(() => stored.length > 0, 'the profile is stored');
-    expect(JSON.stringify(stored)).to.not.contain('planted-secret-1');
-  });
-
   it('runs rules for requests that somebody reads only', async () => {
     const { recorder, stored, profiles } = setUp();
     const context = recorder.open('request');
@@ -269,33 +260,5 @@ describe('recorder', () => {
       [ended.token, 'final', 'running'],
     ]);
     for (const { durationMs } of profiles()) expect(durationMs).to.be.a('number');
-  });
-
-  it('survives anything thrown: null, proxies, getters that throw, ten megabytes', async () => {
-    const { recorder, stored, profiles } = setUp();
-    const hostile = new Proxy(
-      {},
-      {
-        get: () => {
-          throw new Error('trap');
-        },
-        getPrototypeOf: () => {
-          throw new Error('trap');
-        },
-      },
-    );
-    const getter = Object.defineProperty(new Error('x'), 'message', {
-      get: () => {
-        throw new Error('trap');
-      },
-    });
-    for (const error of [null, undefined, Symbol('x'), hostile, getter, new Error('y'.repeat(10_000_000))]) {
-      const context = recorder.open('request');
-      addError(context, error);
-      recorder.finish(context);
-    }
-    await until(() => stored.length === 6, 'all are stored');
-    expect(profiles()).to.have.length(6);
-    for (const profile of profiles()) expect(profile.error).to.not.equal(null);
   });
 });

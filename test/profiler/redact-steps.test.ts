@@ -20,7 +20,7 @@ const UNITS = [
   'identified by ', 'token%3A', '?token%3A=', '%20a', 'a=%22', 'key=%7B%22', 'code=1&state=', 'sk-', 'sk-a', 'ghp_', 'AIza', 'xoxb-',
   'eyJ', 'eyJ.', 'eyJhbGciOiJkaXIiLCJlbmMiOiIifQ.', '-----BEGIN PRIVATE KEY-----', '-----BEGIN ', 'Bearer ', 'Bearer%20', '4111 ',
   '4', '4-', 'DE89 ', 'DE89', 'DE8', 'a://b:', '://', 'a%3A%2F%2Fb%3A', '$2b$', '/bot1:', '\\', '\\"', '"', "'", '`', 'x'.repeat(61), '\n',
-  'cookie: ', 'name="password"\r\n\r\n', 'authorization', 'is ', ' is is',
+  'a+', '&quot;', "''", "'a''b' password ", '<&gt;', 'password%3D1+', '<input name=\\"', 'a%253A%252F%252Fb%253A', 'cookie: ', 'name="password"\r\n\r\n', 'authorization', 'is ', ' is is',
 ]; // prettier-ignore
 
 function timeOf(texts: readonly string[]): number {
