@@ -1,12 +1,8 @@
 import { expect } from 'chai';
-import { load } from 'cheerio';
-import express from 'express';
-import request from 'supertest';
 import { createProfiler } from '../../app/compose/create-profiler.ts';
 import type { ProfilerOptions } from '../../app/compose/profiler-options.ts';
 import { ConfigError, readConfig } from '../../app/config.ts';
 import { readOptions } from '../../app/config/settings.ts';
-import { packageRoot } from '../../app/paths.ts';
 
 describe('the settings of a host', () => {
   it('are read as those of the environment are, or given as values', () => {
@@ -41,29 +37,4 @@ describe('the settings of a host', () => {
     it(`are refused with a sentence where they are wrong: ${message}`, () => {
       expect(() => createProfiler(options)).to.throw(ConfigError, `createProfiler: ${message}`);
     });
-});
-
-describe('a host with an editor', () => {
-  it('has links to it on its error page', async () => {
-    const profiler = createProfiler({
-      root: packageRoot(),
-      editor: 'zed',
-      editorPaths: { [packageRoot()]: '/home/me/shop' },
-      warn: () => undefined,
-    });
-    const app = express();
-    app.use(profiler.watch);
-    app.get('/', () => {
-      throw new Error('here');
-    });
-    app.use(profiler.errors);
-    try {
-      const { text } = await request(app).get('/').expect(500);
-      expect(load(text)('a[data-editor]').first().attr('data-editor')).to.match(
-        /^zed:\/\/file\/home\/me\/shop\/test\/config\/options\.test\.ts:\d+:\d+$/,
-      );
-    } finally {
-      await profiler.close();
-    }
-  });
 });

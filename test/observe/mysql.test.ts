@@ -101,41 +101,6 @@ describe('MySQL drivers as they are observed', () => {
         expect(requests.libraries.found().map((found) => found.name)).to.include(name);
       });
 
-      it('records the object of SET, a date and bytes', async () => {
-        await ask(pool, 'create table if not exists posts (title text, at datetime, bytes blob)');
-        const day = new Date(2026, 0, 2, 3, 4, 5);
-        const queries = await requests.observed(async () => {
-          await ask(pool, 'insert into posts set ?', { title: 'first', at: day } as unknown as unknown[]);
-          await ask(pool, 'select * from posts where at > ?', day as unknown as unknown[]);
-          await ask(pool, 'select * from posts where bytes = ?', Buffer.from('abc') as unknown as unknown[]);
-        });
-        expect(queries.map(({ bindings, types = null }) => [bindings, types])).to.deep.equal([
-          [[{ title: 'first', at: '2026-01-02 03:04:05.000' }], null],
-          [['2026-01-02 03:04:05.000'], ['date']],
-          [['[Buffer, 3 bytes: 616263]'], ['bytes']],
-        ]);
-      });
-
-      it('names transactions, and tells who waited for a connection', async () => {
-        const [a, b] = [await lease(pool), await lease(pool)];
-        const waiting = requests.observed(() => ask(pool, 'select 7'));
-        const queries = await requests.observed(async () => {
-          await ask(a, 'START TRANSACTION');
-          await ask(b, 'select sleep(0.02)');
-          await ask(a, 'select 1');
-          await ask(a, 'COMMIT');
-          await ask(a, 'select 2');
-        });
-        a.release();
-        b.release();
-        const [trx] = queries.map(({ transaction }) => transaction);
-        expect(trx).to.match(/^trx\d+$/);
-        expect(queries.map(({ transaction }) => transaction)).to.deep.equal([trx, null, trx, trx, null]);
-        const [waited] = await waiting;
-        expect(waited?.waitMs).to.be.greaterThan(15);
-        expect(waited?.caller).to.match(HERE);
-      });
-
       it('names the line of a statement to a cluster of pools', async () => {
         const cluster = (library as typeof mysql2).createPoolCluster();
         cluster.add('ONE', server());

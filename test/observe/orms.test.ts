@@ -24,28 +24,6 @@ describe('what runs above a driver', () => {
     requests.close();
   });
 
-  it('is seen with model and method: Sequelize', async () => {
-    const { host, port, user, database } = server().connection;
-    const sequelize = new Sequelize(database, user, '', { host, port, dialect: 'postgres', logging: false });
-    const User = sequelize.define('User', { email: DataTypes.STRING }, { timestamps: false });
-    await sequelize.sync();
-    const queries = await requests.observed(async () => {
-      const [a] = await Promise.all([User.create({ email: 'a' }), User.count()]);
-      await User.findOne({ where: { email: 'a' } });
-      await a.update({ email: 'b' });
-      await sequelize.query('select 1');
-      await sequelize.transaction((transaction) => User.findAll({ transaction }));
-    });
-    await sequelize.close();
-    const said = queries.filter(({ sql }) => !/version|pg_|server_version|^SET/i.test(sql));
-    expect(said.map(({ label = null }) => label).sort()).to.deep.equal(
-      ['User.create', 'User.count', 'User.findOne', 'User.update', 'User.findAll', null, null, null].sort(),
-    );
-    for (const { caller } of said.slice(2, 6)) expect(caller).to.match(HERE);
-    const inside = said.filter(({ transaction }) => transaction !== null);
-    expect(inside.map(({ label = null }) => label)).to.deep.equal([null, 'User.findAll', null]);
-  });
-
   it('has the line that called, also where nobody awaits it: Sequelize', async () => {
     const { host, port, user, database } = server().connection;
     const sequelize = new Sequelize(database, user, '', { host, port, dialect: 'postgres', logging: false });

@@ -132,28 +132,6 @@ describe('pg as it is observed', () => {
     client.release();
   });
 
-  it('names transactions by their connection', async () => {
-    const [a, b] = [await pool.connect(), await pool.connect()];
-    const queries = await requests.observed(async () => {
-      await a.query('begin');
-      await b.query('BEGIN ISOLATION LEVEL SERIALIZABLE');
-      await a.query('savepoint s');
-      await a.query('rollback to savepoint s');
-      await b.query('select 1');
-      await a.query('commit');
-      await b.query('rollback');
-      await a.query('select 2');
-    });
-    a.release();
-    b.release();
-    const names = queries.map(({ transaction }) => transaction);
-    const [x, y] = names;
-    expect(x).to.match(/^trx\d+$/);
-    expect(y).to.match(/^trx\d+$/);
-    expect(x).not.to.equal(y);
-    expect(names).to.deep.equal([x, y, x, x, y, x, y, null]);
-  });
-
   it('names who held the connections of a pool that had none left', async () => {
     const small = new pg.Pool({ ...server().connection, max: 1 });
     let isHeld: () => void = () => undefined;

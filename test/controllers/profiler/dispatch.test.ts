@@ -52,18 +52,6 @@ describe('addresses of the profiler', () => {
 
   const lastError = (): HindsightError => server.errors.at(-1) as HindsightError;
 
-  it('show no secret that is typed into any of them, also where they lead on', async () => {
-    for (const below of [`${token}/newer`, `${token}/older`, `${token}.md`, token, 'compare', 'routes']) {
-      const { headers, body } = await ask(
-        server,
-        'GET',
-        `/_profiler/${below}?panel=token%3Dhunter2secret&a=token%3Dhunter2secret`,
-      );
-      const message = server.errors.at(-1) instanceof Error ? lastError().message : '';
-      expect(`${JSON.stringify(headers)} ${body} ${message}`, below).to.not.include('hunter2secret');
-    }
-  });
-
   it('leave alone what is not below the prefix', async () => {
     for (const path of ['/', '/_profilerx', '/shop/_profiler/', '*'])
       expect((await ask(server, path === '*' ? 'OPTIONS' : 'GET', path)).body, path).to.equal('went on');
