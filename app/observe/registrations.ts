@@ -81,8 +81,6 @@ export function observeRegistrations({ findRegistration }: { findRegistration: F
   };
 }
 
-export type RegistrationObserver = ReturnType<typeof observeRegistrations>;
-
 let endEarly: (() => void) | null = null;
 
 /** Notes registrations until the first profiler of this process is created, which goes on. */
