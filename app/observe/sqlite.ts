@@ -9,6 +9,7 @@ import { publishCalls, publishEnd, publishError, type Traced, traceSync } from '
 import { allOf, wrapCalls } from './channels/wrap-method.ts';
 import type { Driver } from './drivers.ts';
 import type { LibraryPatch } from './libraries.ts';
+import { MOST_ROWS } from './statement.ts';
 
 export interface SqliteQuery extends Traced {
   library: string;
@@ -16,6 +17,7 @@ export interface SqliteQuery extends Traced {
   sql: string;
   args: readonly unknown[];
   method: string;
+  statement?: Statement;
   calledOn?: unknown;
 }
 
@@ -26,6 +28,7 @@ interface Statement {
   sourceSQL?: unknown;
   source?: unknown;
   database?: object;
+  columns?: () => readonly { name: string }[];
 }
 
 /** node:sqlite has no frames of a package. */
@@ -41,7 +44,7 @@ const databases = new WeakMap<object, object>();
 function messageOf(statement: Statement, method: string, args: readonly unknown[]): SqliteQuery {
   const sql = statement.sourceSQL ?? statement.source;
   const database = statement.database ?? databases.get(statement) ?? null;
-  return { library: LIBRARY, database, sql: typeof sql === 'string' ? sql : '', args, method };
+  return { library: LIBRARY, database, sql: typeof sql === 'string' ? sql : '', args, method, statement };
 }
 
 function patchStatement(prototype: object | undefined): (() => void)[] {
@@ -152,9 +155,29 @@ function rowsOf({ method, result, error, sql, calledOn }: SqliteQuery): number |
   return typeof changes === 'number' || typeof changes === 'bigint' ? Number(changes) : null;
 }
 
-function foundIn({ method, result }: SqliteQuery): readonly unknown[] | undefined {
-  if (method === 'get' && result !== undefined) return [result];
-  return method === 'all' && Array.isArray(result) ? result : undefined;
+function columnsOf(statement: Statement): readonly string[] {
+  try {
+    return statement.columns?.().map(({ name }) => name) ?? [];
+  } catch {
+    // The database may be closed by now.
+    return [];
+  }
+}
+
+/** A statement may be told to return lists (`raw`) or the first value (`pluck`) of each row. */
+function byColumn(rows: readonly unknown[], statement: Statement | undefined): readonly unknown[] {
+  const [first] = rows;
+  if (statement === undefined || rows.length === 0) return rows;
+  if (isRecord(first) && !ArrayBuffer.isView(first)) return rows;
+  const names = columnsOf(statement);
+  return rows
+    .slice(0, MOST_ROWS)
+    .map((row) => Object.fromEntries([row].flat().map((value, at) => [names[at] ?? at, value])));
+}
+
+function foundIn({ method, result, statement }: SqliteQuery): readonly unknown[] | undefined {
+  if (method === 'get' && result !== undefined) return byColumn([result], statement);
+  return method === 'all' && Array.isArray(result) ? byColumn(result, statement) : undefined;
 }
 
 export const sqliteDriver: Driver<SqliteQuery> = {

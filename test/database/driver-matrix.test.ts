@@ -565,6 +565,16 @@ describe('drivers of databases', () => {
     expect(JSON.stringify(again), query?.copy).to.equal(JSON.stringify(rows));
   }
 
+  it('records rows by column where better-sqlite3 is told to return lists or values', () => {
+    const statement = { columns: () => [{ name: 'rent' }, { name: 'rooms' }] };
+    const foundOf = (method: string, result: unknown): unknown =>
+      sqliteDriver.outcome({ library: '', database: {}, sql: '', args: [], method, result, statement }).found;
+    expect(foundOf('all', [[950, 2], [1100, 3]])).to.deep.equal([{ rent: 950, rooms: 2 }, { rent: 1100, rooms: 3 }]); // prettier-ignore
+    expect(foundOf('all', [950, 1100])).to.deep.equal([{ rent: 950 }, { rent: 1100 }]);
+    expect(foundOf('get', null)).to.deep.equal([{ rent: null }]);
+    expect(foundOf('all', [{ rent: 950 }])).to.deep.equal([{ rent: 950 }]);
+  });
+
   it('enters no proxy and runs no getter of what is bound', () => {
     const entered: unknown[] = [];
     const traps = new Proxy({}, { get: (_target, name) => void entered.push(name) }); // prettier-ignore
