@@ -78,12 +78,14 @@ function observeHeader(
   if (typeof name !== 'string') return Reflect.apply(original, res, args);
   // Removing an absent header changes nothing.
   const isIdle = method === 'removeHeader' && !res.hasHeader(name);
+  let isRefused = true;
   let result: unknown;
+  // Not `catch`: Node.js would print our line, not the one that threw, if nobody catches it.
   try {
     result = Reflect.apply(original, res, args);
-  } catch (error) {
-    if (res.headersSent) notes.noteRefused(method, name);
-    throw error;
+    isRefused = false;
+  } finally {
+    if (isRefused && res.headersSent) notes.noteRefused(method, name);
   }
   if (!isIdle) notes.note(name, method === 'setHeader' ? value : res.getHeader(name));
   return result;

@@ -13,6 +13,11 @@ export function targetOf(req: IncomingMessage): string {
   return typeof originalUrl === 'string' ? originalUrl : (req.url ?? '');
 }
 
+/** A request created by hand (node-mocks-http) has only `headers`. */
+function rawHeadersOf({ rawHeaders, headers }: Partial<IncomingMessage>): string[] {
+  return rawHeaders ?? Object.entries(headers ?? {}).flatMap(([name, value]) => [name, String(value)]);
+}
+
 export function requestFactOf(
   req: IncomingMessage,
   { origin, requestId, receivedRequestId }: RequestSource,
@@ -23,7 +28,7 @@ export function requestFactOf(
     method: req.method ?? '',
     url: targetOf(req),
     httpVersion: req.httpVersion,
-    rawHeaders: req.rawHeaders,
+    rawHeaders: rawHeadersOf(req),
     remoteAddress: socket?.remoteAddress ?? '',
     remotePort: socket?.remotePort ?? 0,
     origin,

@@ -4,7 +4,7 @@
  * after it was replaced, and one of the ten listeners for `close`.
  */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -58,6 +58,27 @@ describe('an application that is watched', () => {
     await close(server, profiler);
   });
 
+  it('crashes with the line that threw, not with ours', async () => {
+    const crash = async (begin: string): Promise<string> => {
+      const program = `
+        import express from 'express';
+        import { hindsight } from 'express-hindsight';
+        const app = express();
+        ${begin}
+        app.get('/', (_req, res) => {
+          res.send('sent');
+          process.nextTick(() => res.setHeader('x-late', '1'));
+        });
+        app.listen(0, '127.0.0.1', function () { fetch('http://127.0.0.1:' + this.address().port); });`;
+      const failed: unknown = await run(process.execPath, ['--input-type=module', '-e', program]).catch(
+        (error: unknown) => error,
+      );
+      const [excerpt] = /^node:_http_outgoing:\d+\n.*\n/m.exec((failed as { stderr: string }).stderr) ?? [];
+      return excerpt ?? String((failed as Error).message);
+    };
+    expect(await crash('hindsight(app);')).to.equal(await crash(''));
+  });
+
   it('answers also what was made by hand, and has no socket', async () => {
     const profiler = createProfiler({ warn: () => undefined });
     const app = express();
@@ -76,5 +97,24 @@ describe('an application that is watched', () => {
     await profiler.close();
     sent.end();
     expect(await text(sent)).to.match(/^HTTP\/1.1 200 OK\r\n[^]*by hand$/);
+  });
+
+  it('records also what node-mocks-http makes: an object without raw headers', async () => {
+    const sentences: string[] = [];
+    const profiler = createProfiler({ warn: (sentence) => sentences.push(sentence) });
+    const app = express();
+    app.use(profiler.watch);
+    app.get('/', (_req, res) => void res.send('mocked'));
+    const req = Object.assign(new EventEmitter(), {
+      method: 'GET',
+      url: '/',
+      headers: { host: 'mocked.test' },
+    });
+    const res = new ServerResponse(req as unknown as IncomingMessage);
+    res.assignSocket(new PassThrough() as unknown as Socket);
+    app(req as never, res as never);
+    await once(res, 'finish');
+    await profiler.close();
+    expect(sentences).to.deep.equal([]);
   });
 });
