@@ -1,8 +1,8 @@
 /** Helpers of rules that read the database panel. */
 import { loopPlace, timesOf } from '../../panels/shared/query-groups.ts';
-import { type ReadStatement, readStatement } from '../../panels/shared/read-statement.ts';
+import type { ReadStatement } from '../../panels/shared/read-statement.ts';
 import { eachText, pick } from '../../panels/shared/rows.ts';
-import { labelOfStatement } from '../../panels/shared/about-statement.ts';
+import { aboutStatement, labelOfStatement } from '../../panels/shared/about-statement.ts';
 import { isControl, isRead } from '../../panels/shared/statements.ts';
 import type { FindingDraft } from '../../profiler/finding-rule.ts';
 import type { Kept, Query } from './kept.ts';
@@ -12,22 +12,12 @@ import type { Json } from '../../profiler/json.ts';
 
 type Database = Kept['database'];
 
-/** What the texts of a profile ask for, by index of the statement: read when a rule first wants it. */
-const read = new WeakMap<Database['statements'], Map<number, ReadStatement | null>>();
-
 export function readOf(
   { statements }: Database,
   { statement }: Pick<Query, 'statement'>,
 ): ReadStatement | null {
-  const known = read.get(statements) ?? new Map<number, ReadStatement | null>();
-  read.set(statements, known);
-  let found = known.get(statement);
-  if (found === undefined) {
-    const { sql = '', system } = statements[statement] ?? {};
-    found = readStatement(sql, system);
-    known.set(statement, found);
-  }
-  return found;
+  const { sql = '', system } = statements[statement] ?? {};
+  return aboutStatement(sql, system).read;
 }
 
 export interface Read {

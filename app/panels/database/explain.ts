@@ -2,7 +2,7 @@
 import type { Json } from '../../profiler/json.ts';
 import type { StatementToPlan } from '../../profiler/query-plan.ts';
 import { isMasked } from '../../profiler/redact.ts';
-import { readStatement } from '../shared/read-statement.ts';
+import { aboutStatement } from '../shared/about-statement.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { hexOf, isWholeBinding } from '../shared/sql-values.ts';
 import { labelOf, namedPlaceholders } from '../shared/statements.ts';
@@ -66,7 +66,7 @@ const OUTLIVES =
   /\b(?:pg_\w*(?:advisory|terminate|cancel|reload|switch|promote|rotate|sleep|logical|replication)\w*|dblink\w*|lo_\w+|get_lock|release_(?:all_locks|lock)|sleep|benchmark|load_file)\s*\(/i;
 
 function canBeRun(sql: string, system: string): boolean {
-  const read = readStatement(sql, system);
+  const read = aboutStatement(sql, system).read;
   return (
     system !== 'sqlite' &&
     read?.verb === 'select' &&

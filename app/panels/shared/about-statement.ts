@@ -1,14 +1,46 @@
-/** Properties of statements, computed once per text: an application repeats few different ones. */
-import { dropOldest } from '../../profiler/drop-oldest.ts';
-import { significant, sqlTokens } from './sql-tokens.ts';
-import { bindingColumns, labelOf, operationOf, shapeOf, type Operation } from './statements.ts';
+/** Properties of statements, each computed once per text, when it is first asked for. */
+import { type ReadStatement, readStatement } from './read-statement.ts';
+import { bindingColumns, labelOf, operationOf, shapeOf, significant, type Operation } from './statements.ts';
 
-export interface StatementFacts {
-  shape: string;
-  label: string;
-  operation: Operation;
-  columns: readonly (string | null)[];
-  sources: ReadonlyMap<string, string>;
+class StatementFacts {
+  readonly #sql: string;
+  readonly #system: string | undefined;
+  #shape: string | undefined;
+  #label: string | undefined;
+  #operation: Operation | undefined;
+  #columns: readonly (string | null)[] | undefined;
+  #sources: ReadonlyMap<string, string> | undefined;
+  #read: ReadStatement | null | undefined;
+
+  constructor(sql: string, system: string | undefined) {
+    this.#sql = sql;
+    this.#system = system;
+  }
+
+  get shape(): string {
+    return (this.#shape ??= shapeOf(this.#sql, this.#system));
+  }
+
+  get label(): string {
+    return (this.#label ??= labelOf(this.#sql, this.#system));
+  }
+
+  get operation(): Operation {
+    return (this.#operation ??= operationOf(this.#sql, this.#system));
+  }
+
+  get columns(): readonly (string | null)[] {
+    return (this.#columns ??= bindingColumns(this.#sql, this.#system));
+  }
+
+  get sources(): ReadonlyMap<string, string> {
+    return (this.#sources ??= sourcesIn(this.#sql, this.#system));
+  }
+
+  get read(): ReadStatement | null {
+    if (this.#read === undefined) this.#read = readStatement(this.#sql, this.#system);
+    return this.#read;
+  }
 }
 
 const WORD = /^[\w$]+$/;
@@ -34,7 +66,7 @@ function sourcesIn(sql: string, system: string | undefined): Map<string, string>
     }
     item = [];
   }
-  for (const [kind, given] of significant(sqlTokens(sql, system))) {
+  for (const [kind, given] of significant(sql, system)) {
     const text = given.replace(/^["`]|["`]$/g, '');
     if (text === '(') {
       outer.push({ item, all });
@@ -55,22 +87,23 @@ function sourcesIn(sql: string, system: string | undefined): Map<string, string>
   return sources;
 }
 
-const REMEMBERED = 1000;
+/** As the size of the texts: a request may run 1,000 different statements, each of which is asked for many times. */
+const MOST_CHARACTERS = 1_000_000;
 const known = new Map<string, StatementFacts>();
+let characters = 0;
 
 export function aboutStatement(sql: string, system?: string): StatementFacts {
   const key = `${system ?? ''}\n${sql}`;
   const before = known.get(key);
   if (before !== undefined) return before;
-  const facts = {
-    shape: shapeOf(sql, system),
-    label: labelOf(sql, system),
-    operation: operationOf(sql, system),
-    columns: bindingColumns(sql, system),
-    sources: sourcesIn(sql, system),
-  };
+  const facts = new StatementFacts(sql, system);
   known.set(key, facts);
-  dropOldest(known, REMEMBERED);
+  characters += key.length;
+  for (const oldest of known.keys()) {
+    if (characters <= MOST_CHARACTERS) break;
+    known.delete(oldest);
+    characters -= oldest.length;
+  }
   return facts;
 }
 

@@ -1,6 +1,6 @@
 /** Groups of statements: one that a loop repeats, and one that runs twice with the same values. */
 import type { Facts } from '../../profiler/facts.ts';
-import { givenValue, readStatement } from './read-statement.ts';
+import { givenValue } from './read-statement.ts';
 import { areApart } from './loop-path.ts';
 import { pick } from './rows.ts';
 import { aboutStatement } from './about-statement.ts';
@@ -32,7 +32,7 @@ const LOOP_FROM = 3;
 const AFTER = new Set(['<', '>', '<=', '>=']);
 
 function pageOf({ sql, system, bindings }: Query): { size: number; advances: boolean } | null {
-  const read = readStatement(sql, system);
+  const read = aboutStatement(sql, system).read;
   if (read === null || read.limit === null) return null;
   const size = Number(
     givenValue(

@@ -3,8 +3,9 @@
  * SQL. It reads the plain statements that applications and ORMs send; null for any other (`with`, `union`), of which nothing is concluded.
  */
 import type { Json } from '../../profiler/json.ts';
-import { significant, type SqlToken, sqlTokens } from './sql-tokens.ts';
+import type { SqlToken } from './sql-tokens.ts';
 import { type Binding, indexesOf } from './sql-values.ts';
+import { significant } from './statements.ts';
 
 export type StatementValue =
   | { kind: 'bound'; index: number }
@@ -248,7 +249,7 @@ function setsIn(clause: Clause | undefined): ReadStatement['sets'] {
 }
 
 function wordsOf(sql: string, system: string | undefined): Words {
-  const tokens = significant(sqlTokens(sql, system)).filter(([, text]) => text !== ';');
+  const tokens = significant(sql, system).filter(([, text]) => text !== ';');
   const indexes = indexesOf(tokens, Infinity);
   return tokens.map(([kind, text], at) => ({
     kind,

@@ -1,6 +1,7 @@
 /** The row that a statement reads or writes, as far as its text says: its table, and the values that columns are compared with. */
 import { isMasked } from '../../profiler/redact.ts';
-import { givenValue, readStatement, type StatementValue } from './read-statement.ts';
+import { aboutStatement } from './about-statement.ts';
+import { givenValue, type StatementValue } from './read-statement.ts';
 import { type Binding, isWholeBinding } from './sql-values.ts';
 
 export interface RowTouched {
@@ -42,7 +43,7 @@ export function rowTouched(
   bindings: readonly Binding[],
   system: string | undefined,
 ): RowTouched | null {
-  const read = readStatement(sql, system);
+  const read = aboutStatement(sql, system).read;
   if (read === null || read.table === null || read.joins > 0 || read.isLocking) return null;
   const base = { table: read.table.toLowerCase(), hasMore: false, sets: NOTHING, reads: () => false };
   if (read.verb === 'insert') {

@@ -1,8 +1,13 @@
 /** A statement's shape, short label and columns of its bindings, without parsing it. */
 import { significant as withoutSpace, type SqlToken, sqlTokens } from './sql-tokens.ts';
 
-function significant(sql: string, system?: string): SqlToken[] {
-  return withoutSpace(sqlTokens(sql, system));
+let last: { sql: string; system: string | undefined; tokens: SqlToken[] } | null = null;
+
+/** Those of the last statement are remembered: what is known of one is asked for at once. */
+export function significant(sql: string, system?: string): readonly SqlToken[] {
+  if (last?.sql !== sql || last.system !== system)
+    last = { sql, system, tokens: withoutSpace(sqlTokens(sql, system)) };
+  return last.tokens;
 }
 
 const NO_SPACE_BEFORE = new Set([',', ')', '.', ';', '::']);

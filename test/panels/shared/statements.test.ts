@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { aboutStatement } from '../../../app/panels/shared/about-statement.ts';
 import { sqlLines } from '../../../app/panels/shared/sql-lines.ts';
 import { oneLine } from '../../../app/panels/database/statement-line.ts';
 import { joinTokens, sqlTokens } from '../../../app/panels/shared/sql-tokens.ts';
@@ -14,6 +15,22 @@ import { cpuMsOf } from '../../support/waiting.ts';
 function kinds(sql: string): string[] {
   return joinTokens(sqlTokens(sql)).map(([kind, text]) => `${kind}:${text.trim()}`);
 }
+
+describe('what is known of a statement', () => {
+  it('is computed once, also of the 1,000 different ones of a request, of which each is asked for many times', () => {
+    const texts = Array.from({ length: 1500 }, (_, at) => `select ${at} from users where id in (1, ${at})`);
+    const known = texts.map((sql) => aboutStatement(sql));
+    expect(texts.every((sql, at) => aboutStatement(sql) === known[at])).to.equal(true);
+    expect(known[7]).to.include({ label: 'select … from users' });
+    expect(known[7]?.read).to.equal(known[7]?.read).and.to.include({ verb: 'select' });
+  });
+
+  it('is forgotten, so that long texts fill no memory', () => {
+    const first = aboutStatement('select 1');
+    for (let at = 0; at < 60; at++) aboutStatement(`select ${at} -- ${'x'.repeat(20_000)}`);
+    expect(aboutStatement('select 1')).to.not.equal(first);
+  });
+});
 
 describe('statements of MySQL', () => {
   it('leaves out columns of a long line, not the conditions after them', () => {
