@@ -10,7 +10,7 @@ import { createCallerFinder, type FindSender } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
 import { http2Patches } from '../observe/channels/node-http.ts';
-import { drizzlePatches } from '../observe/channels/lazy-query.ts';
+import { lazyQueryPatches } from '../observe/channels/lazy-query.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
 import { ioredisPatch } from '../observe/channels/ioredis.ts';
 import { labelPatches } from '../observe/channels/labels.ts';
@@ -173,7 +173,7 @@ export function createObservers(options: ObserverOptions): Observers {
     { patches: [postgresPatch], listen: () => observeDriver(postgresDriver, parts) },
     { patches: [mongodbPatch], listen: () => observeDriver(mongodbDriver, parts) },
     { patches: mysqlPatches, listen: () => observeDriver(mysqlDriver, parts) },
-    { patches: [...labelPatches, ...drizzlePatches], listen: () => observeLabels(parts) },
+    { patches: [...labelPatches, ...lazyQueryPatches], listen: () => observeLabels(parts) },
     { patches: [...sqlitePatches, sqlite3Patch], listen: () => observeDriver(sqliteDriver, parts) },
     { patches: [ioredisPatch, ...redisPatches], listen: () => observeCache(parts) },
     { patches: [nodemailerPatch], listen: () => observeMail(parts) },

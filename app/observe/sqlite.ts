@@ -84,6 +84,31 @@ function iterated(message: SqliteQuery, call: () => unknown): unknown {
   return rows;
 }
 
+/** A statement that can't be prepared is never run. */
+function patchPrepare(
+  prototype: object | undefined,
+  prepared: (statement: object, database: object) => void = () => undefined,
+): (() => void) | null {
+  return wrapCalls(prototype, 'prepare', (call, database, [sql]) => {
+    try {
+      const statement = call() as object;
+      prepared(statement, database);
+      return statement;
+    } catch (error) {
+      const message: SqliteQuery = {
+        library: LIBRARY,
+        database,
+        sql: String(sql),
+        args: [],
+        method: 'prepare',
+      };
+      return traceSync(query, message, () => {
+        throw error;
+      });
+    }
+  });
+}
+
 function patchExec(prototype: object | undefined): (() => void) | null {
   return publishCalls(prototype, 'exec', query, (database, [sql]): SqliteQuery => ({
     library: LIBRARY,
@@ -108,10 +133,8 @@ export const sqlitePatches: readonly LibraryPatch[] = [
       return allOf(
         ...patchStatement(StatementSync?.prototype),
         patchExec(DatabaseSync?.prototype),
-        wrapCalls(DatabaseSync?.prototype, 'prepare', (call, database) => {
-          const statement = call() as object;
+        patchPrepare(DatabaseSync?.prototype, (statement, database) => {
           databases.set(statement, database);
-          return statement;
         }),
       );
     },
@@ -125,7 +148,8 @@ export const sqlitePatches: readonly LibraryPatch[] = [
       const memory = new Database(':memory:');
       const prototype = Object.getPrototypeOf(memory.prepare('select 1')) as object;
       memory.close();
-      return allOf(...patchStatement(prototype), patchExec((exports as Exports).prototype));
+      const { prototype: database } = exports as Exports;
+      return allOf(...patchStatement(prototype), patchExec(database), patchPrepare(database));
     },
   },
 ];

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import createKnex from 'knex';
 import pg from 'pg';
 import type postgresLibrary from 'postgres';
 import { labelPatches, ormCalls } from '../../app/observe/channels/labels.ts';
-import { drizzlePatches, wrapLazyQuery } from '../../app/observe/channels/lazy-query.ts';
+import { lazyQueryPatches, wrapLazyQuery } from '../../app/observe/channels/lazy-query.ts';
 import { pgPatch } from '../../app/observe/channels/pg.ts';
 import { observeLabels } from '../../app/observe/labels.ts';
 import { pgDriver } from '../../app/observe/pg.ts';
@@ -65,7 +66,7 @@ describe('queries that are sent when they are awaited', () => {
     requests = observeRequests(
       { patches: [pgPatch], listen: recording(pgDriver) },
       { patches: [postgresPatch], listen: recording(postgresDriver) },
-      { patches: [...labelPatches, ...drizzlePatches], listen: observeLabels },
+      { patches: [...labelPatches, ...lazyQueryPatches], listen: observeLabels },
     );
   });
   afterEach(() => {
@@ -121,6 +122,23 @@ describe('queries that are sent when they are awaited', () => {
         ['select 4', nextLine],
       ]);
     }));
+
+  it('have the line that awaits them or adds what comes next: knex that nobody passed in', async () => {
+    const knex = createKnex({ client: 'pg', connection: server().connection, pool: { min: 1, max: 2 } });
+    await knex.raw('select 0');
+    let line = 0;
+    const results: unknown[] = [];
+    const queries = await requests
+      .observed(async () => {
+        line = here() + 1;
+        await knex.select(knex.raw('1 as a')).then((rows) => results.push(rows));
+        results.push(await knex.raw('select 2 as b').then(({ rows }: pg.QueryResult) => rows));
+        results.push(await knex.select('nothing').catch(({ code }: { code: string }) => code));
+      })
+      .finally(() => knex.destroy());
+    expect(results).to.deep.equal([[{ a: 1 }], [{ b: 2 }], '42703']);
+    expect(queries.map(lineOf)).to.deep.equal([line, line + 1, line + 2]);
+  });
 
   it('have it from the second on, if an ES module had been loaded before', async () => {
     const { QueryPromise } = early;
@@ -219,7 +237,7 @@ describe('queries of Drizzle', () => {
       const db = drizzle(pool, { schema: { things } });
       const requests = observeRequests(
         { patches: [pgPatch], listen: recording(pgDriver) },
-        { patches: [...labelPatches, ...drizzlePatches], listen: observeLabels },
+        { patches: [...labelPatches, ...lazyQueryPatches], listen: observeLabels },
       );
       try {
         // An ES module that was loaded before is found by its first statements.

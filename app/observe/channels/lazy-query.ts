@@ -59,7 +59,12 @@ function patchOf(path: string, name: string): LibraryPatch {
   };
 }
 
-export const drizzlePatches: readonly LibraryPatch[] = [
+export const lazyQueryPatches: readonly LibraryPatch[] = [
+  ...['lib/query/querybuilder.js', 'lib/raw.js'].map((file): LibraryPatch => ({
+    name: 'knex',
+    file,
+    patch: (exports) => wrapLazyQuery((exports as { prototype?: object }).prototype),
+  })),
   patchOf('query-promise', 'QueryPromise'),
   ...Object.entries(DIALECTS).flatMap(([folder, prefix]) => [
     patchOf(`${folder}-core/query-builders/select`, `${prefix}SelectBase`),

@@ -221,6 +221,9 @@ function viewStep(row: Row): Step {
 
 const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit code']);
 
+/** It keeps sessions or counts for itself; a statement of another library is the application's, although its line is lost. */
+const IN_STORE = /node_modules\/(?:@[^/]+\/)?[^/]*(?:session|connect-|rate-?limit)[^/]*\//;
+
 function isInLibrary(place: string | null | undefined): boolean {
   return place?.includes('node_modules/') === true;
 }
@@ -270,7 +273,9 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
   const startMs = fieldOf(row, 'Start')?.value;
   if (typeof startMs !== 'number') return null;
   // What a library asks to do its work, such as a queue of Redis, says less than that it was asked. A call leaves the process.
-  const isShown = panel.name === 'http_client' || (panel.name === 'database' && isEndOfStep(index, profile));
+  const isShown =
+    panel.name === 'http_client' ||
+    (panel.name === 'database' && (!IN_STORE.test(row.place ?? '') || isEndOfStep(index, profile)));
   if (isInLibrary(row.place) && !isShown) return null;
   const error = fieldOf(row, 'Error')?.value;
   const made = madeStep(row, index, { panel, profile, compared });
