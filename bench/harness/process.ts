@@ -1,11 +1,11 @@
 /** A measured process: started on its core, found ready by its first answer, ended by SIGTERM. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openConnection } from './connection.ts';
 import { cpuOf, type CpuTime, memoryOf } from './cpu.ts';
 import { pinnedNode } from './pin.ts';
+import { freePort } from '../../test/support/server-process.ts';
 
 export interface ProcessOptions {
   /** File to run, and options of node before it. */
@@ -31,14 +31,6 @@ export interface MeasuredProcess {
 const START_WITHIN = 30_000;
 const STOP_WITHIN = 10_000;
 const POLL_MS = 2;
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
 
 /** Status of one GET on a connection of its own; 0 where there was no answer. */
 export function statusOf(port: number, path: string): Promise<number> {

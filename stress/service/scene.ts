@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { rootFolder } from '../../bench/harness/folders.ts';
-import { freePort } from '../../bench/harness/process.ts';
+import { freePort } from '../../test/support/server-process.ts';
 import { freshVarDir, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { type ListeningProcess, startService } from '../../test/support/service-process.ts';
 import { type Relay, type RelayState, startRelay } from './relay.ts';

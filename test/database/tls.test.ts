@@ -1,20 +1,11 @@
 import { chmodSync, chownSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { expect } from 'chai';
 import { settingsOf } from '../../app/database/connection-settings.ts';
 import { tryDatabase } from '../../app/service/database/reach.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { findProgram, skipOrFail } from '../support/parts.ts';
 import { serverFolder, serverUser, startPostgres, type PostgresServer } from '../support/postgres.ts';
-
-/** A port that nobody has right now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
+import { freePort } from '../support/server-process.ts';
 
 async function makeOwnCertificate(folder: string): Promise<{ certificate: string; key: string }> {
   const made = await makeCertificate(folder);

@@ -10,6 +10,7 @@ import { readConfig } from '../../app/config.ts';
 import { createService } from '../../app/service.ts';
 import type { Service } from '../../app/service.ts';
 import type { RouteEntry } from '../../app/routes/services.ts';
+import { decode } from '../support/error-answer.ts';
 import { hostileCases } from '../support/hostile-cases.ts';
 import { talk } from '../support/hostile-talk.ts';
 import { exchange, head } from '../support/raw-http.ts';
@@ -96,15 +97,6 @@ async function start(
   const service = createService({ config, routes, log, writeAccess: () => undefined });
   await new Promise<void>((resolve) => service.server.listen(0, config.host, resolve));
   return { service, port: (service.server.address() as AddressInfo).port, folder };
-}
-
-function decode(html: string): string {
-  return html
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replace(/&quot;|&#34;/g, '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&');
 }
 
 describe('the service', () => {

@@ -10,6 +10,7 @@ import type { LayerFact } from '../../app/observe/layer-fact.ts';
 import { createLayerObserver } from '../../app/observe/layers.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 import { EXPRESS_VERSIONS, express4 } from '../support/express-versions.ts';
+import { unhandledDuring } from '../support/unhandled.ts';
 
 interface Layer {
   handle: unknown;
@@ -33,22 +34,6 @@ function stackOf(app: express.Express): Layer[] {
 interface Traced {
   context: Context;
   text: string;
-}
-
-/** What rejects and is handled by nobody, while something runs. */
-async function unhandledDuring(run: () => Promise<unknown>): Promise<unknown[]> {
-  const reasons: unknown[] = [];
-  const others = process.listeners('unhandledRejection');
-  process.removeAllListeners('unhandledRejection');
-  process.on('unhandledRejection', (reason) => reasons.push(reason));
-  try {
-    await run();
-    await new Promise((resolve) => setImmediate(resolve));
-  } finally {
-    process.removeAllListeners('unhandledRejection');
-    for (const other of others) process.on('unhandledRejection', other);
-  }
-  return reasons;
 }
 
 /** Asks, mostly once; `observers`: how many profilers watch. */

@@ -3,12 +3,11 @@ import { expect } from 'chai';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { withBuild } from '../support/build.ts';
-import { close, listen } from '../support/listen.ts';
+import { freePort } from '../support/server-process.ts';
 import { fillWithCluster } from '../support/postgres.ts';
 import { eventually } from '../support/waiting.ts';
 
@@ -20,12 +19,6 @@ const app = express();
 app.get('/', (_request, response) => response.send('alive'));
 app.listen(Number(process.env.PORT), '127.0.0.1');
 `;
-
-async function freePort(): Promise<number> {
-  const { server, port } = await listen(createServer());
-  await close(server);
-  return port;
-}
 
 describe('output that nobody reads', () => {
   withBuild();

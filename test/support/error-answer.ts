@@ -22,11 +22,11 @@ const EXPECTED_NAMES = [
   'x-previous-debug-token', 'x-request-id', 'x-robots-tag',
 ]; // prettier-ignore
 
-function decode(html: string): string {
+export function decode(html: string): string {
   return html
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
+    .replace(/&quot;|&#34;/g, '"')
     .replaceAll('&#39;', "'")
     .replaceAll('&amp;', '&');
 }

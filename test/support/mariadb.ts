@@ -1,40 +1,14 @@
 /** A MariaDB of Debian for one test file: on a loopback port, in a folder of its own, without tables of rights. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, skipOrFail } from './parts.ts';
-import { serverFolder, serverUser } from './postgres.ts';
-import { until } from './waiting.ts';
+import { serverFolder } from './postgres.ts';
+import { freePort, startServer } from './server-process.ts';
 
 export interface MariadbConnection {
   host: string;
   port: number;
   user: string;
   database: string;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-function accepts(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => {
-      resolve(false);
-    });
-  });
 }
 
 async function start(program: string) {
@@ -49,21 +23,9 @@ async function start(program: string) {
     'innodb-log-file-size': '4M',
   };
   const given = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
-  const child = spawn(program, ['--no-defaults', '--skip-grant-tables', ...given], {
-    ...serverUser(),
-    cwd: '/',
-    stdio: 'ignore',
-  });
-  await until(() => accepts(options.socket), 'MariaDB listens');
-  return {
-    connection: { host: '127.0.0.1', port, user: 'root', database: 'test' },
-    async stop() {
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  const args = ['--no-defaults', '--skip-grant-tables', ...given];
+  const stop = await startServer(program, args, { folder, socket: options.socket });
+  return { connection: { host: '127.0.0.1', port, user: 'root', database: 'test' }, stop };
 }
 
 /** Hooks of the current `describe`; the database `test` is to be created by the test. */

@@ -5,11 +5,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeCertificate } from './certificate.ts';
 import { findProgram, skipOrFail } from './parts.ts';
+import { accepts, freePort } from './server-process.ts';
 import { until } from './waiting.ts';
 
 export interface TlsProxy {
@@ -17,16 +17,6 @@ export interface TlsProxy {
   origin: string;
   port: number;
   close(): Promise<void>;
-}
-
-/** A loopback port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Event streams must pass unbuffered, bodies of any size must reach the service, and upgrades go through. */
@@ -70,18 +60,6 @@ http {
   }
 }
 `;
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }
 
 /** Starts a proxy in front of `upstreamPort` on this machine. `context`: the test to skip without nginx; null outside of tests. */

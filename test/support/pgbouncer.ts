@@ -1,21 +1,10 @@
 /** A pgbouncer in transaction mode before a PostgreSQL, on a socket in a folder of its own. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chownSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { chownSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { serverFolder, serverUser, type TestConnection } from './postgres.ts';
-import { until } from './waiting.ts';
+import { startServer } from './server-process.ts';
 
 const PORT = 6432;
-
-function accepts(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
-}
 
 export interface Pgbouncer {
   connection: TestConnection;
@@ -37,16 +26,6 @@ export async function startPgbouncer(
   );
   const user = serverUser();
   if (user !== undefined) chownSync(config, user.uid, user.gid);
-  const child: ChildProcess = spawn(program, [config], { ...user, cwd: '/', stdio: 'ignore' });
-  // The socket's file is there before anybody listens on it.
-  await until(() => accepts(join(folder, `.s.PGSQL.${PORT}`)), 'pgbouncer listens');
-  return {
-    connection: { host: folder, port: PORT, user: 'postgres', database },
-    async stop() {
-      const exit = once(child, 'exit');
-      child.kill('SIGKILL');
-      await exit;
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  const stop = await startServer(program, [config], { folder, socket: join(folder, `.s.PGSQL.${PORT}`) });
+  return { connection: { host: folder, port: PORT, user: 'postgres', database }, stop };
 }

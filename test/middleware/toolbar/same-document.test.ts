@@ -5,6 +5,7 @@
 import { expect } from 'chai';
 import { createPlaceFinder } from '../../../app/middleware/toolbar/insertion.ts';
 import { useBrowser, type OpenPage } from '../../support/browser.ts';
+import { createRandom } from '../../support/fuzz.ts';
 import { startToolbarHost, type ToolbarHost } from '../../support/raw-toolbar-host.ts';
 
 const REST = '<title>ü</title><body class="b"><p>Grüße</p><!-- c --> <table><td>x';
@@ -55,14 +56,9 @@ const PIECES = [
 ].map((piece) => piece.replaceAll('_', ' ')); // prettier-ignore
 
 /** The same documents in each run. */
-function createRandom(): () => number {
-  let seed = 20261120;
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+function createRandomShare(): () => number {
+  const below = createRandom(20261120);
+  return () => below(2 ** 32) / 2 ** 32;
 }
 
 /** The document with the tag, or null where it gets none. */
@@ -158,7 +154,7 @@ describe('a document with the tag of the toolbar', function () {
   it('is what it was, whatever it is made of', async function () {
     const { page } = opened;
     await page.goto(`http://127.0.0.1:${hosts[1]?.port}/empty`);
-    const random = createRandom();
+    const random = createRandomShare();
     const pairs = DOCUMENTS.flatMap(([what, plain, gets]) => {
       if (typeof plain !== 'string') return [];
       const tagged = withTag([plain]);
