@@ -41,14 +41,10 @@ function compare(entry: RouteEntry, method: string, path: string): NearRoute | n
   return distance > limit ? null : near('spelling', distance);
 }
 
+const MOST_NEAR = 5;
 const ORDER: readonly NearRoute['reason'][] = ['method', 'slash', 'case', 'mount', 'spelling'];
 
-export function nearestRoutes(
-  routes: readonly RouteEntry[],
-  method: string,
-  path: string,
-  most = 5,
-): NearRoute[] {
+export function nearestRoutes(routes: readonly RouteEntry[], method: string, path: string): NearRoute[] {
   if (path.length > LONGEST_PATH) return [];
   return routes
     .slice(0, MOST_ROUTES)
@@ -60,5 +56,5 @@ export function nearestRoutes(
         ORDER.indexOf(a.reason) - ORDER.indexOf(b.reason) ||
         Number(isFor(b, method)) - Number(isFor(a, method)),
     )
-    .slice(0, most);
+    .slice(0, MOST_NEAR);
 }

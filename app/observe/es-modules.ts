@@ -79,7 +79,8 @@ export function hasSafeHooks(version: string): boolean {
 }
 
 /** What a Node.js whose hooks we leave alone does not show; null if it has safe hooks, or none. */
-export function unobservedModules(version = process.versions.node): string | null {
+export function unobservedModules(): string | null {
+  const version = process.versions.node;
   if (hasSafeHooks(version) || !('registerHooks' in Module)) return null;
   return `libraries that are ES modules, such as postgres, may not be recorded: the module hooks of Node.js ${version} are faulty. Use 22.22.3, 24.11.1, 25.1 or later.`;
 }

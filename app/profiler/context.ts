@@ -292,8 +292,4 @@ export class ContextTracker {
   bindTo<A extends unknown[], R>(context: Context, callback: (...args: A) => R): (...args: A) => R {
     return this.#storage.run.bind(this.#storage, context, callback) as (...args: A) => R;
   }
-
-  bind<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R {
-    return AsyncLocalStorage.bind(callback);
-  }
 }

@@ -144,7 +144,5 @@ export function createEditorHelpers(editor?: EditorOptions, tokenOf: () => strin
         : markup`<a class="at mono any" href="${link}" title="Open in the editor">${text}</a>`;
     },
     placeEditor: (place: string) => editorUrl(parsePlace(place)),
-    /** The same without a link, for use inside a link. */
-    placeText,
   } as const;
 }

@@ -118,7 +118,6 @@ export const textHelpers = {
   value,
   varying,
   sentence,
-  mono: (text: unknown): SafeHtml => markup`<span class="mono any">${foreign(text)}</span>`,
   say: (text: string): SafeHtml => markup`<span class="say">${text}</span>`,
   code: (text: unknown): SafeHtml => markup`<code class="any">${foreign(text)}</code>`,
 } as const;

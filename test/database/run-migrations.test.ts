@@ -88,14 +88,6 @@ describe('migrations', () => {
     );
   });
 
-  it('of the profiler run once, in a table of their own, in a schema made for them', async () => {
-    expect((await runProfilerMigrations({ knex, schema })).executed).to.deep.equal(
-      await profilerMigrations(),
-    );
-    expect((await runProfilerMigrations({ knex, schema })).executed).to.deep.equal([]);
-    expect(await executed('hindsight_migrations')).to.deep.equal(await profilerMigrations());
-  });
-
   it('of the profiler go on where a newer release has been', async () => {
     await runProfilerMigrations({ knex, schema });
     await knex.withSchema(schema).from('hindsight_migrations').insert({ name: '2999_new', batch: 2 });

@@ -40,11 +40,7 @@ describe('a refused Host', () => {
 
   const rows: [name: string, request: string, message: string][] = [
     ['of two words', head('GET /ok', {}, 'a b'), 'Invalid Host "a b".'],
-    ['of signs', head('GET /ok', {}, 'bad_host!!'), 'Invalid Host "bad_host!!".'],
     ['of markup', head('GET /ok', {}, '<script>'), 'Invalid Host "<script>".'],
-    ['with a user', head('GET /ok', {}, 'user@app.test'), 'Invalid Host "user@app.test".'],
-    ['with a path', head('GET /ok', {}, 'app.test/x'), 'Invalid Host "app.test/x".'],
-    ['with a bad port', head('GET /ok', {}, 'app.test:x'), 'Invalid Host "app.test:x".'],
     ['on a wrong path', head('GET /nothing', {}, 'a b'), 'Invalid Host "a b".'],
     ['with POST', head('POST /body', { 'content-length': '0' }, 'a b'), 'Invalid Host "a b".'],
     ['with OPTIONS', head('OPTIONS /ok', {}, 'a b'), 'Invalid Host "a b".'],
@@ -53,17 +49,7 @@ describe('a refused Host', () => {
     ['that came twice', head('GET /ok', { Host: 'app.test' }), 'Invalid Host "app.test, app.test".'],
     ['that came twice, differing', head('GET /ok', { HOST: 'evil' }), 'Invalid Host "app.test, evil".'],
     ['that is not trusted', head('GET /ok', {}, 'evil.test'), 'Untrusted Host "evil.test".'],
-    [
-      'that only ends like a trusted one',
-      head('GET /ok', {}, 'evilapp.test'),
-      'Untrusted Host "evilapp.test".',
-    ],
     ['forwarded', head('GET /ok', { 'X-Forwarded-Host': 'bad host' }), 'Invalid Host "bad host".'],
-    [
-      'forwarded with a path',
-      head('GET /ok', { 'X-Forwarded-Host': 'evil.example/path' }),
-      'Invalid Host "evil.example/path".',
-    ],
     [
       'forwarded and not trusted',
       head('GET /ok', { 'X-Forwarded-Host': 'evil.example' }),

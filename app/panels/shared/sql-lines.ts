@@ -100,10 +100,6 @@ class Lines {
     return this.#length;
   }
 
-  get isEmpty(): boolean {
-    return this.#length === 0;
-  }
-
   add({ token, spaced }: Word): void {
     if (spaced && this.#current.length > 0 && this.#length > 0 && !this.#endsWithSpace())
       this.#push(['', ' ']);
