@@ -132,11 +132,12 @@ describe('queries that are sent when they are awaited', () => {
       .observed(async () => {
         line = here() + 1;
         await knex.select(knex.raw('1 as a')).then((rows) => results.push(rows));
-        results.push(await knex.raw('select 2 as b').then(({ rows }: pg.QueryResult) => rows));
-        results.push(await knex.select('nothing').catch(({ code }: { code: string }) => code));
+        await knex.raw('select 2 as b').then(({ rows }: pg.QueryResult) => results.push(rows));
+        await knex.select('nothing').catch((error: unknown) => results.push(error));
       })
       .finally(() => knex.destroy());
-    expect(results).to.deep.equal([[{ a: 1 }], [{ b: 2 }], '42703']);
+    expect(results.slice(0, 2)).to.deep.equal([[{ a: 1 }], [{ b: 2 }]]);
+    expect(results[2]).to.have.property('code', '42703');
     expect(queries.map(lineOf)).to.deep.equal([line, line + 1, line + 2]);
   });
 
