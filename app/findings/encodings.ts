@@ -122,8 +122,9 @@ const writtenWithWarning: FindingRule<Needs<'database'>> = {
       const { warnings = 0, rows } = query;
       if (warnings === 0 || !isWrite(one)) return [];
       const sql = sqlOf(database, query);
-      // A row that is there already is a warning, too.
-      if (/\bon\s+duplicate\b/i.test(sql) || (/\bignore\b/i.test(sql) && rows === 0)) return [];
+      // A row that is there already is a warning, too, and these statements ask for it.
+      const isOne = rows === 1 && !/\)\s*,\s*\(/.test(sql);
+      if (/\bon\s+duplicate\b/i.test(sql) || (/\bignore\b/i.test(sql) && !isOne)) return [];
       const column = beyondThreeBytes(query);
       const what =
         column === null

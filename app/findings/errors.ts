@@ -8,6 +8,7 @@ import { callName, outcomeOf, typeOf } from './shared/calls.ts';
 import {
   isAnsweredTwice,
   isInLibrary,
+  isOfStatement,
   lineOf,
   loggedErrorPlace,
   toldErrorPlace,
@@ -46,13 +47,13 @@ function isInResponse({ thrown }: Error, text: string | null | undefined): boole
   return message !== '' && (text?.includes(JSON.stringify(message).slice(1, -1)) ?? false);
 }
 
-export const errorThrown: FindingRule<Needs<'exception', 'request'>> = {
+export const errorThrown: FindingRule<Needs<'exception', 'request' | 'database'>> = {
   name: 'error-thrown',
   needs: ['exception'],
   labels: ['exception', 'late error'],
   why: 'An error that was thrown, rejected or passed to `next()` became a 5xx, came after the response, or got none; the place is the topmost frame in your own code, else the middleware that it came from.',
   fix: 'Start with the named line: look at its inputs, and handle all that they can be. If it was `.then(next)`, that passes on a result as an error.',
-  find({ exception: { errors }, request }, { status, durationMs, outcome }) {
+  find({ exception: { errors }, request, database }, { status, durationMs, outcome }) {
     const isHidden = status !== null && status < 400;
     const isError = status !== null && status >= 400;
     return errors.flatMap((record, index): FindingDraft[] => {
@@ -75,6 +76,7 @@ export const errorThrown: FindingRule<Needs<'exception', 'request'>> = {
       const isLost = status === null && outcome === 'aborted';
       const isFault = isLost || (answered !== null && answered >= 500);
       if (isHidden || !isFault || (hasRoot(record.thrown) && !isSent)) return [];
+      if ((status ?? 500) >= 500 && isOfStatement(record, database)) return [];
       return [
         {
           ...common,
@@ -118,16 +120,17 @@ function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[
   ];
 }
 
-const rootCause: FindingRule<Needs<'exception'>> = {
+const rootCause: FindingRule<Needs<'exception', 'database'>> = {
   name: 'root-cause',
   needs: ['exception'],
   labels: ['root cause'],
   why: 'The error that failed the request has a `cause`; the place is the topmost frame in your own code of the last cause, else the middleware that it came from.',
   fix: 'Fix the cause; the wrapping errors only show where it surfaced.',
-  find({ exception: { errors } }) {
+  find({ exception: { errors }, database }, { status: sent }) {
     return errors.flatMap((record, index) => {
       const { status, origin } = record;
       const isFault = status !== null && status >= 500;
+      if (isFault && (sent ?? 500) >= 500 && isOfStatement(record, database)) return [];
       return isFault || origin === 'unhandledRejection' || origin === 'uncaughtException'
         ? findingOf(record, index)
         : [];

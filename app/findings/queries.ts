@@ -24,9 +24,18 @@ import {
   textOf,
   workOf,
 } from './shared/queries.ts';
+import { isOfStatement, wasSeen } from './shared/errors.ts';
+import {
+  DEADLOCK,
+  DUPLICATE,
+  fixOf,
+  isPoolRefusal,
+  oppositeOrder,
+  refusedAfter,
+} from './shared/statement-failures.ts';
 import { limitOf } from './shared/statement-reasons.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
-import { brokeBy, count, excerpt, failureOf, shareOf } from './shared/wording.ts';
+import { brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
 
 /** null if the reads differ in more than one value, or one statement can't return what they read. */
 function loopCode(
@@ -169,11 +178,19 @@ const loopNotAwaited: FindingRule<Needs<'database', 'request'>> = {
   },
 };
 
+/** Each statement writes many rows already. */
+function isInChunks(database: Kept['database'], members: readonly number[]): boolean {
+  const inserts = pick(database.queries, members).filter((query) =>
+    /^\s*(?:insert|replace)\b/i.test(sqlOf(database, query)),
+  );
+  return inserts.length === members.length && inserts.slice(0, -1).every(({ rows }) => (rows ?? 0) > 1);
+}
+
 const writeLoop: FindingRule<Needs<'database', 'request'>> = {
   name: 'write-loop',
   needs: ['database'],
   labels: ['writes in a loop'],
-  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of the request, as are writes in a transaction or savepoint of their own.',
+  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of it, as are writes in a transaction or savepoint of their own, and inserts of many rows.',
   fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
   find({ database, request }, { durationMs: wholeMs }) {
     const unawaited = unawaitedIn(database, request?.response?.headersAtMs ?? null);
@@ -182,7 +199,9 @@ const writeLoop: FindingRule<Needs<'database', 'request'>> = {
       const isDear =
         timesOf(group) >= MANY_WRITES || durationMs >= Math.max(DEAR_MS, (wholeMs ?? 0) * DEAR_SHARE);
       const isNamed = unawaited.some((one) => one.group === group);
-      return isDear && !isNamed && !isOneEach(database, members) ? [{ ...loop, severity: 'warn' }] : [];
+      return isDear && !isNamed && !isOneEach(database, members) && !isInChunks(database, members)
+        ? [{ ...loop, severity: 'warn' }]
+        : [];
     });
   },
 };
@@ -302,6 +321,8 @@ const manyQueries: FindingRule<Needs<'database'>> = {
 
 /** From here on a read without a limit is reported: it grows with the table. */
 const UNLIMITED_ROWS = 1000;
+/** A read that took less of the request is not why it was slow. */
+const LEAST_SHARE = 0.01;
 const LIMITS = /\blimit\b|\bfetch\s+(?:first|next)\b|\btop\b/i;
 
 function isUnlimited(database: Kept['database'], query: Query): boolean {
@@ -310,7 +331,7 @@ function isUnlimited(database: Kept['database'], query: Query): boolean {
   return kindOf(sql) === 'read' && !LIMITS.test(sql);
 }
 
-const largeResult: FindingRule<Needs<'database'>> = {
+export const largeResult: FindingRule<Needs<'database'>> = {
   name: 'large-result',
   needs: ['database'],
   labels: ['large result'],
@@ -327,13 +348,12 @@ const largeResult: FindingRule<Needs<'database'>> = {
         const ms = query.durationMs ?? 0;
         const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
         const anchor = rowOf(index);
-        const severity = isLarge(database, query) ? 'warn' : 'info';
+        const isSlow = wholeMs === null || ms >= wholeMs * LEAST_SHARE;
+        const severity = isLarge(database, query) && isSlow ? 'warn' : 'info';
         return { severity, sentence, anchor, costMs: ms, place: query.caller };
       });
   },
 };
-
-const DUPLICATE = /duplicate key value violates unique|^Duplicate entry|UNIQUE constraint failed/;
 
 /** The unique index did what it is for: the client was refused, or the request read what was there already and went on with it. */
 function isExpected(database: Kept['database'], index: number, status: number | null): boolean {
@@ -356,33 +376,77 @@ function isUndone(database: Kept['database'], index: number): boolean {
 
 const ROLLBACK_TO = /^\s*rollback\s+(?:(?:work|transaction)\s+)?to\b/i;
 
-const failedStatement: FindingRule<Needs<'database', 'request'>> = {
+/** The lock of another transaction that it waited for. */
+function lockText({ lockedBy }: Query): string {
+  if (lockedBy === undefined) return '';
+  const { waitedMs, table, what, place } = lockedBy;
+  const where = place === null ? '' : ` (${place})`;
+  return `: it waited ${duration(waitedMs)} for a lock on rows of ${table} that a transaction of ${excerpt(what, 80)} held${where}`;
+}
+
+/** What followed from the failure, or led to it. */
+function consequenceOf(database: Kept['database'], query: Query, order: string): string {
+  const [refused, ...others] = refusedAfter(database, query);
+  if (refused === undefined) return order === '' ? lockText(query) : order;
+  const where = refused.caller === null ? '' : ` (${refused.caller})`;
+  const more = others.length === 0 ? '' : ` and ${count(others.length, 'other statement')}`;
+  const caught = refused.startMs >= endOf(query) ? '; its error was caught' : '';
+  return `${caught}; the transaction was aborted, so it refused ${labelOf(database, refused)}${where}${more}`;
+}
+
+const ABORTED_FIX =
+  'PostgreSQL ends a transaction at its first failed statement, also if the error is caught: pass that error on, or give the statement a savepoint.';
+
+const failedStatement: FindingRule<Needs<'database', 'request' | 'exception'>> = {
   name: 'failed-statement',
   needs: ['database'],
-  labels: ['query failed', 'failure ignored'],
+  labels: ['query failed', 'failure ignored', 'deadlock'],
   why: 'The database driver returned an error for a statement. The status is the one that this request sent. A failure is ignored if its transaction was rolled back to a savepoint next, and the status is no 5xx.',
-  fix: 'Pass the error on to the error handler, or handle it where you catch it. If it is expected, use a statement that does not fail (`on conflict`).',
-  find({ database, request }, { status }) {
+  fix: 'Pass the error on to the error handler, or handle it where you catch it. Catch only the error that you expect, by its code.',
+  overlaps: ({ database }) => database.queries.some(({ error }) => DEADLOCK.test(error ?? '')),
+  find({ database, request, exception }, { status }, { overlapping }) {
     const { queries, totals } = database;
     // What became of them was not waited for, which has a finding.
     const unawaited = new Set(
       unawaitedIn(database, request?.response?.headersAtMs ?? null).flatMap(({ group }) => group.members),
     );
-    const isHandled = (index: number): boolean =>
-      unawaited.has(index) || ((status ?? 0) < 500 && isUndone(database, index));
-    const failed = totals.failed - queries.filter(({ error }, at) => error !== null && isHandled(at)).length;
+    const isHandled = (query: Query, index: number): boolean =>
+      unawaited.has(index) ||
+      isPoolRefusal(database, query) ||
+      ((status ?? 0) < 500 && isUndone(database, index));
+    const handled = queries.filter((query, at) => query.error !== null && isHandled(query, at)).length;
+    const failed = totals.failed - handled;
     if (failed === 0) return [];
-    const index = queries.findIndex(({ error }, at) => error !== null && !isHandled(at));
+    const index = queries.findIndex((query, at) => query.error !== null && !isHandled(query, at));
     if (failed === 1 && isExpected(database, index, status)) return [];
     const query = queries[index];
     if (query === undefined) {
       const sentence = `${count(failed, 'statement')} failed past the recording limit`;
       return [{ broke: brokeBy(status), severity: 'warn', sentence }];
     }
-    const more = failed > 1 ? `, as did ${count(failed - 1, 'other statement')}` : '';
-    const what = `${labelOf(database, query)} failed (${excerpt(query.error ?? '')})${more}`;
-    const anchor = rowOf(index);
-    return [{ ...failureOf(what, status), severity: 'warn', anchor, place: query.caller }];
+    const { error, caller } = query;
+    const refused = refusedAfter(database, query).length;
+    const others = failed - 1 - refused;
+    const more = others > 0 ? `, as did ${count(others, 'other statement')}` : '';
+    const isDeadlock = DEADLOCK.test(error ?? '');
+    const because = consequenceOf(
+      database,
+      query,
+      isDeadlock ? oppositeOrder(database, query, overlapping) : '',
+    );
+    const what = `${labelOf(database, query)} failed (${excerpt(error ?? '')})${because}${more}`;
+    const isThrown = exception?.errors.some((one) => wasSeen(one) && isOfStatement(one, database)) === true;
+    const fix = refused > 0 ? `${ABORTED_FIX} ${fixOf(error ?? '') ?? ''}`.trim() : fixOf(error ?? '');
+    return [
+      {
+        ...(isDeadlock ? { label: 'deadlock' } : {}),
+        ...failureOf(what, status),
+        severity: isThrown && (status ?? 500) >= 500 ? 'bad' : 'warn',
+        anchor: rowOf(index),
+        place: caller,
+        ...(fix === undefined ? {} : { fix }),
+      },
+    ];
   },
 };
 

@@ -23,8 +23,9 @@ import {
   workOf,
 } from './shared/queries.ts';
 import { holdersText } from './shared/holders.ts';
+import { isPoolRefusal } from './shared/statement-failures.ts';
 import { shareOfKind } from './shared/time.ts';
-import { brokeBy, count, duration, excerpt, shareOf } from './shared/wording.ts';
+import { brokeBy, count, duration, excerpt, listOf, shareOf } from './shared/wording.ts';
 
 const ENDS =
   /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i;
@@ -577,41 +578,75 @@ function whoIn({ database, runtime }: PoolGiven, wait: Query, token: string): st
     : 'no other request ran, so something outside requests held them, or a connection was not released';
 }
 
+/** Most connections were held by requests that had ended: they are never given back. */
+function leakOf(
+  heldBy: NonNullable<Query['heldBy']>,
+): Pick<FindingDraft, 'sentence' | 'place' | 'fix'> | null {
+  const sum = (of: typeof heldBy): number => of.reduce((total, { connections }) => total + connections, 0);
+  const leaked = heldBy.filter(({ ended }) => ended === true);
+  const [most] = leaked.toSorted((a, b) => b.connections - a.connections);
+  const n = sum(leaked);
+  if (most === undefined || n * 2 < sum(heldBy)) return null;
+  const names = listOf(leaked.map(({ what }) => what));
+  const tokens = leaked.map(({ profile }) => profile).slice(0, MOST_NAMED);
+  const more = leaked.length > MOST_NAMED ? ', …' : '';
+  const was = n === 1 ? 'was' : 'were';
+  return {
+    sentence: `${count(n, 'connection')} ${was} taken by ${names} (${tokens.join(', ')}${more}) and not released after the response`,
+    place: most.place,
+    fix: 'Release the connection on each way out of the function, also an early return and an error: `const client = await pool.connect(); try { … } finally { client.release(); }`. For a single statement, use `pool.query`. A larger pool only leaks for longer.',
+  };
+}
+
 export const poolWait: FindingRule<PoolGiven> = {
   name: 'pool-wait',
   needs: ['database'],
-  labels: ['pool wait'],
-  why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one.',
+  labels: ['pool wait', 'connection leak'],
+  why: 'Each statement records the time between asking the pool for a connection and getting one, including the time to open a new one. A leak: most connections were held by requests whose responses were over.',
   fix: 'Hold connections for less time: no calls or rendering inside a transaction, fewer statements at once, faster ones. Enlarge the pool last.',
   find(kept, { durationMs: wholeMs, status, token }, from) {
     const { database } = kept;
     const { queries } = database;
     if (!queries.some(({ waitMs }) => waitMs >= 1)) return [];
     const { allMs: costMs } = shareOfKind(from.time, 'connection');
-    if (costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE)) return [];
+    const refused = queries.find((query) => isPoolRefusal(database, query));
+    const isShort = costMs < LONG_MS || (wholeMs !== null && costMs < wholeMs * LARGE_SHARE);
+    if (isShort && refused === undefined) return [];
     const waiting = queries.filter(({ waitMs }) => waitMs >= 1);
-    const longest = waiting.reduce<Query | undefined>(
-      (worst, query) => (query.waitMs > (worst?.waitMs ?? 0) ? query : worst),
-      undefined,
-    );
+    const longest =
+      refused ??
+      waiting.reduce<Query | undefined>(
+        (worst, query) => (query.waitMs > (worst?.waitMs ?? 0) ? query : worst),
+        undefined,
+      );
     if (longest === undefined) return [];
     const isRefused = sqlOf(database, longest) === '';
+    // The connection failed, which is a failed statement.
+    if (isRefused && longest !== refused && longest.error !== null) return [];
+    const why = refused === undefined ? '' : ` (${excerpt(refused.error ?? '')})`;
+    const got = isRefused
+      ? `Waited ${duration(longest.waitMs)} for a pool connection and got none${why}`
+      : null;
+    const times = waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`;
+    const waited = got ?? `Waited ${shareOf(costMs, wholeMs)} for a pool connection${times}`;
+    const common = {
+      ...(isRefused
+        ? ({ broke: brokeBy(status), severity: 'bad' } as const)
+        : ({ severity: 'warn' } as const)),
+      anchor: rowOf(queries.indexOf(longest)),
+      costMs,
+    };
+    const others = longest.heldBy?.filter(({ profile }) => profile !== token) ?? [];
+    const isOwn = holderIn(database, waitOf(database, longest), longest) !== null;
+    // One that came back in time was not leaked.
+    const leak = isRefused && !isOwn ? leakOf(others) : null;
+    if (leak !== null)
+      return [{ ...common, label: 'connection leak', ...leak, sentence: `${waited}; ${leak.sentence}` }];
     const holder = whoIn(kept, longest, token);
     // A connection was opened meanwhile, as each pool does when it grows.
     if (holder === null && !isRefused) return [];
     const who = holder === null ? '' : `; ${holder}`;
-    const sentence = isRefused
-      ? `Waited ${duration(longest.waitMs)} for a pool connection and got none${who}`
-      : `Waited ${shareOf(costMs, wholeMs)} for a pool connection${waiting.length === 1 ? '' : `, ${count(waiting.length, 'time')}`}${who}`;
-    return [
-      {
-        ...(isRefused ? { broke: brokeBy(status), severity: 'bad' } : { severity: 'warn' }),
-        sentence,
-        anchor: rowOf(queries.indexOf(longest)),
-        costMs,
-        place: longest.caller,
-      },
-    ];
+    return [{ ...common, sentence: `${waited}${who}`, place: longest.caller }];
   },
 };
 
@@ -623,8 +658,9 @@ export const lockWait: FindingRule<Needs<'database'>> = {
   fix: 'Keep the other transaction short: no calls, timers or rendering between its first write and its commit. Lock rows in the same order everywhere.',
   find({ database }, { durationMs: wholeMs, token }) {
     return database.queries.flatMap((query, index) => {
-      const { lockedBy, durationMs: ms, caller } = query;
-      if (lockedBy === undefined || ms === null || ms < LONG_MS) return [];
+      const { lockedBy, durationMs: ms, caller, error } = query;
+      // The failed statement says it.
+      if (lockedBy === undefined || ms === null || ms < LONG_MS || error !== null) return [];
       if (wholeMs !== null && ms < wholeMs * LARGE_SHARE) return [];
       const { what, place, table, profile, waitedMs } = lockedBy;
       const who =

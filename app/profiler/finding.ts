@@ -19,6 +19,8 @@ export interface Finding {
   /** The panel that shows the evidence, and the id of the row. */
   panel: string;
   anchor?: string;
+  /** If the fix of its rule does not fit what was found here. Code in backticks. */
+  fix?: string;
   /** Milliseconds of the request that it explains; findings that broke nothing are sorted by severity and by it. */
   costMs?: number;
   /** Name of its rule, set when the rules run; absent if a panel made the finding. */

@@ -1,9 +1,15 @@
 import { expect } from 'chai';
+import type { Finding } from '../../app/index.ts';
+import { urls } from '../../app/urls.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding failed-statement', () => {
   const ask = withFindingsDatabase(
-    (knex) => knex.raw('create table users (email text unique)'),
+    async (knex) => {
+      await knex.raw('create table users (email text unique, phone varchar(5))');
+      await knex.raw('create table stock (sku text primary key, pieces int)');
+      await knex.raw("insert into stock values ('a', 9), ('b', 9)");
+    },
     (app, knex) => {
       app.get('/swallowed', async (_req, res) => {
         await knex('nowhere').catch(() => []);
@@ -31,6 +37,28 @@ describe('finding failed-statement', () => {
         });
         res.send('fine');
       });
+      app.get('/aborted', async (_req, res) => {
+        await knex.transaction(async (all) => {
+          await all('users')
+            .insert({ phone: '123456' })
+            .catch(() => undefined);
+          res.json(await all('users'));
+        });
+      });
+      const waiting: (() => void)[] = [];
+      const meet = (): Promise<void> =>
+        new Promise((done) => {
+          if (waiting.push(done) === 2) for (const go of waiting.splice(0)) go();
+        });
+      app.get('/take/:first/:then', async (req, res) => {
+        await knex.transaction(async (all) => {
+          const take = (sku: string) => all('stock').where({ sku }).decrement('pieces', 1);
+          await take(req.params.first);
+          await meet();
+          await take(req.params.then);
+        });
+        res.send('taken');
+      });
       app.get('/fine', async (_req, res) => {
         await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
         await knex('users').insert({ email: 'a@b.example' }).onConflict('email').ignore();
@@ -49,9 +77,36 @@ describe('finding failed-statement', () => {
   });
 
   it('names the statement behind a 500', async () => {
-    const { of, status } = await ask('/thrown');
+    const { findings, status } = await ask('/thrown');
     expect(status).to.equal(500);
-    expect(of('failed-statement')[0]).to.include({ label: 'query failed' });
+    expect(findings, 'one failure is one finding').to.have.length(1);
+    expect(findings[0]).to.include({ rule: 'failed-statement', label: 'query failed', severity: 'bad' });
+    expect(findings[0]?.fix).to.contain('run the migrations');
+  });
+
+  it('names the first failure of an aborted transaction, not the statement that was refused', async () => {
+    const { findings } = await ask('/aborted');
+    expect(findings).to.have.length(1);
+    expect(findings[0]).to.include({ rule: 'failed-statement', anchor: 'q2' });
+    expect(findings[0]?.sentence).to.match(
+      /^insert into users failed \(value too long for type character varying\(5\)\); its error was caught; the transaction was aborted, so it refused select … from users \(test\/findings\/failed-statement\.test\.ts:\d+\)$/,
+    );
+    expect(findings[0]?.fix).to.contain('savepoint').and.contain('Check the length');
+  });
+
+  it('says of a deadlock which rows were locked the other way round', async () => {
+    const both = await Promise.all([ask('/take/a/b'), ask('/take/b/a')]);
+    const tokenOf = (wanted: number) => both.find(({ status }) => status === wanted)?.profile.token ?? '';
+    // Read again, once both are stored.
+    const text = await ask.page(urls.profileJson(tokenOf(500)));
+    const { findings } = (JSON.parse(text) as { profile: { findings: Finding[] } }).profile;
+    expect(findings.map(({ rule }) => rule)).to.deep.equal(['failed-statement']);
+    expect(findings[0]).to.include({ label: 'deadlock', severity: 'bad' });
+    expect(findings[0]?.sentence).to.match(
+      new RegExp(
+        `^update stock failed \\(deadlock detected\\): this request locked a row of stock \\(query 2\\) before one of stock \\(query 3\\), and GET /take/./. \\(${tokenOf(200)}\\) locked the same rows the other way round$`,
+      ),
+    );
   });
 
   it('ignores what was rolled back to a savepoint, unless the request failed, too', async () => {

@@ -1,4 +1,8 @@
 import { expect } from 'chai';
+import { largeResult } from '../../app/findings/queries.ts';
+import type { Kept } from '../../app/findings/shared/kept.ts';
+import type { ProfileHead } from '../../app/profiler/profile.ts';
+import { NOTHING_BESIDE } from '../support/beside.ts';
 import { withFindingsDatabase } from '../support/findings-app.ts';
 
 describe('finding large-result', () => {
@@ -28,6 +32,17 @@ describe('finding large-result', () => {
     const [finding] = (await ask('/all')).of('large-result');
     expect(finding?.sentence).to.match(/^select … from events returned 6,000 rows in \d/);
     expect(finding?.place).to.match(/large-result\.test\.ts:\d+$/);
+  });
+
+  it('only mentions one that took no hundredth of the request', () => {
+    const database = {
+      statements: [{ sql: 'select * from events', label: 'select … from events' }],
+      queries: [{ statement: 0, rows: 6000, durationMs: 10, caller: null }],
+      totals: { rows: 6000 },
+    } as unknown as Kept['database'];
+    const find = (durationMs: number) =>
+      largeResult.find({ database }, { durationMs } as ProfileHead, NOTHING_BESIDE)[0]?.severity;
+    expect([find(900), find(1100)]).to.deep.equal(['warn', 'info']);
   });
 
   it('says that a thousand rows were read without a limit', async () => {

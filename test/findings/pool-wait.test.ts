@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
+import pg from 'pg';
 import { poolWait } from '../../app/findings/transactions.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { DatabaseData, DatabaseQuery } from '../../app/panels/database/data.ts';
@@ -13,6 +14,12 @@ const WAITED = { kind: 'connection', startMs: 0, durationMs: 60 } as const;
 
 describe('finding pool-wait', () => {
   let pool: { numUsed(): number };
+  let small: pg.Pool;
+  const taken: pg.PoolClient[] = [];
+  after(async () => {
+    for (const client of taken) client.release(true);
+    await small?.end();
+  });
   const ask = withFindingsDatabase(
     (knex) => knex.raw('select 1'),
     (app, knex) => {
@@ -39,6 +46,22 @@ describe('finding pool-wait', () => {
       app.get('/wait', async (_req, res) => {
         await sleep(0.001);
         res.send('waited');
+      });
+      small = new pg.Pool({
+        ...(knex.client as { config: { connection: pg.PoolConfig } }).config.connection,
+        max: 1,
+        connectionTimeoutMillis: 300,
+      });
+      app.get('/leak', async (_req, res) => {
+        const client = await small.connect();
+        await client.query('select 1');
+        taken.push(client);
+        res.send('never released');
+      });
+      app.get('/refused', async (_req, res) => {
+        const client = await small.connect();
+        client.release();
+        res.send('released');
       });
       app.get('/in-turn', async (_req, res) => {
         for (const seconds of [0.04, 0.04]) await sleep(seconds);
@@ -81,6 +104,23 @@ describe('finding pool-wait', () => {
   it('does not call a connection new that it has used', async () => {
     const { profile } = await ask('/wait');
     expect((profile.panels.database?.data as DatabaseData).queries[0]).not.to.have.property('opened');
+  });
+
+  it('says that ended requests did not release them, in one finding, with the line that took them', async () => {
+    const leaking = await ask('/leak');
+    const { findings, status, profile } = await ask('/refused');
+    expect(status).to.equal(500);
+    const [finding] = findings;
+    expect(findings.map(({ label }) => label)).to.deep.equal(['connection leak']);
+    expect(finding?.sentence).to.match(
+      new RegExp(
+        `^Waited \\d+\\.\\d ms for a pool connection and got none \\(timeout .+\\); 1 connection was taken by GET /leak \\(${leaking.profile.token}\\) and not released after the response$`,
+      ),
+    );
+    expect(finding?.place).to.match(/pool-wait\.test\.ts:\d+$/);
+    expect(finding?.fix).to.contain('finally');
+    const page = await ask.page(`/_profiler/${profile.token}.md`);
+    expect(page).to.contain('finally { client.release(); }').and.not.contain('+-');
   });
 
   it('says that the request itself held the connections', async () => {

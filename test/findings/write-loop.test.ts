@@ -9,6 +9,10 @@ describe('finding write-loop', () => {
         for (const sku of 'abcdefghij') await knex('items').insert({ sku });
         res.send('written');
       });
+      app.get('/chunks', async (_req, res) => {
+        for (const sku of 'abcdefghij') await knex('items').insert([{ sku }, { sku: `${sku}2` }]);
+        res.send('written');
+      });
       app.get('/few', async (_req, res) => {
         for (const sku of 'abc') await knex('items').insert({ sku });
         await knex.raw('select pg_sleep(0.3)');
@@ -48,6 +52,10 @@ describe('finding write-loop', () => {
 
   it('ignores a few that cost nothing', async () => {
     expect((await ask('/few')).of('write-loop')).to.deep.equal([]);
+  });
+
+  it('ignores statements that write many rows each', async () => {
+    expect((await ask('/chunks')).of('write-loop')).to.deep.equal([]);
   });
 
   it('ignores writes that each have a transaction or savepoint of their own', async () => {

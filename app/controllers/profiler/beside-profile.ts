@@ -43,9 +43,9 @@ function explain(
     const { rule = '', panel } = finding;
     const { why = '', fix = '' } = Object.hasOwn(rules, rule) ? (rules[rule] ?? {}) : {};
     return {
+      fix,
       ...finding,
       why,
-      fix,
       evidence: index < MOST_EXPLAINED ? evidenceOf(finding, rowsOf(panel)) : [],
     };
   });

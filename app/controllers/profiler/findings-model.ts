@@ -30,21 +30,19 @@ export function createFindingsModel(
   const { findingsLeft = 0 } = profile;
   const findings = profile.findings.map((finding) => readFinding(finding, texts, { profile, amendments }));
   const shown = findings.length <= SHOWN + 1 ? findings : findings.slice(0, SHOWN);
-  const labels = new Map<string, string[]>();
-  for (const { rule, label } of findings) {
+  const rules = new Map<string, { labels: string[]; why: string; fix: string }>();
+  for (const { rule, label, fix: own } of findings) {
     if (rule === undefined || !Object.hasOwn(texts, rule)) continue;
-    const seen = labels.get(rule) ?? [];
-    labels.set(rule, seen.includes(label) ? seen : [...seen, label]);
+    const { why = '', fix = '' } = texts[rule] ?? {};
+    const known = rules.get(`${rule} ${own}`) ?? { labels: [], why, fix: own ?? fix };
+    if (!known.labels.includes(label)) known.labels.push(label);
+    rules.set(`${rule} ${own}`, known);
   }
   return {
     shown,
     folded: findings.slice(shown.length),
     left: findingsLeft,
-    rules: [...labels].map(([rule, of]) => ({
-      labels: of,
-      why: texts[rule]?.why ?? '',
-      fix: texts[rule]?.fix ?? '',
-    })),
+    rules: [...rules.values()],
   };
 }
 

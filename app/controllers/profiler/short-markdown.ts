@@ -101,7 +101,7 @@ export function findingParts({ findings, profile, panels, amendments }: ShownPro
     return blocks([
       `**${prose(label)}** (${severity}): ${prose(sentence)}${place === undefined ? '' : `, at ${code(place)}`}.`,
       history === undefined ? '' : prose(historyText(label, history)),
-      texts === undefined ? '' : `How to fix it: ${texts.fix}`,
+      texts === undefined ? '' : `How to fix it: ${finding.fix ?? texts.fix}`,
       fixCode === undefined ? '' : codeMarkdown(fixCode),
       isNew ? evidence : '',
     ]);

@@ -1,5 +1,6 @@
 /** Helpers of rules about errors and log lines: where they came from. */
 import type { ExceptionData, ThrownRecord } from '../../panels/exception/data.ts';
+import type { Kept } from './kept.ts';
 
 export function lineOf({ place }: Pick<ThrownRecord, 'place'>): string | null {
   const { file = null, line = null } = place?.frame ?? {};
@@ -15,6 +16,23 @@ export function wasSeen({ origin }: Pick<ThrownRecord, 'origin'>): boolean {
 export function isAnsweredTwice({ late, origin, thrown }: ThrownRecord): boolean {
   if (!late && origin !== 'late') return false;
   return /^Cannot \w+ headers after they are sent/.test(thrown.chain.at(-1)?.message ?? '');
+}
+
+/** A shorter message may be part of any other. */
+const SHORTEST_MESSAGE = 8;
+
+/** It is the error of a statement, or wraps it: the finding about the statement explains it. */
+export function isOfStatement(
+  { thrown }: Pick<ThrownRecord, 'thrown'>,
+  database: Kept['database'] | undefined,
+): boolean {
+  const messages = thrown.chain.map(({ message }) => message);
+  return (database?.queries ?? []).some(
+    ({ error }) =>
+      error !== null &&
+      error.length >= SHORTEST_MESSAGE &&
+      messages.some((message) => message.includes(error)),
+  );
 }
 
 const IN_LIBRARY = /(?:^|\/)node_modules\//;

@@ -263,7 +263,10 @@ function madeStep(row: Row, index: number, { panel, profile, compared }: StepOf)
 /** How long it waited before it was sent. */
 function waitedMs(index: number, name: string, profile: Profile): number {
   if (name === 'cache') return dataOf(profile, 'cache')?.items[index]?.waitMs ?? 0;
-  return name === 'database' ? (dataOf(profile, 'database')?.queries[index]?.waitMs ?? 0) : 0;
+  const database = name === 'database' ? dataOf(profile, 'database') : undefined;
+  const query = database?.queries[index];
+  // A wait that no statement followed starts when it began.
+  return query === undefined || database?.statements[query.statement]?.sql === '' ? 0 : query.waitMs;
 }
 
 /** Work of which several may run at once, and that somebody waits for. */
@@ -282,7 +285,7 @@ function stepOf(row: Row, index: number, { panel, profile, compared }: StepOf): 
   if (made === null) return null;
   const took = row.number === null || row.number === undefined ? 'not finished' : durationText(row.number);
   const { detail: _detail, block: _block, within, ...step } = made;
-  const askedMs = startMs - waitedMs(index, panel.name, profile);
+  const askedMs = Math.max(0, startMs - waitedMs(index, panel.name, profile));
   return {
     ...step,
     place: isInLibrary(step.place) ? null : step.place,

@@ -107,7 +107,8 @@ function rowTouches(database: KeptQueries): Touch[] {
     const statement = database.statements[query.statement];
     if (statement === undefined || error !== null || durationMs === null) return [];
     const row = rowTouched(statement.sql, query.bindings, statement.system);
-    if (row === null) return [];
+    // What a lock guards is not stale.
+    if (row === null || row.isLocking) return [];
     const does = row.does === 'read' || row.does === 'count' ? 'read' : 'written';
     // It found nothing to change.
     if (does === 'written' && rows === 0) return [];

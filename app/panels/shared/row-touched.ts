@@ -9,6 +9,7 @@ export interface RowTouched {
   does: 'read' | 'count' | 'update' | 'insert' | 'delete';
   where: ReadonlyMap<string, string>;
   hasMore: boolean;
+  isLocking: boolean;
   reads(column: string): boolean;
   /** Columns that an update sets: to a bound value, or to what its text or the database says (null). */
   sets: ReadonlyMap<string, string | null>;
@@ -37,15 +38,21 @@ function inserted(bindings: readonly Binding[]): Map<string, string> | null {
   );
 }
 
-/** null for a statement about no row that its text tells, several tables, or rows that it locks: what a lock guards is not stale. */
+/** null for a statement about no row that its text tells, or several tables. */
 export function rowTouched(
   sql: string,
   bindings: readonly Binding[],
   system: string | undefined,
 ): RowTouched | null {
   const read = aboutStatement(sql, system).read;
-  if (read === null || read.table === null || read.joins > 0 || read.isLocking) return null;
-  const base = { table: read.table.toLowerCase(), hasMore: false, sets: NOTHING, reads: () => false };
+  if (read === null || read.table === null || read.joins > 0) return null;
+  const base = {
+    table: read.table.toLowerCase(),
+    hasMore: false,
+    isLocking: read.isLocking,
+    sets: NOTHING,
+    reads: () => false,
+  };
   if (read.verb === 'insert') {
     const where = inserted(bindings);
     return where === null ? null : { ...base, does: 'insert', where };

@@ -1,0 +1,131 @@
+/** Why a statement failed: the kind of its error with the fix, and the order of locks in a deadlock. */
+import { isSameRow, type RowTouched, rowTouched } from '../../panels/shared/row-touched.ts';
+import type { EarlierRequest } from '../../profiler/finding-rule.ts';
+import type { Kept, Query } from './kept.ts';
+import { sqlOf } from './queries.ts';
+import { excerpt } from './wording.ts';
+
+type Database = Kept['database'];
+
+export const DUPLICATE =
+  /duplicate key value violates unique|^Duplicate entry|UNIQUE constraint failed|Violation of UNIQUE KEY|\bE11000\b/;
+export const DEADLOCK = /\bdeadlock/i;
+/** PostgreSQL refuses each statement of a transaction after one of them has failed (25P02). */
+const ABORTED = 'current transaction is aborted';
+
+const FIXES: readonly (readonly [RegExp, string])[] = [
+  [
+    DEADLOCK,
+    'Lock rows in the same order everywhere: sort the keys before the loop, or lock them all first (`order by id for update`). Run the whole transaction again if it was ended by a deadlock (1213, `40P01`).',
+  ],
+  [
+    DUPLICATE,
+    'Answer 409 to this error only, by its code (1062, `23505`). If the row may be there already, use a statement that does not fail (`on conflict`).',
+  ],
+  [
+    /too long|would be truncated/i,
+    'Check the length before you send the statement, and refuse a longer value with a message about it, or make the column wider.',
+  ],
+  [
+    /foreign key/i,
+    'Check that the row exists that the value refers to, and answer 404 or 422 if not. If a row can’t be deleted, delete or move the rows that refer to it first.',
+  ],
+  [
+    /not-null|NOT NULL|cannot be null|value NULL|have a default value/,
+    'Require the value when you validate the request, or give the column a default.',
+  ],
+  [/check constraint/i, 'Check the same condition when you validate the request, and answer 422.'],
+  [
+    /timeout|timed out|canceling statement|execution time/i,
+    'Find out what it waited for: a lock of another transaction, or a plan that reads too much (EXPLAIN). Keep transactions short.',
+  ],
+  [
+    /could not serialize|database is locked|SQLITE_BUSY/i,
+    'Run the whole transaction again, a few times with a pause.',
+  ],
+  [
+    /syntax|no such (?:table|column)|Unknown column|doesn't exist|does not exist|Invalid (?:column|object) name/i,
+    'Correct the statement. If a table or column is missing, run the migrations.',
+  ],
+  [
+    /invalid input|invalid byte|out of range|incorrect \S+ value|conversion failed/i,
+    'Check type and range of the value when you validate the request, and answer 400 or 422.',
+  ],
+  [
+    /ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|terminat|Connection lost|too many (?:clients|connections)|authentication/i,
+    'Check that the database runs, and that its address, password and limit of connections are right.',
+  ],
+];
+
+/** undefined: of no known kind. */
+export function fixOf(error: string): string | undefined {
+  return FIXES.find(([kind]) => kind.test(error))?.[1];
+}
+
+const SHORTEST_WAIT_MS = 20;
+
+/** It waited for a connection of a pool that had none free, and got none, which is reported as a wait. */
+export function isPoolRefusal(database: Database, query: Query): boolean {
+  const { error, waitMs, full } = query;
+  if (error === null || waitMs < SHORTEST_WAIT_MS || sqlOf(database, query) !== '') return false;
+  return full === true || /timeout|timed out/i.test(error);
+}
+
+/** Statements that the aborted transaction refused because this one had failed. */
+export function refusedAfter({ queries }: Database, failed: Query): Query[] {
+  return queries.filter(
+    ({ connection, transaction, error, startMs }) =>
+      transaction !== null &&
+      transaction === failed.transaction &&
+      connection === failed.connection &&
+      startMs > failed.startMs &&
+      error?.includes(ABORTED) === true,
+  );
+}
+
+interface Lock {
+  row: RowTouched;
+  query: number;
+}
+
+/** The rows that each transaction locked one by one, in order. */
+function locksOf(database: Database): Map<string, Lock[]> {
+  const locks = new Map<string, Lock[]>();
+  database.queries.forEach((query, index) => {
+    const system = database.statements[query.statement]?.system;
+    const row =
+      query.transaction === null ? null : rowTouched(sqlOf(database, query), query.bindings, system);
+    if (row === null || row.does === 'insert' || (!row.isLocking && /read|count/.test(row.does))) return;
+    const key = `${query.connection} ${query.transaction}`;
+    locks.set(key, [...(locks.get(key) ?? []), { row, query: index }]);
+  });
+  return locks;
+}
+
+function lockText({ row, query }: Lock): string {
+  return `${excerpt(row.table, 40)} (query ${query + 1})`;
+}
+
+/** Two rows that another request locked the other way round; empty: the records don't show it. */
+export function oppositeOrder(
+  database: Database,
+  failed: Query,
+  overlapping: readonly EarlierRequest[],
+): string {
+  const own = locksOf(database).get(`${failed.connection} ${failed.transaction}`) ?? [];
+  const wanted = own.find(({ query }) => database.queries[query] === failed);
+  if (wanted === undefined) return '';
+  for (const { head, kept } of overlapping) {
+    for (const theirs of locksOf((kept.database ?? { queries: [], statements: [] }) as Database).values()) {
+      const at = theirs.findIndex(({ row }) => isSameRow(row, wanted.row));
+      const held = own.find(
+        ({ row, query }) =>
+          query < wanted.query && theirs.findLastIndex((their) => isSameRow(their.row, row)) > at,
+      );
+      if (at === -1 || held === undefined) continue;
+      const what = `${head.method} ${excerpt(head.url.replace(/\?.*$/s, ''), 80)} (${head.token})`;
+      return `: this request locked a row of ${lockText(held)} before one of ${lockText(wanted)}, and ${what} locked the same rows the other way round`;
+    }
+  }
+  return '';
+}
