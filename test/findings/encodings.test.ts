@@ -28,3 +28,19 @@ describe('finding text-decomposed', () => {
     expect(of('Lefèvre', 'Lefèvre')).to.deep.equal([]);
   });
 });
+
+describe('finding written-with-warning', () => {
+  const labels = (sql: string, rows: number) => {
+    const database = keptQueries({ sql, system: 'mysql', rows, warnings: 1 });
+    const rule = encodingRules.find(({ name }) => name === 'written-with-warning');
+    return (rule?.find({ database }, {} as never, {} as never) ?? []).length;
+  };
+
+  it('is silent about a duplicate that the statement leaves out on purpose', () => {
+    expect(labels("INSERT INTO notes (text) VALUES ('long')", 1)).to.equal(1);
+    expect(labels("INSERT IGNORE INTO notes (text) VALUES ('long')", 1), 'stored').to.equal(1);
+    expect(labels("INSERT IGNORE INTO notes (text) VALUES ('known')", 0)).to.equal(0);
+    expect(labels("INSERT IGNORE INTO notes (text) VALUES ('known'), ('new')", 1)).to.equal(0);
+    expect(labels("INSERT IGNORE INTO notes (text) VALUES ('known'), ('a'), ('b')", 2)).to.equal(0);
+  });
+});
