@@ -190,7 +190,7 @@ const writeLoop: FindingRule<Needs<'database', 'request'>> = {
   name: 'write-loop',
   needs: ['database'],
   labels: ['writes in a loop'],
-  why: 'At least three inserts, updates or deletes of this request came from the same line and differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of it, as are writes in a transaction or savepoint of their own, and inserts of many rows.',
+  why: 'At least three inserts, updates or deletes from one line differ only in their values. Fewer than ten are ignored below 20 ms or 10 % of the request, as are writes in a transaction or savepoint of their own, and inserts of many rows.',
   fix: 'Write all rows with one statement: a multi-row insert, an update from a list of values, `where id = any(…)`.',
   find({ database, request }, { durationMs: wholeMs }) {
     const unawaited = unawaitedIn(database, request?.response?.headersAtMs ?? null);
