@@ -4,10 +4,11 @@ import express, { type RequestHandler, type Response } from 'express';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createResponseWatch } from '../../app/middleware/watched-response.ts';
-import { authorsText } from '../../app/panels/shared/header-authors.ts';
+import { authorsText, headerAuthors } from '../../app/panels/shared/header-authors.ts';
 import type { RequestPanelData } from '../../app/panels/request/data.ts';
 import { urls } from '../../app/urls.ts';
 import { startFindingsApp, withFindingsApp } from '../support/findings-app.ts';
+import { cpuMsOf } from '../support/waiting.ts';
 import { Context, ContextTracker } from '../../app/profiler/context.ts';
 
 /** As `on-headers` does it: what it is given runs when the headers go out. */
@@ -223,6 +224,27 @@ describe('the layer that sets each header', () => {
     const { profile: small } = await plain.ask('/');
     await plain.close();
     expect(JSON.stringify(small.panels.request?.data).length).to.be.below(3000);
+  });
+});
+
+describe('cookies that are appended one by one', () => {
+  it('take no longer than their number says', () => {
+    const layer = {};
+    const cookies = Array.from({ length: 1500 }, (_, at) => `c${at}=${'v'.repeat(40)}`);
+    const headerWrites = cookies.map((_, at) => ({
+      name: 'Set-Cookie',
+      value: cookies.slice(0, at + 1),
+      layer,
+      hooked: false,
+    }));
+    const rawHeaders = cookies.flatMap((cookie) => ['Set-Cookie', cookie]);
+    let sent: unknown[][] = [];
+    const took = cpuMsOf(() => {
+      sent = headerAuthors({ headerWrites, rawHeaders, layers: [layer] })?.sent ?? [];
+    });
+    expect(sent).to.have.length(1500);
+    expect(sent.at(-1)).to.deep.equal([{ verb: 'set', layer: 0 }]);
+    expect(took).to.be.below(500);
   });
 });
 

@@ -41,27 +41,42 @@ function itemsOf(list: string): string[] {
   return list.split(',').map((item) => item.trim().toLowerCase());
 }
 
+/** Each cookie that is appended sets the whole list once more. */
+function isBeginning(before: unknown, after: readonly unknown[]): before is readonly unknown[] {
+  return Array.isArray(before) && before.every((line, at) => line === after[at]);
+}
+
 /** `Accept, Origin` has all of `Origin`. */
 function extendsValue(before: unknown, after: unknown): boolean {
-  if (Array.isArray(after)) return [before].flat().every((item) => after.includes(item));
+  if (Array.isArray(after)) {
+    if (isBeginning(before, after)) return true;
+    const lines = new Set<unknown>(after);
+    return [before].flat().every((line) => lines.has(line));
+  }
   if (typeof before !== 'string' || typeof after !== 'string' || before === '') return false;
   if (after.startsWith(before)) return true;
   const items = new Set(itemsOf(after));
   return itemsOf(before).every((item) => items.has(item));
 }
 
+function isSame(before: unknown, after: unknown): boolean {
+  if (Array.isArray(before) && Array.isArray(after) && before.length !== after.length) return false;
+  const [lines, others] = [[before].flat(), [after].flat()];
+  return lines.length === others.length && lines.every((line, at) => textOf(line) === textOf(others[at]));
+}
+
 /** null: it changed nothing. */
 function verbOf({ value: before, steps }: History, value: unknown): HeaderVerb | null {
   if (value === undefined) return 'removed';
   if (steps.length === 0 || before === undefined) return 'set';
-  if (textOf(before) === textOf(value)) return null;
+  if (isSame(before, value)) return null;
   return extendsValue(before, value) ? 'added to' : 'changed';
 }
 
 function noteLines(history: History, values: readonly unknown[], step: HeaderStep): void {
   const { value: before, steps } = history;
   history.lines ??= new Map(before === undefined ? [] : [[textOf(before), [...steps]]]);
-  for (const item of values)
+  for (const item of isBeginning(before, values) ? values.slice(before.length) : values)
     if (!history.lines.has(textOf(item))) history.lines.set(textOf(item), [{ ...step, verb: 'set' }]);
 }
 
