@@ -26,11 +26,18 @@ export interface Read {
   read: ReadStatement;
 }
 
-export function readsOf(database: Database): Read[] {
-  return database.queries.flatMap((query, index) => {
+/** Of the queries of a profile, for all rules. */
+const known = new WeakMap<Database['queries'], readonly Read[]>();
+
+export function readsOf(database: Database): readonly Read[] {
+  const before = known.get(database.queries);
+  if (before !== undefined) return before;
+  const reads = database.queries.flatMap((query, index) => {
     const found = query.error === null ? readOf(database, query) : null;
     return found === null ? [] : [{ query, index, read: found }];
   });
+  known.set(database.queries, reads);
+  return reads;
 }
 
 export function textOf(value: Json | undefined): string | null {

@@ -87,22 +87,34 @@ function sourcesIn(sql: string, system: string | undefined): Map<string, string>
   return sources;
 }
 
-/** As the size of the texts: a request may run 1,000 different statements, each of which is asked for many times. */
+/** By the size of the texts: a request may run 1,000 different statements, each of which is asked for many times. */
 const MOST_CHARACTERS = 1_000_000;
-const known = new Map<string, StatementFacts>();
-let characters = 0;
+
+interface Known {
+  texts: Map<string, StatementFacts>;
+  characters: number;
+}
+
+/** By database, so that a text is looked up as it is: one that is put together would be hashed each time. */
+const bySystem = new Map<string | undefined, Known>();
+
+function knownOf(system: string | undefined): Known {
+  const known = bySystem.get(system) ?? { texts: new Map(), characters: 0 };
+  bySystem.set(system, known);
+  return known;
+}
 
 export function aboutStatement(sql: string, system?: string): StatementFacts {
-  const key = `${system ?? ''}\n${sql}`;
-  const before = known.get(key);
+  const known = knownOf(system);
+  const before = known.texts.get(sql);
   if (before !== undefined) return before;
   const facts = new StatementFacts(sql, system);
-  known.set(key, facts);
-  characters += key.length;
-  for (const oldest of known.keys()) {
-    if (characters <= MOST_CHARACTERS) break;
-    known.delete(oldest);
-    characters -= oldest.length;
+  known.texts.set(sql, facts);
+  known.characters += sql.length;
+  for (const oldest of known.texts.keys()) {
+    if (known.characters <= MOST_CHARACTERS) break;
+    known.texts.delete(oldest);
+    known.characters -= oldest.length;
   }
   return facts;
 }
