@@ -13,18 +13,18 @@ import { type Command, fillOf, storedIn } from './shared/cache.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
-import { count, excerpt } from './shared/wording.ts';
+import { excerpt } from './shared/wording.ts';
 
 /** Request headers by which a gateway says whose the request is. */
 const IDENTITY = /^x-(account|customer|member|tenant|user)(?:-?id)?$/i;
 
-interface Caller {
+export interface Caller {
   by: string;
   words: RegExp;
   value: string;
 }
 
-function callerOf(request: KeptRequest | undefined): Caller | null {
+export function callerOf(request: KeptRequest | undefined): Caller | null {
   const { user = null, session = null } = request?.sessionAndUser ?? {};
   const id =
     leavesOf(user).find(({ path }) => PRIMARY.test(path)) ??
@@ -37,7 +37,7 @@ function callerOf(request: KeptRequest | undefined): Caller | null {
   return { by: name.toLowerCase(), words: new RegExp(word, 'i'), value };
 }
 
-function isSame(one: Caller | null, other: Caller | null): boolean {
+export function isSame(one: Caller | null, other: Caller | null): boolean {
   return one !== null && other !== null && one.by === other.by && one.value === other.value;
 }
 
@@ -111,56 +111,6 @@ const cacheOfAnotherUser: FindingRule<Needs<'cache' | 'request', 'database'>> = 
         : `cached for another user: the response has another ${field ?? ''} than the user of this request`;
       const sentence = `${command} found a value that was ${what}, and the key ${excerpt(key, 60)} names none`;
       return [{ broke: 'response', severity: 'bad', sentence, anchor: `k${index + 1}`, place }];
-    });
-  },
-};
-
-/** Values that a statement of this text compared the column with, in each of these requests. */
-function boundBefore(
-  sql: string,
-  name: string,
-  requests: readonly EarlierRequest[],
-): { caller: Caller | null; value: string; token: string }[] {
-  return requests.flatMap(({ head, kept }) => {
-    const { request, database } = kept as Partial<Kept>;
-    const query = database?.queries.find((one) => sqlOf(database, one) === sql);
-    const value = textOf(query?.bindings.find((one) => one.name === name)?.value);
-    return value === null ? [] : [{ caller: callerOf(request), value, token: head.token }];
-  });
-}
-
-const valueOfAnotherRequest: FindingRule<Needs<'request' | 'database'>> = {
-  name: 'value-of-another-request',
-  needs: ['request', 'database'],
-  labels: ['another request’s value'],
-  why: 'A statement was given the value that requests of another caller (user, `X-Tenant`, …) always give it. One of those requests ran at the same time. Earlier requests of this caller gave another value.',
-  fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. All requests that run at the same time share the fields of a service and the variables of a module.',
-  compares: ({ request }) => callerOf(request) !== null,
-  overlaps: ({ request }) => callerOf(request) !== null,
-  find({ request, database }, head, { earlier, overlapping }) {
-    const own = callerOf(request);
-    if (own === null || overlapping.length === 0) return [];
-    const received = receivedBy(head, { request });
-    return readsOf(database).flatMap((one): FindingDraft[] => {
-      const sql = sqlOf(database, one.query);
-      for (const { name, value: given } of one.query.bindings) {
-        const value = textOf(given);
-        if (value === null || isMasked(value) || received.has(value) || own.value === value) continue;
-        const running = boundBefore(sql, name, overlapping).find(
-          (other) => other.caller?.by === own.by && !isSame(own, other.caller) && other.value === value,
-        );
-        if (running === undefined) continue;
-        const before = boundBefore(sql, name, earlier).filter(({ token }) => token !== running.token);
-        const mine = before.filter(({ caller }) => isSame(own, caller));
-        const theirs = before.filter(({ caller }) => isSame(running.caller, caller));
-        const usual = mine.filter((other) => other.value !== value);
-        // It may have happened before.
-        if (usual.length <= mine.length / 2 || new Set(usual.map((other) => other.value)).size > 1) continue;
-        if (theirs.filter((other) => other.value === value).length <= theirs.length / 2) continue;
-        const sentence = `${labelOf(database, one.query)} was given the ${excerpt(name, 40)} of another ${own.by}, whose request ran at the same time (${running.token}), and not that of ${count(usual.length, 'earlier request')} of this one: something that both requests share held it`;
-        return [draftAt(one, sentence, 'bad')];
-      }
-      return [];
     });
   },
 };
@@ -607,7 +557,6 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
 
 export const callerRules: readonly FindingRule[] = [
   cacheOfAnotherUser,
-  valueOfAnotherRequest,
   ownerNotAsked,
   otherParent,
   checkNotAwaited,

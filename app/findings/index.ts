@@ -8,6 +8,7 @@ import { browserRules } from './browser.ts';
 import { cacheRules } from './cache.ts';
 import { callerRules } from './callers.ts';
 import { callRules } from './calls.ts';
+import { dateRules } from './dates.ts';
 import { encodingRules } from './encodings.ts';
 import { errorRules } from './errors.ts';
 import { browserFailed } from './front-end.ts';
@@ -38,6 +39,7 @@ export function createFindingRules(): FindingRule[] {
     ...predicateRules,
     ...aggregateRules,
     ...valueRules,
+    ...dateRules,
     ...numberRules,
     ...missingRules,
     ...encodingRules,

@@ -2,16 +2,18 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import type { KeptRouting } from '../panels/routing/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
-import { parseBeginning } from '../panels/shared/json-leaves.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
-import type { EarlierRequest, FindingRule } from '../profiler/finding-rule.ts';
+import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
+import { type Caller, callerOf, isSame } from './callers.ts';
 import { clientOf, mediaType } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
@@ -316,4 +318,153 @@ const filterLeft: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
-export const memoryRules: readonly FindingRule[] = [orderChanged, answerOfAnotherPath, filterLeft];
+type Held = Needs<'request' | 'database', 'cache' | 'http_client'>;
+
+/** Single values that a request got, by where: a field of the first row of a statement, a reply of a cache or service, a part of the path. */
+function sourcesOf({ request, database, cache, http_client: calls }: Held): Map<string, string> {
+  const found = new Map<string, string>();
+  const add = (where: string, value: Json | undefined): void => {
+    const leaves = value === undefined ? [] : leavesOf(value);
+    for (const leaf of leaves) {
+      const text = textOf(leaf.value);
+      if (text !== null && !found.has(`${where} ${leaf.path}`)) found.set(`${where} ${leaf.path}`, text);
+    }
+  };
+  for (const { name, value } of request.routeParams ?? []) add(`path ${name}`, value);
+  for (const { caller, found: reply } of cache?.items ?? []) add(`${caller}`, reply?.value);
+  for (const query of database.queries) add(`${query.caller}`, foundRows(query)[0]);
+  for (const { caller, responseBody } of calls?.calls ?? [])
+    add(`${caller}`, parseBeginning(responseBody?.text ?? '')?.value);
+  return found;
+}
+
+/** Of a row that belongs to somebody. */
+const OF_ID = /(?:^|_)(?:id|uuid|user|owner|tenant|account|customer|member|email)$|[a-z]Id$/;
+
+/** It was compared with another value by other requests: it is no constant. */
+function varies({ table, column, value }: Compared, others: readonly EarlierRequest[]): boolean {
+  return others.some(({ kept }) => {
+    const { database } = kept as Partial<Kept>;
+    const compared = database === undefined ? [] : comparedIn(database);
+    return compared.some((one) => one.table === table && one.column === column && one.value !== value);
+  });
+}
+
+/** Ids that statements ask for although nothing gave them to the request; none if some of what it got is not recorded. */
+function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[] {
+  const { request, database, http_client: calls } = kept;
+  const strange = comparedIn(database).filter(({ column }) => OF_ID.test(column));
+  if (strange.length === 0) return [];
+  const isUnknown = database.queries.some((query) => {
+    const rows = foundRows(query).length;
+    const kind = kindOf(sqlOf(database, query));
+    // A driver tells the id of a new row beside the rows.
+    return kind === 'read' ? (query.rows ?? 0) > rows : kind === 'write' && rows === 0;
+  });
+  if (isUnknown || calls?.calls.some(({ responseBody }) => responseBody?.truncated === true) === true)
+    return [];
+  const got = [
+    ...database.queries.flatMap((query) => foundRows(query)),
+    ...(calls?.calls ?? []).map(
+      ({ responseBody }) => parseBeginning(responseBody?.text ?? '')?.value ?? null,
+    ),
+    ...request.headers.map(({ value }) => value),
+  ].flatMap((one) => leavesOf(one));
+  const texts = got.map(({ value }) => String(value));
+  const had = new Set([...receivedBy(head, kept), ...sourcesOf(kept).values(), ...texts]);
+  return strange.filter(({ value }) => !had.has(value));
+}
+
+/** A single value came from elsewhere for this request than for the one whose value the statement has. */
+function heldForAnother(kept: Held, head: ProfileHead, { earlier, overlapping }: RuleBeside): FindingDraft[] {
+  const { database } = kept;
+  const own = sourcesOf(kept);
+  const strange = overlapping.length === 0 ? [] : strangeIn(kept, head);
+  for (const { head: other, kept: beside } of strange.length === 0 ? [] : overlapping) {
+    const given = beside as unknown as Held;
+    if (given.request === undefined || given.database === undefined || other.process !== head.process)
+      continue;
+    for (const one of strange) {
+      const [where] =
+        [...sourcesOf(given)].find(
+          ([at, value]) => value === one.value && own.has(at) && own.get(at) !== value,
+        ) ?? [];
+      if (where === undefined || !varies(one, [...earlier, ...overlapping])) continue;
+      const from = /^(\S+:\d+) /.exec(where)?.[1];
+      const sentence = `${labelOf(database, one.read.query)} asks for the ${excerpt(one.column, 40)} of another request that ran at the same time (${excerpt(pathOf(other.url), 60)}, ${other.token})${from === undefined ? '' : `: ${from} had returned this request another one`}`;
+      return [{ ...draftAt(one.read, sentence, 'bad'), broke: 'response' }];
+    }
+  }
+  return [];
+}
+
+/** Values that a statement of this text compared the column with, in each of these requests. */
+function boundBefore(
+  sql: string,
+  name: string,
+  requests: readonly EarlierRequest[],
+): { caller: Caller | null; value: string; token: string }[] {
+  return requests.flatMap(({ head, kept }) => {
+    const { request, database } = kept as Partial<Kept>;
+    const query = database?.queries.find((one) => sqlOf(database, one) === sql);
+    const value = textOf(query?.bindings.find((one) => one.name === name)?.value);
+    return value === null ? [] : [{ caller: callerOf(request), value, token: head.token }];
+  });
+}
+
+/** It was always given another value, and callers of the other request always this one. */
+function givenByAnother(
+  { request, database }: Held,
+  head: ProfileHead,
+  { earlier, overlapping }: RuleBeside,
+): FindingDraft[] {
+  const own = callerOf(request);
+  if (own === null || overlapping.length === 0) return [];
+  const received = receivedBy(head, { request });
+  return readsOf(database).flatMap((one): FindingDraft[] => {
+    const sql = sqlOf(database, one.query);
+    for (const { name, value: given } of one.query.bindings) {
+      const value = textOf(given);
+      if (value === null || isMasked(value) || received.has(value) || own.value === value) continue;
+      const running = boundBefore(sql, name, overlapping).find(
+        (other) => other.caller?.by === own.by && !isSame(own, other.caller) && other.value === value,
+      );
+      if (running === undefined) continue;
+      const before = boundBefore(sql, name, earlier).filter(({ token }) => token !== running.token);
+      const mine = before.filter(({ caller }) => isSame(own, caller));
+      const theirs = before.filter(({ caller }) => isSame(running.caller, caller));
+      const usual = mine.filter((other) => other.value !== value);
+      // It may have happened before.
+      if (usual.length <= mine.length / 2 || new Set(usual.map((other) => other.value)).size > 1) continue;
+      if (theirs.filter((other) => other.value === value).length <= theirs.length / 2) continue;
+      const sentence = `${labelOf(database, one.query)} was given the ${excerpt(name, 40)} of another ${own.by}, whose request ran at the same time (${running.token}), and not that of ${count(usual.length, 'earlier request')} of this one: something that both requests share held it`;
+      return [draftAt(one, sentence, 'bad')];
+    }
+    return [];
+  });
+}
+
+function mayBeOfAnother(kept: Held, head: ProfileHead): boolean {
+  return callerOf(kept.request) !== null || strangeIn(kept, head).length > 0;
+}
+
+const valueOfAnotherRequest: FindingRule<Held> = {
+  name: 'value-of-another-request',
+  needs: ['request', 'database'],
+  labels: ['another request’s value'],
+  why: 'A statement was given a value of a request that ran at the same time: nothing gave it to this request, whose lines returned another one; or callers (user, `X-Tenant`, …) always give it another value than this.',
+  fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. All requests that run at the same time share the fields of a service and the variables of a module.',
+  compares: mayBeOfAnother,
+  overlaps: mayBeOfAnother,
+  find(kept, head, beside) {
+    const held = heldForAnother(kept, head, beside);
+    return held.length > 0 ? held : givenByAnother(kept, head, beside);
+  },
+};
+
+export const memoryRules: readonly FindingRule[] = [
+  valueOfAnotherRequest,
+  orderChanged,
+  answerOfAnotherPath,
+  filterLeft,
+];

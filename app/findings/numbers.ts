@@ -3,6 +3,7 @@ import { foundRows } from '../panels/shared/found-rows.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
+import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
@@ -10,7 +11,8 @@ import { namedHeader } from '../profiler/raw-headers.ts';
 import { callName } from './shared/calls.ts';
 import { sentHeader } from './shared/http.ts';
 import type { Call, Kept, Needs } from './shared/kept.ts';
-import { draftAt, isWrite, labelOf, readsOf } from './shared/queries.ts';
+import { draftAt, isWrite, labelOf, readsOf, textOf } from './shared/queries.ts';
+import { isSlow } from './shared/statement-reasons.ts';
 import { count, excerpt } from './shared/wording.ts';
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/;
@@ -180,8 +182,10 @@ const centLost: FindingRule<Needs<'request', 'database' | 'http_client'>> = {
 };
 
 /** An id of a JSON text, with digits that not every number of JavaScript can have. */
-const LONG_ID = /"((?:\w+_)?id|\w*[a-z]I[dD])"\s*:\s*("?)(\d{18,20})\2(?=\s*[,}\]])/g;
+const LONG_ID = /"((?:\w+_)?id|\w*[a-z]I[dD])"\s*:\s*("?)(\d{16,20})\2(?=\s*[,}\]])/g;
 const ID = /^(?:\w+_)?id$|[a-z]I[dD]$/;
+
+type WithCalls = Needs<'request', 'database' | 'http_client' | 'routing'>;
 
 interface LongId {
   name: string;
@@ -200,20 +204,45 @@ function longIdsIn(text: string): LongId[] {
   }));
 }
 
+/** With fewer, the last digits of a rounded number are no zeros. */
+const FEWEST_DIGITS = 18;
+
 /** Ids of the response that were numbers of JavaScript; none if a single text may end in zeros by chance. */
 function roundedIds({ response }: KeptRequest): LongId[] {
-  const ids = longIdsIn(response?.text ?? '');
+  const ids = longIdsIn(response?.text ?? '').filter(({ digits }) => digits.length >= FEWEST_DIGITS);
   if (!ids.every(({ isRounded }) => isRounded)) return [];
   return ids.some(({ isText }) => !isText) || new Set(ids.map(({ digits }) => digits)).size > 1 ? ids : [];
 }
 
-const digitsLost: FindingRule<Needs<'request', 'database' | 'http_client' | 'routing'>> = {
+/** A call responded with an id that is no number of JavaScript, and what followed has the nearest one instead. */
+function roundedOnTheWay({ database, http_client: client, request }: WithCalls): FindingDraft[] {
+  const calls = client?.calls ?? [];
+  const last = [
+    ...(database?.queries ?? []).flatMap(({ bindings }) => bindings.map(({ value }) => textOf(value) ?? '')),
+    request.response?.text ?? '',
+  ];
+  return calls.flatMap((call, index): FindingDraft[] => {
+    const text = call.responseBody?.text ?? '';
+    const later = calls.slice(index + 1).map(({ url, requestBody }) => `${url} ${requestBody?.text ?? ''}`);
+    const uses = (digits: string): boolean => [...later, ...last].some((one) => one.includes(digits));
+    const lost = longIdsIn(text).find(
+      ({ digits, isText, isRounded }) =>
+        !isText && !isRounded && !uses(digits) && !text.includes(String(Number(digits))) && uses(String(Number(digits))), // prettier-ignore
+    );
+    if (lost === undefined) return [];
+    const sentence = `${callName(call)} responded with a number above 2^53 for ${excerpt(lost.name, 40)}; JSON.parse rounded it, and what followed has another id`;
+    return [{ broke: 'unseen', severity: 'bad', sentence, panel: 'http_client', anchor: `c${index + 1}`, place: call.caller }]; // prettier-ignore
+  });
+}
+
+const digitsLost: FindingRule<WithCalls> = {
   name: 'digits-lost',
   needs: ['request'],
   labels: ['digits lost'],
-  why: 'A statement got a number above 2^53 for an id, or the response has ids of 18 digits or more whose last digits are all zeros, as JavaScript prints such numbers.',
+  why: 'A statement got an id above 2^53 as a number. Or a call responded with one, and later steps have the nearest number instead. Or the response has ids of 18 digits or more that end in zeros, as JavaScript prints such numbers.',
   fix: 'Keep long ids as text from where they come: `supportBigNumbers` of `mysql2`, `bigint` as text in `pg` (its default), or a JSON parser that reads long numbers as BigInt (`json-bigint`).',
-  find({ request, database, http_client: client, routing }) {
+  find(kept) {
+    const { request, database, http_client: client, routing } = kept;
     for (const [index, query] of (database?.queries ?? []).entries()) {
       const long = query.bindings.find(
         ({ name, value }) => ID.test(name) && Number.isInteger(value) && !Number.isSafeInteger(value),
@@ -224,7 +253,7 @@ const digitsLost: FindingRule<Needs<'request', 'database' | 'http_client' | 'rou
     }
     const ids = roundedIds(request);
     const [first] = ids;
-    if (first === undefined) return [];
+    if (first === undefined) return roundedOnTheWay(kept);
     const calls = client?.calls ?? [];
     const found = calls.findIndex(({ responseBody }) =>
       longIdsIn(responseBody?.text ?? '').some(
@@ -320,7 +349,55 @@ const textCompared: FindingRule<Needs<'request' | 'database'>> = {
   },
 };
 
+function isNumber(value: Json | undefined): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && /^\[masked \d+, number\]$/.test(value));
+}
+
+/** Statements of this request returned texts in columns of these names. */
+function textColumns({ queries }: Kept['database']): Set<string> {
+  const values = queries.flatMap((query) => foundRows(query).flatMap((row) => Object.entries(row)));
+  const ofNumbers = new Set(
+    values.filter(([, value]) => isNumber(value)).map(([column]) => sameName(column)),
+  );
+  return new Set(
+    values
+      .filter(([, value]) => typeof value === 'string' && !isNumber(value))
+      .map(([column]) => sameName(column))
+      .filter((column) => !ofNumbers.has(column)),
+  );
+}
+
+const numberForText: FindingRule<Needs<'database'>> = {
+  name: 'number-for-text',
+  needs: ['database'],
+  labels: ['number for text'],
+  why: 'A statement of MySQL or MariaDB compares a column with a number, and another statement of the request returned text in a column of this name. The database then converts the column of each row and can’t use its index.',
+  fix: 'Bind a text: `[String(number)]`. An index on the column is of no use for a number, and a number also matches texts such as `0123` and `123abc`.',
+  find({ database }) {
+    const texts = textColumns(database);
+    if (texts.size === 0) return [];
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const { query, read } = one;
+      if (database.statements[query.statement]?.system !== 'mysql') return [];
+      const compared = (read.where ?? []).find(
+        ({ column, operator, values: [value], wrapped }) =>
+          (operator === '=' || operator === 'in') &&
+          wrapped === null &&
+          value?.kind === 'bound' &&
+          isNumber(givenValue(value, query.bindings)) &&
+          texts.has(sameName(column)),
+      );
+      if (compared === undefined) return [];
+      const severity = isSlow(query) ? 'bad' : 'warn';
+      const sentence = `${labelOf(database, query)} compares ${excerpt(compared.column, 40)} with a number, but columns of this name hold texts: MySQL converts each row and uses no index on it`;
+      return [draftAt(one, sentence, severity)];
+    });
+  },
+};
+
 export const numberRules: readonly FindingRule[] = [
+  numberForText,
+
   numbersJoined,
   nextPageJoined,
   centLost,

@@ -252,70 +252,6 @@ const pathWithoutSlash: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-const DAY = /^\d{4}-\d\d-\d\d$/;
-/** Names of columns that have a time of day. */
-const OF_TIME = /(?:[a-z]At|_at|[tT]ime|[tT]imestamp)$/;
-
-/** Both begin a day, a week or a month: the end is meant to be left out. */
-function areBeginnings(from: string, to: string): boolean {
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
-  return days === 1 || days === 7 || from.slice(-2) === to.slice(-2);
-}
-
-/** A column of time, asked for by two days of which the latter is its end. */
-function dayAsEnd({ read, query }: Read): string | null {
-  const isDay = (value: Json | undefined): value is string => typeof value === 'string' && DAY.test(value);
-  const of = ({ values }: Comparison) => values.map((value) => givenValue(value, query.bindings));
-  for (const one of read.where ?? []) {
-    if (one.wrapped !== null || !OF_TIME.test(one.column)) continue;
-    const [first, second] = of(one);
-    if (one.operator === 'between' && isDay(first) && isDay(second)) return one.column;
-    if (one.operator !== '<=' || !isDay(first)) continue;
-    const begins = read.where?.some((other) => {
-      if (other.column !== one.column || other.operator !== '>=') return false;
-      const [begin] = of(other);
-      return isDay(begin) && !areBeginnings(begin, first);
-    });
-    if (begins === true) return one.column;
-  }
-  return null;
-}
-
-/** Text of a moment that is no midnight. */
-const IN_DAY = /^\d{4}-\d\d-\d\d[T ](?!00:00(?::00(?:\.0+)?)?(?:Z|$))\d\d:\d\d/;
-
-/** Whether a response or a statement has the column with a time of day. */
-function hasTimeOfDay(column: string, { request, database }: Partial<Kept>): boolean {
-  const sent = leavesIn(request?.response?.text ?? '');
-  const bound = database?.queries.flatMap(({ bindings }) => bindings) ?? [];
-  return [...sent, ...bound].some(
-    ({ name, value }) =>
-      typeof value === 'string' && sameName(name) === sameName(column) && IN_DAY.test(value),
-  );
-}
-
-const lastDayLeftOut: FindingRule<Needs<'database', 'request'>> = {
-  name: 'last-day-left-out',
-  needs: ['database'],
-  labels: ['last day'],
-  why: 'BETWEEN or `<=` compares a column with a date as its end, which stands for the beginning of that day, and the column has times of day in this response, in an earlier one or in a statement.',
-  fix: 'Ask for everything before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
-  compares: ({ database }) => readsOf(database).some((one) => dayAsEnd(one) !== null),
-  relates: ({ database }) => readsOf(database).some((one) => dayAsEnd(one) !== null),
-  find({ database, request }, _head, { earlier, siblings }) {
-    const seen = [
-      { request, database } as Partial<Kept>,
-      ...[...earlier, ...siblings].map(({ kept }) => kept),
-    ];
-    return readsOf(database).flatMap((one): FindingDraft[] => {
-      const column = dayAsEnd(one);
-      if (column === null || !seen.some((kept) => hasTimeOfDay(column, kept))) return [];
-      const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day: a ${column} later on the last day is not found`;
-      return [draftAt(one, sentence, 'warn')];
-    });
-  },
-};
-
 const JOINS = /\b(?:(?:left|inner|right|full|outer) )*join .*?(?= where | group | order | limit |;|$)/i;
 
 /** `select count(o.id) from orders o`: what it counts, the table and its other name. */
@@ -507,7 +443,6 @@ export const predicateRules: readonly FindingRule[] = [
   notInNull,
   sortedByConstant,
   pathWithoutSlash,
-  lastDayLeftOut,
   joinedRowsCounted,
   leftJoinUndone,
   cursorTooCoarse,

@@ -2,8 +2,9 @@
 import { timerName } from '../panels/shared/timer-name.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { busiestFunctionIn, callTree, isSampled } from '../profiler/cpu-tree.ts';
-import type { EarlierRequest, FindingRule } from '../profiler/finding-rule.ts';
+import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
+import { pathOf } from '../profiler/request-target.ts';
 import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
@@ -11,7 +12,7 @@ import { labelOf } from './shared/queries.ts';
 import { certainMs, shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
-type Given = Needs<'runtime', 'cpu' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
+type Given = Needs<'runtime', 'cpu' | 'request' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
 type Block = Kept['runtime']['blocks'][number];
 
 /** Reported from here on; bad from there on. */
@@ -64,10 +65,9 @@ function awaitedIn({ database, http_client: calls }: Given): Awaited[] {
   ];
 }
 
-/** Code after an `await` is not seen: if nothing else ran, what followed a query or call that ended as the block began is the likely cause. */
+/** Code after an `await` is not seen: what followed a query or call that ended as the block began is the likely cause. */
 function afterAwait(kept: Given, block: Block): Cause | null {
-  const { routing, runtime } = kept;
-  if (runtime.concurrent !== 1) return null;
+  const { routing } = kept;
   const layer = routing?.layers.findLast(
     ({ kind, startMs }) => kind !== 'router' && startMs <= block.startMs,
   );
@@ -100,8 +100,61 @@ function sampledIn({ cpu }: Given, { startMs, durationMs }: Block): Cause | null
   return holder === null ? null : { text: `in ${holder.what.slice(0, 160)}`, place: holder.place };
 }
 
+/** A query or call that it waited for ran throughout. */
+function waitsThroughout({ database, http_client: calls }: Given, block: Block): boolean {
+  return [...(database?.queries ?? []), ...(calls?.calls ?? [])].some((one) => covers(one, block));
+}
+
+/** This request waited for something: it was the only other one that did not. */
+function byAnother(kept: Given, block: Block, overlapping: readonly EarlierRequest[]): Cause | null {
+  if (!waitsThroughout(kept, block) || overlapping.length !== kept.runtime.concurrent - 1) return null;
+  const running = overlapping.flatMap(({ head, kept: given }) => {
+    const other = given as Given;
+    if (other.runtime === undefined) return [];
+    const startMs = block.startMs + kept.runtime.startMark - other.runtime.startMark;
+    const shifted = { ...block, startMs };
+    const isRunning = covers({ startMs: 0, durationMs: head.durationMs }, shifted);
+    return isRunning && !waitsThroughout(other, shifted) ? [{ head, other, shifted }] : [];
+  });
+  const [one] = running;
+  if (one === undefined || running.length > 1) return null;
+  const { head, other, shifted } = one;
+  const layer = layerOf(other, shifted);
+  const cause =
+    layer === undefined
+      ? afterAwait(other, shifted)
+      : { text: `in synchronous code of ${nameOfLayer(layer)}`, place: layer.source };
+  return {
+    text: `by another request (${head.method} ${excerpt(pathOf(head.url), 60)}, ${head.token})${cause === null ? '' : `, ${cause.text}`}`,
+    place: cause?.place ?? null,
+  };
+}
+
+/** Lines of what ended last before it and began first after it. */
+function between({ database, http_client: calls, views, request }: Given, block: Block): string {
+  const ends = block.startMs + block.durationMs;
+  const steps = [...(database?.queries ?? []), ...(calls?.calls ?? []), ...(views?.views ?? [])];
+  const before = steps
+    .filter((step) => endOf(step) <= block.startMs + SAMPLED_MS)
+    .toSorted((a, b) => endOf(b) - endOf(a))[0];
+  const { sentFrom = null, headersAtMs = null } = request?.response ?? {};
+  const sent = headersAtMs === null ? [] : [{ startMs: headersAtMs, caller: sentFrom }];
+  const after = [...steps, ...sent]
+    .filter(({ startMs }) => startMs >= ends - SAMPLED_MS)
+    .toSorted((a, b) => a.startMs - b.startMs)[0];
+  const from = before?.caller ?? null;
+  const to = after?.caller ?? null;
+  if (from !== null && to !== null) return ` between ${from} and ${to}`;
+  return from !== null ? ` after ${from}` : to === null ? '' : ` before ${to}`;
+}
+
 /** null: nothing shows that it was code of the process. */
-function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
+function causeOf(
+  kept: Given,
+  block: Block,
+  head: ProfileHead,
+  overlapping: readonly EarlierRequest[],
+): Cause | null {
   const { by, interval } = block;
   if (interval !== undefined)
     return { text: `by ${timerName(interval)} (setInterval), outside of requests`, place: interval.place };
@@ -113,11 +166,14 @@ function causeOf(kept: Given, block: Block, head: ProfileHead): Cause | null {
   if (view !== undefined) return { text: `while rendering ${view.name.slice(0, 120)}`, place: view.caller };
   const layer = layerOf(kept, block);
   if (layer !== undefined)
-    return { text: `in synchronous code of ${nameOfLayer(layer)}`, place: layer.source };
+    return {
+      text: `in synchronous code of ${nameOfLayer(layer)}${between(kept, block)}`,
+      place: layer.source,
+    };
   if (isWaiting(block)) return null;
-  const after = afterAwait(kept, block);
-  if (after !== null) return after;
   const { concurrent } = kept.runtime;
+  const after = concurrent === 1 ? afterAwait(kept, block) : byAnother(kept, block, overlapping);
+  if (after !== null) return after;
   const others =
     concurrent === 1
       ? 'other work in the process'
@@ -153,6 +209,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
   why: 'A 20 ms timer fired at least 10 ms late while the loop had work: something ran synchronously and blocked everything else. The function is named if the request was sampled (panel CPU), else a handler or view that ran throughout.',
   fix: 'Do less at once: smaller results, asynchronous functions instead of `…Sync`, heavy work in a worker thread or a job. If no function is named here, sample the next request (panel CPU).',
   compares: ({ runtime }) => blockedMs(runtime) >= BLOCKED_MS,
+  overlaps: ({ runtime }) => runtime.concurrent > 1 && blockedMs(runtime) >= BLOCKED_MS,
   find(kept, head, from) {
     const { blocks, cpuUserMs, cpuSystemMs } = kept.runtime;
     const allMs = blockedMs(kept.runtime);
@@ -167,7 +224,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
     const at = ownMs.indexOf(longestMs);
     const longest = blocks[at];
     if (longest === undefined) return [];
-    const cause = causeOf(kept, longest, head);
+    const cause = causeOf(kept, longest, head, from.overlapping);
     if (cause === null || (cause.isUnknown === true && !isUsual(from.earlier))) return [];
     const whole = head.durationMs === null ? '' : ` of ${duration(head.durationMs)}`;
     const cpu = isWaiting(longest)
@@ -310,21 +367,38 @@ const keepsGrowing: FindingRule<Needs<'runtime'>> = {
   why: 'A line of this request set an interval, and at least five intervals that it set for earlier requests still run. Or the request added a listener to an event that has more than its emitter allows (`setMaxListeners`).',
   fix: 'Clear the interval when the request ends (`res.on("close", () => clearInterval(timer))`). Add one listener when the process starts, or remove it (`off`, `once`) when the response is sent.',
   find({ runtime: { grown = [] } }) {
-    return grown.map(({ what, name, place, count: n }, index) => ({
-      label: what === 'interval' ? 'timers grow' : 'listeners grow',
-      severity: 'warn',
-      sentence:
-        what === 'interval'
-          ? `This request set an interval${name === '' ? '' : ` (${excerpt(name, 60)})`}, and ${count(n)} that earlier requests set on the same line still run`
-          : `This request added a listener for “${excerpt(name, 60)}”, which has ${count(n)} now, more than its emitter expects`,
-      anchor: `left${index + 1}`,
-      place,
-    }));
+    return grown.flatMap(({ what, name, place, count: n }, index): FindingDraft[] => {
+      const common = { severity: 'warn', anchor: `left${index + 1}`, place } as const;
+      if (what === 'interval') {
+        const sentence = `This request set an interval${name === '' ? '' : ` (${excerpt(name, 60)})`}, and ${count(n)} that earlier requests set on the same line still run`;
+        return [{ ...common, label: 'timers grow', sentence }];
+      }
+      const sentence = `This request added a listener for “${excerpt(name, 60)}”, which has ${count(n)} now, more than its emitter expects`;
+      return what === 'listener' ? [{ ...common, label: 'listeners grow', sentence }] : [];
+    });
+  },
+};
+
+const DAY_MS = 86_400_000;
+
+const timerTooLong: FindingRule<Needs<'runtime'>> = {
+  name: 'timer-too-long',
+  needs: ['runtime'],
+  labels: ['timer ran at once'],
+  why: 'A line of this request set a timer for more than 2,147,483,647 ms (24.8 days). Node.js can’t hold that, sets it to 1 ms and writes a `TimeoutOverflowWarning`.',
+  fix: 'Store when it is due and look for it from time to time, or use a job queue with a delay: a timer is also lost when the process ends.',
+  find({ runtime: { grown = [] } }) {
+    return grown.flatMap(({ what, name, place }, index): FindingDraft[] => {
+      if (what !== 'timer') return [];
+      const sentence = `A timer was set for ${(Number(name) / DAY_MS).toFixed(1)} days and ran after 1 ms: Node.js can’t wait longer than 24.8 days`;
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `left${index + 1}`, place }];
+    });
   },
 };
 
 export const processRules: readonly FindingRule[] = [
   keepsGrowing,
+  timerTooLong,
   eventLoopBlocked,
   readLate,
   garbageCollection,

@@ -1,15 +1,14 @@
 /** Values that changed on their way from the request to a statement or to the response. Sentences have names, never values. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
-import { foundRows } from '../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
 import { groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
-import { mediaType } from './shared/http.ts';
-import type { Kept, Needs, Query } from './shared/kept.ts';
+import { movedDays } from './dates.ts';
+import type { Kept, Needs } from './shared/kept.ts';
 import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
 
@@ -245,89 +244,6 @@ const passwordStored: FindingRule<Needs<'request' | 'database'>> = {
       }
       return [];
     });
-  },
-};
-
-/** The day that a leaf says, whose time is in UTC. */
-function sentDay(value: Leaf['value']): { day: string; isMoment: boolean } | null {
-  if (typeof value !== 'string') return null;
-  const [, day] = DAY.exec(value) ?? MOMENT.exec(value) ?? [];
-  return day === undefined ? null : { day, isMoment: !DAY.test(value) };
-}
-
-function isDayBefore(sent: string, day: Json | undefined): boolean {
-  return typeof day === 'string' && DAY.test(day) && Date.parse(day) - Date.parse(sent) === DAY_MS;
-}
-
-function dayBefore(day: string): string {
-  return new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
-}
-
-/** Columns of days of which a page has none, but the day before each. */
-function movedInPage(text: string, query: Query): string[] {
-  const found = foundRows(query);
-  const others = new Set(found.flatMap((row) => Object.values(row)));
-  return Object.keys(found[0] ?? {}).filter((column) => {
-    const days = found.map((row) => row[column]).filter((day) => typeof day === 'string' && DAY.test(day));
-    return (
-      days.length === query.rows &&
-      (days as string[]).every((day) => {
-        const before = dayBefore(day);
-        return text.includes(before) && !text.includes(day) && !others.has(before);
-      })
-    );
-  });
-}
-
-/** Columns of days that the response has as the days before, in the same order. */
-function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
-  const text = request.response?.text ?? '';
-  if (mediaType(request.response?.contentType ?? null) === 'text/html')
-    return database.queries.flatMap((query, index) =>
-      movedInPage(text, query).map((name) => ({ name, isMoment: false, index })),
-    );
-  const leaves = leavesIn(text);
-  return database.queries.flatMap((query, index) => {
-    const found = foundRows(query);
-    const [first] = found;
-    if (first === undefined) return [];
-    return Object.keys(first).flatMap((column) => {
-      const days = found.map((row) => row[column]);
-      const named = leaves.filter(({ name }) => sameName(name) === sameName(column));
-      const sent = named.slice(0, days.length).map(({ value }) => sentDay(value));
-      const isMoved = sent.every((one, at) => one !== null && isDayBefore(one.day, days[at]));
-      const [name] = named;
-      return isMoved && name !== undefined && named.length === query.rows
-        ? [{ name: name.name, isMoment: sent[0]?.isMoment === true, index }]
-        : [];
-    });
-  });
-}
-
-const dayMoved: FindingRule<Needs<'request' | 'database'>> = {
-  name: 'day-moved',
-  needs: ['request', 'database'],
-  labels: ['day moved'],
-  why: 'A statement returned rows with a DATE, and the response has it under the same name, but as the day before; or a page has the days before, and none of the days.',
-  fix: 'Keep dates without a time as text: `types.setTypeParser(1082, String)` of `pg`. It makes them a local midnight, which `toISOString()` and JSON write in UTC: east of Greenwich that is the day before.',
-  find(kept) {
-    const { database } = kept;
-    const moved = movedDays(kept);
-    const [first] = moved;
-    const query = database.queries[first?.index ?? -1];
-    if (first === undefined || query === undefined) return [];
-    const { isMoment } = first;
-    const alike = moved.filter((one) => one.index === first.index && one.isMoment === isMoment);
-    const names = listOf(alike.map(({ name }) => name));
-    const was = alike.length === 1 ? 'was' : 'were';
-    const what = isMoment ? 'as a moment of the day before' : 'as the day before';
-    const how = isMoment
-      ? 'only clients in the time zone of this server get the day back'
-      : 'a local midnight was written in UTC';
-    const sentence = `${names} ${was} sent ${what} the one that ${labelOf(database, query)} returned: ${how}`;
-    const broke = isMoment ? {} : ({ broke: 'response' } as const);
-    const severity = isMoment ? 'info' : 'bad';
-    return [{ ...broke, severity, sentence, anchor: 'response', place: query.caller }];
   },
 };
 
@@ -573,7 +489,6 @@ export const valueRules: readonly FindingRule[] = [
   falsyOverridden,
   listChanged,
   passwordStored,
-  dayMoved,
   falseAsTrue,
   filterIgnored,
   caseChanged,

@@ -60,7 +60,8 @@ export interface IntervalHolder {
 }
 
 export interface Grown {
-  what: 'interval' | 'listener';
+  /** `timer`: its delay in milliseconds is the name; Node.js can't hold it, and ran it at once. */
+  what: 'interval' | 'listener' | 'timer';
   name: string;
   place: string;
   count: number;
@@ -130,8 +131,19 @@ export function observeLeftovers({ tracker, findCaller }: LeftoverParts) {
     if (left >= FEWEST) note(context, { what: 'interval', name: interval.name, place, count: left });
   }
 
+  function noteTimer(delayMs: string, stack: string): void {
+    const place = findCaller({ stack, isOwn: true });
+    const context = tracker.current();
+    if (place !== null && context !== undefined)
+      note(context, { what: 'timer', name: delayMs, place, count: 1 });
+  }
+
   function onWarning(warning: MaxListenersWarning): void {
-    const { name, emitter, type, stack = '' } = warning;
+    const { name, message, emitter, type, stack = '' } = warning;
+    if (name === 'TimeoutOverflowWarning') {
+      noteTimer(/^\d+/.exec(message)?.[0] ?? '', stack);
+      return;
+    }
     if (name !== 'MaxListenersExceededWarning' || emitter?.listenerCount === undefined || type === undefined)
       return;
     const place = findCaller({ stack, isOwn: true });

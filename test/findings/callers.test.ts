@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { callerRules } from '../../app/findings/callers.ts';
+import { memoryRules } from '../../app/findings/memory.ts';
 import { type AskedQuery, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 function ruleOf(name: string) {
-  const rule = callerRules.find((one) => one.name === name);
+  const rule = [...callerRules, ...memoryRules].find((one) => one.name === name);
   if (rule === undefined) throw new Error(name);
   return rule;
 }
@@ -88,7 +89,7 @@ describe('finding value-of-another-request', () => {
   const sam = listed('sam', 'south', 'bbbbbb');
   const running = listed('sam', 'south', 'cccccc');
   const of = (
-    { head, kept: own }: ReturnType<typeof listed>,
+    { head, kept: own }: Pick<ReturnType<typeof listed>, 'head' | 'kept'>,
     overlapping: readonly object[] = [running],
     earlier: readonly object[] = [mia, sam],
   ) => rule.find(own, head as never, { earlier, overlapping } as never);
@@ -106,6 +107,39 @@ describe('finding value-of-another-request', () => {
         place: 'src/patients.ts:24',
       },
     ]);
+  });
+
+  it('names a value that lines returned to the other request, and another one to this', () => {
+    const session: AskedQuery = {
+      sql: 'select patient_id from sessions where token = $1',
+      caller: 'src/sessions.ts:6',
+    };
+    const asked = (id: number, patient: number, token: string, more: AskedQuery[] = []) => ({
+      head: { token, url: '/my/overview', status: 200 },
+      kept: {
+        request: { ...keptRequest(), headers: [] },
+        database: keptQueries({ ...session, found: [{ patient_id: id }] }, ...more, {
+          sql: 'select * from patients where id = $1',
+          bindings: { id: patient },
+          found: [{ name: 'Irma' }],
+          caller: 'src/patients.ts:5',
+        }),
+      },
+    });
+    const other = asked(2, 2, 'cccccc');
+    const irma = asked(1, 2, 'dddddd');
+    const before = [asked(1, 1, 'aaaaaa')];
+    expect(rule.overlaps?.(irma.kept, irma.head as never)).to.equal(true);
+    expect(rule.overlaps?.(other.kept, other.head as never), 'its own').to.equal(false);
+    expect(of(irma, [other], before)[0]).to.include({
+      sentence:
+        'select … from patients asks for the id of another request that ran at the same time (/my/overview, cccccc): src/sessions.ts:6 had returned this request another one',
+      place: 'src/patients.ts:5',
+    });
+    expect(of(irma, [other], []), 'perhaps a constant').to.deep.equal([]);
+    expect(of(irma, [asked(1, 1, 'cccccc')], before), 'of nobody').to.deep.equal([]);
+    const list: AskedQuery = { sql: 'select id from patients', rows: 40, found: [{ id: 1 }] };
+    expect(of(asked(1, 2, 'dddddd', [list]), [other], before), 'perhaps of a row').to.deep.equal([]);
   });
 
   it('ignores a value of its own, of the address, or of both, and one that was not usual', () => {

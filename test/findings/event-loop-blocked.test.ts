@@ -52,7 +52,7 @@ describe('finding event-loop-blocked', () => {
     expect(profile.durationMs).to.be.above(60);
     expect(finding).to.include({ label: 'loop blocked', panel: 'runtime', anchor: 'h1' });
     expect(finding?.sentence).to.match(
-      /^The event loop was blocked .*\d+\.\d+ m?s of \d+\.\d+ m?s.*, in synchronous code of hashPassword$/,
+      /^The event loop was blocked .*\d+\.\d+ m?s of \d+\.\d+ m?s.*, in synchronous code of hashPassword before test\/findings\/event-loop-blocked\.test\.ts:\d+$/,
     );
     expect(finding?.place).to.match(/event-loop-blocked\.test\.ts:\d+$/);
   });
@@ -69,6 +69,42 @@ describe('finding event-loop-blocked', () => {
       'The event loop was blocked for 80.0 ms of 100.0 ms, by another request (GET /reports/daily), in dailyReport',
     );
     expect(find('b00b1e')).to.equal(undefined);
+  });
+
+  it('names the only other request that ran while this one waited for a call', () => {
+    const block = { startMs: 20, durationMs: 80, cpuMs: 80 };
+    const call = {
+      method: 'GET',
+      url: 'http://rain.test/',
+      startMs: 5,
+      durationMs: 100,
+      caller: 'src/rain.ts:2',
+    };
+    const own = {
+      runtime: { blocks: [block], concurrent: 2, startMark: 1000 },
+      http_client: { calls: [call] },
+    };
+    const query = { statement: 0, startMs: 1, durationMs: 8, caller: 'src/archive.ts:6' };
+    const other = {
+      runtime: { blocks: [], concurrent: 2, startMark: 1010 },
+      database: { statements: [{ sql: 'select * from readings' }], queries: [query] },
+      routing: {
+        layers: [{ name: 'archive', kind: 'handler', startMs: 0, durationMs: 1, source: 'src/a.ts:1' }],
+      },
+    };
+    const archives = { method: 'POST', url: '/archives', token: 'b00b1e', durationMs: 100 };
+    const find = (kept: object, beside: object) =>
+      eventLoopBlocked.find(kept as never, { durationMs: 120, token: 'a1b2c3' } as ProfileHead, {
+        ...NOTHING_BESIDE,
+        overlapping: [{ head: archives, kept: beside }] as never,
+      })[0];
+    expect(find(own, other)?.sentence).to.equal(
+      'The event loop was blocked for 80.0 ms of 120.0 ms, by another request (POST /archives, b00b1e), likely in code of archive that ran after select … from readings',
+    );
+    expect(find(own, other)?.place).to.equal('src/archive.ts:6');
+    expect(find({ ...own, http_client: { calls: [] } }, other), 'perhaps by itself').to.equal(undefined);
+    const waits = { ...other, http_client: { calls: [{ ...call, startMs: 0 }] } };
+    expect(find(own, waits), 'both wait').to.equal(undefined);
   });
 
   it('says that little CPU was used, and accuses nobody of it if nothing shows who waited', () => {

@@ -30,6 +30,10 @@ describe('finding keeps-growing', () => {
       emitter.on('done', () => undefined);
       res.send('listens');
     });
+    app.get('/reminder', async (_req, res) => {
+      await new Promise<void>((done) => setTimeout(done, 29 * 86_400_000));
+      res.send('sent');
+    });
     app.get('/silent', (_req, res) => res.send('silent'));
   });
   after(() => {
@@ -48,6 +52,15 @@ describe('finding keeps-growing', () => {
       label: 'timers grow',
       sentence:
         'This request set an interval (poll), and 5 that earlier requests set on the same line still run',
+    });
+    expect(finding?.place).to.match(HERE);
+  });
+
+  it('names a timer that Node.js could not hold', async () => {
+    const [finding] = (await ask('/reminder')).of('timer-too-long');
+    expect(finding).to.include({
+      label: 'timer ran at once',
+      sentence: 'A timer was set for 29.0 days and ran after 1 ms: Node.js can’t wait longer than 24.8 days',
     });
     expect(finding?.place).to.match(HERE);
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { numberRules } from '../../app/findings/numbers.ts';
 import type { Json } from '../../app/profiler/json.ts';
-import { type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
+import { type AskedQuery, type AskedRequest, keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 interface AskedCall {
   sent?: Json;
@@ -125,5 +125,44 @@ describe('findings from numbers', () => {
     ]);
     expect(of('120.00', -24)).to.deep.equal([]);
     expect(of('96.00', -1), 'less as a text, too').to.deep.equal([]);
+  });
+
+  it('an id that JSON.parse rounded, if a later step has the rounded one', () => {
+    const got = '{"shipments":[{"id":9107344120600513,"service":"parcel"}]}';
+    const of = (...calls: readonly AskedCall[]) => found('digits-lost', {}, { calls });
+    const rounded = { sent: { shipment: '9107344120600512' } };
+    expect(of({ got }, rounded)[0]).to.include({
+      sentence:
+        'POST bank.internal/refunds responded with a number above 2^53 for id; JSON.parse rounded it, and what followed has another id',
+      anchor: 'c1',
+      place: 'src/bank.ts:7',
+    });
+    expect(of({ got }), 'not used').to.deep.equal([]);
+    expect(of({ got }, { sent: { shipment: '9107344120600513' } }), 'read as text').to.deep.equal([]);
+    expect(of({ got: got.replace('513', '512') }, rounded), 'a number of JavaScript').to.deep.equal([]);
+    expect(of({ got: got.replace(/(\d{16})/, '"$1"') }, rounded), 'a text').to.deep.equal([]);
+  });
+
+  it('a number that MySQL compares with texts', () => {
+    const card: AskedQuery = {
+      sql: 'select card_number as cardNumber from cards where card_number = ?',
+      system: 'mysql',
+      found: [{ cardNumber: '40012' }],
+    };
+    const loans = (card_number: Json, system = 'mysql'): AskedQuery => ({
+      sql: 'select id from loans where card_number = ?',
+      system,
+      bindings: { card_number },
+    });
+    const of = (...queries: readonly AskedQuery[]) =>
+      sentences('number-for-text', {}, { database: keptQueries(...queries) });
+    expect(of(card, loans(40_012))).to.deep.equal([
+      'select … from loans compares card_number with a number, but columns of this name hold texts: MySQL converts each row and uses no index on it',
+    ]);
+    expect(of(card, loans('[masked 3, number]'))).to.have.length(1);
+    expect(of(card, loans('40012'))).to.deep.equal([]);
+    expect(of(loans(40_012)), 'nothing is known of the column').to.deep.equal([]);
+    expect(of(card, loans(40_012, 'postgresql')), 'an error there').to.deep.equal([]);
+    expect(of({ ...card, found: [{ cardNumber: 40_012 }] }, loans(40_012))).to.deep.equal([]);
   });
 });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { dateRules } from '../../app/findings/dates.ts';
 import { predicateRules } from '../../app/findings/predicates.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
@@ -10,7 +11,7 @@ function found(
   request = keptRequest(),
   earlier: readonly Database[] = [],
 ): string[] {
-  const rule = predicateRules.find((one) => one.name === name);
+  const rule = [...predicateRules, ...dateRules].find((one) => one.name === name);
   const beside = {
     siblings: [],
     earlier: earlier.map((before) => ({ head: {}, kept: { database: before } })),
@@ -141,6 +142,26 @@ describe('findings from conditions and keys', () => {
       ['startsAt', '2026-03-31T23:59'],
     ];
     expect(of('"startsAt" between $1 and $2', times)).to.deep.equal([]);
+  });
+
+  it('a last day that was bound as its midnight, if rows have times of day', () => {
+    const of = (query: Record<string, string>, paid_at: string) =>
+      found(
+        'last-day-left-out',
+        keptQueries({
+          sql: 'select r.paid_at as "r_paid_at" from receipts r where r.paid_at between $1 and $2',
+          bindings: [
+            ['paid_at', '2025-06-27T00:00:00.000+00:00'],
+            ['paid_at', '2025-06-30T00:00:00.000+00:00'],
+          ],
+          found: [{ r_paid_at: paid_at }],
+        }),
+        keptRequest({ query }),
+      );
+    const days = { from: '2025-06-27', to: '2025-06-30' };
+    expect(of(days, '2025-06-27T10:05:00.000Z')).to.have.length(1);
+    expect(of(days, '2025-06-27T00:00:00.000Z')).to.deep.equal([]);
+    expect(of({}, '2025-06-27T10:05:00.000Z'), 'a moment that was meant').to.deep.equal([]);
   });
 
   it('a count of joined rows', () => {

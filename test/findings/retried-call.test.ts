@@ -98,3 +98,39 @@ describe('finding retried-call', () => {
     for (const path of ['/try/fine', '/at-once', '/try/quick']) expect((await ask(path)).of('retried-call'), path).to.deep.equal([]); // prettier-ignore
   });
 });
+
+describe('finding method-lost', () => {
+  const upstream = withUpstream((req, res) => {
+    const [, kind, rest] = /^\/(\w+)(\/?)$/.exec(req.url ?? '') ?? [];
+    res.statusCode = rest === '' ? (kind === 'moved' ? 301 : 302) : kind === 'form' ? 200 : 422;
+    if (rest === '') res.setHeader('location', `/${kind}/`);
+    res.end('{}');
+  });
+  const ask = withFindingsApp((app) => {
+    app.get('/post/:to', async (req, res) => {
+      await (
+        await fetch(`${upstream()}/${req.params.to}`, { method: 'POST', body: '{"grams":2400}' })
+      ).text();
+      res.send('done');
+    });
+    app.get('/get/:to', async (req, res) => {
+      await (await fetch(`${upstream()}/${req.params.to}`)).text();
+      res.send('done');
+    });
+  });
+
+  it('names the redirect that made a GET of a POST', async () => {
+    const [finding] = (await ask('/post/moved')).of('method-lost');
+    expect(finding).to.include({ severity: 'bad', panel: 'http_client', anchor: 'c1' });
+    expect(finding?.sentence).to.match(
+      /^POST 127\.0\.0\.1:\d+\/moved was redirected \(301\), and GET 127\.0\.0\.1:\d+\/moved\/ followed without its body: 422$/,
+    );
+    expect(finding?.place).to.match(/retried-call\.test\.ts:\d+$/);
+  });
+
+  it('ignores a page behind a form, and what was a GET before', async () => {
+    expect((await ask('/post/form')).of('method-lost')).to.deep.equal([]);
+    expect((await ask('/post/failing')).of('method-lost')).to.have.length(1);
+    expect((await ask('/get/moved')).of('method-lost')).to.deep.equal([]);
+  });
+});

@@ -24,6 +24,13 @@ function beside({ startedAt }: Profile, durationMs: number): Record<string, stri
   };
 }
 
+function grownText(what: NonNullable<RuntimeData['grown']>[number]['what'], name: string): string {
+  if (what === 'interval') return timerName({ name });
+  return what === 'listener'
+    ? `listener of ${name.slice(0, 80)}`
+    : `timer for ${name.slice(0, 20)} ms, which ran at once`;
+}
+
 /** Blocked until the request was read. */
 function beforeRows({ before }: RuntimeData, token: string): Row[] {
   if (before === undefined) return [];
@@ -97,7 +104,7 @@ export function presentRuntime(data: RuntimeData, { profile }: Pick<PresentFrom,
         columns: { text: 'What', place: 'Set up at' },
         rows: (data.grown ?? []).map(({ what, name, place, count: n }, index) => ({
           id: `left${index + 1}`,
-          text: what === 'interval' ? timerName({ name }) : `listener of ${name.slice(0, 80)}`,
+          text: grownText(what, name),
           number: n,
           unit: 'count' as const,
           tone: 'warn' as const,

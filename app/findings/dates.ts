@@ -1,0 +1,171 @@
+/** Days that moved to another one, or that end with their first moment. */
+import { sameName } from '../panels/shared/compare-values.ts';
+import { foundRows } from '../panels/shared/found-rows.ts';
+import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
+import { type Comparison, givenValue } from '../panels/shared/read-statement.ts';
+import { receivedFields } from '../panels/shared/received.ts';
+import type { KeptRequest } from '../panels/request/data.ts';
+import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
+import type { Json } from '../profiler/json.ts';
+import { mediaType } from './shared/http.ts';
+import type { Kept, Needs, Query } from './shared/kept.ts';
+import { draftAt, labelOf, type Read, readsOf } from './shared/queries.ts';
+import { listOf } from './shared/wording.ts';
+
+const DAY = /^(\d{4}-\d\d-\d\d)$/;
+const DAY_MS = 86_400_000;
+const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
+/** The day that a leaf says, whose time is in UTC. */
+function sentDay(value: Leaf['value']): { day: string; isMoment: boolean } | null {
+  if (typeof value !== 'string') return null;
+  const [, day] = DAY.exec(value) ?? MOMENT.exec(value) ?? [];
+  return day === undefined ? null : { day, isMoment: !DAY.test(value) };
+}
+
+function isDayBefore(sent: string, day: Json | undefined): boolean {
+  return typeof day === 'string' && DAY.test(day) && Date.parse(day) - Date.parse(sent) === DAY_MS;
+}
+
+function dayBefore(day: string): string {
+  return new Date(Date.parse(day) - DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Columns of days of which a page has none, but the day before each. */
+function movedInPage(text: string, query: Query): string[] {
+  const found = foundRows(query);
+  const others = new Set(found.flatMap((row) => Object.values(row)));
+  return Object.keys(found[0] ?? {}).filter((column) => {
+    const days = found.map((row) => row[column]).filter((day) => typeof day === 'string' && DAY.test(day));
+    return (
+      days.length === query.rows &&
+      (days as string[]).every((day) => {
+        const before = dayBefore(day);
+        return text.includes(before) && !text.includes(day) && !others.has(before);
+      })
+    );
+  });
+}
+
+/** Columns of days that the response has as the days before, in the same order. */
+export function movedDays({ request, database }: Pick<Kept, 'request' | 'database'>) {
+  const text = request.response?.text ?? '';
+  if (mediaType(request.response?.contentType ?? null) === 'text/html')
+    return database.queries.flatMap((query, index) =>
+      movedInPage(text, query).map((name) => ({ name, isMoment: false, index })),
+    );
+  const leaves = leavesIn(text);
+  return database.queries.flatMap((query, index) => {
+    const found = foundRows(query);
+    const [first] = found;
+    if (first === undefined) return [];
+    return Object.keys(first).flatMap((column) => {
+      const days = found.map((row) => row[column]);
+      const named = leaves.filter(({ name }) => sameName(name) === sameName(column));
+      const sent = named.slice(0, days.length).map(({ value }) => sentDay(value));
+      const isMoved = sent.every((one, at) => one !== null && isDayBefore(one.day, days[at]));
+      const [name] = named;
+      return isMoved && name !== undefined && named.length === query.rows
+        ? [{ name: name.name, isMoment: sent[0]?.isMoment === true, index }]
+        : [];
+    });
+  });
+}
+
+const dayMoved: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'day-moved',
+  needs: ['request', 'database'],
+  labels: ['day moved'],
+  why: 'A statement returned rows with a DATE, and the response has it under the same name, but as the day before; or a page has the days before, and none of the days.',
+  fix: 'Keep dates without a time as text: `types.setTypeParser(1082, String)` of `pg`. It makes them a local midnight, which `toISOString()` and JSON write in UTC: east of Greenwich that is the day before.',
+  find(kept) {
+    const { database } = kept;
+    const moved = movedDays(kept);
+    const [first] = moved;
+    const query = database.queries[first?.index ?? -1];
+    if (first === undefined || query === undefined) return [];
+    const { isMoment } = first;
+    const alike = moved.filter((one) => one.index === first.index && one.isMoment === isMoment);
+    const names = listOf(alike.map(({ name }) => name));
+    const was = alike.length === 1 ? 'was' : 'were';
+    const what = isMoment ? 'as a moment of the day before' : 'as the day before';
+    const how = isMoment
+      ? 'only clients in the time zone of this server get the day back'
+      : 'a local midnight was written in UTC';
+    const sentence = `${names} ${was} sent ${what} the one that ${labelOf(database, query)} returned: ${how}`;
+    const broke = isMoment ? {} : ({ broke: 'response' } as const);
+    const severity = isMoment ? 'info' : 'bad';
+    return [{ ...broke, severity, sentence, anchor: 'response', place: query.caller }];
+  },
+};
+
+/** Names of columns that have a time of day. */
+const OF_TIME = /(?:[a-z]At|_at|[tT]ime|[tT]imestamp)$/;
+
+/** Both begin a day, a week or a month: the end is meant to be left out. */
+function areBeginnings(from: string, to: string): boolean {
+  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
+  return days === 1 || days === 7 || from.slice(8, 10) === to.slice(8, 10);
+}
+
+const MIDNIGHT = /^(\d{4}-\d\d-\d\d)[T ]00:00(?::00(?:\.0+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)?$/;
+
+/** A column of time, asked for by two days of which the latter is its end; a midnight is a day if the request has that day. */
+function dayAsEnd({ read, query }: Read, request: KeptRequest | undefined): string | null {
+  const received = new Set(receivedFields(request ?? {}).map(({ value }) => value));
+  const isDay = (value: Json | undefined): value is string =>
+    typeof value === 'string' && (DAY.test(value) || received.has(MIDNIGHT.exec(value)?.[1] ?? null));
+  const of = ({ values }: Comparison) => values.map((value) => givenValue(value, query.bindings));
+  for (const one of read.where ?? []) {
+    if (one.wrapped !== null || !OF_TIME.test(one.column)) continue;
+    const [first, second] = of(one);
+    if (one.operator === 'between' && isDay(first) && isDay(second)) return one.column;
+    if (one.operator !== '<=' || !isDay(first)) continue;
+    const begins = read.where?.some((other) => {
+      if (other.column !== one.column || other.operator !== '>=') return false;
+      const [begin] = of(other);
+      return isDay(begin) && !areBeginnings(begin, first);
+    });
+    if (begins === true) return one.column;
+  }
+  return null;
+}
+
+/** Text of a moment that is no midnight. */
+const IN_DAY = /^\d{4}-\d\d-\d\d[T ](?!00:00(?::00(?:\.0+)?)?(?:Z|[+-]|$))\d\d:\d\d/;
+
+/** Whether a response, a statement or a row has the column with a time of day. */
+function hasTimeOfDay(column: string, { request, database }: Partial<Kept>): boolean {
+  const sent = leavesIn(request?.response?.text ?? '');
+  const bound = database?.queries.flatMap(({ bindings }) => bindings) ?? [];
+  const rows = database?.queries.flatMap((query) => foundRows(query)) ?? [];
+  const found = rows.flatMap((row) => Object.entries(row)).map(([name, value]) => ({ name, value }));
+  return [...sent, ...bound, ...found].some(
+    ({ name, value }) =>
+      // `Receipt_paid_at` of TypeORM.
+      typeof value === 'string' && sameName(name).endsWith(sameName(column)) && IN_DAY.test(value),
+  );
+}
+
+const lastDayLeftOut: FindingRule<Needs<'database', 'request'>> = {
+  name: 'last-day-left-out',
+  needs: ['database'],
+  labels: ['last day'],
+  why: 'BETWEEN or `<=` compares a column with a date as its end, which stands for the beginning of that day, and the column has times of day in a response, a row or a statement.',
+  fix: 'Ask for everything before the next day: `starts_at >= $1 and starts_at < $2`, with the first day of the next month.',
+  compares: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
+  relates: ({ database, request }) => readsOf(database).some((one) => dayAsEnd(one, request) !== null),
+  find({ database, request }, _head, { earlier, siblings }) {
+    const seen = [
+      { request, database } as Partial<Kept>,
+      ...[...earlier, ...siblings].map(({ kept }) => kept),
+    ];
+    return readsOf(database).flatMap((one): FindingDraft[] => {
+      const column = dayAsEnd(one, request);
+      if (column === null || !seen.some((kept) => hasTimeOfDay(column, kept))) return [];
+      const sentence = `${labelOf(database, one.query)} asks for ${column} up to a date without a time, which is the beginning of that day: a ${column} later on the last day is not found`;
+      return [draftAt(one, sentence, 'warn')];
+    });
+  },
+};
+
+export const dateRules: readonly FindingRule[] = [dayMoved, lastDayLeftOut];
