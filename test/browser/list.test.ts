@@ -294,11 +294,4 @@ describe('the list in a browser', () => {
     await page.waitForTimeout(1500);
     expect(await page.locator(`#r-${unseen}`).count()).to.equal(0);
   });
-
-  // The last one.
-  it('lets the service close while a list listens', async () => {
-    await list(scripted.page);
-    await scripted.page.locator('#live[aria-pressed=true]').waitFor();
-    await shop.close();
-  });
 });

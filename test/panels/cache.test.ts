@@ -19,10 +19,6 @@ const groupsOf = (...facts: Partial<CacheFact>[]) =>
   }));
 
 describe('the panel of Redis', () => {
-  it('records nothing where no command was sent', () => {
-    expect(dataOf(cachePanel, contextOf())).to.equal(null);
-  });
-
   it('counts commands, time and hits', () => {
     const data = dataOf(
       cachePanel,

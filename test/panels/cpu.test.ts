@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventLoopBlocked } from '../../app/findings/process.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import { cpuPanel } from '../../app/panels/cpu/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/context.ts';
 import type { CpuSamples, KeptCpu, SampledFunction } from '../../app/profiler/cpu-samples.ts';
 import { callTree, busiestFunctionIn } from '../../app/profiler/cpu-tree.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
@@ -59,10 +59,6 @@ const contextOf = (cpu: KeptCpu): Context => contextWith((context) => context.ad
 const pageOf = (cpu: KeptCpu) => panelPage(cpuPanel, contextOf(cpu));
 
 describe('the panel of CPU profiles', () => {
-  it('records nothing for a request that was not asked for', () => {
-    expect(dataOf(cpuPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-  });
-
   it('shows own code each, packages and Node by what was called in them, and nothing of the profiler', () => {
     const root = callTree(samples());
     const [express] = root.children;

@@ -3,7 +3,7 @@ import type { DatabaseData, KeptDatabase } from '../../app/panels/database/data.
 import type { drawQueries } from '../../app/panels/database/cards.ts';
 import { foundRows } from '../../app/panels/shared/found-rows.ts';
 import { createDatabasePanel } from '../../app/panels/database/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/context.ts';
 import type { RecordReader } from '../../app/profiler/panel.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import { type PageItem, rowsPage } from '../../app/render/rows-page.ts';
@@ -52,10 +52,6 @@ describe('the database panel', () => {
     const labels = collect(fill).statements.map(({ label }) => label);
     expect(labels).to.include('User.findMany: select … from users');
     expect(labels.every((label) => label !== '')).to.equal(true);
-  });
-
-  it('records nothing for a request without queries', () => {
-    expect(panel.collect?.(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
   });
 
   it('counts queries, statements, rows, waits and time that ran side by side once', () => {

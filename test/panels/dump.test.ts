@@ -4,15 +4,11 @@ import { dumpPanel } from '../../app/panels/dump/index.ts';
 import { Context } from '../../app/profiler/context.ts';
 import { addBusyPage } from '../support/observed-samples.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
-import { dataOf, panelHtml, profileOf, recordedBy, summaryOf } from '../support/panel-data.ts';
+import { panelHtml, profileOf, recordedBy, summaryOf } from '../support/panel-data.ts';
 
 const panel = dumpPanel;
 
 describe('the panel of dumps', () => {
-  it('has nothing to say where nothing was dumped', () => {
-    expect(dataOf(panel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-  });
-
   it('keeps values with label, type, line and time', () => {
     const context = new Context({ token: '000001', kind: 'request' });
     addBusyPage(context);

@@ -5,11 +5,6 @@ import { graphqlOperation } from '../support/observed-samples.ts';
 import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of GraphQL', () => {
-  it('records nothing where no operation ran, and is not in the menu then', () => {
-    expect(dataOf(graphqlPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-    expect(graphqlPanel.menu?.optional).to.equal(true);
-  });
-
   it('shows operations with variables and errors, and the costliest fields first', () => {
     const context = new Context({ token: '000001', kind: 'request' });
     const times = { calls: 20, slowestMs: 4, failed: 0, startMs: 6 };

@@ -111,10 +111,6 @@ describe('the panel of outgoing calls', () => {
     ]);
   });
 
-  it('records nothing for a request without outgoing calls', () => {
-    expect(panel.collect?.(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-  });
-
   it('splits a call into the parts that are known', () => {
     const [row] = rowsOf(collect(addBusyPage));
     expect(partsOf(row)).to.deep.equal([

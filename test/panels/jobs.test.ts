@@ -5,11 +5,6 @@ import { job } from '../support/observed-samples.ts';
 import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of jobs', () => {
-  it('records nothing where no job was added, and is not in the menu then', () => {
-    expect(dataOf(jobsPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-    expect(jobsPanel.menu?.optional).to.equal(true);
-  });
-
   it('shows what a request added', () => {
     const context = new Context({ token: '000001', kind: 'request' });
     context.add('job', job({ delayMs: 5000 }));

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import type { LogsData } from '../../app/panels/logs/data.ts';
 import { logsPanel as panel } from '../../app/panels/logs/index.ts';
-import { Context } from '../../app/profiler/context.ts';
+import type { Context } from '../../app/profiler/context.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import type { Profile } from '../../app/profiler/profile.ts';
 import type { Presentation } from '../../app/profiler/rows.ts';
 import { type PageSection, rowsPage } from '../../app/render/rows-page.ts';
 import { addBusyPage, addCrowd, lasting, log } from '../support/observed-samples.ts';
-import { contextWith, dataOf, recordedBy, summaryOf } from '../support/panel-data.ts';
+import { contextWith, recordedBy, summaryOf } from '../support/panel-data.ts';
 
 const collect = (fill: (context: Context) => void): LogsData =>
   recordedBy(
@@ -26,10 +26,6 @@ function shown(data: LogsData, query: Record<string, string> = {}): PageSection 
 }
 
 describe('the logs panel', () => {
-  it('records nothing for a request without log lines', () => {
-    expect(dataOf(panel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-  });
-
   it('counts by level and is as worried as the worst line', () => {
     const data = collect(addBusyPage);
     expect(data.counts).to.deep.equal({ error: 1, warn: 1, info: 1, debug: 19 });

@@ -12,11 +12,6 @@ describe('the panel of mails', () => {
     mail({ subject: '', error: 'Error: connect ECONNREFUSED', messageId: null, response: null }),
   );
 
-  it('records nothing where no mail was sent, and is not in the menu then', () => {
-    expect(dataOf(mailPanel, new Context({ token: '000002', kind: 'request' }))).to.equal(null);
-    expect(mailPanel.menu?.optional).to.equal(true);
-  });
-
   it('says that one failed', () => {
     expect(summaryOf(mailPanel, dataOf(mailPanel, context)!)).to.deep.equal({
       text: '2',

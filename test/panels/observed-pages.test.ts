@@ -9,6 +9,7 @@ import { timelinePanel } from '../../app/panels/timeline/index.ts';
 import { viewsPanel } from '../../app/panels/views/index.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { Panel } from '../../app/profiler/panel.ts';
+import { everyPanel } from '../support/every-page.ts';
 import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 import { addBusyPage, addCrowd, query, view } from '../support/observed-samples.ts';
@@ -51,6 +52,15 @@ describe('pages of the observed panels', () => {
       const { $ } = await page(token, name);
       expect($('main .empty').length, name).to.equal(1);
     }
+  });
+
+  it('keep nothing of a request that did nothing', async () => {
+    const every = everyPanel();
+    const { panels: kept } = await createPageFixture(every).profileOf();
+    const withData = every.filter(({ name }) => kept[name]?.data !== null).map(({ name }) => name);
+    expect(withData).to.have.members(['overview', 'request', 'timeline', 'configuration']);
+    const hidden = every.filter(({ menu }) => menu?.optional === true).map(({ name }) => name);
+    expect(hidden).to.include.members(['graphql', 'jobs', 'mail', 'processes']);
   });
 
   it('have a heading, totals or filters first, unique ids, and no anchor that leads nowhere', async () => {

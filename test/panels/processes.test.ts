@@ -5,11 +5,6 @@ import { childProcess } from '../support/observed-samples.ts';
 import { dataOf, panelPage, summaryOf } from '../support/panel-data.ts';
 
 describe('the panel of child processes', () => {
-  it('records nothing where none was started, and is not in the menu then', () => {
-    expect(dataOf(processesPanel, new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-    expect(processesPanel.menu?.optional).to.equal(true);
-  });
-
   it('shows how each ended and which blocked the event loop, with secrets masked by their option', () => {
     const context = new Context({ token: '000001', kind: 'request' });
     context.add('process', childProcess({ isSync: true }));

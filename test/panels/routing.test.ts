@@ -81,10 +81,6 @@ const answer = { kind: 'handler', method: 'GET', nextMs: null, outcome: 'running
 const routingPanel = createRoutingPanel();
 
 describe('the routing panel', () => {
-  it('has nothing to say where no router ran', () => {
-    expect(routingPanel.collect?.(contextOf({}))).to.equal(null);
-  });
-
   it('does not say that an equal path differs where the handler of a parameter threw', () => {
     const asked = { method: 'GET', url: '/orders/4' };
     const context = contextOf({

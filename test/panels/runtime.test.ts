@@ -16,10 +16,6 @@ function contextOf(given: Partial<RuntimeReading>) {
 const collect = (given: Partial<RuntimeReading>) => recordedBy(panel, contextOf(given));
 
 describe('the panel of the process', () => {
-  it('has nothing to say where the process was not watched', () => {
-    expect(panel.collect?.(new Context({ token: '000001', kind: 'request' }))).to.equal(null);
-  });
-
   it('sums what blocked the loop and what was collected', () => {
     const data = collect({});
     expect(data.totals).to.deep.equal({ blockedMs: 7.1 });

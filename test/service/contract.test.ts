@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterVarDir } from '../support/postgres.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 import type { Profile } from '../../app/index.ts';
-import { until } from '../support/waiting.ts';
 
 const PANELS = ['request', 'timeline', 'exception', 'logs', 'routing', 'database', 'migrations', 'views', 'http_client', 'runtime', 'security', 'configuration', 'dump']; // prettier-ignore
 
@@ -76,15 +75,6 @@ describe('the service', () => {
     }
   });
 
-  it('opens a request from the moment its headers are out, while it runs', async () => {
-    const aborter = new AbortController();
-    const response = await fetch(`${shop.origin}/events`, { signal: aborter.signal });
-    const token = response.headers.get('x-debug-token') ?? '';
-    expect((await profileOf(token)).state).to.equal('running');
-    aborter.abort();
-    await until(async () => (await profileOf(token)).outcome === 'aborted', 'it is told as aborted');
-  });
-
   it('reads the migration table for every request and shows it', async () => {
     const migrations = async () => {
       const { token } = await ask('/');
@@ -100,11 +90,6 @@ describe('the service', () => {
     }
     expect(data).to.include({ state: 'ok', message: null });
     expect(data.executed).to.have.length(2);
-  });
-
-  it('redirects the profiler to its slash, query kept byte for byte', async () => {
-    const { headers } = await ask('/_profiler?a=%20b&c=d+e');
-    expect(headers.get('location')).to.equal(`${shop.origin}/_profiler/?a=%20b&c=d+e`);
   });
 
   it('shows each panel of each kind of profile, and every page holds', async () => {
