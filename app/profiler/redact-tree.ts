@@ -105,6 +105,16 @@ function mapFields(
   return copied === null ? fields : Object.fromEntries(copied);
 }
 
+/** Of headers and forms, of settings (AWS, Postman), and of errors of express-validator, Joi, Mongoose, Sequelize and class-validator. */
+const NAMING = ['name', 'key', 'path', 'param', 'property', 'field', 'Name', 'Key'];
+
+function namesIn(source: Fields): string[] {
+  const given = NAMING.map((field) => source[field]);
+  const names = given.map((name) => (Array.isArray(name) ? (name as unknown[]).at(-1) : name));
+  // The path of a route is no name.
+  return names.filter((name): name is string => typeof name === 'string' && !name.includes('/'));
+}
+
 export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
   function text(value: string, under: string | null, pass: Pass): string {
     if (under === null && isClean(value)) {
@@ -131,11 +141,12 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
   }
 
   /** The secret name of a field. In a table row it is in another field: `{ name: 'authorization', value: '…' }`. */
-  function secretOf(source: Fields, key: string, pass: Pass): string | null {
-    const name = key === 'value' && typeof source.name === 'string' ? source.name : key;
-    if (pass.masking.isSecret(name, source[key])) return name;
+  function secretOf(source: Fields, name: string, pass: Pass): string | null {
+    if (pass.masking.isSecret(name, source[name])) return name;
+    if (name === 'value' || name === 'Value')
+      return namesIn(source).find((beside) => pass.masking.isSecret(beside, source[name])) ?? null;
     const isOAuth = name === 'code' && OAUTH_FIELDS.some((field) => Object.hasOwn(source, field));
-    return isOAuth && typeof source[key] === 'string' ? name : null;
+    return isOAuth && typeof source[name] === 'string' ? name : null;
   }
 
   /** Everything below a secret name is masked, including numbers and nested fields, but not booleans. */

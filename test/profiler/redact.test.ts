@@ -362,6 +362,22 @@ describe('masking', () => {
     expect(inner.text(`<input name="${'x-'.repeat(98)}salted" value="abc123def">`)).to.not.contain('abc123');
   });
 
+  it('masks a value whose name is in a field beside it, as validators and settings have it', () => {
+    const rows = [
+      { type: 'field', path: 'password', value: 'planted-secret-1', location: 'body' },
+      { path: ['user', 'password'], value: 'planted-secret-1' },
+      { property: 'password', value: 'planted-secret-1', constraints: {} },
+      { key: 'api_key', value: 'planted-secret-1' },
+      { Key: 'DB_PASSWORD', Value: 'planted-secret-1' },
+    ];
+    for (const row of rows) {
+      const shown = Object.values(redactor.tree(row).value);
+      expect(shown, JSON.stringify(row)).to.include(FIRST).and.not.include('planted-secret-1');
+    }
+    const innocent = { path: '/reset-password', key: 'user:1', value: 'seen' };
+    expect(redactor.tree(innocent).value).to.deep.equal(innocent);
+  });
+
   it('masks the end of a given value that was cut off after three characters', () => {
     expect(redactor.tree({ token: 'planted-secret-1', short: 'pla…' }).value.short).to.equal(`${FIRST}…`);
   });
