@@ -1,11 +1,11 @@
 /** Values that changed on their way from the request to a statement or to the response. Sentences have names, never values. */
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
-import { type Leaf, leavesIn } from '../panels/shared/json-leaves.ts';
+import { type Leaf, leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
-import { groupBy } from '../profiler/group-by.ts';
+import { addTo, groupBy } from '../profiler/group-by.ts';
 import type { Json } from '../profiler/json.ts';
 import { movedDays } from './dates.ts';
 import type { Kept, Needs } from './shared/kept.ts';
@@ -484,7 +484,68 @@ const falseAsTrue: FindingRule<Needs<'database' | 'request', 'routing'>> = {
   },
 };
 
+/** Values of each parameter of the query. */
+function parametersOf({ query }: KeptRequest): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { name, value } of query)
+    if (value !== '' && value !== null) addTo(found, name, String(leavesOf(value)[0]?.value ?? ''));
+  return found;
+}
+
+/** Reads of the table that compare a column of this name, with one of the values if there are any. */
+function compares(read: Read, name: string, values: readonly string[] | null): boolean {
+  return (read.read.where ?? []).some(
+    ({ column, values: given }) =>
+      sameName(column) === sameName(name) &&
+      (values === null ||
+        given.some((one) => values.includes(textOf(givenValue(one, read.query.bindings)) ?? ''))),
+  );
+}
+
+/** Asks for everything. */
+const EVERYTHING = /^(?:all|any|every|none|\*|-1|0)$/i;
+/** `qs` makes an object of a longer list. */
+const MOST_OF_LIST = 20;
+
+const parameterLost: FindingRule<Needs<'request' | 'database'>> = {
+  name: 'parameter-lost',
+  needs: ['request', 'database'],
+  labels: ['parameter lost'],
+  why: 'An earlier request of the route sent this parameter, and its statement had a condition on the column of that name with its value. This request sent the parameter, but its statement found rows without such a condition.',
+  fix: 'Refuse a value that you can’t read, with 400: no value and an unreadable one must not mean the same. With more than 20 values of one name, `query parser: extended` gives an object, not a list (`arrayLimit` of `qs`).',
+  compares: ({ request }) => request.query.length > 0,
+  find({ request, database }, { method, status }, { earlier }) {
+    if (method !== 'GET' || status !== 200) return [];
+    const reads = readsOf(database).filter(({ read }) => read.verb === 'select');
+    for (const [name, values] of parametersOf(request)) {
+      const isEverything = values.some((value) => EVERYTHING.test(value));
+      if (isEverything || reads.some((one) => compares(one, name, null))) continue;
+      for (const one of reads) {
+        if ((one.query.rows ?? 0) === 0 || one.read.table === null) continue;
+        const before = earlier.filter(({ kept }) => {
+          const { request: asked, database: ran } = kept as Partial<Kept>;
+          const sent = asked === undefined ? undefined : parametersOf(asked).get(name);
+          return (
+            sent !== undefined &&
+            ran !== undefined &&
+            readsOf(ran).some((read) => read.read.table === one.read.table && compares(read, name, sent))
+          );
+        });
+        if (before.length === 0) continue;
+        const list =
+          values.length > MOST_OF_LIST
+            ? `: of more than ${MOST_OF_LIST} values, Express’s query parser may make an object`
+            : '';
+        const sentence = `${labelOf(database, one.query)} has no condition on ${excerpt(name, 40)}, of which the request has ${count(values.length, 'value')}, but had one in ${count(before.length, 'earlier request')} that sent it${list}`;
+        return [{ ...draftAt(one, sentence, 'warn'), broke: 'response' }];
+      }
+    }
+    return [];
+  },
+};
+
 export const valueRules: readonly FindingRule[] = [
+  parameterLost,
   valueChanged,
   falsyOverridden,
   listChanged,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { dateRules } from '../../app/findings/dates.ts';
 import { predicateRules } from '../../app/findings/predicates.ts';
+import { valueRules } from '../../app/findings/values.ts';
 import { keptQueries, keptRequest } from '../support/kept-queries.ts';
 
 type Database = ReturnType<typeof keptQueries>;
@@ -262,5 +263,32 @@ describe('findings from conditions and keys', () => {
       `(starts_at >= @from AND ends_at <= @to) OR ${ends}`,
     ])
       expect(of(where), where).to.deep.equal([]);
+  });
+});
+
+describe('finding parameter-lost', () => {
+  const all = 'select id, mobile from singers order by name';
+  const asked = (query: Record<string, string>, sql: string, bindings: Record<string, string> = {}) => ({
+    head: { method: 'GET', status: 200 },
+    kept: { request: keptRequest({ query }), database: keptQueries({ sql, bindings, rows: 3 }) },
+  });
+  const one = asked({ voice: 'alto' }, 'select id, mobile from singers where voice = $1 order by name', { voice: 'alto' }); // prettier-ignore
+  const of = ({ head, kept }: ReturnType<typeof asked>, ...earlier: readonly object[]) => {
+    const rule = valueRules.find(({ name }) => name === 'parameter-lost');
+    return (rule?.find(kept, head as never, { earlier } as never) ?? []).map(({ sentence }) => sentence);
+  };
+
+  it('names a parameter without a condition that it had before', () => {
+    expect(of(asked({ voice: 'altoo' }, all), one)).to.deep.equal([
+      'select … from singers has no condition on voice, of which the request has 1 value, but had one in 1 earlier request that sent it',
+    ]);
+  });
+
+  it('ignores one that asks for everything, had no condition before, or was not sent', () => {
+    expect(of(asked({ voice: 'all' }, all), one)).to.deep.equal([]);
+    expect(of(asked({ voice: 'altoo' }, all))).to.deep.equal([]);
+    expect(of(asked({ voice: 'altoo' }, all), asked({ voice: 'alto' }, all))).to.deep.equal([]);
+    expect(of(asked({ sort: 'name' }, all), one)).to.deep.equal([]);
+    expect(of(one, one)).to.deep.equal([]);
   });
 });
