@@ -5,9 +5,18 @@ import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { addTo } from '../profiler/group-by.ts';
 import { namedHeader } from '../profiler/raw-headers.ts';
-import { callName, isReading, isRetryable, outcomeOf, tellsOf, triesOf, typeOf } from './shared/calls.ts';
+import { addTo } from '../profiler/group-by.ts';
+import {
+  callName,
+  isReading,
+  isRetryable,
+  outcomeOf,
+  pausesOf,
+  tellsOf,
+  triesOf,
+  typeOf,
+} from './shared/calls.ts';
 import { type Call, endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { kindOf, sqlOf } from './shared/queries.ts';
 import { arePolls, certainMs } from './shared/time.ts';
@@ -137,11 +146,18 @@ const LISTED_ATTEMPTS = 6;
 /** Pauses that add up to less are the time that the code itself takes. */
 const PAUSES_MS = 20;
 
-function pausesText(attempts: readonly Call[]): string {
-  const pauses = attempts.slice(1).map((call, at) => call.startMs - endOf(attempts[at] ?? call));
-  if (pauses.reduce((sum, ms) => sum + ms, 0) < PAUSES_MS) return '';
+interface Pauses {
+  ms: number;
+  /** `1.02 s, 2.04 s`; empty if they are too short to be meant. */
+  listed: string;
+}
+
+function pausesIn(attempts: readonly Call[]): Pauses {
+  const pauses = pausesOf(attempts).map(({ durationMs }) => durationMs);
+  const ms = pauses.reduce((sum, one) => sum + one, 0);
+  if (ms < PAUSES_MS) return { ms: 0, listed: '' };
   const listed = pauses.slice(0, LISTED_ATTEMPTS).map(duration).join(', ');
-  return `, with pauses of ${listed}${pauses.length > LISTED_ATTEMPTS ? ', …' : ''}`;
+  return { ms, listed: `${listed}${pauses.length > LISTED_ATTEMPTS ? ', …' : ''}` };
 }
 
 const RETRY_KEY = /^(?:x-)?(?:idempotency-key|request-id)$/i;
@@ -160,14 +176,15 @@ const NOT_REACHED = /\b(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNRE
 /** What is between the service and this process gave up, or the service did while it worked. */
 const GAVE_UP = new Set([408, 502, 503, 504]);
 const KEY_IN_BODY = /idempoten|dedup|request_?id/i;
+/** To repeat it does no harm (RFC 9110, section 9.2.2). */
+const IDEMPOTENT = /^(?:GET|HEAD|PUT|DELETE|OPTIONS)$/;
 /** Such a POST changes nothing. */
 const READS_BY_POST = /\b(?:graphql|search|query|queries|lookup|preview|validate|token|oauth2?|rpc)\b/i;
 
 /** The attempt that the service may have carried out, although it failed here; undefined: there is none, or it does no harm. */
 function maybeDone(attempts: readonly Call[]): Call | undefined {
   const [first] = attempts;
-  if (first === undefined || isReading(first) || /^(?:PUT|DELETE|OPTIONS)$/.test(first.method))
-    return undefined;
+  if (first === undefined || IDEMPOTENT.test(first.method)) return undefined;
   if (hasRetryKey(attempts) || READS_BY_POST.test(callName(first))) return undefined;
   const bodies = attempts.flatMap(({ requestBody }) => requestBody?.text ?? []);
   if (new Set(bodies).size > 1 || bodies.some((body) => KEY_IN_BODY.test(body))) return undefined;
@@ -185,6 +202,9 @@ function remarkOn(attempts: readonly Call[]): string {
     return `; repeating does not change a ${status}`;
   return '';
 }
+
+const REPEAT_FIX =
+  'Find out why the first attempt fails. Limit the attempts and the time that they may take together, and pause between them as long as `Retry-After` says.';
 
 export const retriedCall: FindingRule<Needs<'http_client'>> = {
   name: 'retried-call',
@@ -209,9 +229,21 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
           ? `, but this request still answered ${status}`
           : '';
       const listed = `${count(of.length)} attempts (${outcomes}${more})`;
+      const pauses = pausesIn(of);
+      const isAsked = of
+        .slice(0, -1)
+        .every(({ responseHeaders }) => namedHeader(responseHeaders ?? [], 'retry-after') !== null);
+      const asked = isAsked ? ' (after a Retry-After each)' : '';
+      const [within, apart] =
+        pauses.listed === ''
+          ? ['', `the failed ones took ${time}`]
+          : [
+              `, with pauses of ${pauses.listed}`,
+              `the failed ones took ${duration(costMs - pauses.ms)}, pauses of ${pauses.listed}${asked} took ${shareOf(pauses.ms, wholeMs)}`,
+            ];
       const what = isFailed
-        ? `${callName(first)} failed after ${listed} in ${time}${pausesText(of)}${ignored}`
-        : `${callName(first)} needed ${listed}: the failed ones took ${time}${pausesText(of)}`;
+        ? `${callName(first)} failed after ${listed} in ${time}${within}${ignored}`
+        : `${callName(first)} needed ${listed}: ${apart}`;
       const anchor = `c${(attempts[0] ?? 0) + 1}`;
       const done = maybeDone(of);
       if (done !== undefined) {
@@ -227,7 +259,10 @@ export const retriedCall: FindingRule<Needs<'http_client'>> = {
       if (!isFailed && remark === '' && costMs < FINE_MS && of.length <= FINE_ATTEMPTS) return [];
       const sentence = `${what}${remark}`;
       const broke = isFailed ? { broke: brokeBy(status) } : {};
-      return [{ ...broke, severity: 'warn', sentence, anchor, costMs, place: first.caller }];
+      const fix = IDEMPOTENT.test(first.method) ? { fix: REPEAT_FIX } : {};
+      // The service said when to come back, and the reading succeeded then.
+      const severity = isAsked && !isFailed && isReading(first) ? 'info' : 'warn';
+      return [{ ...broke, ...fix, severity, sentence, anchor, costMs, place: first.caller }];
     });
   },
 };

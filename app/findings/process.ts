@@ -8,8 +8,8 @@ import { pathOf } from '../profiler/request-target.ts';
 import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
-import { labelOf } from './shared/queries.ts';
-import { certainMs, shareOfKind } from './shared/time.ts';
+import { isLarge, labelOf } from './shared/queries.ts';
+import { certainMs, overlapMs, shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
 type Given = Needs<'runtime', 'cpu' | 'request' | 'routing' | 'views' | 'logs' | 'database' | 'http_client'>;
@@ -28,9 +28,7 @@ const SAMPLED_MS = 20;
 const COMPUTING = 0.5;
 
 function covers(interval: Interval, block: Block): boolean {
-  const overlapMs =
-    Math.min(endOf(interval), block.startMs + block.durationMs) - Math.max(interval.startMs, block.startMs);
-  return overlapMs >= block.durationMs * MOST;
+  return overlapMs(interval, block) >= block.durationMs * MOST;
 }
 
 function layerOf({ routing }: Given, block: Block): RanLayer | undefined {
@@ -202,6 +200,15 @@ function isUsual(earlier: readonly EarlierRequest[]): boolean {
   return blocked.length > 0 && blocked.length >= earlier.length / 2;
 }
 
+/** The rows of one read blocked it, which has a finding of its own: that is the cause. */
+function isReading({ database, runtime }: Given, wholeMs: number | null): boolean {
+  return (database?.queries ?? []).some((query) => {
+    if (database === undefined || !isLarge(database, query)) return false;
+    const blocked = runtime.blocks.reduce((sum, block) => sum + Math.max(0, overlapMs(block, query)), 0);
+    return blocked >= BLOCKED_MS && (query.durationMs ?? 0) >= (wholeMs ?? 0) / 2;
+  });
+}
+
 export const eventLoopBlocked: FindingRule<Given> = {
   name: 'event-loop-blocked',
   needs: ['runtime'],
@@ -235,7 +242,7 @@ export const eventLoopBlocked: FindingRule<Given> = {
       blocks.length === 1
         ? `The event loop was blocked for ${time}, ${cause.text}${cpu}`
         : `The event loop was blocked ${count(blocks.length, 'time')} for ${time}; longest ${duration(longestMs)}, ${cause.text}${cpu}`;
-    const severity = costMs >= BAD_MS ? 'bad' : 'warn';
+    const severity = costMs >= BAD_MS && !isReading(kept, head.durationMs) ? 'bad' : 'warn';
     return [{ severity, sentence, anchor: `h${at + 1}`, costMs, place: cause.place }];
   },
 };

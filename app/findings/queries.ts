@@ -33,6 +33,7 @@ import {
   oppositeOrder,
   refusedAfter,
 } from './shared/statement-failures.ts';
+import { readBeyond } from './statements.ts';
 import { limitOf } from './shared/statement-reasons.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
 import { brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
@@ -331,27 +332,36 @@ function isUnlimited(database: Kept['database'], query: Query): boolean {
   return kindOf(sql) === 'read' && !LIMITS.test(sql);
 }
 
-export const largeResult: FindingRule<Needs<'database'>> = {
+export const largeResult: FindingRule<Needs<'database', 'request' | 'routing'>> = {
   name: 'large-result',
   needs: ['database'],
   labels: ['large result'],
   why: 'The driver reported that the statement returned 5,000 rows or more, or 1,000 without a limit.',
   fix: 'Read one page at a time (`limit` with a key), aggregate in the database, or stream the rows.',
-  find({ database }, { durationMs: wholeMs }) {
+  find({ database, request, routing }, { durationMs: wholeMs }) {
     const { queries, totals } = database;
+    const isBeyond = (query: Query, index: number): boolean => {
+      const read = readOf(database, query);
+      if (read === null || request === undefined || routing === undefined) return false;
+      return readBeyond({ database, request, routing }, { query, index, read }, wholeMs).length > 0;
+    };
     if (totals.rows < UNLIMITED_ROWS) return [];
-    return queries
-      .map((query, index) => ({ query, index, rows: query.rows ?? 0 }))
-      .filter(({ query }) => isLarge(database, query) || isUnlimited(database, query))
-      .sort((a, b) => b.rows - a.rows)
-      .map(({ query, index, rows }) => {
-        const ms = query.durationMs ?? 0;
-        const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
-        const anchor = rowOf(index);
-        const isSlow = wholeMs === null || ms >= wholeMs * LEAST_SHARE;
-        const severity = isLarge(database, query) && isSlow ? 'warn' : 'info';
-        return { severity, sentence, anchor, costMs: ms, place: query.caller };
-      });
+    return (
+      queries
+        .map((query, index) => ({ query, index, rows: query.rows ?? 0 }))
+        .filter(({ query }) => isLarge(database, query) || isUnlimited(database, query))
+        // It has a finding that explains more.
+        .filter(({ query, index }) => !isBeyond(query, index))
+        .sort((a, b) => b.rows - a.rows)
+        .map(({ query, index, rows }) => {
+          const ms = query.durationMs ?? 0;
+          const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
+          const anchor = rowOf(index);
+          const isSlow = wholeMs === null || ms >= wholeMs * LEAST_SHARE;
+          const severity = isLarge(database, query) && isSlow ? 'warn' : 'info';
+          return { severity, sentence, anchor, costMs: ms, place: query.caller };
+        })
+    );
   },
 };
 
@@ -394,6 +404,7 @@ function consequenceOf(database: Kept['database'], query: Query, order: string):
   return `${caught}; the transaction was aborted, so it refused ${labelOf(database, refused)}${where}${more}`;
 }
 
+const BY_CODE_FIX = 'Answer each kind of error as what it is: tell them apart by their code.';
 const ABORTED_FIX =
   'PostgreSQL ends a transaction at its first failed statement, also if the error is caught: pass that error on, or give the statement a savepoint.';
 
@@ -428,15 +439,17 @@ const failedStatement: FindingRule<Needs<'database', 'request' | 'exception'>> =
     const refused = refusedAfter(database, query).length;
     const others = failed - 1 - refused;
     const more = others > 0 ? `, as did ${count(others, 'other statement')}` : '';
+    const isRefusal = status !== null && status >= 400 && status < 500;
     const isDeadlock = DEADLOCK.test(error ?? '');
     const because = consequenceOf(
       database,
       query,
       isDeadlock ? oppositeOrder(database, query, overlapping) : '',
     );
-    const what = `${labelOf(database, query)} failed (${excerpt(error ?? '')})${because}${more}`;
+    const what = `${labelOf(database, query)} failed (${excerpt(error ?? '')})${because}${more}${isRefusal ? `; this request answered ${status}` : ''}`;
     const isThrown = exception?.errors.some((one) => wasSeen(one) && isOfStatement(one, database)) === true;
-    const fix = refused > 0 ? `${ABORTED_FIX} ${fixOf(error ?? '') ?? ''}`.trim() : fixOf(error ?? '');
+    const parts = [refused > 0 ? ABORTED_FIX : '', fixOf(error ?? '') ?? '', isRefusal ? BY_CODE_FIX : ''];
+    const fix = parts.filter((part) => part !== '').join(' ');
     return [
       {
         ...(isDeadlock ? { label: 'deadlock' } : {}),
@@ -444,7 +457,7 @@ const failedStatement: FindingRule<Needs<'database', 'request' | 'exception'>> =
         severity: isThrown && (status ?? 500) >= 500 ? 'bad' : 'warn',
         anchor: rowOf(index),
         place: caller,
-        ...(fix === undefined ? {} : { fix }),
+        ...(fix === '' ? {} : { fix }),
       },
     ];
   },

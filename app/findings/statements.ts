@@ -260,6 +260,51 @@ function unfiltered(
   return isAsked ? null : owner;
 }
 
+/** What it read beyond what was wanted. */
+export function readBeyond(
+  kept: Needs<'database' | 'request' | 'routing'>,
+  one: Read,
+  wholeMs: number | null,
+): FindingDraft[] {
+  const { database, request } = kept;
+  const { query, index, read } = one;
+  const rows = query.rows ?? 0;
+  const { above = '' } = database.statements[query.statement] ?? {};
+  if (read.verb !== 'select' || rows < 2) return [];
+  const common = { anchor: rowOf(index), place: query.caller };
+  const label = labelOf(database, query);
+  const owner = unfiltered(kept, one);
+  if (owner !== null)
+    return [
+      {
+        ...common,
+        broke: 'unseen',
+        severity: 'warn',
+        sentence: `${label} has no WHERE and returned ${count(rows, 'row')}; no statement has the parameter ${excerpt(owner, 40)}`,
+      },
+    ];
+  const costMs = query.durationMs ?? 0;
+  if (WANTS_ONE.test(above) && rows >= MANY_FOR_ONE && read.joins === 0)
+    return [
+      {
+        ...common,
+        severity: 'warn',
+        costMs,
+        sentence: `${label} wants one row and read ${count(rows)}, ${shareOf(costMs, wholeMs)}: the statement has no limit`,
+      },
+    ];
+  const entries = read.joins < 2 || read.isAggregated || rows < MANY_JOINED ? null : entriesOf(request);
+  if (entries === null || rows < entries * TIMES_ENTRIES) return [];
+  return [
+    {
+      ...common,
+      severity: 'warn',
+      costMs,
+      sentence: `${label} with ${count(read.joins, 'join')} returned ${count(rows, 'row')} for ${request.response?.truncated === true ? 'at most ' : ''}${count(entries, 'entry', 'entries')} of the response: joined lists multiply each other`,
+    },
+  ];
+}
+
 const moreThanWanted: FindingRule<Needs<'database' | 'request' | 'routing'>> = {
   name: 'more-than-wanted',
   needs: ['database', 'request', 'routing'],
@@ -267,45 +312,7 @@ const moreThanWanted: FindingRule<Needs<'database' | 'request' | 'routing'>> = {
   why: 'A method that wants one row got many, joins of several lists gave at least four times as many rows as the response has entries, or no statement has the parameter whose rows are wanted.',
   fix: 'Let the database choose: a WHERE with the parameter, `limit 1`, and one statement for each list instead of joining two lists (`separate: true`, `relationLoadStrategy`).',
   find(kept, { durationMs: wholeMs }) {
-    const { database, request } = kept;
-    return readsOf(database).flatMap((one): FindingDraft[] => {
-      const { query, index, read } = one;
-      const rows = query.rows ?? 0;
-      const { above = '' } = database.statements[query.statement] ?? {};
-      if (read.verb !== 'select' || rows < 2) return [];
-      const common = { anchor: rowOf(index), place: query.caller };
-      const label = labelOf(database, query);
-      const owner = unfiltered(kept, one);
-      if (owner !== null)
-        return [
-          {
-            ...common,
-            broke: 'unseen',
-            severity: 'warn',
-            sentence: `${label} has no WHERE and returned ${count(rows, 'row')}; no statement has the parameter ${excerpt(owner, 40)}`,
-          },
-        ];
-      const costMs = query.durationMs ?? 0;
-      if (WANTS_ONE.test(above) && rows >= MANY_FOR_ONE && read.joins === 0)
-        return [
-          {
-            ...common,
-            severity: 'warn',
-            costMs,
-            sentence: `${label} wants one row and read ${count(rows)}, ${shareOf(costMs, wholeMs)}: the statement has no limit`,
-          },
-        ];
-      const entries = read.joins < 2 || read.isAggregated || rows < MANY_JOINED ? null : entriesOf(request);
-      if (entries === null || rows < entries * TIMES_ENTRIES) return [];
-      return [
-        {
-          ...common,
-          severity: 'warn',
-          costMs,
-          sentence: `${label} with ${count(read.joins, 'join')} returned ${count(rows, 'row')} for ${request.response?.truncated === true ? 'at most ' : ''}${count(entries, 'entry', 'entries')} of the response: joined lists multiply each other`,
-        },
-      ];
-    });
+    return readsOf(kept.database).flatMap((one) => readBeyond(kept, one, wholeMs));
   },
 };
 

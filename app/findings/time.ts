@@ -8,9 +8,9 @@ import type { FindingRule } from '../profiler/finding-rule.ts';
 import type { Finding, FixCode } from '../profiler/finding.ts';
 import type { Profile, ProfileHead } from '../profiler/profile.ts';
 import type { KeptPlans, PlanNode, QueryPlan } from '../profiler/query-plan.ts';
-import { BUSY, type Slice } from '../profiler/time-ledger.ts';
+import { BUSY, type Slice, type TimeLedger } from '../profiler/time-ledger.ts';
 import { isAfterMiss } from './shared/cache.ts';
-import { callName } from './shared/calls.ts';
+import { callName, pausesOf, triesOf } from './shared/calls.ts';
 import { holdersText } from './shared/holders.ts';
 import { mediaType, nameOfLayer } from './shared/http.ts';
 import { type Call, endOf, type Interval, type Kept, type Needs, type Query } from './shared/kept.ts';
@@ -438,7 +438,7 @@ const sequentialAwaits: FindingRule<Given> = {
   },
 };
 
-type WaitGiven = Needs<'routing' | 'request', 'database' | 'runtime'>;
+type WaitGiven = Needs<'routing' | 'request', 'database' | 'runtime' | 'http_client'>;
 
 /** A wait is reported above both. */
 const IDLE_MS = 200;
@@ -460,7 +460,15 @@ const THREADS_MS = 50;
 
 /** CPU beyond that of the event loop: hashes, compression and files are computed on threads of the pool. */
 function onThreadsMs({ cpuUserMs, cpuSystemMs, loopUtilization }: Kept['runtime'], wholeMs: number): number {
-  return cpuUserMs + cpuSystemMs - loopUtilization * wholeMs;
+  const ms = cpuUserMs + cpuSystemMs - loopUtilization * wholeMs;
+  return ms < THREADS_MS ? 0 : ms;
+}
+
+/** The pauses of a retried call have a finding of their own. */
+function pausedMs({ calls }: Kept['http_client'], time: TimeLedger): number {
+  return triesOf(calls)
+    .flatMap((attempts) => pausesOf(pick(calls, attempts)))
+    .reduce((sum, pause) => sum + time.ownedMs(pause, ['idle']), 0);
 }
 
 /** Its first statement follows at once: some pools open a connection unobserved, each once. */
@@ -476,13 +484,16 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
   labels: ['unrecorded wait'],
   why: 'For at least 200 ms, and half of the request, no query, call, view or other recorded work ran, and the event loop was free.',
   fix: 'Look at the work that this function awaits there: a timer, a lock or queue of your own, a file, or a library that is not observed. `profiler.span(name, work)` records it.',
-  find({ request, routing, database, runtime }, { durationMs, outcome }, from) {
+  find({ request, routing, database, runtime, http_client }, { durationMs, outcome }, from) {
     const endMs = request.response?.headersAtMs ?? null;
     if (durationMs === null || endMs === null || endMs < IDLE_MS || outcome !== 'finished') return [];
     if ((request.body?.bytes ?? 0) > SMALL_BODY) return [];
     if (mediaType(request.response?.contentType ?? null) === 'text/event-stream') return [];
     const { ms: costMs } = shareOfKind(from.time, 'idle');
-    const waitedMs = certainMs(costMs, from.time);
+    const explainedMs =
+      (runtime === undefined ? 0 : onThreadsMs(runtime, durationMs)) +
+      (http_client === undefined ? 0 : pausedMs(http_client, from.time));
+    const waitedMs = certainMs(costMs, from.time) - explainedMs;
     if (waitedMs < IDLE_MS || waitedMs < durationMs * IDLE_SHARE) return [];
     const [longest] = from.time.slices
       .filter(({ kind }) => kind === 'idle')
@@ -492,7 +503,6 @@ export const unrecordedWait: FindingRule<WaitGiven> = {
     const layer = waitingAt(routing.layers, longest);
     if (layer === undefined || layer.kind === 'error') return [];
     if (WAITS.test(`${routing.route?.pattern ?? ''} ${layer.name}`)) return [];
-    if (runtime !== undefined && onThreadsMs(runtime, durationMs) >= THREADS_MS) return [];
     const sentence = `${nameOfLayer(layer)} waited ${shareOf(costMs, durationMs)} while nothing that is recorded ran: a timer, or work that is not observed`;
     return [{ severity: 'info', sentence, panel: 'timeline', costMs, place: layer.source }];
   },

@@ -107,6 +107,19 @@ describe('finding event-loop-blocked', () => {
     expect(find(own, waits), 'both wait').to.equal(undefined);
   });
 
+  it('is no worse than the large result whose rows blocked it', () => {
+    const ran = { name: 'list', kind: 'handler', pattern: '/', method: 'GET', source: 'src/app.ts:9', startMs: 1, durationMs: 900 } as const; // prettier-ignore
+    const row = ranLayer({ ...ran, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore
+    const find = (rows: number) => {
+      const runtime = { blocks: [{ startMs: 5, durationMs: 800, cpuMs: 790 }], concurrent: 1 };
+      const query = { statement: 0, startMs: 2, durationMs: 700, rows };
+      const database = { statements: [{ sql: 'select name from customers' }], queries: [query] };
+      const kept = { runtime, routing: { layers: [row] }, database } as unknown as Pick<Kept, 'runtime'>;
+      return eventLoopBlocked.find(kept, { durationMs: 900, child: null } as ProfileHead, NOTHING_BESIDE)[0];
+    };
+    expect([find(6000)?.severity, find(60)?.severity]).to.deep.equal(['warn', 'bad']);
+  });
+
   it('says that little CPU was used, and accuses nobody of it if nothing shows who waited', () => {
     const ran = { name: 'exportOrders', kind: 'handler', pattern: '/', method: 'GET', source: 'src/app.ts:9', startMs: 1, durationMs: 90 } as const; // prettier-ignore
     const row = ranLayer({ ...ran, settledMs: null, nextMs: null, outcome: 'running', error: false, depth: 0 }); // prettier-ignore

@@ -45,6 +45,11 @@ describe('finding failed-statement', () => {
           res.json(await all('users'));
         });
       });
+      app.get('/other', async (_req, res) => {
+        await knex('users')
+          .insert({ phone: '123456' })
+          .catch(() => res.status(409).send('taken'));
+      });
       const waiting: (() => void)[] = [];
       const meet = (): Promise<void> =>
         new Promise((done) => {
@@ -92,6 +97,14 @@ describe('finding failed-statement', () => {
       /^insert into users failed \(value too long for type character varying\(5\)\); its error was caught; the transaction was aborted, so it refused select … from users \(test\/findings\/failed-statement\.test\.ts:\d+\)$/,
     );
     expect(findings[0]?.fix).to.contain('savepoint').and.contain('Check the length');
+  });
+
+  it('says what a caught error was answered with', async () => {
+    const [finding] = (await ask('/other')).of('failed-statement');
+    expect(finding?.sentence).to.equal(
+      'insert into users failed (value too long for type character varying(5)); this request answered 409',
+    );
+    expect(finding?.fix).to.match(/^Check the length .* by their code\.$/);
   });
 
   it('says of a deadlock which rows were locked the other way round', async () => {

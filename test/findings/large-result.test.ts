@@ -45,6 +45,27 @@ describe('finding large-result', () => {
     expect([find(900), find(1100)]).to.deep.equal(['warn', 'info']);
   });
 
+  it('leaves joined lists that multiply each other to the finding about them', () => {
+    const find = (joined: string) => {
+      const sql = `select * from a left join b on b.a = a.id ${joined}`;
+      const database = {
+        statements: [{ sql, label: 'select … from a' }],
+        queries: [{ statement: 0, rows: 6000, durationMs: 10, caller: null, bindings: [] }],
+        totals: { rows: 6000 },
+      } as unknown as Kept['database'];
+      const response = { text: '[[1], [2]]', contentType: 'application/json', truncated: false };
+      const request = { response } as unknown as Kept['request'];
+      const routing = { route: null } as unknown as Kept['routing'];
+      return largeResult.find(
+        { database, request, routing },
+        { durationMs: 20 } as ProfileHead,
+        NOTHING_BESIDE,
+      );
+    };
+    expect(find('')).to.have.length(1);
+    expect(find('left join c on c.a = a.id')).to.deep.equal([]);
+  });
+
   it('says that a thousand rows were read without a limit', async () => {
     const [finding] = (await ask('/unlimited')).of('large-result');
     expect(finding?.severity).to.equal('info');

@@ -94,6 +94,27 @@ describe('finding retried-call', () => {
     );
   });
 
+  it('tells the pauses apart, and only mentions a GET that succeeded after Retry-After', () => {
+    const call = { method: 'GET', url: 'http://a.test/times', caller: 'a.ts:1', durationMs: 2, error: null };
+    const found = (name: string, method = 'GET') => {
+      const refused = { status: 503, requestHeaders: [], responseHeaders: [{ name, value: '1' }] };
+      const good = { status: 200, requestHeaders: [], responseHeaders: [] };
+      const calls = [
+        { ...call, ...refused, method, startMs: 0 },
+        { ...call, ...refused, method, startMs: 1002 },
+        { ...call, ...good, method, startMs: 2004 },
+      ];
+      const kept = { http_client: { calls } } as unknown as Parameters<typeof retriedCall.find>[0];
+      return retriedCall.find(kept, { durationMs: 2010, status: 200 } as ProfileHead, NOTHING_BESIDE)[0];
+    };
+    const asked = found('Retry-After');
+    expect(asked?.sentence).to.equal(
+      'GET a.test/times needed 3 attempts (503, 503, 200): the failed ones took 4.0 ms, pauses of 1.00 s, 1.00 s (after a Retry-After each) took 2.00 s (100 % of the request)',
+    );
+    expect(asked?.fix).not.to.contain('Idempotency-Key');
+    expect([asked?.severity, found('Server')?.severity]).to.deep.equal(['info', 'warn']);
+  });
+
   it('ignores a single attempt, calls that failed in parallel, and retries that cost little', async () => {
     for (const path of ['/try/fine', '/at-once', '/try/quick']) expect((await ask(path)).of('retried-call'), path).to.deep.equal([]); // prettier-ignore
   });

@@ -87,8 +87,24 @@ describe('finding unrecorded-wait', () => {
       const runtime = (cpuUserMs: number) => ({
         runtime: { cpuUserMs, cpuSystemMs: 0, loopUtilization: 0.02 },
       });
-      expect(found([], {}, runtime(260))).to.deep.equal([]);
+      expect(found([], {}, runtime(300))).to.deep.equal([]);
       expect(found([], {}, runtime(30))).to.have.length(1);
+      // A hash of 100 ms does not explain a wait of 500 ms.
+      expect(found([], {}, runtime(110))).to.have.length(1);
+    });
+
+    it('leaves the pauses of a retried call to its finding', () => {
+      const call = { method: 'GET', url: 'http://a.test/', durationMs: 2, error: null, status: 503 };
+      const calls = (url: string) => ({
+        http_client: {
+          calls: [
+            { ...call, startMs: 10 },
+            { ...call, url, startMs: 490 },
+          ],
+        },
+      });
+      expect(found([], {}, calls(call.url))).to.deep.equal([]);
+      expect(found([], {}, calls('http://b.test/'))).to.have.length(1);
     });
 
     it('adds up several waits', () => {

@@ -61,7 +61,7 @@ export function arePolls(runs: readonly Interval[], time: TimeLedger): boolean {
 /** Share of a statement or call that has to lie within another for the two to be one wait. */
 const MOST = 0.8;
 
-function overlapMs(a: Interval, b: Interval): number {
+export function overlapMs(a: Interval, b: Interval): number {
   return Math.min(endOf(a), endOf(b)) - Math.max(a.startMs, b.startMs);
 }
 
