@@ -8,6 +8,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import type { ExposeToken } from './expose-token.ts';
+import { changeHeader, sentText, valueText } from './head-arguments.ts';
 import { headerMethods, HeaderNotes, noticeHook } from './header-writes.ts';
 import {
   forgetResponse,
@@ -39,6 +40,8 @@ interface Watched {
   res: ServerResponse;
   context: Context;
   fact: WatchedResponse;
+  /** The header `x-debug-token-link`. */
+  link: string;
   /** Of a stream that was piped into it. */
   sourceError?: unknown;
 }
@@ -60,6 +63,17 @@ function isChunk(given: unknown): boolean {
   return typeof given === 'string' || given instanceof Uint8Array;
 }
 
+const TOKEN = 'x-debug-token';
+const LINK = 'x-debug-token-link';
+
+/** A proxy passes on the headers of the service behind it, which may have a token of its own. */
+function withOwnToken({ context, link }: Watched, res: ServerResponse, args: unknown[]): unknown[] {
+  const sent = sentText(res, args, TOKEN);
+  if (sent === context.token || sent === '') return args;
+  const given = changeHeader(res, args, TOKEN, () => context.token);
+  return changeHeader(res, given, LINK, () => link);
+}
+
 export function createResponseWatch(options: ResponseWatchOptions) {
   const { previewBytes, onHeaders, onClose, tracker, exposeToken, serverTiming, findSender } = options;
   const open = createOpenList<Watched>();
@@ -68,7 +82,8 @@ export function createResponseWatch(options: ResponseWatchOptions) {
 
   function passHead(known: Watched, res: Observed, original: Method, args: unknown[]): unknown {
     const { context, fact } = known;
-    let given = exposeToken === undefined ? args : exposeToken(res, args);
+    let given = withOwnToken(known, res, args);
+    if (exposeToken !== undefined) given = exposeToken(res, given);
     if (serverTiming !== undefined) given = serverTiming(res, given, context);
     const result = Reflect.apply(original, res, given);
     if (fact.headersAtMs !== null) return result;
@@ -161,7 +176,7 @@ export function createResponseWatch(options: ResponseWatchOptions) {
       context.add('response', fact);
       const notes = context.summary !== null ? null : new HeaderNotes(context, res.writeHead, findSender);
       fact.headerNotes = notes;
-      const known: Watched = { res, context, fact };
+      const known: Watched = { res, context, fact, link: valueText(res.getHeader(LINK)) };
       observeResponse(res, notes === null ? summaryObserverOf(known) : observerOf(known, notes));
       if (notes !== null) {
         const noticeHooks = (): void => {

@@ -85,6 +85,21 @@ describe('watch', () => {
     app.get('/nothing', (_req, res) => {
       res.status(204).end();
     });
+    const behind = {
+      'X-Debug-Token': 'ffffff',
+      'X-Debug-Token-Link': 'http://b.example/_profiler/ffffff',
+    };
+    app.get('/proxied', (_req, res) => {
+      res.writeHead(200, behind).end('proxied');
+    });
+    app.get('/proxied/set', (_req, res) => {
+      for (const [name, value] of Object.entries(behind)) res.setHeader(name, value);
+      res.end('proxied');
+    });
+    app.get('/without', (_req, res) => {
+      res.removeHeader('x-debug-token');
+      res.end('without');
+    });
     app.post('/body', (req, res) => {
       const tokens: unknown[] = [];
       req.on('data', () => tokens.push(tracker.current()?.token));
@@ -136,6 +151,16 @@ describe('watch', () => {
     expect((await fetchProfile('/nothing')).fact).to.include({ status: 204, bodyBytes: 0 });
     expect((await fetchProfile('/head', { method: 'HEAD' })).fact).to.include({ status: 200, bodyBytes: 0 });
     expect((await fetchProfile('/text', { method: 'HEAD' })).fact).to.include({ bodyBytes: 0 });
+  });
+
+  it('sends its own token, whatever a service behind it had sent', async () => {
+    for (const path of ['/proxied', '/proxied/set']) {
+      const { response, profile } = await fetchProfile(path);
+      expect(response.headers.get('x-debug-token-link')).to.equal(
+        `http://a.example/_profiler/${profile.token}`,
+      );
+    }
+    expect((await fetch(`${base}/without`)).headers.get('x-debug-token')).to.equal(null);
   });
 
   it('keeps the context in body events, timers, finish and close', async () => {
