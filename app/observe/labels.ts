@@ -25,7 +25,8 @@ export function observeLabels({ tracker, findCaller, queries }: LabelObserverOpt
   ormCalls.bindStore(queries.calls, (call): Origin => {
     const outer = queries.currentCall();
     if (outer !== undefined) return outer;
-    const { label, stack, dropped } = call as OrmCall;
+    const { label, stack, dropped, otherwise } = call as OrmCall;
+    if (otherwise !== undefined) return { token: tracker.observed()?.token, label, caller: null, otherwise };
     const caller = callerOf(call as OrmCall);
     const from = stack === undefined ? {} : { stack: stack() };
     const context = tracker.observed();

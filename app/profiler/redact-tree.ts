@@ -38,8 +38,11 @@ const LISTED_NAME = /^-{0,2}[A-Za-z][\w.-]*$/;
 
 type Fields = Record<string, unknown>;
 
-/** `code` is a secret beside these (RFC 6749, section 4.1). */
-const OAUTH_FIELDS = ['grant_type', 'client_id', 'redirect_uri', 'code_verifier', 'state'];
+/** Names that are secret beside others: `code` of OAuth (RFC 6749, section 4.1), the hash of a user's password. */
+const BESIDE_SECRET: ReadonlyMap<string, readonly string[]> = new Map([
+  ['code', ['grant_type', 'client_id', 'redirect_uri', 'code_verifier', 'state']],
+  ['hash', ['salt', 'iterations', 'login', 'username', 'email']],
+]);
 
 function printPath(path: Pass['path']): string {
   return path
@@ -145,8 +148,9 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
     if (pass.masking.isSecret(name, source[name])) return name;
     if (name === 'value' || name === 'Value')
       return namesIn(source).find((beside) => pass.masking.isSecret(beside, source[name])) ?? null;
-    const isOAuth = name === 'code' && OAUTH_FIELDS.some((field) => Object.hasOwn(source, field));
-    return isOAuth && typeof source[name] === 'string' ? name : null;
+    const beside = BESIDE_SECRET.get(name);
+    const isSecret = beside?.some((field) => Object.hasOwn(source, field)) === true;
+    return isSecret && typeof source[name] === 'string' ? name : null;
   }
 
   /** Everything below a secret name is masked, including numbers and nested fields, but not booleans. */

@@ -378,6 +378,16 @@ describe('masking', () => {
     expect(redactor.tree(innocent).value).to.deep.equal(innocent);
   });
 
+  it('masks the hash of a user, and not that of a file', () => {
+    const hash = '225e31fe591de89151248df70654aa0e';
+    expect(redactor.tree({ id: 1, login: 'nora', hash }).value).to.deep.equal({
+      id: 1,
+      login: 'nora',
+      hash: FIRST,
+    });
+    expect(redactor.tree({ file: 'a.png', hash }).value).to.deep.equal({ file: 'a.png', hash });
+  });
+
   it('masks the end of a given value that was cut off after three characters', () => {
     expect(redactor.tree({ token: 'planted-secret-1', short: 'pla…' }).value.short).to.equal(`${FIRST}…`);
   });

@@ -10,6 +10,8 @@ export interface OrmCall {
   label: string | null;
   stack?: () => string;
   caller?: string;
+  /** The line to name if the stack has none when the statement is sent. */
+  otherwise?: string;
   /** Conditions that it was given `undefined` for. */
   dropped?: readonly string[];
 }

@@ -6,12 +6,18 @@ import { channel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { type OrmCall, ormCalls } from './labels.ts';
 import { isThenable } from './trace.ts';
-import { wrapMethod } from './wrap-method.ts';
+import { type Method, wrapMethod } from './wrap-method.ts';
 
 /** Message: the call that the query will make; a subscriber adds its line. */
 export const awaitedQueries = channel('express-hindsight:query:awaited');
 
 const awaited = new WeakMap<object, OrmCall>();
+
+/** What the application does with the result is not a part of the query. */
+function thenApart(call: OrmCall, original: Method, query: unknown, args: unknown[]): unknown {
+  const settled: unknown = ormCalls.runStores(call, () => Reflect.apply(original, query, []));
+  return isThenable(settled) ? (Reflect.apply(settled.then, settled, args) as unknown) : settled;
+}
 
 /** `prototype`: of the queries; `hasLine`: those whose line is known without this. Returns what undoes it; null if there is no `then`. */
 export function wrapLazyQuery(
@@ -32,11 +38,26 @@ export function wrapLazyQuery(
         const call = awaited.get(this as object);
         if (call === undefined) return Reflect.apply(original, this, args);
         awaited.delete(this as object);
-        // What the application does with the result is not a part of the query.
-        const settled: unknown = ormCalls.runStores(call, () => Reflect.apply(original, this, []));
-        return isThenable(settled) ? (Reflect.apply(settled.then, settled, args) as unknown) : settled;
+        return thenApart(call, original, this, args);
       },
     onRead,
+  );
+}
+
+/** Of Knex: the line of an `await` is found when the statement is sent, that of `.then()` only here. */
+function wrapThen(prototype: unknown): (() => void) | null {
+  return wrapMethod(
+    prototype,
+    'then',
+    (original) =>
+      function (this: unknown, ...args) {
+        const call: OrmCall = { label: null };
+        if (awaitedQueries.hasSubscribers) awaitedQueries.publish(call);
+        const { caller: otherwise } = call;
+        return otherwise === undefined
+          ? Reflect.apply(original, this, args)
+          : thenApart({ label: null, otherwise }, original, this, args);
+      },
   );
 }
 
@@ -63,7 +84,7 @@ export const lazyQueryPatches: readonly LibraryPatch[] = [
   ...['lib/query/querybuilder.js', 'lib/raw.js'].map((file): LibraryPatch => ({
     name: 'knex',
     file,
-    patch: (exports) => wrapLazyQuery((exports as { prototype?: object }).prototype),
+    patch: (exports) => wrapThen((exports as { prototype?: object }).prototype),
   })),
   patchOf('query-promise', 'QueryPromise'),
   ...Object.entries(DIALECTS).flatMap(([folder, prefix]) => [
