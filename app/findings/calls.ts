@@ -5,12 +5,13 @@ import { leavesIn } from '../panels/shared/json-leaves.ts';
 import type { KeptRequest } from '../panels/request/data.ts';
 import { coveredMs, pick } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import { namedHeader } from '../profiler/raw-headers.ts';
 import { addTo } from '../profiler/group-by.ts';
+import { namedHeader } from '../profiler/raw-headers.ts';
 import {
   callName,
   isReading,
   isRetryable,
+  lostMethods,
   outcomeOf,
   pausesOf,
   tellsOf,
@@ -482,12 +483,6 @@ export const sequentialCalls: FindingRule<Given> = {
   },
 };
 
-function redirectTo({ status, responseHeaders, url }: Call): string | null {
-  const location = namedHeader(responseHeaders, 'location') ?? '';
-  const isRedirect = status === 301 || status === 302;
-  return isRedirect && URL.canParse(location, url) ? new URL(location, url).href : null;
-}
-
 const methodLost: FindingRule<Needs<'http_client'>> = {
   name: 'method-lost',
   needs: ['http_client'],
@@ -495,16 +490,11 @@ const methodLost: FindingRule<Needs<'http_client'>> = {
   why: 'A call that writes was redirected by 301 or 302, and the client followed with a GET without the body, as `fetch` does. After 302 it is only flagged if the GET failed, because forms answer so.',
   fix: 'Call the address that the service redirects to, often one with a slash at its end or with `https`. Set `redirect: "error"` or `"manual"` for calls that write, so that a redirect can’t turn into a GET.',
   find({ http_client: { calls } }) {
-    return calls.flatMap((call, index): FindingDraft[] => {
-      const target = isReading(call) ? null : redirectTo(call);
-      const next = calls.find(
-        ({ method, url, startMs }) => method === 'GET' && url === target && startMs >= call.startMs,
-      );
-      if (target === null || next === undefined) return [];
+    return lostMethods(calls).flatMap(({ call, next }): FindingDraft[] => {
       const hasFailed = next.error !== null || (next.status ?? 0) >= 400;
       if (!hasFailed && call.status === 302) return [];
       const sentence = `${callName(call)} was redirected (${call.status}), and ${callName(next)} followed without its body: ${outcomeOf(next)}`;
-      return [{ broke: hasFailed ? 'response' : 'unseen', severity: 'bad', sentence, anchor: `c${index + 1}`, place: call.caller }]; // prettier-ignore
+      return [{ broke: hasFailed ? 'response' : 'unseen', severity: 'bad', sentence, anchor: `c${calls.indexOf(call) + 1}`, place: call.caller }]; // prettier-ignore
     });
   },
 };

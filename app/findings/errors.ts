@@ -4,7 +4,7 @@ import { lastRunning } from '../panels/shared/ran-layers.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
-import { callName, outcomeOf, typeOf } from './shared/calls.ts';
+import { callName, lostMethods, outcomeOf, typeOf } from './shared/calls.ts';
 import {
   isAnsweredTwice,
   isInLibrary,
@@ -47,13 +47,20 @@ function isInResponse({ thrown }: Error, text: string | null | undefined): boole
   return message !== '' && (text?.includes(JSON.stringify(message).slice(1, -1)) ?? false);
 }
 
-export const errorThrown: FindingRule<Needs<'exception', 'request' | 'database'>> = {
+/** What a redirected call was answered instead: method-lost tells of it. */
+function isOfLostCall({ thrown }: Error, client: Kept['http_client'] | undefined): boolean {
+  const message = thrown.chain[0]?.message ?? '';
+  const answers = lostMethods(client?.calls ?? []).map(({ next }) => next.responseBody?.text ?? '');
+  return message !== '' && answers.some((text) => text.includes(JSON.stringify(message).slice(1, -1)));
+}
+
+export const errorThrown: FindingRule<Needs<'exception', 'request' | 'database' | 'http_client'>> = {
   name: 'error-thrown',
   needs: ['exception'],
   labels: ['exception', 'late error'],
   why: 'An error that was thrown, rejected or passed to `next()` became a 5xx, came after the response, or got none; the place is the topmost frame in your own code, else the middleware that it came from.',
   fix: 'Start with the named line: look at its inputs, and handle all that they can be. If it was `.then(next)`, that passes on a result as an error.',
-  find({ exception: { errors }, request, database }, { status, durationMs, outcome }) {
+  find({ exception: { errors }, request, database, http_client }, { status, durationMs, outcome }) {
     const isHidden = status !== null && status < 400;
     const isError = status !== null && status >= 400;
     return errors.flatMap((record, index): FindingDraft[] => {
@@ -76,7 +83,8 @@ export const errorThrown: FindingRule<Needs<'exception', 'request' | 'database'>
       const isLost = status === null && outcome === 'aborted';
       const isFault = isLost || (answered !== null && answered >= 500);
       if (isHidden || !isFault || (hasRoot(record.thrown) && !isSent)) return [];
-      if ((status ?? 500) >= 500 && isOfStatement(record, database)) return [];
+      if ((status ?? 500) >= 500 && (isOfStatement(record, database) || isOfLostCall(record, http_client)))
+        return [];
       return [
         {
           ...common,

@@ -125,7 +125,7 @@ describe('finding method-lost', () => {
     const [, kind, rest] = /^\/(\w+)(\/?)$/.exec(req.url ?? '') ?? [];
     res.statusCode = rest === '' ? (kind === 'moved' ? 301 : 302) : kind === 'form' ? 200 : 422;
     if (rest === '') res.setHeader('location', `/${kind}/`);
-    res.end('{}');
+    res.end('{"error":"day: this field is required"}');
   });
   const ask = withFindingsApp((app) => {
     app.get('/post/:to', async (req, res) => {
@@ -133,6 +133,11 @@ describe('finding method-lost', () => {
         await fetch(`${upstream()}/${req.params.to}`, { method: 'POST', body: '{"grams":2400}' })
       ).text();
       res.send('done');
+    });
+    app.get('/throws', async () => {
+      const answer = await fetch(`${upstream()}/moved`, { method: 'POST', body: '{"grams":2400}' });
+      const { error } = (await answer.json()) as { error: string };
+      throw new Error(error);
     });
     app.get('/get/:to', async (req, res) => {
       await (await fetch(`${upstream()}/${req.params.to}`)).text();
@@ -147,6 +152,13 @@ describe('finding method-lost', () => {
       /^POST 127\.0\.0\.1:\d+\/moved was redirected \(301\), and GET 127\.0\.0\.1:\d+\/moved\/ followed without its body: 422$/,
     );
     expect(finding?.place).to.match(/retried-call\.test\.ts:\d+$/);
+  });
+
+  it('takes the place of the error that came of it', async () => {
+    const { findings } = await ask('/throws');
+    expect(findings.map(({ label }) => label))
+      .to.include('method lost')
+      .and.not.include('exception');
   });
 
   it('ignores a page behind a form, and what was a GET before', async () => {

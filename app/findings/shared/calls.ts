@@ -68,6 +68,20 @@ export function isReading({ method }: Pick<Call, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
+/** Calls that write and were redirected by 301 or 302, each with the GET that followed. */
+export function lostMethods(calls: readonly Call[]): { call: Call; next: Call }[] {
+  return calls.flatMap((call) => {
+    const location = namedHeader(call.responseHeaders, 'location') ?? '';
+    const isRedirect = !isReading(call) && (call.status === 301 || call.status === 302);
+    if (!isRedirect || !URL.canParse(location, call.url)) return [];
+    const target = new URL(location, call.url).href;
+    const next = calls.find(
+      ({ method, url, startMs }) => method === 'GET' && url === target && startMs >= call.startMs,
+    );
+    return next === undefined ? [] : [{ call, next }];
+  });
+}
+
 const FAILURE =
   /error|fail|unavailable|degraded|partial|stale|warning|retry|denied|refused|invalid|limit|fallback/i;
 
