@@ -125,6 +125,7 @@ describe('finding method-lost', () => {
     const [, kind, rest] = /^\/(\w+)(\/?)$/.exec(req.url ?? '') ?? [];
     res.statusCode = rest === '' ? (kind === 'moved' ? 301 : 302) : kind === 'form' ? 200 : 422;
     if (rest === '') res.setHeader('location', `/${kind}/`);
+    res.setHeader('content-type', 'application/json');
     res.end('{"error":"day: this field is required"}');
   });
   const ask = withFindingsApp((app) => {
