@@ -63,7 +63,7 @@ function folded(runs: readonly Step[], marks: readonly string[]): Step {
   const isShown = more.some(({ label }) => label === 'Then');
   return {
     ...worst,
-    ...(isShown ? { text: first.text ?? null, line: () => tokensOf(first) } : {}),
+    ...(isShown ? { label: first.label ?? '', text: first.text ?? null, line: () => tokensOf(first) } : {}),
     number: first.number ?? null,
     ...(first.runs === undefined ? {} : { runs: runs.flatMap((run) => run.runs ?? []) }),
     times: runs.length,
