@@ -8,7 +8,7 @@ import type { Context, ContextTracker } from '../profiler/context.ts';
 import { createOpenList } from '../profiler/open-list.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import type { ExposeToken } from './expose-token.ts';
-import { changeHeader, sentText, valueText } from './head-arguments.ts';
+import { changeHeader, valueText } from './head-arguments.ts';
 import { headerMethods, HeaderNotes, noticeHook } from './header-writes.ts';
 import {
   forgetResponse,
@@ -68,10 +68,12 @@ const LINK = 'x-debug-token-link';
 
 /** A proxy passes on the headers of the service behind it, which may have a token of its own. */
 function withOwnToken({ context, link }: Watched, res: ServerResponse, args: unknown[]): unknown[] {
-  const sent = sentText(res, args, TOKEN);
-  if (sent === context.token || sent === '') return args;
-  const given = changeHeader(res, args, TOKEN, () => context.token);
-  return changeHeader(res, given, LINK, () => link);
+  let isReplaced = false;
+  const given = changeHeader(res, args, TOKEN, (sent) => {
+    isReplaced = sent !== '' && sent !== context.token;
+    return isReplaced ? context.token : null;
+  });
+  return isReplaced ? changeHeader(res, given, LINK, () => link) : given;
 }
 
 export function createResponseWatch(options: ResponseWatchOptions) {

@@ -81,7 +81,7 @@ function addRoutes(app: express.Express): void {
   });
 }
 
-/** Name, the words of the finding, and the function whose line it names. */
+/** Name, the words of the finding, and the line that it names, whole or by what it has. */
 const CAUSED: readonly (readonly [name: string, said: string, place: string])[] = [
   [
     'errorBody',
@@ -91,26 +91,46 @@ const CAUSED: readonly (readonly [name: string, said: string, place: string])[] 
   [
     'renamedField',
     'read “customer” of the response of GET /api/order (200), whose body has only “id”',
-    'showOrder',
+    'res.json(ORDER);',
   ],
-  ['nullField', 'read “invoice” of the response of GET /api/order (200), where it is null', 'showOrder'],
-  ['notAList', 'read “lines” of the response of GET /api/order (200), where it is an object', 'showOrder'],
-  ['textForNumber', 'read “price” of the response of GET /api/order (200), where it is a text', 'showOrder'],
+  [
+    'nullField',
+    'read “invoice” of the response of GET /api/order (200), where it is null',
+    'res.json(ORDER);',
+  ],
+  [
+    'notAList',
+    'read “lines” of the response of GET /api/order (200), where it is an object',
+    'res.json(ORDER);',
+  ],
+  [
+    'textForNumber',
+    'read “price” of the response of GET /api/order (200), where it is a text',
+    'res.json(ORDER);',
+  ],
   [
     'missingInElement',
     'read “items[].stock” of the response of GET /api/list (200), where the object has only “id”',
-    'showList',
+    'res.json({ items: [{ id: 1, stock: { count: 1 } }, { id: 2 }], found: [] });',
   ],
-  ['emptyList', 'read “found[]” of the response of GET /api/list (200), where the list is empty', 'showList'],
-  ['xhrField', 'read “shipping” of the response of GET /api/order (200), whose body', 'showOrder'],
+  [
+    'emptyList',
+    'read “found[]” of the response of GET /api/list (200), where the list is empty',
+    'res.json({ items: [{ id: 1, stock: { count: 1 } }, { id: 2 }], found: [] });',
+  ],
+  ['xhrField', 'read “shipping” of the response of GET /api/order (200), whose body', 'res.json(ORDER);'],
   [
     'argument',
     'read “buyer.address” of the response of GET /api/order (200), where the object has only “id”',
-    'showOrder',
+    'res.json(ORDER);',
   ],
   ['latePage', 'parsed a response as JSON, but that of GET /api/gone (404) is a page of HTML', 'Not found'],
-  ['lateSignIn', 'parsed a response as JSON, but that of GET /sign-in (200) is a page of HTML', 'signIn'],
-  ['empty', 'parsed a response as JSON, but that of GET /api/empty (200) has no body', 'sendNothing'],
+  ['lateSignIn', 'parsed a response as JSON, but that of GET /sign-in (200) is a page of HTML', 'Sign in'],
+  [
+    'empty',
+    'parsed a response as JSON, but that of GET /api/empty (200) has no body',
+    "res.status(200).type('json').end();",
+  ],
   [
     'cors',
     'GET /api/order (200) was responded to by showOrder, and Access-Control-Allow-Origin was not sent',
@@ -127,15 +147,19 @@ const CAUSED: readonly (readonly [name: string, said: string, place: string])[] 
     'allowAny',
   ],
   ['closed', 'closeIt did not complete the response of GET /api/closed', 'closeIt'],
-  ['cutOff', 'cutIt did not complete the response of GET /api/cut (200)', 'cutIt'],
+  [
+    'cutOff',
+    'cutIt did not complete the response of GET /api/cut (200)',
+    "res.type('json').set('content-length', '100').write('{\"a\":');",
+  ],
   ['xhrClosed', 'closeIt did not complete the response of GET /api/closed', 'closeIt'],
-  ['loop', 'GET /api/loop (302) redirects to itself', 'goRound'],
+  ['loop', 'GET /api/loop (302) redirects to itself', "res.redirect('/api/loop');"],
   [
     'missingScript',
     'asked for a <script> that is missing: GET /files/missing.js (404), responded to by noSuchFile',
     'no such file',
   ],
-  ['pageAsScript', 'asked for a <script>, and everyPath sent text/html: GET /spa/main.js (200)', 'everyPath'],
+  ['pageAsScript', 'asked for a <script>, and everyPath sent text/html: GET /spa/main.js (200)', 'App'],
   [
     'policyCall',
     'needs https://tracking.example, which connect-src of the content-security-policy that showPage set does not allow',
@@ -156,10 +180,10 @@ const OWN = [
 
 const HERE = readFileSync(import.meta.filename, 'utf8').split('\n');
 
-/** `file:line` of a function in this file, or of a text in a call of it. */
+/** `file:line` of a function in this file, of a text in a call of it, or of a whole line. */
 function lineOf(name: string): string {
   const texts = [`function ${name}(`, `({ ${name} })`, `('${name}')`, `>${name}</title>`];
-  const line = HERE.findIndex((text) => texts.some((one) => text.includes(one)));
+  const line = HERE.findIndex((text) => text.trim() === name || texts.some((one) => text.includes(one)));
   return `test/browser/front-end-failures.test.ts:${line + 1}`;
 }
 
