@@ -60,12 +60,14 @@ describe('connections that are not released', () => {
       await until(async () => (await find('final')) !== undefined, 'the request is over');
       const page = await ask.page(`/_profiler/${(await find('final'))?.token ?? ''}.json`);
       const { findings } = (JSON.parse(page) as { profile: { findings: Finding[] } }).profile;
-      const sentence = findings.find(({ rule }) => rule === 'pool-wait')?.sentence ?? '';
-      expect(sentence).to.match(
+      const leak = findings.find(({ rule }) => rule === 'pool-wait');
+      expect(leak?.label).to.equal('connection leak');
+      expect(leak?.sentence).to.match(
         new RegExp(
-          `^Waited .+ for a pool connection and got none; held by GET /${driver}/leak \\(1 connection, test/observe/waiting-connections\\.test\\.ts:\\d+, not released after its response\\)$`,
+          `^Waited .+ for a pool connection and got none; 1 connection was taken by GET /${driver}/leak \\([\\da-f]{6}\\) and not released after the response$`,
         ),
       );
+      expect(leak?.place).to.match(/waiting-connections\.test\.ts:\d+$/);
       expect(findings.map(({ rule }) => rule)).not.to.include('slow-statement');
     });
 });
