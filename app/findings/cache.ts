@@ -222,10 +222,10 @@ const cacheLostUpdate: FindingRule<Given> = {
   find(kept, head, { overlapping }) {
     if (overlapping.length === 0) return [];
     return overlapsOf({ head, kept: { ...kept } }, overlapping).flatMap((overlap) =>
-      overlap.shared.flatMap(({ race }): FindingDraft[] => {
+      overlap.shared.flatMap(({ name, race }): FindingDraft[] => {
         if (race === null || race.panel !== 'cache') return [];
         const { anchor, place, label, who } = race;
-        const sentence = raceSentence(overlap, label, who);
+        const sentence = raceSentence(overlap, `${label} ${excerpt(name, 60)}`, who);
         return [{ broke: 'unseen', severity: 'warn', sentence, anchor, place }];
       }),
     );
