@@ -127,17 +127,11 @@ function headersStep(request: RequestPanelData): Step[] {
   );
   deciding.length = Math.min(deciding.length, MOST_HEADERS);
   const rest = headers.length - deciding.length;
-  return [
-    {
-      label: 'headers',
-      text: deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 120)}`).join(' · '),
-      note: noteOf([
-        rest > 0 ? count(rest, deciding.length === 0 ? 'header' : 'other') : null,
-        credentialsText(request),
-      ]),
-      href: '?panel=request#request-headers',
-    },
-  ];
+  const text = deciding.map(({ name, value }) => `${name.toLowerCase()}: ${value.slice(0, 120)}`).join(' · ');
+  const others = rest > 0 ? count(rest, text === '' ? 'header' : 'other') : null;
+  const note = noteOf([others, credentialsText(request)]);
+  const href = '?panel=request#request-headers';
+  return [text === '' ? { label: 'headers', text: note, href } : { label: 'headers', text, note, href }];
 }
 
 /** A guard that is missing shows only by its absence. */
