@@ -237,7 +237,6 @@ export function createObservers(options: ObserverOptions): Observers {
       layers.onFinish(context);
       appLocals.onFinish(context);
     },
-    // Bound: a function of ours would be in the stack.
     findSender: findCaller.sender,
     sourceOf,
     applications,

@@ -15,6 +15,7 @@ import { listOf } from './shared/wording.ts';
 const DAY = /^(\d{4}-\d\d-\d\d)$/;
 const DAY_MS = 86_400_000;
 const MOMENT = /^(\d{4}-\d\d-\d\d)[T ]\d\d:\d\d/;
+
 /** The day that a leaf says, whose time is in UTC. */
 function sentDay(value: Leaf['value']): { day: string; isMoment: boolean } | null {
   if (typeof value !== 'string') return null;
@@ -103,7 +104,7 @@ const OF_TIME = /(?:[a-z]At|_at|[tT]ime|[tT]imestamp)$/;
 
 /** Both begin a day, a week or a month: the end is meant to be left out. */
 function areBeginnings(from: string, to: string): boolean {
-  const days = (Date.parse(to) - Date.parse(from)) / 86_400_000;
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS;
   return days === 1 || days === 7 || from.slice(8, 10) === to.slice(8, 10);
 }
 

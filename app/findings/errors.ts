@@ -47,11 +47,9 @@ function isInResponse({ thrown }: Error, text: string | null | undefined): boole
   return message !== '' && (text?.includes(JSON.stringify(message).slice(1, -1)) ?? false);
 }
 
-/** What a redirected call was answered instead: method-lost tells of it. */
-function isOfLostCall({ thrown }: Error, client: Kept['http_client'] | undefined): boolean {
-  const message = thrown.chain[0]?.message ?? '';
-  const answers = lostMethods(client?.calls ?? []).map(({ next }) => next.responseBody?.text ?? '');
-  return message !== '' && answers.some((text) => text.includes(JSON.stringify(message).slice(1, -1)));
+/** Its message is from the GET that followed a redirected call, which method-lost reports. */
+function isOfLostCall(error: Error, client: Kept['http_client'] | undefined): boolean {
+  return lostMethods(client?.calls ?? []).some(({ next }) => isInResponse(error, next.responseBody?.text));
 }
 
 export const errorThrown: FindingRule<Needs<'exception', 'request' | 'database' | 'http_client'>> = {

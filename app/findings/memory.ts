@@ -352,7 +352,7 @@ function varies({ table, column, value }: Compared, others: readonly EarlierRequ
 
 /** Ids that statements ask for although nothing gave them to the request; none if some of what it got is not recorded. */
 function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[] {
-  const { request, database, http_client: calls } = kept;
+  const { request, database, cache, http_client: calls } = kept;
   const strange = comparedIn(database).filter(({ column }) => OF_ID.test(column));
   if (strange.length === 0) return [];
   const isUnknown = database.queries.some((query) => {
@@ -368,27 +368,27 @@ function strangeIn(kept: Held, head: ProfileHead): (Compared & { read: Read })[]
     ...(calls?.calls ?? []).map(
       ({ responseBody }) => parseBeginning(responseBody?.text ?? '')?.value ?? null,
     ),
+    ...(cache?.items ?? []).map(({ found }) => found?.value ?? null),
     ...request.headers.map(({ value }) => value),
   ].flatMap((one) => leavesOf(one));
-  const texts = got.map(({ value }) => String(value));
-  const had = new Set([...receivedBy(head, kept), ...sourcesOf(kept).values(), ...texts]);
+  const had = new Set([...receivedBy(head, kept), ...got.map(({ value }) => String(value))]);
   return strange.filter(({ value }) => !had.has(value));
 }
 
 /** A single value came from elsewhere for this request than for the one whose value the statement has. */
 function heldForAnother(kept: Held, head: ProfileHead, { earlier, overlapping }: RuleBeside): FindingDraft[] {
   const { database } = kept;
-  const own = sourcesOf(kept);
   const strange = overlapping.length === 0 ? [] : strangeIn(kept, head);
-  for (const { head: other, kept: beside } of strange.length === 0 ? [] : overlapping) {
+  if (strange.length === 0) return [];
+  const own = sourcesOf(kept);
+  for (const { head: other, kept: beside } of overlapping) {
     const given = beside as unknown as Held;
     if (given.request === undefined || given.database === undefined || other.process !== head.process)
       continue;
+    const sources = [...sourcesOf(given)];
     for (const one of strange) {
       const [where] =
-        [...sourcesOf(given)].find(
-          ([at, value]) => value === one.value && own.has(at) && own.get(at) !== value,
-        ) ?? [];
+        sources.find(([at, value]) => value === one.value && own.has(at) && own.get(at) !== value) ?? [];
       if (where === undefined || !varies(one, [...earlier, ...overlapping])) continue;
       const from = /^(\S+:\d+) /.exec(where)?.[1];
       const sentence = `${labelOf(database, one.read.query)} asks for the ${excerpt(one.column, 40)} of another request that ran at the same time (${excerpt(pathOf(other.url), 60)}, ${other.token})${from === undefined ? '' : `: ${from} had returned this request another one`}`;

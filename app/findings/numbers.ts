@@ -397,7 +397,6 @@ const numberForText: FindingRule<Needs<'database'>> = {
 
 export const numberRules: readonly FindingRule[] = [
   numberForText,
-
   numbersJoined,
   nextPageJoined,
   centLost,

@@ -98,12 +98,12 @@ function sampledIn({ cpu }: Given, { startMs, durationMs }: Block): Cause | null
   return holder === null ? null : { text: `in ${holder.what.slice(0, 160)}`, place: holder.place };
 }
 
-/** A query or call that it waited for ran throughout. */
+/** It waited for a query or call throughout. */
 function waitsThroughout({ database, http_client: calls }: Given, block: Block): boolean {
   return [...(database?.queries ?? []), ...(calls?.calls ?? [])].some((one) => covers(one, block));
 }
 
-/** This request waited for something: it was the only other one that did not. */
+/** The only other request that ran while this one waited for a query or call. */
 function byAnother(kept: Given, block: Block, overlapping: readonly EarlierRequest[]): Cause | null {
   if (!waitsThroughout(kept, block) || overlapping.length !== kept.runtime.concurrent - 1) return null;
   const running = overlapping.flatMap(({ head, kept: given }) => {

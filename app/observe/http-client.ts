@@ -135,9 +135,10 @@ export function observeHttpClient({
 
   function noteAsked(method: string, url: string): void {
     const context = tracker.observed();
+    if (context === undefined) return;
     const caller = findCaller?.({ isOwn: true }) ?? null;
     const key = askedKey(method, url);
-    if (context === undefined || caller === null || key === null) return;
+    if (caller === null || key === null) return;
     const calls = asked.get(context) ?? new Map<string, string>();
     asked.set(context, calls);
     if (calls.size < MOST_ASKED) calls.set(key, caller);

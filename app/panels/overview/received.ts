@@ -112,7 +112,7 @@ function handlerStep({ method, url, status }: Profile, { handler, answered }: Ra
   ];
 }
 
-/** A client without both is nobody that the application knows. */
+/** Without both, the application can’t know who asks. */
 function credentialsText({ headers, jar }: RequestPanelData): string | null {
   const isThere = (name: string): boolean => headers.some((header) => header.name.toLowerCase() === name);
   if (jar.length > 0)
