@@ -391,7 +391,7 @@ function heldForAnother(kept: Held, head: ProfileHead, { earlier, overlapping }:
         sources.find(([at, value]) => value === one.value && own.has(at) && own.get(at) !== value) ?? [];
       if (where === undefined || !varies(one, [...earlier, ...overlapping])) continue;
       const from = /^(\S+:\d+) /.exec(where)?.[1];
-      const sentence = `${labelOf(database, one.read.query)} asks for the ${excerpt(one.column, 40)} of another request that ran at the same time (${excerpt(pathOf(other.url), 60)}, ${other.token})${from === undefined ? '' : `: ${from} had returned this request another one`}`;
+      const sentence = `${labelOf(database, one.read.query)} asks for the ${excerpt(one.column, 40)} of another request that ran at the same time (${excerpt(pathOf(other.url), 60)}, ${other.token})${from === undefined ? '' : `: this request got another one from ${from}`}`;
       return [{ ...draftAt(one.read, sentence, 'bad'), broke: 'response' }];
     }
   }
@@ -452,7 +452,7 @@ const valueOfAnotherRequest: FindingRule<Held> = {
   name: 'value-of-another-request',
   needs: ['request', 'database'],
   labels: ['another request’s value'],
-  why: 'A statement was given a value of a request that ran at the same time: nothing gave it to this request, whose lines returned another one; or callers (user, `X-Tenant`, …) always give it another value than this.',
+  why: 'A statement got a value that belongs to a request that ran at the same time. This request received another value from the same line, or its user or `X-Tenant` always uses another one.',
   fix: 'Keep data of a request in the request: pass it as an argument, or use `AsyncLocalStorage`. All requests that run at the same time share the fields of a service and the variables of a module.',
   compares: mayBeOfAnother,
   overlaps: mayBeOfAnother,

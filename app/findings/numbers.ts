@@ -214,7 +214,7 @@ function roundedIds({ response }: KeptRequest): LongId[] {
   return ids.some(({ isText }) => !isText) || new Set(ids.map(({ digits }) => digits)).size > 1 ? ids : [];
 }
 
-/** A call responded with an id that is no number of JavaScript, and what followed has the nearest one instead. */
+/** A call responded with an id that is no number of JavaScript, and later steps have the nearest one instead. */
 function roundedOnTheWay({ database, http_client: client, request }: WithCalls): FindingDraft[] {
   const calls = client?.calls ?? [];
   const last = [
@@ -230,7 +230,7 @@ function roundedOnTheWay({ database, http_client: client, request }: WithCalls):
         !isText && !isRounded && !uses(digits) && !text.includes(String(Number(digits))) && uses(String(Number(digits))), // prettier-ignore
     );
     if (lost === undefined) return [];
-    const sentence = `${callName(call)} responded with a number above 2^53 for ${excerpt(lost.name, 40)}; JSON.parse rounded it, and what followed has another id`;
+    const sentence = `${callName(call)} responded with a number above 2^53 for ${excerpt(lost.name, 40)}; JSON.parse rounded it, and later steps have another id`;
     return [{ broke: 'unseen', severity: 'bad', sentence, panel: 'http_client', anchor: `c${index + 1}`, place: call.caller }]; // prettier-ignore
   });
 }

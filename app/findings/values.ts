@@ -534,9 +534,9 @@ const parameterLost: FindingRule<Needs<'request' | 'database'>> = {
         if (before.length === 0) continue;
         const list =
           values.length > MOST_OF_LIST
-            ? `: of more than ${MOST_OF_LIST} values, Express’s query parser may make an object`
+            ? `. Express’s query parser may make an object of more than ${MOST_OF_LIST} values`
             : '';
-        const sentence = `${labelOf(database, one.query)} has no condition on ${excerpt(name, 40)}, of which the request has ${count(values.length, 'value')}, but had one in ${count(before.length, 'earlier request')} that sent it${list}`;
+        const sentence = `${labelOf(database, one.query)} has no condition on ${excerpt(name, 40)}, although the request sent ${count(values.length, 'value')} of it; in ${count(before.length, 'earlier request')} it had one${list}`;
         return [{ ...draftAt(one, sentence, 'warn'), broke: 'response' }];
       }
     }

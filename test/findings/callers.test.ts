@@ -133,7 +133,7 @@ describe('finding value-of-another-request', () => {
     expect(rule.overlaps?.(other.kept, other.head as never), 'its own').to.equal(false);
     expect(of(irma, [other], before)[0]).to.include({
       sentence:
-        'select … from patients asks for the id of another request that ran at the same time (/my/overview, cccccc): src/sessions.ts:6 had returned this request another one',
+        'select … from patients asks for the id of another request that ran at the same time (/my/overview, cccccc): this request got another one from src/sessions.ts:6',
       place: 'src/patients.ts:5',
     });
     expect(of(irma, [other], []), 'perhaps a constant').to.deep.equal([]);

@@ -133,7 +133,7 @@ describe('findings from numbers', () => {
     const rounded = { sent: { shipment: '9107344120600512' } };
     expect(of({ got }, rounded)[0]).to.include({
       sentence:
-        'POST bank.internal/refunds responded with a number above 2^53 for id; JSON.parse rounded it, and what followed has another id',
+        'POST bank.internal/refunds responded with a number above 2^53 for id; JSON.parse rounded it, and later steps have another id',
       anchor: 'c1',
       place: 'src/bank.ts:7',
     });

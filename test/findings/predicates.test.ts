@@ -280,7 +280,7 @@ describe('finding parameter-lost', () => {
 
   it('names a parameter without a condition that it had before', () => {
     expect(of(asked({ voice: 'altoo' }, all), one)).to.deep.equal([
-      'select … from singers has no condition on voice, of which the request has 1 value, but had one in 1 earlier request that sent it',
+      'select … from singers has no condition on voice, although the request sent 1 value of it; in 1 earlier request it had one',
     ]);
   });
 
