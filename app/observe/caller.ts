@@ -24,6 +24,8 @@ export interface CallerOptions {
 
 export interface FindCaller {
   (options?: CallerOptions): string | null;
+  /** The line of own code that calls now, looked for only when it is asked. */
+  later?(): () => string | null;
   /** All lines of own code that led here, also those that await, the nearest first. */
   path?(from: Pick<CallerOptions, 'stack'>): readonly string[];
 }
@@ -53,8 +55,8 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 const FRAMES = 80;
 /** Most callers are this near. A whole stack costs ten times as much, so it is taken only if they are not. */
 const NEAR_FRAMES = 10;
-/** Methods of responses, of Express and of hooks on them, are this deep at most. */
-const SENDER_FRAMES = 25;
+/** Methods of responses, of Express and of hooks on them, and of query builders are this deep at most. */
+const METHOD_FRAMES = 25;
 /** NestJS registers controllers and middleware while the application starts: the line that starts it says nothing of them. */
 const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
 /** In each stack of a registration, so that any other package says more. */
@@ -71,18 +73,30 @@ function asSites(_error: unknown, sites: unknown): unknown {
   return sites;
 }
 
-/** The call sites of now, the nearest first. Settings of `Error` that a host has frozen stay as they are. */
-export function takeSites(frames = FRAMES): readonly Site[] {
-  const { prepareStackTrace, stackTraceLimit } = Error;
+/** Takes the call sites of now; the function reads them, the nearest first. Settings of `Error` that a host has frozen stay as they are. */
+function takeStack(frames: number): () => readonly Site[] {
+  const { stackTraceLimit } = Error;
+  const taken: { stack?: unknown } = {};
   try {
-    Reflect.set(Error, 'prepareStackTrace', asSites);
     Reflect.set(Error, 'stackTraceLimit', frames);
-    const { stack } = new Error() as { stack?: unknown };
-    return Array.isArray(stack) ? (stack as Site[]) : [];
+    Error.captureStackTrace(taken);
   } finally {
-    Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
   }
+  return () => {
+    const { prepareStackTrace } = Error;
+    try {
+      Reflect.set(Error, 'prepareStackTrace', asSites);
+      const { stack } = taken;
+      return Array.isArray(stack) ? (stack as Site[]) : [];
+    } finally {
+      Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
+    }
+  };
+}
+
+export function takeSites(frames = FRAMES): readonly Site[] {
+  return takeStack(frames)();
 }
 
 function sitesOf(stack: string): Site[] {
@@ -113,7 +127,7 @@ function isIn(file: string, folders: readonly string[]): boolean {
   return folders.some((folder) => path.includes(folder));
 }
 
-type FileKind = 'own' | 'library' | 'neither';
+type FileKind = 'own' | 'library' | 'ours' | 'node';
 
 /** Code with a `sourceURL`; views that are compiled by their engine have one, too, and no caller. */
 const EVALUATED = /\.(?:[cm]?[jt]sx?|vue|svelte|astro)(?:\?.*)?$/;
@@ -258,7 +272,7 @@ function wrapsMethod(site: Site, caller: Site | undefined): boolean {
 }
 
 interface Frame {
-  kind: Exclude<FileKind, 'neither'>;
+  kind: 'own' | 'library';
   file: string;
   place: string;
 }
@@ -275,8 +289,8 @@ export function createCallerFinder(
   function kindOf(file: string): FileKind {
     const known = kinds.get(file);
     if (known !== undefined) return known;
-    const isNeither = file === '' || file.startsWith('node:') || isProfilerFile(file);
-    const kind = isNeither ? 'neither' : isOwn(file) ? 'own' : 'library';
+    const isOfNode = file === '' || file.startsWith('node:');
+    const kind = isOfNode ? 'node' : isProfilerFile(file) ? 'ours' : isOwn(file) ? 'own' : 'library';
     kinds.set(file, kind);
     dropOldest(kinds, REMEMBERED);
     if (kind === 'library' && file.startsWith('file:')) modulesSeen.publish(file);
@@ -324,8 +338,9 @@ export function createCallerFinder(
     for (const site of sites) {
       const file = nameOf(site);
       const kind = kindOf(file);
-      const place = kind === 'neither' ? null : placeOf(site, file, kind);
-      if (kind !== 'neither' && place !== null) yield { kind, file, place };
+      if (kind === 'ours' || kind === 'node') continue;
+      const place = placeOf(site, file, kind);
+      if (place !== null) yield { kind, file, place };
     }
   }
 
@@ -351,8 +366,9 @@ export function createCallerFinder(
     for (const site of sites) {
       const file = nameOf(site);
       const kind = kindOf(file);
-      if (kind === 'neither' && isLayer(site)) return { own: null, library, helper, isWhole: true };
-      if (kind === 'neither' || (kind === 'library' && (library !== null || isIn(file, skipped)))) continue;
+      if (kind === 'ours' && isLayer(site)) return { own: null, library, helper, isWhole: true };
+      if (kind === 'ours' || kind === 'node') continue;
+      if (kind === 'library' && (library !== null || isIn(file, skipped))) continue;
       const place = placeOf(site, file, kind);
       if (place === null || kind === 'library') library ??= place;
       else if (isHelper?.(place, () => callerOf(place)) === true) helper ??= place;
@@ -381,6 +397,17 @@ export function createCallerFinder(
     } catch {
       return null;
     }
+  };
+
+  const later: FindCaller['later'] = () => {
+    const sites = takeStack(METHOD_FRAMES);
+    return () => {
+      try {
+        return nearest(sites(), []).own;
+      } catch {
+        return null;
+      }
+    };
   };
 
   const registration: FindRegistration = (sites) => {
@@ -412,7 +439,7 @@ export function createCallerFinder(
 
   const sender: FindSender = () => {
     try {
-      const sites = ofOneLayer(takeSites(SENDER_FRAMES));
+      const sites = ofOneLayer(takeSites(METHOD_FRAMES));
       const site = sites.find((one, at) => kindOf(nameOf(one)) === 'own' && !wrapsMethod(one, sites[at + 1]));
       return site === undefined ? null : placeOf(site, nameOf(site), 'own');
     } catch {
@@ -420,5 +447,5 @@ export function createCallerFinder(
     }
   };
 
-  return Object.assign(find, { path, registration, next, sender });
+  return Object.assign(find, { later, path, registration, next, sender });
 }

@@ -5,8 +5,8 @@
  */
 import type { Knex } from 'knex';
 import type { Context, ContextTracker } from '../profiler/context.ts';
-import { callPath } from './call-path.ts';
 import type { FindCaller } from './caller.ts';
+import { wrapRunner } from './channels/lazy-query.ts';
 import { replaceMethod } from './channels/wrap-method.ts';
 import type { ExplainClient, Explainer } from './explain.ts';
 import { createPoolWaits } from './pool-waits.ts';
@@ -242,22 +242,15 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     );
   }
 
-  /** `.then()`, callbacks and streams leave no trace in later frames, so their line is looked for here. That of `await` is in later frames. */
+  /** A write that no line awaits by itself, as in a list of queries, has the line that built it. */
   function running(this: Client, builder: unknown): Runner {
     const made = runner.call(this, builder);
     const { ensureConnection } = made;
-    const context = contextOf(this);
+    const line = built.callerOf(builder);
+    const context = line === null ? null : contextOf(this);
     if (context === null || currentCall() !== undefined || ensureConnection === undefined) return made;
-    const caller = findCaller?.({ isOwn: true }) ?? null;
-    const path = callPath(context, caller, { findCaller });
-    const origin: Origin = {
-      token: context.token,
-      caller,
-      otherwise: built.callerOf(builder),
-      label: null,
-      library: LIBRARY,
-      path,
-    };
+    const { token } = context;
+    const origin: Origin = { token, caller: null, otherwise: () => line, label: null, library: LIBRARY };
     const ensure: typeof ensureConnection = (...args) =>
       calls.run(origin, () => Reflect.apply(ensureConnection, made, args));
     made.ensureConnection = ensure;
@@ -281,11 +274,13 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     replaceMethod(prototype, 'stream', sending(stream)),
     replaceMethod(prototype, 'acquireConnection', acquiring),
     replaceMethod(prototype, 'runner', running),
+    // Again, if a bundle hides its file.
+    wrapRunner(Object.getPrototypeOf(client.runner(knex.queryBuilder()))),
   ];
   return {
     close() {
       closed = true;
-      for (const undo of restore) undo();
+      for (const undo of restore) undo?.();
     },
   };
 }

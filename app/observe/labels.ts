@@ -4,7 +4,7 @@
  */
 import { callPath } from './call-path.ts';
 import { type OrmCall, ormCalls } from './channels/labels.ts';
-import { awaitedQueries } from './channels/lazy-query.ts';
+import { awaitedQueries, runQueries } from './channels/lazy-query.ts';
 import { publishPrisma } from './channels/prisma.ts';
 import type { Origin, QueryRecorder } from './queries.ts';
 import { type ObserverParts, subscribeTo } from './subscribe.ts';
@@ -25,11 +25,11 @@ export function observeLabels({ tracker, findCaller, queries }: LabelObserverOpt
   ormCalls.bindStore(queries.calls, (call): Origin => {
     const outer = queries.currentCall();
     if (outer !== undefined) return outer;
-    const { label, stack, dropped, otherwise } = call as OrmCall;
-    if (otherwise !== undefined) return { token: tracker.observed()?.token, label, caller: null, otherwise };
+    const { label, stack, dropped, otherwise, library } = call as OrmCall;
+    const context = tracker.observed();
+    if (otherwise !== undefined) return { token: context?.token, label, library, caller: null, otherwise };
     const caller = callerOf(call as OrmCall);
     const from = stack === undefined ? {} : { stack: stack() };
-    const context = tracker.observed();
     return {
       token: context?.token,
       label,
@@ -43,10 +43,15 @@ export function observeLabels({ tracker, findCaller, queries }: LabelObserverOpt
     const caller = findCaller?.({ isOwn: true }) ?? null;
     if (caller !== null) call.caller = caller;
   });
+  const unsubscribeRuns = subscribeTo<OrmCall>(runQueries, (call) => {
+    if (tracker.observed() === undefined || queries.currentCall() !== undefined) return;
+    call.otherwise = findCaller?.later?.() ?? (() => null);
+  });
   const unpublish = publishPrisma();
   return {
     close() {
       unsubscribe();
+      unsubscribeRuns();
       unpublish();
       ormCalls.unbindStore(queries.calls);
     },

@@ -18,12 +18,12 @@ export interface Origin {
   token: string | undefined;
   /** `file:line`; null if it is to be found when a statement is sent. */
   caller: string | null;
-  /** The line if there is none then. */
-  otherwise?: string | null;
+  /** The line if there is none then; null: none. */
+  otherwise?: () => string | null;
   label: string | null;
   dropped?: readonly string[] | undefined;
   /** A query builder whose frames are no callers. Absent for an ORM: no line of any library says more than its call. */
-  library?: string;
+  library?: string | undefined;
   instance?: string | undefined;
   through?: string | undefined;
   path?: readonly string[] | undefined;
@@ -165,8 +165,6 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     const above = currentCall();
     const call = above ?? { token: tracker.observed()?.token, caller: null, label: null, library };
     if (call.caller !== null) return call;
-    const { otherwise = null } = call;
-    const isOwn = call.library === undefined || otherwise !== null;
     const skip = [library, call.library ?? library];
     let through: string | undefined;
     const isHelper: CallerOptions['isHelper'] = (line, callerOf) => {
@@ -175,7 +173,12 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
       return is;
     };
     const isFar = above?.library !== undefined;
-    const here = findCaller?.({ skip, isOwn, isFar, isHelper }) ?? otherwise;
+    const search = (isOwn: boolean): string | null => findCaller?.({ skip, isOwn, isFar, isHelper }) ?? null;
+    const isBuilder = call.library !== undefined;
+    const here =
+      call.otherwise === undefined
+        ? search(!isBuilder)
+        : (search(true) ?? call.otherwise() ?? (isBuilder ? search(false) : null));
     const caller = here ?? calledFrom(stack);
     if (through === caller) through = undefined;
     const from = here === null && stack !== undefined ? { stack: stack() } : {};
@@ -294,7 +297,7 @@ export function createQueryRecorder({ tracker, findCaller, explainer, onEnd }: Q
     ): void {
       const waitMs = context.elapsedMs() - sinceMs;
       const fact = factOf(context, { ...waiting, sql: '' });
-      fact.caller ??= calledFrom(failure?.stack) ?? waiting.origin.otherwise ?? null;
+      fact.caller ??= calledFrom(failure?.stack) ?? waiting.origin.otherwise?.() ?? null;
       const error = failure === undefined ? null : messageOf(failure.error);
       Object.assign(fact, { startMs: sinceMs, durationMs: waitMs, waitMs, error });
       if (isFull) fact.full = true;

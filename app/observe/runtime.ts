@@ -56,8 +56,8 @@ declare module '../profiler/facts.ts' {
 
 /** Milliseconds for which a reading of the memory is used again. */
 const MEMORY_AGE = 100;
-/** Milliseconds that a reading of the CPU time serves requests that overlap. */
-const CPU_AGE = 1;
+/** Milliseconds that a reading of the CPU time serves requests that overlap: it asks all threads, which takes long under load. */
+const CPU_AGE = 10;
 /** Of a shorter request nobody asks why it took so long. */
 const LONG = 50;
 
@@ -128,7 +128,7 @@ function createCollections(): { marks: readonly Mark[]; start(): void; close(): 
   };
 }
 
-/** Reads the CPU time of the process. Requests that overlap share a reading for a millisecond: each asks all threads. */
+/** Reads the CPU time of the process. Requests that overlap share a reading for a while. */
 function createCpuGauge(): (isAlone: boolean) => NodeJS.CpuUsage {
   let last = process.cpuUsage();
   let readAt = performance.now();

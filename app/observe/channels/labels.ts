@@ -10,8 +10,10 @@ export interface OrmCall {
   label: string | null;
   stack?: () => string;
   caller?: string;
-  /** The line to name if the stack has none when the statement is sent. */
-  otherwise?: string;
+  /** The line to name if the stack has none when the statement is sent; null: none. */
+  otherwise?: () => string | null;
+  /** A query builder. */
+  library?: string;
   /** Conditions that it was given `undefined` for. */
   dropped?: readonly string[];
 }

@@ -6,10 +6,13 @@ import { channel } from 'node:diagnostics_channel';
 import type { LibraryPatch } from '../libraries.ts';
 import { type OrmCall, ormCalls } from './labels.ts';
 import { isThenable } from './trace.ts';
-import { type Method, wrapMethod } from './wrap-method.ts';
+import { type Method, wrapCalls, wrapMethod } from './wrap-method.ts';
 
 /** Message: the call that the query will make; a subscriber adds its line. */
 export const awaitedQueries = channel('express-hindsight:query:awaited');
+
+/** Message: the call that a query makes now; a subscriber adds a line in `otherwise`. */
+export const runQueries = channel('express-hindsight:query:run');
 
 const awaited = new WeakMap<object, OrmCall>();
 
@@ -44,21 +47,15 @@ export function wrapLazyQuery(
   );
 }
 
-/** Of Knex: the line of an `await` is found when the statement is sent, that of `.then()` only here. */
-function wrapThen(prototype: unknown): (() => void) | null {
-  return wrapMethod(
-    prototype,
-    'then',
-    (original) =>
-      function (this: unknown, ...args) {
-        const call: OrmCall = { label: null };
-        if (awaitedQueries.hasSubscribers) awaitedQueries.publish(call);
-        const { caller: otherwise } = call;
-        return otherwise === undefined
-          ? Reflect.apply(original, this, args)
-          : thenApart({ label: null, otherwise }, original, this, args);
-      },
-  );
+/**
+ * Of Knex's runner: the line of `.then()`, of a callback or a stream is on the stack now, that of an `await` when the statement is sent.
+ */
+export function wrapRunner(prototype: unknown): (() => void) | null {
+  return wrapCalls(prototype, 'ensureConnection', (call) => {
+    const ormCall: OrmCall = { label: null, library: 'knex' };
+    if (runQueries.hasSubscribers) runQueries.publish(ormCall);
+    return ormCall.otherwise === undefined ? call() : ormCalls.runStores(ormCall, call);
+  });
 }
 
 const DIALECTS: Readonly<Record<string, string>> = {
@@ -81,11 +78,11 @@ function patchOf(path: string, name: string): LibraryPatch {
 }
 
 export const lazyQueryPatches: readonly LibraryPatch[] = [
-  ...['lib/query/querybuilder.js', 'lib/raw.js'].map((file): LibraryPatch => ({
+  {
     name: 'knex',
-    file,
-    patch: (exports) => wrapThen((exports as { prototype?: object }).prototype),
-  })),
+    file: 'lib/execution/runner.js',
+    patch: (exports) => wrapRunner((exports as { prototype?: object }).prototype),
+  },
   patchOf('query-promise', 'QueryPromise'),
   ...Object.entries(DIALECTS).flatMap(([folder, prefix]) => [
     patchOf(`${folder}-core/query-builders/select`, `${prefix}SelectBase`),
