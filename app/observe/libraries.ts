@@ -89,9 +89,13 @@ export function watchLibraries(patches: readonly LibraryPatch[]) {
     { key, folder }: { key: string; folder: string | null },
   ): boolean {
     if (done.has(key)) return true;
-    const undone = attempt(patch, exports);
-    if (undone === null) return false;
+    // Before it runs: what it loads brings us here again.
     done.add(key);
+    const undone = attempt(patch, exports);
+    if (undone === null) {
+      done.delete(key);
+      return false;
+    }
     undo.push(undone);
     const place = folder ?? patch.name;
     // The same copy may have been handed over before.

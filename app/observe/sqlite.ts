@@ -3,6 +3,7 @@
  * (channels/sqlite3.ts) are described here.
  */
 import { tracingChannel } from 'node:diagnostics_channel';
+import Module from 'node:module';
 import { types } from 'node:util';
 import { isRecord } from '../profiler/json.ts';
 import { publishCalls, publishEnd, publishError, type Traced, traceSync } from './channels/trace.ts';
@@ -119,6 +120,16 @@ function patchExec(prototype: object | undefined): (() => void) | null {
   }));
 }
 
+/** The application loads the addon, with its first database, and sees its errors; that brings us here again. */
+function isWithoutAddon(): boolean {
+  const { _cache: loaded = {} } = Module as unknown as { _cache?: object };
+  const files = Object.keys(loaded).filter((file) => file.includes('better'));
+  return (
+    files.some((file) => /[\\/]better-sqlite3[\\/]lib[\\/]/.test(file)) &&
+    !files.some((file) => file.endsWith('better_sqlite3.node'))
+  );
+}
+
 interface Exports {
   prototype?: object;
   StatementSync?: { prototype: object };
@@ -143,7 +154,7 @@ export const sqlitePatches: readonly LibraryPatch[] = [
     name: 'better-sqlite3',
     patch(exports) {
       const Database = exports as new (path: string) => { prepare(sql: string): object; close(): void };
-      if (typeof Database !== 'function') return null;
+      if (typeof Database !== 'function' || isWithoutAddon()) return null;
       // The class of statements isn't exported.
       const memory = new Database(':memory:');
       const prototype = Object.getPrototypeOf(memory.prepare('select 1')) as object;

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Libraries, watchLibraries } from '../../app/observe/libraries.ts';
+import { sqlitePatches } from '../../app/observe/sqlite.ts';
 
 describe('watched libraries', () => {
   let folder: string;
@@ -43,6 +44,56 @@ describe('watched libraries', () => {
       expect(patched).to.deep.equal([exports]);
       expect(libraries?.found()).to.deep.equal([{ name: 'a-driver', version: '1.2.3' }]);
     });
+
+  it('are patched once, if the patch loads another file of theirs', () => {
+    const { cache } = Module.createRequire(folder);
+    const load = Module.createRequire(join(folder, 'server.js'));
+    const file = join(folder, 'node_modules', 'a-driver', 'lib', 'addon.js');
+    writeFileSync(file, '');
+    libraries?.close();
+    const patch = (exports: unknown): (() => void) => {
+      patched.push(exports);
+      if (patched.length < 5) load(file);
+      return () => undefined;
+    };
+    libraries = watchLibraries([{ name: 'a-driver', patch }]);
+    load('a-driver');
+    expect(cache).to.have.property(file);
+    expect(patched).to.have.length(1);
+  });
+
+  it('of better-sqlite3 load no addon: the application does, and sees its errors', () => {
+    const library = join(folder, 'node_modules', 'better-sqlite3');
+    const addon = join(library, 'build', 'Release', 'better_sqlite3.node');
+    mkdirSync(join(library, 'build', 'Release'), { recursive: true });
+    mkdirSync(join(library, 'lib'));
+    writeFileSync(addon, '');
+    writeFileSync(join(library, 'package.json'), '{ "main": "lib/index.js" }');
+    writeFileSync(
+      join(library, 'lib', 'index.js'),
+      `class Statement { run() {} get() {} all() {} iterate() {} }
+       module.exports = class Database {
+         constructor() { Database.made = (Database.made ?? 0) + 1; require(${JSON.stringify(addon)}); }
+         prepare() { return new Statement(); }
+         exec() {}
+         close() {}
+       };
+       module.exports.run = Statement.prototype.run;`,
+    );
+    const { _extensions: extensions } = Module as unknown as { _extensions: Record<string, unknown> };
+    const { '.node': loadAddon } = extensions;
+    extensions['.node'] = () => undefined;
+    libraries?.close();
+    libraries = watchLibraries(sqlitePatches);
+    try {
+      type Fake = (new () => { prepare(): { run: unknown } }) & { made?: number; run: unknown };
+      const Database = Module.createRequire(join(folder, 'server.js'))('better-sqlite3') as Fake;
+      expect(Database.made).to.equal(undefined);
+      expect(new Database().prepare().run).not.to.equal(Database.run);
+    } finally {
+      extensions['.node'] = loadAddon;
+    }
+  });
 
   it('are found after a profiler was closed and collected', async () => {
     setFlagsFromString('--expose-gc');
