@@ -6,7 +6,6 @@ import { recordError } from '../../app/observe/errors-seen.ts';
 import { createPanels } from '../../app/panels/index.ts';
 import { pageText } from '../../app/panels/shared/page-text.ts';
 import { usualOf } from '../../app/panels/overview/usual.ts';
-import type { Work } from '../../app/panels/overview/work.ts';
 import { workOf } from '../../app/panels/overview/work.ts';
 import type { Context } from '../../app/profiler/context.ts';
 import type { BesideProfile } from '../../app/profiler/panel.ts';
@@ -48,13 +47,10 @@ describe('the overview panel', () => {
     return load(await response.text());
   }
 
-  const labels = (rows: Work['rest']): string[] =>
-    rows.map(({ depth, label }) => `${'  '.repeat(depth)}${label}`);
-
-  it('puts what failed or took long first, by its findings, and the rest in the order it ran', async () => {
+  it('puts what failed or took long first, by its findings', async () => {
     const profile = await fixture.profileOf({ more: addBadPage, response: { headersAtMs: 1190 } });
-    const work = workOf(profile, profile.findings, false);
-    const worst = work?.worst.map(({ label, badges }) => [label, badges.map((badge) => badge.label).join()]);
+    const work = workOf(profile, profile.findings);
+    const worst = work?.rows.map(({ label, badges }) => [label, badges.map((badge) => badge.label).join()]);
     expect(worst?.map(([label]) => label)).to.include.members([
       'POST mail.internal/send',
       '20 × select … from lines',
@@ -62,68 +58,14 @@ describe('the overview panel', () => {
     ]);
     expect(Object.fromEntries(worst ?? [])).to.include({ '20 × select … from lines': 'N+1' });
     // As the findings stand.
-    const ranks = (work?.worst ?? []).map(({ badges }) =>
+    const ranks = (work?.rows ?? []).map(({ badges }) =>
       profile.findings.findIndex(({ label }) => label === badges[0]?.label),
     );
     const found = ranks.filter((rank) => rank >= 0);
     expect(found)
       .to.deep.equal([...found].sort((a, b) => a - b))
       .and.have.length.above(2);
-    // Middleware of which nobody asks is one row; log lines stand among the work, inside of what wrote them.
-    const rest = (work?.rest ?? []).filter(({ kind }) => kind !== 'idle');
-    expect(labels(rest).slice(0, 4)).to.deep.equal([
-      'helmet, session',
-      'GET /orders/:id show',
-      '  page asked for',
-      '  mail <b>not</b> sent',
-    ]);
-    const all = labels(workOf(profile, profile.findings, true)?.rest ?? []);
-    expect(workOf(profile, profile.findings, true)?.worst).to.deep.equal([]);
-    expect(all.indexOf('  POST mail.internal/send')).to.be.above(all.indexOf('  page asked for'));
-    expect(all.indexOf('  POST mail.internal/send')).to.be.below(all.indexOf('  mail <b>not</b> sent'));
     expect(work?.bands).to.deep.equal([{ startMs: 10, durationMs: 70 }]);
-  });
-
-  it('joins short middleware to one row that says how many there are, however long their names', async () => {
-    const rowOf = async (names: readonly string[]): Promise<string | undefined> => {
-      const profile = await fixture.profileOf({
-        more: (context) => {
-          lasting(context, 1000);
-          names.forEach((name, at) =>
-            context.add('layer', layer({ name, startMs: at, durationMs: 0.1, nextMs: 0.1 })),
-          );
-          context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 100, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
-        },
-      });
-      return workOf(profile, [], false)?.rest[0]?.label;
-    };
-    expect(await rowOf(['helmet', 'session', 'cors', 'json'])).to.equal('helmet, session, cors, json');
-    expect(await rowOf(['a', 'b', 'c', 'd', 'e'])).to.equal('a, b, c and 2 more');
-    const long = Array.from({ length: 9 }, (_, at) => `authenticationMiddleware${at}`);
-    expect(await rowOf(long)).to.equal('authenticationMiddleware0 and 8 more');
-  });
-
-  it('shows the longest rows of very many, and log lines on one row but errors', async () => {
-    const profile = await fixture.profileOf({
-      more: (context) => {
-        lasting(context, 1000);
-        context.add('layer', layer({ name: 'show', kind: 'handler', startMs: 0, durationMs: 1, nextMs: null, outcome: 'running' })); // prettier-ignore
-        for (let i = 0; i < 60; i++)
-          context.add('query', query({ sql: `select ${'a'.repeat(i)} from t${i}`, startMs: i * 10, durationMs: i === 7 ? 9 : 1, waitMs: 0, caller: `a.ts:${i}` })); // prettier-ignore
-        for (let i = 0; i < 40; i++) context.add('log', log({ message: `line ${i}`, level: i === 3 ? 'error' : 'info', atMs: i })); // prettier-ignore
-      },
-    });
-    const work = workOf(profile, [], false);
-    const rows = work?.rest ?? [];
-    expect(rows.filter(({ level }) => level === null)).to.have.length.within(30, 32);
-    expect(rows.some(({ label }) => label.includes('t7'))).to.equal(true);
-    const lines = rows.filter(({ level }) => level !== null);
-    expect(lines.map(({ label, moments }) => [label, moments.length])).to.deep.equal([
-      ['39 log lines', 39],
-      ['line 3', 1],
-    ]);
-    expect(work?.left.lines).to.equal(0);
-    expect(work?.left.rows).to.be.above(28);
   });
 
   it('says what differs from the last requests to its route, and nothing where nothing does', async () => {
@@ -206,8 +148,7 @@ describe('the overview panel', () => {
       expect($(`#time .legend .l-${part?.slice(2) ?? ''} a`)).to.have.length(1);
     expect($('#time .legend .l-log').text()).to.contain('Log lines').and.contain('2');
     expect($('#time .l-db a').attr('href')).to.equal('?panel=timeline&shown=1&queries=1');
-    expect($('#time tr.r-log').text()).to.contain('mail <b>not</b> sent');
-    expect($('#time [aria-current]').text()).to.equal('Worst first');
+    expect($('#time thead th').first().text()).to.equal('Failed and slow');
     expect($('#usual').text())
       .to.contain('last 6')
       .and.contain('Parameter “tab”: “history”; 6 of 6 had “items”.');
@@ -224,9 +165,6 @@ describe('the overview panel', () => {
       .toArray()
       .map((element) => $(element).attr('id'));
     expect(new Set(ids).size).to.equal(ids.length);
-    const ran = await page(profile.token, '&order=run');
-    expect(ran('#time [aria-current]').text()).to.equal('As it ran');
-    expect(ran('#time .sub th').first().text()).to.equal('In the order it ran');
     const text = await (await fetch(`${server.address}/_profiler/${profile.token}.md?panel=overview`)).text();
     for (const title of [
       'Findings',

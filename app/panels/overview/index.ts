@@ -3,7 +3,6 @@
  * records nothing: other panels did, and prove it. The address without a panel keeps to the contract: it opens the exception or the request.
  */
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
-import { addressOf } from '../../render/rows-page.ts';
 import { legendOf, outsideTexts, timelineOf } from '../shared/timeline-data.ts';
 import { besideSections } from './beside.ts';
 import { overviewOf, presentOverview } from './present.ts';
@@ -15,8 +14,7 @@ import { workOf } from './work.ts';
 const SHOWN = 5;
 
 function drawOverview(data: OverviewData, page: PanelPage) {
-  const { profile, query } = page;
-  const isAsRan = query.order === 'run';
+  const { profile } = page;
   const overview = overviewOf(data, page);
   const { findings } = overview;
   const timeline = timelineOf(profile);
@@ -31,10 +29,7 @@ function drawOverview(data: OverviewData, page: PanelPage) {
     shares: timeline === null ? [] : legendOf(timeline),
     totalMs: timeline?.totalMs ?? 0,
     notCounted: timeline === null ? [] : outsideTexts(timeline),
-    work: overview.isOfTime ? workOf(profile, findings, isAsRan) : null,
-    isAsRan,
-    worstHref: `${addressOf('overview', {})}#time`,
-    ranHref: `${addressOf('overview', { order: 'run' })}#time`,
+    work: overview.isOfTime ? workOf(profile, findings) : null,
   };
 }
 

@@ -11,7 +11,7 @@ import { type Difference, type Differences, differencesOf } from './differences.
 import { type Measure, type Usual, usualOf } from './usual.ts';
 import { WHY_SUMMARY } from '../../profiler/recording-limit.ts';
 import { summarySections } from './summary.ts';
-import { type Work, type WorkRow, workOf } from './work.ts';
+import { type WorkRow, workOf } from './work.ts';
 import { NOBODY, type OverviewData, type Ran } from './ran.ts';
 import { answeredRow, changedRows, type Verdict, verdictOf } from './verdict.ts';
 import { outsideNote, shareRow, timelineOf } from '../shared/timeline-data.ts';
@@ -67,31 +67,14 @@ function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>
   };
 }
 
-function workRow(row: WorkRow): Row {
-  const { level, label, durationMs, startMs, badges, depth, after, outside } = row;
+function workRow({ label, durationMs, startMs, badges, after, outside }: WorkRow): Row {
   return {
-    text: level === null ? label : `${level}: ${label}`,
+    text: label,
     number: durationMs,
-    depth,
     badges: badges.map((badge) => badge.label),
     note: after ? 'after the response' : outside ? 'outside of the request’s time' : null,
     fields: [{ label: 'Start', value: startMs, unit: 'at' }],
   };
-}
-
-function workSections(work: Work | null): Section[] {
-  if (work === null) return [];
-  const columns = { text: 'What', number: 'Duration' };
-  return [
-    { id: 'worst', title: 'Failed and slow', columns, rows: work.worst.map(workRow) },
-    {
-      id: 'ran',
-      title: work.worst.length > 0 ? 'The rest, in order' : 'As it ran',
-      columns,
-      rows: work.rest.map(workRow),
-      left: work.left.rows + work.left.lines,
-    },
-  ];
 }
 
 function measureRow({ label, unit, value, p50, p95, tone }: Measure): Row {
@@ -225,7 +208,12 @@ export function presentOverview(data: OverviewData, from: PresentFrom): Presenta
         ...(timeline === null ? {} : outsideNote(timeline)),
         rows: timeline === null ? [] : timeline.shares.map((share) => shareRow(share, timeline.totalMs)),
       },
-      ...(isTime ? workSections(workOf(profile, findings, false)) : []),
+      {
+        id: 'worst',
+        title: 'Failed and slow',
+        columns: { text: 'What', number: 'Duration' },
+        rows: isTime ? (workOf(profile, findings)?.rows ?? []).map(workRow) : [],
+      },
       ...usualSections(usual),
     ],
   };
