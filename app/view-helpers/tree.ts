@@ -8,12 +8,15 @@ import { numberHelpers } from './numbers.ts';
 export interface TreeOptions {
   label: string;
   id?: string;
+  /** Levels that are open at first. */
   open?: number;
+  /** Entries shown of each list or object. */
   most?: number;
 }
 
 const DEFAULT_OPEN = 2;
-const DEFAULT_MOST = 300;
+/** As many as the recorder stores, and its count of the others. */
+const DEFAULT_MOST = 101;
 const ONE_LINE = 64;
 const LONGEST_TEXT = 5000;
 const DEEPEST = 40;
@@ -70,82 +73,33 @@ function lineHtml(value: object): string | null {
   return open + parts.join(', ') + close;
 }
 
-function linesOf(value: unknown, limit: number, depth = 0): number {
-  if (!isContainer(value) || depth >= DEEPEST || lineHtml(value) !== null) return 1;
-  let lines = 1;
-  for (const [, item] of entriesOf(value)) {
-    if (lines >= limit) return limit;
-    lines += linesOf(item, limit - lines, depth + 1);
-  }
-  return Math.min(lines, limit);
-}
-
-/** A list shows its first items whole. An object shows each key first; lines that are left go to its small values before its large ones. */
-function shareLines(items: readonly unknown[], isList: boolean, inside: number): number[] {
-  const wanted = items.map((item) => linesOf(item, inside));
-  if (isList) {
-    let left = inside;
-    return wanted.map((lines) => {
-      const given = Math.min(lines, left);
-      left -= given;
-      return given;
-    });
-  }
-  const given = items.map((_item, index): number => (index < inside ? 1 : 0));
-  const shown = given.flatMap((lines, index) => (lines > 0 ? [index] : []));
-  let left = inside - shown.length;
-  shown
-    .toSorted((a, b) => (wanted[a] ?? 0) - (wanted[b] ?? 0))
-    .forEach((index, position) => {
-      const more = Math.min((wanted[index] ?? 1) - 1, Math.floor(left / (shown.length - position)));
-      given[index] = 1 + more;
-      left -= more;
-    });
-  return given;
-}
-
 export function tree(value: unknown, options: TreeOptions): SafeHtml {
   const { label, id, open = DEFAULT_OPEN, most = DEFAULT_MOST } = options;
 
-  function itemHtml(key: string | null, item: unknown, comma: string, depth: number, lines: number): string {
+  function itemHtml(key: string | null, item: unknown, comma: string, depth: number): string {
     if (!isContainer(item)) return keyHtml(key) + scalarHtml(item) + comma;
     const line = lineHtml(item);
     if (line !== null) return keyHtml(key) + line + comma;
     const entries = entriesOf(item);
     const isList = Array.isArray(item);
-    if (depth >= DEEPEST) {
-      const empty = isList ? '[]' : '{}';
-      return `${keyHtml(key)}${empty}<span class="say"> deeper levels are not shown</span>${comma}`;
-    }
-    const count = entryCount(entries, isList ? 'item' : 'field');
-    const given = shareLines(
-      entries.map(([, held]) => held),
-      isList,
-      lines - 1,
-    );
-    let inside = '';
-    let left = 0;
-    entries.forEach(([name, held], index) => {
-      const share = given[index] ?? 0;
-      if (share === 0) {
-        left++;
-        return;
-      }
-      const last = index === entries.length - 1 ? '' : ',';
-      inside += `<li>${itemHtml(name, held, last, depth + 1, share)}</li>`;
-    });
-    if (left > 0) {
-      const more = left === entries.length ? count : `${numberHelpers.count(left)} more of ${count}`;
-      inside += `<li><span class="say">&hellip; ${more}</span></li>`;
-    }
     const [first, end] = isList ? ['[', ']'] : ['{', '}'];
+    if (depth >= DEEPEST)
+      return `${keyHtml(key)}${first}${end}<span class="say"> deeper levels are not shown</span>${comma}`;
+    const count = entryCount(entries, isList ? 'item' : 'field');
+    const shown = entries.slice(0, most).map(([name, held], index) => {
+      const last = index === entries.length - 1 ? '' : ',';
+      return `<li>${itemHtml(name, held, last, depth + 1)}</li>`;
+    });
+    const left = entries.length - shown.length;
+    if (left > 0)
+      shown.push(`<li><span class="say">&hellip; ${numberHelpers.count(left)} more of ${count}</span></li>`);
     const state = depth < open ? ' open' : '';
-    return `<details${state}><summary>${keyHtml(key)}${first}<span class="say"> ${count}</span></summary><ul>${inside}</ul></details>${end}${comma}`;
+    return `<details${state}><summary>${keyHtml(key)}${first}<span class="say"> ${count}</span></summary><ul>${shown.join('')}</ul></details>${end}${comma}`;
   }
 
   const region = ` role="region" tabindex="0" aria-label="${escapeHtml(label)}"`;
   const name = id === undefined ? '' : ` id="${escapeHtml(id)}"`;
   return new SafeHtml(
-    `<div class="code tree" dir="ltr"${name}${region}>${itemHtml(null, value, '', 0, most)}</div>`,
+    `<div class="code tree" dir="ltr"${name}${region}>${itemHtml(null, value, '', 0)}</div>`,
   );
 }
