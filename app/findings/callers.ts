@@ -10,36 +10,11 @@ import type { ProfileHead } from '../profiler/profile.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { type Command, fillOf, storedIn } from './shared/cache.ts';
+import { type Caller, callerOf, IDENTITY, isSame } from './shared/callers.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
-
-/** Request headers by which a gateway says whose the request is. */
-const IDENTITY = /^x-(account|customer|member|tenant|user)(?:-?id)?$/i;
-
-export interface Caller {
-  by: string;
-  words: RegExp;
-  value: string;
-}
-
-export function callerOf(request: KeptRequest | undefined): Caller | null {
-  const { user = null, session = null } = request?.sessionAndUser ?? {};
-  const id =
-    leavesOf(user).find(({ path }) => PRIMARY.test(path)) ??
-    leavesOf(session).find(({ path }) => /^user_?id$/i.test(path));
-  if (id !== undefined && id.value !== null && !isMasked(String(id.value)))
-    return { by: 'user', words: /user|owner|account|customer|member/i, value: String(id.value) };
-  const { name = '', value = '' } = request?.headers?.find((header) => IDENTITY.test(header.name)) ?? {};
-  const [, word = ''] = IDENTITY.exec(name) ?? [];
-  if (value === '' || isMasked(value)) return null;
-  return { by: name.toLowerCase(), words: new RegExp(word, 'i'), value };
-}
-
-export function isSame(one: Caller | null, other: Caller | null): boolean {
-  return one !== null && other !== null && one.by === other.by && one.value === other.value;
-}
 
 function isFound({ hits, asked, key }: Command): boolean {
   return hits === 1 && asked === 1 && key !== null;

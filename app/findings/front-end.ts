@@ -6,7 +6,7 @@ import type { BrowserCall, BrowserFact } from '../profiler/browser-report.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
-import { corsReasonOf, credentialsReasonOf } from './browser.ts';
+import { corsReasonOf, credentialsReasonOf } from './shared/cors.ts';
 import { readField, type ReadField } from './shared/read-field.ts';
 import { lineOf, wasSeen } from './shared/errors.ts';
 import { authorOf, mediaType, nameOfLayer, sentHeaders } from './shared/http.ts';

@@ -13,7 +13,7 @@ import { isRecord, type Json } from '../profiler/json.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
-import { type Caller, callerOf, isSame } from './callers.ts';
+import { type Caller, callerOf, isSame } from './shared/callers.ts';
 import { clientOf, mediaType } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';

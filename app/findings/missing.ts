@@ -13,9 +13,9 @@ import { isMasked } from '../profiler/redact.ts';
 import { pathOf } from '../profiler/request-target.ts';
 import { clientOf, mediaType, sentHeader } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
+import { mishap } from './shared/mishap.ts';
 import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { brokeBy, count, excerpt, listOf } from './shared/wording.ts';
-import { mishap } from './values.ts';
 
 type Database = Kept['database'];
 type Given = Needs<'request', 'database' | 'routing'>;

@@ -12,7 +12,6 @@ import { mediaType } from './shared/http.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import {
   draftAt,
-  isLarge,
   kindOf,
   labelOf,
   loopsOf,
@@ -33,7 +32,6 @@ import {
   oppositeOrder,
   refusedAfter,
 } from './shared/statement-failures.ts';
-import { readBeyond } from './statements.ts';
 import { limitOf } from './shared/statement-reasons.ts';
 import { arePolls, shareOfKind } from './shared/time.ts';
 import { brokeBy, count, duration, excerpt, failureOf, shareOf } from './shared/wording.ts';
@@ -320,51 +318,6 @@ const manyQueries: FindingRule<Needs<'database'>> = {
   },
 };
 
-/** From here on a read without a limit is reported: it grows with the table. */
-const UNLIMITED_ROWS = 1000;
-/** A read that took less of the request is not why it was slow. */
-const LEAST_SHARE = 0.01;
-const LIMITS = /\blimit\b|\bfetch\s+(?:first|next)\b|\btop\b/i;
-
-function isUnlimited(database: Kept['database'], query: Query): boolean {
-  if ((query.rows ?? 0) < UNLIMITED_ROWS) return false;
-  const sql = sqlOf(database, query);
-  return kindOf(sql) === 'read' && !LIMITS.test(sql);
-}
-
-export const largeResult: FindingRule<Needs<'database', 'request' | 'routing'>> = {
-  name: 'large-result',
-  needs: ['database'],
-  labels: ['large result'],
-  why: 'The driver reported that the statement returned 5,000 rows or more, or 1,000 without a limit.',
-  fix: 'Read one page at a time (`limit` with a key), aggregate in the database, or stream the rows.',
-  find({ database, request, routing }, { durationMs: wholeMs }) {
-    const { queries, totals } = database;
-    const isBeyond = (query: Query, index: number): boolean => {
-      const read = readOf(database, query);
-      if (read === null || request === undefined || routing === undefined) return false;
-      return readBeyond({ database, request, routing }, { query, index, read }, wholeMs).length > 0;
-    };
-    if (totals.rows < UNLIMITED_ROWS) return [];
-    return (
-      queries
-        .map((query, index) => ({ query, index, rows: query.rows ?? 0 }))
-        .filter(({ query }) => isLarge(database, query) || isUnlimited(database, query))
-        // It has a finding that explains more.
-        .filter(({ query, index }) => !isBeyond(query, index))
-        .sort((a, b) => b.rows - a.rows)
-        .map(({ query, index, rows }) => {
-          const ms = query.durationMs ?? 0;
-          const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
-          const anchor = rowOf(index);
-          const isSlow = wholeMs === null || ms >= wholeMs * LEAST_SHARE;
-          const severity = isLarge(database, query) && isSlow ? 'warn' : 'info';
-          return { severity, sentence, anchor, costMs: ms, place: query.caller };
-        })
-    );
-  },
-};
-
 /** The unique index did what it is for: the client was refused, or the request read what was there already and went on with it. */
 function isExpected(database: Kept['database'], index: number, status: number | null): boolean {
   const query = database.queries[index];
@@ -620,7 +573,6 @@ export const queryRules: readonly FindingRule[] = [
   writeLoop,
   repeatedStatement,
   manyQueries,
-  largeResult,
   failedStatement,
   queryNeverRun,
   settingLeft,

@@ -7,7 +7,7 @@ import { type Comparison, givenValue } from '../panels/shared/read-statement.ts'
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
-import { draftAt, labelOf, type Read, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
+import { draftAt, isLarge, kindOf, labelOf, type Read, readOf, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
 import { receivedHeader } from './shared/http.ts';
 import { count, excerpt, listOf, shareOf } from './shared/wording.ts';
 
@@ -261,7 +261,7 @@ function unfiltered(
 }
 
 /** What it read beyond what was wanted. */
-export function readBeyond(
+function readBeyond(
   kept: Needs<'database' | 'request' | 'routing'>,
   one: Read,
   wholeMs: number | null,
@@ -313,6 +313,51 @@ const moreThanWanted: FindingRule<Needs<'database' | 'request' | 'routing'>> = {
   fix: 'Let the database choose: a WHERE with the parameter, `limit 1`, and one statement for each list instead of joining two lists (`separate: true`, `relationLoadStrategy`).',
   find(kept, { durationMs: wholeMs }) {
     return readsOf(kept.database).flatMap((one) => readBeyond(kept, one, wholeMs));
+  },
+};
+
+/** From here on a read without a limit is reported: it grows with the table. */
+const UNLIMITED_ROWS = 1000;
+/** A read that took less of the request is not why it was slow. */
+const LEAST_SHARE = 0.01;
+const LIMITS = /\blimit\b|\bfetch\s+(?:first|next)\b|\btop\b/i;
+
+function isUnlimited(database: Kept['database'], query: Query): boolean {
+  if ((query.rows ?? 0) < UNLIMITED_ROWS) return false;
+  const sql = sqlOf(database, query);
+  return kindOf(sql) === 'read' && !LIMITS.test(sql);
+}
+
+export const largeResult: FindingRule<Needs<'database', 'request' | 'routing'>> = {
+  name: 'large-result',
+  needs: ['database'],
+  labels: ['large result'],
+  why: 'The driver reported that the statement returned 5,000 rows or more, or 1,000 without a limit.',
+  fix: 'Read one page at a time (`limit` with a key), aggregate in the database, or stream the rows.',
+  find({ database, request, routing }, { durationMs: wholeMs }) {
+    const { queries, totals } = database;
+    const isBeyond = (query: Query, index: number): boolean => {
+      const read = readOf(database, query);
+      if (read === null || request === undefined || routing === undefined) return false;
+      return readBeyond({ database, request, routing }, { query, index, read }, wholeMs).length > 0;
+    };
+    if (totals.rows < UNLIMITED_ROWS) return [];
+    return (
+      queries
+        .map((query, index) => ({ query, index, rows: query.rows ?? 0 }))
+        .filter(({ query }) => isLarge(database, query) || isUnlimited(database, query))
+        // It has a finding that explains more.
+        .filter(({ query, index }) => !isBeyond(query, index))
+        .sort((a, b) => b.rows - a.rows)
+        .map(({ query, index, rows }) => {
+          const ms = query.durationMs ?? 0;
+          const sentence = `${labelOf(database, query)} returned ${count(rows, 'row')} in ${shareOf(ms, wholeMs)}${isUnlimited(database, query) ? ', without a limit' : ''}`;
+          const anchor = rowOf(index);
+          const isSlow = wholeMs === null || ms >= wholeMs * LEAST_SHARE;
+          const severity = isLarge(database, query) && isSlow ? 'warn' : 'info';
+          return { severity, sentence, anchor, costMs: ms, place: query.caller };
+        })
+    );
   },
 };
 
@@ -500,5 +545,6 @@ export const statementRules: readonly FindingRule[] = [
   allRowsChanged,
   foundNothing,
   moreThanWanted,
+  largeResult,
   unlockedUpdate,
 ];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { largeResult } from '../../app/findings/queries.ts';
+import { largeResult } from '../../app/findings/statements.ts';
 import type { Kept } from '../../app/findings/shared/kept.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
