@@ -37,15 +37,9 @@ export const corsRefused: FindingRule<Needs<'request' | 'routing', 'browser'>> =
       wanted === null
         ? `the response of ${nameOfLayer(layer)}`
         : `what ${nameOfLayer(layer)} responded to the preflight of ${excerpt(wanted, 20)}`;
-    return [
-      {
-        broke: 'response',
-        severity: reason === null ? 'info' : 'warn',
-        sentence: `Browsers refuse ${what}${reason === null ? ' if the page sends cookies' : ''}, because ${reason ?? 'Access-Control-Allow-Origin is *'}`,
-        anchor,
-        place: layer?.source,
-      },
-    ];
+    const sentence = `Browsers refuse ${what}${reason === null ? ' if the page sends cookies' : ''}, because ${reason ?? 'Access-Control-Allow-Origin is *'}`;
+    const place = layer?.source;
+    return [{ broke: 'response', severity: reason === null ? 'info' : 'warn', sentence, anchor, place }];
   },
 };
 
@@ -361,15 +355,9 @@ const inlineScriptBlocked: FindingRule<Needs<'request', 'routing' | 'browser'>> 
     const blocked = blockedIn(text, nonces);
     if (blocked === 0) return [];
     const author = authorOf(request, routing, policy.anchor);
-    return [
-      {
-        broke: 'unseen',
-        severity: 'warn',
-        sentence: `Browsers don’t run ${count(blocked, 'inline script')} of this page: the Content-Security-Policy${author === undefined ? '' : ` that ${nameOfLayer(author)} set`} does not allow ${blocked === 1 ? 'it' : 'them'}`,
-        anchor: policy.anchor,
-        place: placeOfHeader({ request, routing }, policy.anchor),
-      },
-    ];
+    const sentence = `Browsers don’t run ${count(blocked, 'inline script')} of this page: the Content-Security-Policy${author === undefined ? '' : ` that ${nameOfLayer(author)} set`} does not allow ${blocked === 1 ? 'it' : 'them'}`;
+    const place = placeOfHeader({ request, routing }, policy.anchor);
+    return [{ broke: 'unseen', severity: 'warn', sentence, anchor: policy.anchor, place }];
   },
 };
 
@@ -410,16 +398,9 @@ const htmlInstead: FindingRule<Needs<'request' | 'routing'>> = {
     const wanted = method === 'GET' ? wantedBy(request, pathOf(url)) : undefined;
     if (wanted === undefined) return [];
     const layer = lastRunning(routing.layers);
-    return [
-      {
-        broke: 'unseen',
-        severity: 'warn',
-        sentence: `The browser wants ${wanted}, and ${nameOfLayer(layer)} sent a page of HTML with status 200: it can’t be used`,
-        panel: 'routing',
-        anchor: 'match',
-        place: layer?.source,
-      },
-    ];
+    const sentence = `The browser wants ${wanted}, and ${nameOfLayer(layer)} sent a page of HTML with status 200: it can’t be used`;
+    const place = layer?.source;
+    return [{ broke: 'unseen', severity: 'warn', sentence, panel: 'routing', anchor: 'match', place }];
   },
 };
 

@@ -285,16 +285,9 @@ function refusalSent(
   );
   if (leaf === undefined) return [];
   const sentence = `${callName(call)} returned ${call.status ?? ''}, and the response is a 200 with an error as ${excerpt(leaf.path, 60)}`;
-  return [
-    {
-      label: 'failure ignored',
-      broke: 'unseen',
-      severity: 'warn',
-      sentence,
-      anchor: `c${index + 1}`,
-      place: call.caller,
-    },
-  ];
+  const place = call.caller;
+  const anchor = `c${index + 1}`;
+  return [{ label: 'failure ignored', broke: 'unseen', severity: 'warn', sentence, anchor, place }];
 }
 
 const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
@@ -323,15 +316,9 @@ const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
     const how = call.error === null ? `returned ${call.status ?? ''}` : `failed (${excerpt(call.error)})`;
     const more = failed.length > 1 ? `, as did ${count(failed.length - 1, 'other call')}` : '';
     const what = `${callName(call)} ${how}${more}`;
-    return [
-      {
-        ...failureOf(what, status),
-        severity: 'warn',
-        anchor: `c${index + 1}`,
-        costMs: call.durationMs ?? 0,
-        place: call.caller,
-      },
-    ];
+    const place = call.caller;
+    const anchor = `c${index + 1}`;
+    return [{ ...failureOf(what, status), severity: 'warn', anchor, costMs: call.durationMs ?? 0, place }];
   },
 };
 

@@ -83,15 +83,8 @@ export const errorThrown: FindingRule<Needs<'exception', 'request' | 'database' 
       if (isHidden || !isFault || (hasRoot(record.thrown) && !isSent)) return [];
       if ((status ?? 500) >= 500 && (isOfStatement(record, database) || isOfLostCall(record, http_client)))
         return [];
-      return [
-        {
-          ...common,
-          label: 'exception',
-          broke: 'response',
-          severity: 'bad',
-          sentence: `${sentenceOf(record)}${isLost ? ', and no response was sent' : ''}`,
-        },
-      ];
+      const sentence = `${sentenceOf(record)}${isLost ? ', and no response was sent' : ''}`;
+      return [{ ...common, label: 'exception', broke: 'response', severity: 'bad', sentence }];
     });
   },
 };
@@ -115,15 +108,8 @@ function findingOf({ thrown, from }: ThrownRecord, index: number): FindingDraft[
   const skipped = chain.reduce((sum, link) => sum + (link.skipped ?? 0), 0);
   const depth = `${count(chain.length - 1 + skipped, 'level')} down`;
   const sentence = `${root.class}: ${excerpt(root.message)}${where} caused this ${first.class} (${depth})`;
-  return [
-    {
-      broke: 'response',
-      severity: 'bad',
-      sentence,
-      anchor: `error-${index + 1}`,
-      place: frameLine(frame) ?? frameLine(ownFrame(first.frames)) ?? from?.place ?? null,
-    },
-  ];
+  const place = frameLine(frame) ?? frameLine(ownFrame(first.frames)) ?? from?.place ?? null;
+  return [{ broke: 'response', severity: 'bad', sentence, anchor: `error-${index + 1}`, place }];
 }
 
 const rootCause: FindingRule<Needs<'exception', 'database'>> = {

@@ -70,15 +70,10 @@ const headerOverwritten: FindingRule<Needs<'request' | 'routing'>> = {
       // A handler that knows better than a policy for all.
       if (!isList && second.kind === 'handler') return [];
       const sentence = `${nameOfLayer(second)} overwrote ${name}, set by ${nameOfLayer(first)}: 1 of 2 values was sent`;
-      return [
-        {
-          label: isList ? 'lost header' : 'overwritten',
-          severity: isList ? 'warn' : 'info',
-          sentence,
-          anchor: `rh-${index + 1}`,
-          place: second.source,
-        },
-      ];
+      const place = second.source;
+      const anchor = `rh-${index + 1}`;
+      const severity = isList ? 'warn' : 'info';
+      return [{ label: isList ? 'lost header' : 'overwritten', severity, sentence, anchor, place }];
     });
   },
 };

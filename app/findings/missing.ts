@@ -99,15 +99,10 @@ const notAValue: FindingRule<Given> = {
   find({ request, database, routing }, { status }) {
     const place = routing?.route?.source;
     const address = inAddress(request);
-    if (address !== null)
-      return [
-        {
-          broke: brokeBy(status),
-          severity: 'warn',
-          sentence: `The parameter ${excerpt(address.name, 60)} is the text “${address.word}”: the client built the address from something that had no value`,
-          place,
-        },
-      ];
+    if (address !== null) {
+      const sentence = `The parameter ${excerpt(address.name, 60)} is the text “${address.word}”: the client built the address from something that had no value`;
+      return [{ broke: brokeBy(status), severity: 'warn', sentence, place }];
+    }
     const given = database === undefined ? null : missingGiven(request, database);
     if (given !== null) return [given];
     if (status === null || status >= 400) return [];
@@ -250,15 +245,10 @@ const fieldLost: FindingRule<Given> = {
     const ignored = ignoredField(request, database);
     if (ignored === null) return [];
     const stored = database === undefined ? '' : ' no statement has it, and';
-    return [
-      {
-        broke: 'unseen',
-        severity: method === 'POST' ? 'info' : 'warn',
-        sentence: `The body has ${excerpt(ignored.name, 60)}:${stored} the response has another value`,
-        anchor: 'response',
-        place: routing?.route?.source,
-      },
-    ];
+    const sentence = `The body has ${excerpt(ignored.name, 60)}:${stored} the response has another value`;
+    const place = routing?.route?.source;
+    const severity = method === 'POST' ? 'info' : 'warn';
+    return [{ broke: 'unseen', severity, sentence, anchor: 'response', place }];
   },
 };
 

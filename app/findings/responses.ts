@@ -54,15 +54,8 @@ const answeredTwice: FindingRule<Needs<'request' | 'routing', 'exception'>> = {
         : `set ${first.name} ${delay}after the headers were sent`;
     const thrown = exception?.errors.find(isAnsweredTwice);
     const place = (thrown === undefined ? null : lineOf(thrown)) ?? first.from ?? layer?.source;
-    return [
-      {
-        broke: 'unseen',
-        severity: 'bad',
-        sentence: `${nameOfLayer(layer)} ${what}`,
-        anchor: 'late-1',
-        place,
-      },
-    ];
+    const sentence = `${nameOfLayer(layer)} ${what}`;
+    return [{ broke: 'unseen', severity: 'bad', sentence, anchor: 'late-1', place }];
   },
 };
 
@@ -95,16 +88,8 @@ const nextAfterResponse: FindingRule<Needs<'request' | 'routing', 'exception'>> 
         ? 'after the response had ended'
         : `${count(after.length, 'more function')} ran after the headers were sent`;
     const sentence = `${nameOfLayer(author)} responded and called next()${after.length === 0 ? ' ' : ': '}${ran}`;
-    return [
-      {
-        broke: 'unseen',
-        severity: 'warn',
-        sentence,
-        panel: 'routing',
-        anchor: 'match',
-        place: nextFrom ?? author.source,
-      },
-    ];
+    const place = nextFrom ?? author.source;
+    return [{ broke: 'unseen', severity: 'warn', sentence, panel: 'routing', anchor: 'match', place }];
   },
 };
 
@@ -128,15 +113,8 @@ const wrongLength: FindingRule<Needs<'request', 'routing'>> = {
     const length = sentHeader(request, 'content-length');
     if (length === null || !/^\d+$/.test(length.value) || Number(length.value) === response.bytes) return [];
     const sentence = `Content-Length is ${count(Number(length.value))}, but the body has ${count(response.bytes, 'byte')}: clients cut it off or wait for the rest`;
-    return [
-      {
-        broke: 'unseen',
-        severity: 'bad',
-        sentence,
-        anchor: length.anchor,
-        place: placeOfHeader({ request, routing }, length.anchor),
-      },
-    ];
+    const place = placeOfHeader({ request, routing }, length.anchor);
+    return [{ broke: 'unseen', severity: 'bad', sentence, anchor: length.anchor, place }];
   },
 };
 

@@ -274,35 +274,19 @@ function readBeyond(
   const common = { anchor: rowOf(index), place: query.caller };
   const label = labelOf(database, query);
   const owner = unfiltered(kept, one);
-  if (owner !== null)
-    return [
-      {
-        ...common,
-        broke: 'unseen',
-        severity: 'warn',
-        sentence: `${label} has no WHERE and returned ${count(rows, 'row')}; no statement has the parameter ${excerpt(owner, 40)}`,
-      },
-    ];
+  if (owner !== null) {
+    const sentence = `${label} has no WHERE and returned ${count(rows, 'row')}; no statement has the parameter ${excerpt(owner, 40)}`;
+    return [{ ...common, broke: 'unseen', severity: 'warn', sentence }];
+  }
   const costMs = query.durationMs ?? 0;
-  if (WANTS_ONE.test(above) && rows >= MANY_FOR_ONE && read.joins === 0)
-    return [
-      {
-        ...common,
-        severity: 'warn',
-        costMs,
-        sentence: `${label} wants one row and read ${count(rows)}, ${shareOf(costMs, wholeMs)}: the statement has no limit`,
-      },
-    ];
+  if (WANTS_ONE.test(above) && rows >= MANY_FOR_ONE && read.joins === 0) {
+    const sentence = `${label} wants one row and read ${count(rows)}, ${shareOf(costMs, wholeMs)}: the statement has no limit`;
+    return [{ ...common, severity: 'warn', costMs, sentence }];
+  }
   const entries = read.joins < 2 || read.isAggregated || rows < MANY_JOINED ? null : entriesOf(request);
   if (entries === null || rows < entries * TIMES_ENTRIES) return [];
-  return [
-    {
-      ...common,
-      severity: 'warn',
-      costMs,
-      sentence: `${label} with ${count(read.joins, 'join')} returned ${count(rows, 'row')} for ${request.response?.truncated === true ? 'at most ' : ''}${count(entries, 'entry', 'entries')} of the response: joined lists multiply each other`,
-    },
-  ];
+  const sentence = `${label} with ${count(read.joins, 'join')} returned ${count(rows, 'row')} for ${request.response?.truncated === true ? 'at most ' : ''}${count(entries, 'entry', 'entries')} of the response: joined lists multiply each other`;
+  return [{ ...common, severity: 'warn', costMs, sentence }];
 }
 
 const moreThanWanted: FindingRule<Needs<'database' | 'request' | 'routing'>> = {
