@@ -13,6 +13,7 @@ import { type Command, fillOf, storedIn } from './shared/cache.ts';
 import { type Caller, callerOf, IDENTITY, isSame } from './shared/callers.ts';
 import { callName, isReading } from './shared/calls.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
+import { asksForKey, textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, PRIMARY, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { excerpt } from './shared/wording.ts';
 
@@ -22,12 +23,10 @@ function isFound({ hits, asked, key }: Command): boolean {
 
 function asksFor({ words, value }: Caller, database: Kept['database']): boolean {
   return readsOf(database).some(({ read, query }) =>
-    read.where?.some(
-      ({ column, operator, values }) =>
-        operator === '=' &&
-        (words.test(column) || (PRIMARY.test(column) && words.test(read.table ?? ''))) &&
-        values.some((one) => textOf(givenValue(one, query.bindings)) === value),
-    ),
+    read.where?.some((one) => {
+      const isOfCaller = words.test(one.column) || (PRIMARY.test(one.column) && words.test(read.table ?? ''));
+      return one.operator === '=' && isOfCaller && textsIn(one, query).includes(value);
+    }),
   );
 }
 
@@ -106,7 +105,7 @@ function alsoAsked({ read, query }: Read): string[] {
   const where = read.where ?? [];
   if (!where.some(({ column }) => PRIMARY.test(column))) return [];
   return where.flatMap(({ column, operator, values: [value] }) => {
-    const given = value === undefined ? null : givenValue(value, query.bindings);
+    const given = givenValue(value, query.bindings);
     const isOwner = (typeof given === 'string' && given !== '') || (typeof given === 'number' && given > 1);
     return operator === '=' && !PRIMARY.test(column) && isOwner ? [column] : [];
   });
@@ -127,9 +126,7 @@ const ownerNotAsked: FindingRule<Needs<'request' | 'database'>> = {
     const last = reads.findLast(({ read, query }) => read.verb === 'select' && (query.rows ?? 0) > 0);
     if (last === undefined) return [];
     const ids = new Set(request.routeParams.map(({ value }) => textOf(value)));
-    const isOfId = last.read.where?.some(({ values }) =>
-      values.some((value) => ids.has(textOf(givenValue(value, last.query.bindings)))),
-    );
+    const isOfId = last.read.where?.some((one) => textsIn(one, last.query).some((text) => ids.has(text)));
     for (const { head: above, kept } of isOfId === true ? siblings : []) {
       const { request: asked, database: refused } = kept as Partial<Kept>;
       if ((above.status !== 403 && above.status !== 404) || !isAbove(above, head)) continue;
@@ -182,14 +179,8 @@ const otherParent: FindingRule<Needs<'request' | 'database'>> = {
       const { read, query } = one;
       const [row, ...others] = foundRows(query);
       const child = ids.find(({ of }) => singular(read.table ?? '').endsWith(of));
-      const isOfChild = read.where?.some(
-        ({ column, operator, values: [value] }) =>
-          PRIMARY.test(column) &&
-          operator === '=' &&
-          value !== undefined &&
-          textOf(givenValue(value, query.bindings)) === child?.id,
-      );
-      if (row === undefined || others.length > 0 || child === undefined || isOfChild !== true) return [];
+      if (row === undefined || others.length > 0 || child === undefined) return [];
+      if (!asksForKey(one, child.id)) return [];
       for (const parent of ids.slice(0, ids.indexOf(child))) {
         const column = Object.keys(row).find((name) => sameName(name) === sameName(parent.column));
         const own = column === undefined ? null : textOf(row[column]);
@@ -290,16 +281,7 @@ const rightsWritten: FindingRule<Needs<'request' | 'database', 'http_client'>> =
     if (fields.length === 0) return [];
     return readsOf(database).flatMap((update): FindingDraft[] => {
       const { read, query } = update;
-      const isOwn =
-        read.verb === 'update' &&
-        read.where?.some(
-          ({ column, operator, values: [value] }) =>
-            PRIMARY.test(column) &&
-            operator === '=' &&
-            value !== undefined &&
-            textOf(givenValue(value, query.bindings)) === own.value,
-        );
-      if (isOwn !== true || query.rows === 0) return [];
+      if (read.verb !== 'update' || query.rows === 0 || !asksForKey(update, own.value)) return [];
       const written = fields.filter(({ name, value }) => {
         const set = read.sets.find(({ column }) => sameName(column) === sameName(name));
         if (set === undefined || !sameValue(givenValue(set.value, query.bindings), value)) return false;

@@ -5,7 +5,6 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
 import { lastRunning, type RanLayer } from '../panels/shared/ran-layers.ts';
-import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedBy, receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
 import { addTo } from '../profiler/group-by.ts';
@@ -16,6 +15,7 @@ import { pathOf } from '../profiler/request-target.ts';
 import { type Caller, callerOf, isSame } from './shared/callers.ts';
 import { clientOf, mediaType } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
+import { givenText } from './shared/conditions.ts';
 import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
 
@@ -238,9 +238,7 @@ interface Compared {
 function comparedIn(database: Kept['database']): (Compared & { read: Read })[] {
   return readsOf(database).flatMap((read) =>
     (read.read.where ?? []).flatMap(({ column, operator, values: [value] }) => {
-      const given =
-        operator === '=' && value?.kind === 'bound' ? givenValue(value, read.query.bindings) : null;
-      const text = textOf(given ?? undefined);
+      const text = operator === '=' && value?.kind === 'bound' ? givenText(value, read.query) : null;
       return text === null || isMasked(text) ? [] : [{ read, table: read.read.table, column, value: text }];
     }),
   );

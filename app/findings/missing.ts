@@ -3,7 +3,6 @@ import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { type Leaf, leavesIn, leavesOf, parseBeginning } from '../panels/shared/json-leaves.ts';
-import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import { editDistance } from '../profiler/edit-distance.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -14,6 +13,7 @@ import { pathOf } from '../profiler/request-target.ts';
 import { clientOf, mediaType, sentHeader } from './shared/http.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { mishap } from './shared/mishap.ts';
+import { textsIn } from './shared/conditions.ts';
 import { draftAt, isWrite, kindOf, labelOf, type Read, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { brokeBy, count, excerpt, listOf } from './shared/wording.ts';
 
@@ -527,13 +527,9 @@ function hasAll(request: KeptRequest, { query }: Read): boolean {
 }
 
 function asksForOne({ read, query }: Read, ids: ReadonlySet<string | null>): boolean {
-  const given = (read.where ?? []).flatMap(({ values }) =>
-    values.map((value) => givenValue(value, query.bindings)),
-  );
-  return [...given, ...query.bindings.map(({ value }) => value)].some((value) => {
-    const text = textOf(value);
-    return text !== null && ids.has(text);
-  });
+  const given = (read.where ?? []).flatMap((one) => textsIn(one, query));
+  const bound = query.bindings.flatMap(({ value }) => textOf(value) ?? []);
+  return [...given, ...bound].some((text) => ids.has(text));
 }
 
 const nothingWritten: FindingRule<

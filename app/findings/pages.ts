@@ -6,6 +6,7 @@ import { givenValue } from '../panels/shared/read-statement.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
+import { givenText } from './shared/conditions.ts';
 import {
   draftAt,
   labelOf,
@@ -138,10 +139,8 @@ function lackingIn(database: Database, count: Read, page: Read): { column: strin
   const sql = plainSql(database, count.query);
   for (const { column, operator, values, wrapped } of page.read.where ?? []) {
     const [value] = values;
-    const given =
-      value?.kind === 'bound' && operator === '=' && wrapped === null
-        ? textOf(givenValue(value, page.query.bindings))
-        : null;
+    const isBound = value?.kind === 'bound' && operator === '=' && wrapped === null;
+    const given = isBound ? givenText(value, page.query) : null;
     if (given !== null && !new RegExp(String.raw`\b${column}\b`, 'i').test(sql))
       return { column, value: given };
   }
@@ -207,7 +206,7 @@ function cursorOf(database: Database, one: Read) {
   if (new RegExp(String.raw`\b${sorted.key}\b`, 'i').test(where)) return null;
   const compared = (read.where ?? []).filter(({ column }) => column === sorted.column);
   const [value] = compared.find(({ operator }) => operator === sorted.side)?.values ?? [];
-  const after = value === undefined ? undefined : givenValue(value, query.bindings);
+  const after = givenValue(value, query.bindings);
   return textOf(after) === null ? null : { ...sorted, after };
 }
 

@@ -7,6 +7,7 @@ import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import type { Kept, Needs, Query } from './shared/kept.ts';
+import { textsIn } from './shared/conditions.ts';
 import { draftAt, labelOf, plainSql, PRIMARY, type Read, readsOf, sqlOf } from './shared/queries.ts';
 import { count, excerpt } from './shared/wording.ts';
 
@@ -30,13 +31,6 @@ function sentId({ response }: KeptRequest): string | null {
   const [first, ...others] = ids;
   const own = ids.find(({ path }) => PRIMARY.test(path)) ?? (others.length === 0 ? first : undefined);
   return own === undefined || own.path.split('.').length > 2 ? null : String(own.value);
-}
-
-function isOneOf(wanted: readonly { value: string }[], given: Json | undefined): boolean {
-  return (
-    (typeof given === 'string' || typeof given === 'number') &&
-    wanted.some(({ value }) => value === String(given))
-  );
 }
 
 const OF_ONE = /setting|config|preference|option|feature|flag|info|state|version|site/i;
@@ -68,11 +62,10 @@ const anyRow: FindingRule<Needs<'database' | 'request'>> = {
     const sent = sentId(request);
     const [first] = wanted;
     if (first === undefined || sent === null || wanted.some(({ value }) => value === sent)) return [];
+    const ids = new Set(wanted.map(({ value }) => value));
     const isWanted = ({ read, query }: Read): boolean =>
-      read.where?.some(
-        ({ column, values }) =>
-          PRIMARY.test(column) && values.some((one) => isOneOf(wanted, givenValue(one, query.bindings))),
-      ) === true;
+      read.where?.some((one) => PRIMARY.test(one.column) && textsIn(one, query).some((id) => ids.has(id))) ===
+      true;
     // What else was read may be what was sent.
     const found = readsOf(database).filter((one) => one.query.rows !== 0 && !isWanted(one));
     const [one] = found;
@@ -91,8 +84,7 @@ function unownedBranch(
   { alternatives }: Read['read'],
   { bindings }: Query,
 ): { owner: string; column: string } | null {
-  const valueOf = ({ values: [value] }: Comparison): Json | undefined =>
-    value === undefined ? undefined : givenValue(value, bindings);
+  const valueOf = ({ values: [value] }: Comparison): Json | undefined => givenValue(value, bindings);
   for (const branch of alternatives) {
     const owner = branch.find(({ column, operator }) => operator === '=' && OWNER.test(column));
     const rest = branch.filter((one) => one !== owner);
@@ -206,8 +198,7 @@ function pathAsked(database: Database, { read, query }: Read): { column: string;
   const [, built] = LIKE_BUILT.exec(plainSql(database, query)) ?? [];
   const bound = query.bindings.filter(({ name }) => name === built).map(({ value }) => value);
   const whole = (read.where ?? []).flatMap(({ column, operator, values: [value] }) => {
-    const given =
-      value === undefined || !/^i?like$/.test(operator) ? null : givenValue(value, query.bindings);
+    const given = /^i?like$/.test(operator) ? givenValue(value, query.bindings) : null;
     return typeof given === 'string' && given.endsWith('%') ? [{ column, path: given.slice(0, -1) }] : [];
   });
   const [asked] = [...(bound.length === 1 ? [{ column: built ?? '', path: bound[0] }] : []), ...whole].filter(
@@ -360,8 +351,7 @@ const WITH_MS = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\.\d{3}/;
 function repeatedTime({ read, query }: Read, sent: readonly Leaf[]): Comparison | null {
   for (const one of read.where ?? []) {
     const { column, operator, values, wrapped } = one;
-    const [value] = values;
-    const given = value === undefined ? undefined : givenValue(value, query.bindings);
+    const given = givenValue(values[0], query.bindings);
     if ((operator !== '>' && operator !== '<') || wrapped !== null || typeof given !== 'string') continue;
     if (!WITH_MS.test(given)) continue;
     const isRepeated = sent.some(

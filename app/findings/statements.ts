@@ -7,7 +7,19 @@ import { type Comparison, givenValue } from '../panels/shared/read-statement.ts'
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../profiler/json.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
-import { draftAt, isLarge, kindOf, labelOf, type Read, readOf, readsOf, rowOf, sqlOf, textOf } from './shared/queries.ts';
+import { givenText, textsIn } from './shared/conditions.ts';
+import {
+  draftAt,
+  isLarge,
+  kindOf,
+  labelOf,
+  type Read,
+  readOf,
+  readsOf,
+  rowOf,
+  sqlOf,
+  textOf,
+} from './shared/queries.ts';
 import { receivedHeader } from './shared/http.ts';
 import { count, excerpt, listOf, shareOf } from './shared/wording.ts';
 
@@ -17,13 +29,9 @@ function isSuccess(status: number | null): boolean {
   return status !== null && status >= 200 && status < 300;
 }
 
-function valuesOf({ values }: Comparison, { bindings }: Query): string[] {
-  return values.flatMap((value) => textOf(givenValue(value, bindings)) ?? []);
-}
-
 function keyedBy({ query, read }: Read, keys: ReadonlySet<string>): Comparison | undefined {
   return read.where?.find(
-    (one) => one.operator === '=' && valuesOf(one, query).some((value) => keys.has(value)),
+    (one) => one.operator === '=' && textsIn(one, query).some((value) => keys.has(value)),
   );
 }
 
@@ -354,7 +362,7 @@ const ISOLATED = /\b(?:serializable|repeatable\s+read)\b/i;
 /** The column that an update sets to a number which was computed from what the request had read before. */
 function computedColumn(update: Read, received: ReadonlySet<string>): string | null {
   for (const { column, value } of update.read.sets) {
-    const text = textOf(givenValue(value, update.query.bindings));
+    const text = givenText(value, update.query);
     if (!AMOUNT.test(column.replace(/([a-z])([A-Z])/g, '$1_$2')) || text === null) continue;
     if (/^-?\d+(?:\.\d+)?$/.test(text) && !received.has(text) && text !== '0') return column;
   }
@@ -364,10 +372,10 @@ function computedColumn(update: Read, received: ReadonlySet<string>): string | n
 /** Updates of one row that were each computed from the same number, because each had read it before the first one ended. */
 function overwritten(reads: readonly Read[], update: Read, column: string) {
   const keyOf = ({ read, query }: Read): string =>
-    JSON.stringify([read.table, (read.where ?? []).map((one) => [one.column, valuesOf(one, query)])]);
+    JSON.stringify([read.table, (read.where ?? []).map((one) => [one.column, textsIn(one, query)])]);
   const numberOf = ({ read, query }: Read): number => {
     const value = read.sets.find((set) => set.column === column)?.value;
-    return Number(value === undefined ? undefined : givenValue(value, query.bindings));
+    return Number(givenValue(value, query.bindings));
   };
   const updates = reads
     .filter((one) => one.read.verb === 'update' && one.query.rows !== 0 && keyOf(one) === keyOf(update))
@@ -403,7 +411,7 @@ const unlockedUpdate: FindingRule<Needs<'database' | 'request'>> = {
       if (column === null || read.where === null) continue;
       if (read.where.some((one) => one.column === column || VERSIONED.test(one.column))) continue;
       const keys = new Set(
-        read.where.filter(({ operator }) => operator === '=').flatMap((one) => valuesOf(one, query)),
+        read.where.filter(({ operator }) => operator === '=').flatMap((one) => textsIn(one, query)),
       );
       const before = reads.filter(
         (one) =>
@@ -442,7 +450,7 @@ const wildcardReceived: FindingRule<Needs<'database' | 'request'>> = {
       if (query.rows === null || query.rows === 0) return [];
       for (const one of read.where ?? []) {
         if (!/^i?like$/.test(one.operator)) continue;
-        const pattern = valuesOf(one, query)[0]?.replace(/^%|%$/g, '');
+        const pattern = textsIn(one, query)[0]?.replace(/^%|%$/g, '');
         const field = received.find(({ value }) => value === pattern);
         if (field === undefined) continue;
         const sentence = `${labelOf(database, query)} found ${count(query.rows, 'row')} by a pattern in which the wildcards of ${excerpt(field.name, 40)} are not escaped: they match any ${one.column}`;

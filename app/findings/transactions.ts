@@ -1,7 +1,6 @@
 /** Transactions, connections and locks of a database. */
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
-import { givenValue, type StatementValue } from '../panels/shared/read-statement.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -9,6 +8,7 @@ import type { ProfileHead } from '../profiler/profile.ts';
 import { callName } from './shared/calls.ts';
 import { isInLibrary } from './shared/errors.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
+import { asksForKey, givenText } from './shared/conditions.ts';
 import {
   draftAt,
   kindOf,
@@ -169,17 +169,11 @@ function tablesOf(database: Database, query: Query): Set<string> {
 /** A condition of a read has a value that the write has for the same column; of an INSERT … SELECT, the columns are not known. */
 function asksForWritten({ read, query }: Read, written: Query): boolean {
   const where = read.where ?? [];
-  return where.some(({ column, operator, values }) => {
-    const [value] = values;
-    const given = operator === '=' && value !== undefined ? givenValue(value, query.bindings) : undefined;
-    return (
-      textOf(given) !== null &&
-      written.bindings.some(
-        (binding) =>
-          (binding.name === column || binding.name.startsWith('$')) &&
-          textOf(binding.value) === textOf(given),
-      )
-    );
+  return where.some(({ column, operator, values: [value] }) => {
+    const given = operator === '=' ? givenText(value, query) : null;
+    const isIt = ({ name, value: bound }: Query['bindings'][number]): boolean =>
+      (name === column || name.startsWith('$')) && textOf(bound) === given;
+    return given !== null && written.bindings.some(isIt);
   });
 }
 
@@ -290,30 +284,22 @@ function missesIn(database: Database): { miss: Read; id: string }[] {
     const [by, ...others] = read.where?.filter(({ column }) => PRIMARY.test(column)) ?? [];
     if (read.verb !== 'select' || query.rows !== 0 || !read.isPlain || read.joins > 0) return [];
     if (by?.operator !== '=' || others.length > 0) return [];
-    const id = textOf(by.values[0] === undefined ? undefined : givenValue(by.values[0], query.bindings));
+    const id = givenText(by.values[0], query);
     return id === null ? [] : [{ miss, id }];
   });
 }
 
-function valueGiven(value: StatementValue | undefined, { query }: Read): string | null {
-  return value === undefined ? null : textOf(givenValue(value, query.bindings));
-}
-
 /** The update gave the row of that id the very value that the read also asked for. */
 function makesFound(write: Read, miss: Read, id: string): boolean {
-  const isOfRow = write.read.where?.some(
-    ({ column, operator, values: [value] }) =>
-      PRIMARY.test(column) && operator === '=' && valueGiven(value, write) === id,
-  );
   return (
-    isOfRow === true &&
+    asksForKey(write, id) &&
     write.read.sets.some(({ column, value: set }) =>
       miss.read.where?.some(
         (asked) =>
           asked.column === column &&
           asked.operator === '=' &&
-          valueGiven(asked.values[0], miss) !== null &&
-          valueGiven(asked.values[0], miss) === valueGiven(set, write),
+          givenText(asked.values[0], miss.query) !== null &&
+          givenText(asked.values[0], miss.query) === givenText(set, write.query),
       ),
     )
   );

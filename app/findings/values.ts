@@ -2,7 +2,6 @@
 import type { KeptRequest } from '../panels/request/data.ts';
 import { changeOf, compareValues, type FieldAt, sameName } from '../panels/shared/compare-values.ts';
 import { type Leaf, leavesIn, leavesOf } from '../panels/shared/json-leaves.ts';
-import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { EarlierRequest, FindingDraft, FindingRule, RuleBeside } from '../profiler/finding-rule.ts';
 import { addTo, groupBy } from '../profiler/group-by.ts';
@@ -10,6 +9,7 @@ import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { mishap } from './shared/mishap.ts';
 import { movedDays } from './shared/moved-days.ts';
+import { givenText, textsIn } from './shared/conditions.ts';
 import { draftAt, isWrite, labelOf, type Read, readOf, readsOf, sqlOf, textOf } from './shared/queries.ts';
 import { count, excerpt, listOf } from './shared/wording.ts';
 
@@ -256,7 +256,7 @@ function isListOf(name: string, column: string): boolean {
 function boundLists({ read, query }: Read): { column: string; members: string[] }[] {
   const listed = (read.where ?? []).flatMap(({ column, operator, values, wrapped }) =>
     operator === 'in' && wrapped === null
-      ? [{ column, members: values.map((value) => textOf(givenValue(value, query.bindings)) ?? '') }]
+      ? [{ column, members: values.map((value) => givenText(value, query) ?? '') }]
       : [],
   );
   const arrays = query.bindings.flatMap(({ name, value }) =>
@@ -443,12 +443,10 @@ function parametersOf({ query }: KeptRequest): Map<string, string[]> {
 
 /** Reads of the table that compare a column of this name, with one of the values if there are any. */
 function compares(read: Read, name: string, values: readonly string[] | null): boolean {
-  return (read.read.where ?? []).some(
-    ({ column, values: given }) =>
-      sameName(column) === sameName(name) &&
-      (values === null ||
-        given.some((one) => values.includes(textOf(givenValue(one, read.query.bindings)) ?? ''))),
-  );
+  return (read.read.where ?? []).some((one) => {
+    const isAsked = values === null || textsIn(one, read.query).some((text) => values.includes(text));
+    return isAsked && sameName(one.column) === sameName(name);
+  });
 }
 
 /** Asks for everything. */

@@ -1,15 +1,18 @@
 /** Why a statement is dear, as far as its own text and values say it. */
-import { givenValue, type ReadStatement } from '../../panels/shared/read-statement.ts';
+import { givenValue, type ReadStatement, type StatementValue } from '../../panels/shared/read-statement.ts';
 import type { Query } from './kept.ts';
 
-export function offsetOf({ offset }: ReadStatement, { bindings }: Query): number {
-  const given = offset === null ? 0 : Number(givenValue(offset, bindings) ?? 0);
+function numberOf(value: StatementValue | null, { bindings }: Query): number {
+  const given = Number(givenValue(value ?? undefined, bindings) ?? 0);
   return Number.isFinite(given) ? given : 0;
 }
 
-export function limitOf({ limit }: ReadStatement, { bindings }: Query): number {
-  const given = limit === null ? 0 : Number(givenValue(limit, bindings) ?? 0);
-  return Number.isFinite(given) ? given : 0;
+export function offsetOf({ offset }: ReadStatement, query: Query): number {
+  return numberOf(offset, query);
+}
+
+export function limitOf({ limit }: ReadStatement, query: Query): number {
+  return numberOf(limit, query);
 }
 
 /** Fewer skipped rows cost next to nothing. */
@@ -33,8 +36,7 @@ export function reasonOf(read: ReadStatement | null, query: Query): string | nul
   if (/^(?:random|rand)\(\)/.test(read.orderBy))
     return `ORDER BY ${read.orderBy} sorts all rows to give some`;
   for (const { column, operator, values, wrapped } of read.where ?? []) {
-    const [value] = values;
-    const given = value === undefined ? undefined : givenValue(value, query.bindings);
+    const given = givenValue(values[0], query.bindings);
     if (/^i?like$/.test(operator) && typeof given === 'string' && /^[%_]/.test(given))
       return `its ${operator.toUpperCase()} begins with a wildcard, so an ordinary index on ${column} is of no use`;
     if (operator === '=' && wrapped !== null)

@@ -306,7 +306,11 @@ export function readStatement(sql: string, system?: string): ReadStatement | nul
 }
 
 /** What a value was when the statement ran; undefined if the record doesn't say. */
-export function givenValue(value: StatementValue, bindings: readonly Binding[]): Json | undefined {
+export function givenValue(
+  value: StatementValue | undefined,
+  bindings: readonly Binding[],
+): Json | undefined {
+  if (value === undefined) return undefined;
   if (value.kind === 'literal') return value.text;
   if (value.kind === 'null') return null;
   const binding = value.kind === 'bound' ? bindings[value.index] : undefined;

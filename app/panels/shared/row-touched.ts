@@ -19,7 +19,7 @@ const NOTHING: ReadonlyMap<string, never> = new Map<string, never>();
 
 /** null: computed, NULL, not recorded, or masked, so that it can't be compared with that of another record. */
 function plainOf(value: StatementValue | undefined, bindings: readonly Binding[]): string | null {
-  const given = value === undefined ? undefined : givenValue(value, bindings);
+  const given = givenValue(value, bindings);
   if (given === undefined || given === null || typeof given === 'object') return null;
   const text = String(given);
   return isMasked(text) ? null : text;

@@ -1,0 +1,20 @@
+/** What the conditions of a statement ask for. */
+import { type Comparison, givenValue, type StatementValue } from '../../panels/shared/read-statement.ts';
+import type { Query } from './kept.ts';
+import { PRIMARY, type Read, textOf } from './queries.ts';
+
+/** What a value of the statement's text was, as a text; null: no text or number, or not known. */
+export function givenText(value: StatementValue | undefined, { bindings }: Query): string | null {
+  return textOf(givenValue(value, bindings));
+}
+
+export function textsIn({ values }: Comparison, query: Query): string[] {
+  return values.flatMap((value) => givenText(value, query) ?? []);
+}
+
+/** Whether the statement is about the row with this key. */
+export function asksForKey({ read, query }: Read, key: string): boolean {
+  return (read.where ?? []).some(
+    (one) => PRIMARY.test(one.column) && one.operator === '=' && textsIn(one, query)[0] === key,
+  );
+}
