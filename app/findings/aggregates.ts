@@ -166,9 +166,10 @@ const columnNotGrouped: FindingRule<Needs<'database'>> = {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { read, query } = one;
       const { system } = database.statements[query.statement] ?? {};
+      if (read.verb !== 'select' || read.joins > 0 || (query.rows ?? 0) < 1) return [];
+      if (system !== 'mysql' && system !== 'sqlite') return [];
       const select = selectOf(plainSql(database, query));
-      if (read.verb !== 'select' || read.joins > 0 || (query.rows ?? 0) < 1 || select === null) return [];
-      if ((system !== 'mysql' && system !== 'sqlite') || !TABLE.test(select.from)) return [];
+      if (select === null || !TABLE.test(select.from)) return [];
       const extremes = select.columns.flatMap((column) => column.match(EXTREME) ?? []);
       const [extreme] = extremes;
       // Of one MIN or MAX, SQLite takes the other columns from its row.
@@ -195,8 +196,9 @@ const runningTotalTies: FindingRule<Needs<'database'>> = {
   find({ database }) {
     return readsOf(database).flatMap((one): FindingDraft[] => {
       const { query, read } = one;
-      if (read.verb !== 'select') return [];
-      const columns = selectOf(plainSql(database, query))?.columns ?? [];
+      const sql = plainSql(database, query);
+      if (read.verb !== 'select' || !/\bover ?\(/i.test(sql)) return [];
+      const columns = selectOf(sql)?.columns ?? [];
       for (const [, amount = '', partition, key = '', total = ''] of columns.map(
         (column) => RUNNING.exec(column) ?? [],
       )) {

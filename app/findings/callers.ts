@@ -489,17 +489,17 @@ const answerOfAnother: FindingRule<Needs<'request', 'routing' | 'database' | 'ca
   find({ request, routing, database, cache }, _head, { earlier }) {
     const cached = cache === undefined ? [] : cachedForAnother(cache, request, earlier);
     if (cached.length > 0) return cached;
-    for (const { head, kept } of earlier) {
+    const others = otherValues(request);
+    for (const { head, kept } of others.length === 0 ? [] : earlier) {
       const before = kept.request as KeptRequest | undefined;
       if (before?.response === undefined || before.response.text !== request.response?.text) continue;
-      if (ranTheSame(database, (kept as Partial<Kept>).database)) continue;
       const given = receivedFields(before);
-      const name = otherValues(request).find(({ field, sent }) =>
+      const name = others.find(({ field, sent }) =>
         given.some(
           ({ from, path, value }) => from === field.from && path === field.path && String(value) === sent,
         ),
       )?.field.name;
-      if (name === undefined) continue;
+      if (name === undefined || ranTheSame(database, (kept as Partial<Kept>).database)) continue;
       const asked =
         database === undefined && cache === undefined
           ? ', and this request asked no database or cache for it'

@@ -288,19 +288,19 @@ const filterLeft: FindingRule<Needs<'request' | 'database'>> = {
   find({ request, database }, head, { earlier }) {
     if (!mayBeLeft({ request }, head)) return [];
     const received = receivedBy(head, { request });
-    const named = namesIn(request);
+    const mine = namesIn(request);
     const own = comparedIn(database).filter(
-      ({ column, value }) => !received.has(value) && !named.has(sameName(column)),
+      ({ column, value }) => !received.has(value) && !mine.has(sameName(column)),
     );
     for (const { head: other, kept } of earlier) {
       const { request: asked, database: ran } = kept as Partial<Kept>;
       if (asked === undefined || ran === undefined || other.process !== head.process) continue;
       const sent = namesIn(asked);
+      const named = own.filter(({ column }) => sent.has(sameName(column)));
+      if (named.length < FEWEST_LEFT) continue;
       const before = comparedIn(ran);
-      const left = own.filter(
-        ({ table, column, value }) =>
-          sent.has(sameName(column)) &&
-          before.some((one) => one.table === table && one.column === column && one.value === value),
+      const left = named.filter(({ table, column, value }) =>
+        before.some((one) => one.table === table && one.column === column && one.value === value),
       );
       const columns = new Set(left.map(({ column }) => column));
       const [first] = left;

@@ -130,9 +130,10 @@ const NOT_IN =
 /** A column that a NOT IN selects, and that may be NULL, as that of the parent is in a tree; null: there is none. */
 function nullableList(sql: string): { column: string; table: string; isTree: boolean } | null {
   const [found, , column = '', table = '', condition = ''] = NOT_IN.exec(sql) ?? [];
+  if (found === undefined) return null;
   const isKept = PRIMARY.test(column) || new RegExp(String.raw`\b${column}\b`, 'i').test(condition);
   const isTree = new RegExp(String.raw`\bfrom (?:\w+\.)?${table}\b.* not in`, 'i').test(sql);
-  return found === undefined || isKept ? null : { column, table, isTree };
+  return isKept ? null : { column, table, isTree };
 }
 
 const notInNull: FindingRule<Needs<'database'>> = {

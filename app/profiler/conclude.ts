@@ -21,6 +21,7 @@ import type { SpanDraft } from './span.ts';
 import { createTimeLedger, type TimeLedger } from './time-ledger.ts';
 import { describeError } from './thrown-value.ts';
 import { STATUS_CODES } from '../node-http.ts';
+import { atOnce, inTurns, type Steps } from './turns.ts';
 
 export interface SharedValue {
   value: unknown;
@@ -39,6 +40,9 @@ export interface ConcludeFrom {
 export interface Conclude {
   (document: ProfileDocument, from: ConcludeFrom): Profile;
   findings(document: ProfileDocument, from: ConcludeFrom): Finding[];
+  /** For readers: the host's requests run between rules and panels. */
+  inTurns(document: ProfileDocument, from: ConcludeFrom): Promise<Profile>;
+  findingsInTurns(document: ProfileDocument, from: ConcludeFrom): Promise<Finding[]>;
   isExamined(document: Pick<ProfileDocument, 'kind' | 'summary'>): boolean;
   asks(document: ProfileDocument): Record<'earlier' | 'siblings' | 'overlapping', boolean>;
   earlierRequest(document: ProfileDocument): EarlierRequest;
@@ -235,14 +239,14 @@ export function createConclude(
     return kind !== 'profiler' && kind !== 'error_page' && summary === null;
   }
 
-  function find(
+  function* find(
     reading: Reading,
     { earlier = [], siblings = [], overlapping = [], reported = NO_REQUESTS }: Omit<ConcludeFrom, 'sharedOf'>,
-  ): Findings {
+  ): Steps<Findings> {
     const { profile } = reading;
     if (!isExamined(profile)) return NOTHING_FOUND;
     const { kept, shared } = reading.seen();
-    return runner.find(kept, profile, {
+    return yield* runner.find(kept, profile, {
       shared,
       usualMs: profile.usualMs ?? null,
       earlier,
@@ -255,11 +259,11 @@ export function createConclude(
     });
   }
 
-  function conclude(document: ProfileDocument, from: ConcludeFrom): Profile {
+  function* steps(document: ProfileDocument, from: ConcludeFrom): Steps<Profile> {
     const { sharedOf, shown } = from;
     const reading = new Reading(document, panels, sharedOf);
     const { profile } = reading;
-    const { findings, left } = shown === undefined ? find(reading, from) : NOTHING_FOUND;
+    const { findings, left } = shown === undefined ? yield* find(reading, from) : NOTHING_FOUND;
     profile.findings = findings;
     if (left > 0) profile.findingsLeft = left;
     const made: Record<string, PanelRecord> = {};
@@ -267,14 +271,21 @@ export function createConclude(
       if (shown?.includes(panel.name) === false) continue;
       const isUnknown = profile.summary !== null && panel.name !== SUMMARY_PANEL;
       made[panel.name] = isUnknown ? NOTHING_RECORDED : reading.record(panel);
+      yield;
     }
     return { ...profile, panels: shown === undefined ? { ...profile.panels, ...made } : made };
   }
 
+  function* findings(document: ProfileDocument, from: ConcludeFrom): Steps<Finding[]> {
+    return (yield* find(new Reading(document, panels, from.sharedOf), from)).findings;
+  }
+
+  const conclude = (document: ProfileDocument, from: ConcludeFrom): Profile => atOnce(steps(document, from));
   return Object.assign(conclude, {
     isExamined,
-    findings: (document: ProfileDocument, from: ConcludeFrom) =>
-      find(new Reading(document, panels, from.sharedOf), from).findings,
+    findings: (document: ProfileDocument, from: ConcludeFrom) => atOnce(findings(document, from)),
+    inTurns: (document: ProfileDocument, from: ConcludeFrom) => inTurns(steps(document, from)),
+    findingsInTurns: (document: ProfileDocument, from: ConcludeFrom) => inTurns(findings(document, from)),
     asks(document: ProfileDocument) {
       const reading = new Reading(document, panels, () => undefined);
       const { profile } = reading;

@@ -2,7 +2,6 @@
  * The labels that findings add to rows of the list. No rule runs for a request that nobody looks at: labels are made for the rows that somebody is
  * about to see or filter, and for the newest of this process while it has little to do and somebody has read lately.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Finding } from './finding.ts';
 import { labelsOf } from './profile-index.ts';
 import { isUnlabelled } from './query-rows.ts';
@@ -10,6 +9,7 @@ import { createOneAtATime } from './one-at-a-time.ts';
 import { runningOutside } from './outside.ts';
 import type { ProfileQuery } from './storage.ts';
 import type { Row, Store, StoredRecord } from './store.ts';
+import { createTurns } from './turns.ts';
 
 export interface Labels {
   label(rows: readonly Row[]): Promise<boolean>;
@@ -20,7 +20,6 @@ export interface Labels {
 }
 
 const WAIT_MS = 500;
-const TURN_MS = 5;
 /** Rows that a search labels before it asks for more. */
 const AT_ONCE = 100;
 const MOST_IDLE = 200;
@@ -57,15 +56,11 @@ export function createLabels({
   }
 
   async function labelUntil(rows: readonly Row[], until: number): Promise<boolean> {
-    let turn = performance.now();
+    const between = createTurns();
     for (const row of rows) {
       if (!isUnlabelled(row)) continue;
-      const now = performance.now();
-      if (now > until) return false;
-      if (now - turn > TURN_MS) {
-        await nextTurn();
-        turn = performance.now();
-      }
+      if (performance.now() > until) return false;
+      await between();
       await labelOne(row);
     }
     return true;

@@ -13,6 +13,7 @@ import type { RoutePercentiles } from './route-summary.ts';
 import type { Presentation, Row } from './rows.ts';
 import type { SpanDraft, SpanKind } from './span.ts';
 import type { TimeLedger } from './time-ledger.ts';
+import type { Steps } from './turns.ts';
 
 /** Shown if a panel recorded nothing. */
 export interface EmptyState {
@@ -85,6 +86,8 @@ export interface Panel<Data = unknown, Kept = Data> {
   data?(record: RecordReader<Kept>): Data | null;
   /** Everything that the panel shows; default: its data as it is. Must not change `data` or the profile. */
   rows?(data: Data, from: PresentFrom): Presentation;
+  /** Long work that `rows` and the view have in common, in steps. Called before them; they remember its result. */
+  prepare?(data: Data, from: PresentFrom): Steps<unknown>;
   readonly menu?: PanelMenu<Data>;
   readonly recorded?: PanelRecorded<Kept>;
   readonly view?: PanelView<Data>;

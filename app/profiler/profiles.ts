@@ -30,6 +30,7 @@ import { round } from './span.ts';
 import { histogramOf, percentilesAmong, summarizeRows } from './sum-rows.ts';
 import { documentIn } from './summary.ts';
 import type { Tokens } from './tokens.ts';
+import { createTurns } from './turns.ts';
 
 export interface FoundProfile {
   profile: Profile;
@@ -169,8 +170,14 @@ export function createProfiles(options: {
     try {
       const page = { isFull: true, limit: MOST_OTHERS, offset: 0, counted: false as const };
       const { rows } = await store.find({ ...query, ...page });
-      const found = await Promise.all(rows.map(({ token }) => store.read(token)));
-      return found.flatMap((one) => (one === null ? [] : recorder.conclude.earlierRequest(documentIn(one))));
+      const others: EarlierRequest[] = [];
+      const between = createTurns();
+      for (const { token } of rows) {
+        const found = await store.read(token);
+        if (found !== null) others.push(recorder.conclude.earlierRequest(documentIn(found)));
+        await between();
+      }
+      return others;
     } catch {
       return [];
     }
@@ -246,7 +253,7 @@ export function createProfiles(options: {
     store,
     async findingsOf(found) {
       const document = documentOf(found);
-      return recorder.conclude.findings(document, await beside(document));
+      return recorder.conclude.findingsInTurns(document, await beside(document));
     },
   });
 
@@ -261,7 +268,7 @@ export function createProfiles(options: {
     const document = documentOf(found);
     const { isWhole, ...from } = await beside(document);
     latest = { token, others: from };
-    const profile = recorder.conclude(document, from);
+    const profile = await recorder.conclude.inTurns(document, from);
     concluded.delete(token);
     // The text of a summary is always empty, so it can't tell a newer version.
     const isCached = text !== '' && text.length <= LONGEST_CACHED && isWhole;

@@ -8,6 +8,7 @@ import type { Finding, Severity } from './finding.ts';
 import type { FindingDraft, FindingRule, RuleBeside } from './finding-rule.ts';
 import type { ProfileHead } from './profile.ts';
 import { addTo } from './group-by.ts';
+import type { Steps } from './turns.ts';
 
 export interface SeenPanels {
   kept: Readonly<Record<string, unknown>>;
@@ -91,7 +92,7 @@ function groupFinders(rules: readonly FindingRule[]): Map<string, Finder[]> {
 }
 
 export interface FindingRunner {
-  find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Findings;
+  find(kept: SeenPanels['kept'], head: ProfileHead, beside: RuleBeside): Steps<Findings>;
   asks(what: 'compares' | 'relates' | 'overlaps', kept: SeenPanels['kept'], head: ProfileHead): boolean;
 }
 
@@ -120,13 +121,14 @@ export function createFindingRunner(
   }
 
   return {
-    find(kept, head, beside) {
+    *find(kept, head, beside) {
       const all: Finding[] = [];
       let left = 0;
       for (const finder of findersFor(kept)) {
         const found = guarded(finder.rule, NONE, () => finder.find(kept, head, beside));
         all.push(...found.toSorted(worstFirst).slice(0, MOST_OF_ONE));
         left += Math.max(0, found.length - MOST_OF_ONE);
+        yield;
       }
       all.sort(worstFirst);
       return { findings: all.slice(0, MOST), left: left + Math.max(0, all.length - MOST) };

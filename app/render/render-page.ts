@@ -7,11 +7,11 @@
  * Rules of the templates (a test holds them):
  * - `<%= %>` for every value. What a helper returns as SafeHtml passes unescaped; recorded text never does.
  * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
- *   `h`, `include`, `hasView(name)`.
+ *   `h`, `include`, `hasView(name)`. Rows of long lists use `later` instead: each is rendered by itself, and fails alone.
  *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
  * - They are laid out to be read: line breaks and what indents them do not reach the page (`joinLines`).
- * - No inline style, script or handler. A panel's own view, `views/panels/<name>.ejs`, gets { data, model, presented, profile,
- *   panel, query }: what it recorded, what `view.model` and `rows` returned. Its empty state and failures are shown around it
+ * - No inline style, script or handler. A panel's own view, `views/panels/<name>.ejs`, gets { data, model, rows, profile,
+ *   panel, query }: what it recorded, what `view.model` returned, its rows. Its empty state and failures are shown around it
  *   (partials/panel-body).
  *
  * docs/internals/templates.md lists the helpers in `h`. Each partial in views/partials says on its first line what it is given.
@@ -19,9 +19,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ejs from 'ejs';
-import { escapeHtml } from '../view-helpers/safe-html.ts';
+import { messageOf } from '../errors.ts';
+import { escapeHtml, markup } from '../view-helpers/safe-html.ts';
 import type { EditorOptions } from '../view-helpers/editor.ts';
 import { createViewHelpers } from '../view-helpers/index.ts';
+import { createTurns } from '../profiler/turns.ts';
 
 const EJS_TAG = /(<%[\s\S]*?%>)/;
 const BREAK = /\s*\n\s*/g;
@@ -45,7 +47,11 @@ function joinLines(template: string): string {
     .join('');
 }
 
-export type RenderPage = (view: string, model: object) => string;
+export interface RenderPage {
+  (view: string, model: object): string;
+  /** In UTF-8. The host's requests run between rows of long lists. `edit` changes a piece of the page, which begins and ends between elements. */
+  inTurns(view: string, model: object, edit?: (html: string) => string): Promise<Buffer>;
+}
 
 export interface PageRendererOptions {
   viewsFolder: string;
@@ -54,6 +60,9 @@ export interface PageRendererOptions {
 }
 
 type Template = (model: object) => string;
+
+/** Where a part of the page follows; recorded text has no `<`. */
+const LATER = /<!--later:(\d+)-->/;
 
 interface View {
   text: string;
@@ -65,7 +74,7 @@ const VIEW_NAME = /^[a-z0-9_-]+(\/[a-z0-9_-]+)*$/;
 /** Names that a model may not have: words of the language, and what EJS and we bind. */
 const TAKEN = new Set(
   (
-    'h include hasView locals escapeFn rethrow arguments eval break case catch class const continue debugger default delete ' +
+    'h include later hasView locals escapeFn rethrow arguments eval break case catch class const continue debugger default delete ' +
     'do else enum export extends false finally for function if import in instanceof let new null return static super ' +
     'switch this throw true try typeof var void while with yield'
   ).split(' '),
@@ -74,6 +83,7 @@ const IDENTIFIER = /^(?!__)[A-Za-z_$][\w$]*$/;
 
 export function createPageRenderer({ viewsFolder, assets, editor }: PageRendererOptions): RenderPage {
   let shown: string | null = null;
+  let waiting: (() => string)[] = [];
   const helpers = createViewHelpers({ assetUrl: (file) => assets.url(file), editor, tokenOf: () => shown });
   const views = new Map<string, View>();
 
@@ -98,7 +108,7 @@ export function createPageRenderer({ viewsFolder, assets, editor }: PageRenderer
    */
   function compile({ text, filename }: View, names: readonly string[]): Template {
     const bare = names.filter((name) => IDENTIFIER.test(name) && !TAKEN.has(name) && text.includes(name));
-    const declared = `const { h, include, hasView } = this; let { ${bare.join(', ')} } = locals;`;
+    const declared = `const { h, include, later, hasView } = this; let { ${bare.join(', ')} } = locals;`;
     return ejs.compile(`<% { ${declared} { %>${text}<% } } %>`, {
       filename,
       escape: escapeHtml,
@@ -106,7 +116,7 @@ export function createPageRenderer({ viewsFolder, assets, editor }: PageRenderer
       rmWhitespace: false,
       _with: false,
       // Our own `include`: EJS's would compile for each page, or use its global cache.
-      context: { h: helpers, include: render, hasView },
+      context: { h: helpers, include: render, later, hasView },
     });
   }
 
@@ -131,14 +141,51 @@ export function createPageRenderer({ viewsFolder, assets, editor }: PageRenderer
     }
   }
 
-  return (name, model) => {
-    shown = tokenIn(model);
+  function later(name: string, model: object): string {
+    return `<!--later:${waiting.push(() => render(name, model)) - 1}-->`;
+  }
+
+  /** What a template renders at once, and the parts that it left for later. */
+  function renderNow(token: string | null, make: () => string): [html: string, parts: (() => string)[]] {
+    const before = { shown, waiting };
+    [shown, waiting] = [token, []];
     try {
-      return render(name, model);
+      return [make(), waiting];
     } finally {
-      shown = null;
+      ({ shown, waiting } = before);
     }
-  };
+  }
+
+  function madeLater(make: () => string): string {
+    try {
+      return make();
+    } catch (error) {
+      return markup`<p class="bad">${messageOf(error)}</p>`.toString();
+    }
+  }
+
+  function* piecesOf(token: string | null, make: () => string): Generator<string, void> {
+    const [html, parts] = renderNow(token, make);
+    for (const [at, piece] of html.split(LATER).entries()) {
+      const part = at % 2 === 0 ? undefined : parts[Number(piece)];
+      if (part === undefined) yield piece;
+      else yield* piecesOf(token, () => madeLater(part));
+    }
+  }
+
+  const pieces = (name: string, model: object) => piecesOf(tokenIn(model), () => render(name, model));
+
+  return Object.assign((name: string, model: object) => [...pieces(name, model)].join(''), {
+    async inTurns(name: string, model: object, edit = (html: string) => html) {
+      const between = createTurns();
+      const made: Buffer[] = [];
+      for (const piece of pieces(name, model)) {
+        made.push(Buffer.from(edit(piece)));
+        await between();
+      }
+      return Buffer.concat(made);
+    },
+  });
 }
 
 function tokenIn(model: object): string | null {

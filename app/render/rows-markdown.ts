@@ -65,8 +65,9 @@ function isTitle({ text, number, fields = [], place, note }: Row): boolean {
 export function sectionMarkdown(section: Section): string {
   const { title, note, rows, left = 0, none, inMarkdown = true } = section;
   if (!inMarkdown || (rows.length === 0 && none === undefined)) return '';
-  const listed = rows.filter((row) => row.block === undefined || !isTitle(row));
-  const long = rows.filter(({ block }) => block !== undefined);
+  // A block may be made when it is read.
+  const long = rows.filter((row) => 'block' in row);
+  const listed = rows.filter((row) => !('block' in row) || !isTitle(row));
   return blocks([
     heading(3, title),
     note === undefined ? '' : prose(note),

@@ -106,7 +106,9 @@ function tableOf({ columns, rows, unit = 'ms' }: Section): PageSection['table'] 
   const known = rows.flatMap(({ fields = [] }) =>
     fields.filter(({ value }) => value !== null && value !== undefined),
   );
-  const titles = new Set(rows.flatMap(({ detail }) => detail?.().map(({ title }) => title) ?? []));
+  const titles = new Set(
+    known.length === 0 ? [] : rows.flatMap(({ detail }) => detail?.().map(({ title }) => title) ?? []),
+  );
   const fields = new Set(known.flatMap(({ label }) => (titles.has(label) ? [] : [label])));
   const has = (name: keyof Row): boolean => rows.some((row) => row[name] !== undefined && row[name] !== null);
   if (columns === undefined && fields.size === 0 && !has('number')) return null;

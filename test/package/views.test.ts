@@ -27,7 +27,7 @@ describe('templates', () => {
     for (const path of templates) {
       const text = readFileSync(path, 'utf8');
       expect(() => ejs.compile(text, { filename: path, views: ['views'] }), path).to.not.throw();
-      const unescaped = text.match(/<%-(?!\s*include\()[\s\S]*?%>/g) ?? [];
+      const unescaped = text.match(/<%-(?!\s*(?:include|later)\()[\s\S]*?%>/g) ?? [];
       expect(unescaped, `${path}: unescaped values`).to.deep.equal([]);
       const inline =
         withoutCode(text).match(/\s(?:style|on[a-z]+)\s*=|<style\b|<script\b(?![^>]*\ssrc=)/gi) ?? [];

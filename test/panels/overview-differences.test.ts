@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { overviewOf } from '../../app/panels/overview/present.ts';
-import { differencesOf } from '../../app/panels/overview/differences.ts';
+import { differencesOf as differenceSteps } from '../../app/panels/overview/differences.ts';
+import { atOnce } from '../../app/profiler/turns.ts';
 import type { EarlierRequest } from '../../app/profiler/finding-rule.ts';
 import type { Json } from '../../app/profiler/json.ts';
 import type { RanLayer } from '../../app/panels/shared/ran-layers.ts';
@@ -39,6 +40,8 @@ function request(given: Given): EarlierRequest {
 
 const times = (count: number, of: (at: number) => EarlierRequest): EarlierRequest[] =>
   Array.from({ length: count }, (_, at) => of(at));
+
+const differencesOf = (given: Parameters<typeof differenceSteps>[0]) => atOnce(differenceSteps(given));
 
 describe('how a request differs from others of its route', () => {
   it('names what the others ran, and values that only this one has', () => {

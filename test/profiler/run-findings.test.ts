@@ -3,6 +3,7 @@ import type { Finding, Severity } from '../../app/profiler/finding.ts';
 import type { FindingRule } from '../../app/profiler/finding-rule.ts';
 import type { ProfileHead } from '../../app/profiler/profile.ts';
 import { createFindingRunner } from '../../app/profiler/run-findings.ts';
+import { atOnce, inTurns } from '../../app/profiler/turns.ts';
 import { NOTHING_BESIDE } from '../support/beside.ts';
 
 const head = { durationMs: 10 } as ProfileHead;
@@ -24,7 +25,7 @@ function rule(given: Partial<FindingRule>): FindingRule {
 }
 
 function run(rules: readonly FindingRule[], kept: Record<string, unknown> = { request: {} }) {
-  return createFindingRunner(rules, () => undefined).find(kept, head, NOTHING_BESIDE);
+  return atOnce(createFindingRunner(rules, () => undefined).find(kept, head, NOTHING_BESIDE));
 }
 
 describe('findings of a profile', () => {
@@ -72,7 +73,7 @@ describe('findings of a profile', () => {
     });
     const runner = createFindingRunner([compared], () => undefined);
     const kept = { request: {} };
-    runner.find(kept, head, { ...NOTHING_BESIDE, usualMs: 7, earlier: [{ head, kept }] });
+    atOnce(runner.find(kept, head, { ...NOTHING_BESIDE, usualMs: 7, earlier: [{ head, kept }] }));
     expect(seen).to.deep.equal([7, 1]);
     expect(runner.asks('compares', kept, head)).to.equal(false);
     expect(runner.asks('compares', { request: { tag: 'a' } }, head)).to.equal(true);
@@ -126,6 +127,21 @@ describe('findings of a profile', () => {
     expect(run([rule({ find: () => many })]).findings.map(({ sentence }) => sentence)).to.deep.equal(['0', '1', '2']); // prettier-ignore
   });
 
+  it('are found in turns: what waits for the process comes between two rules', async () => {
+    let others = 0;
+    const slow = rule({
+      find() {
+        const seen = others;
+        setImmediate(() => others++);
+        for (const end = performance.now() + 6; performance.now() < end;);
+        return [finding(String(seen))];
+      },
+    });
+    const runner = createFindingRunner([slow, slow], () => undefined);
+    const { findings } = await inTurns(runner.find({ request: {} }, head, NOTHING_BESIDE));
+    expect(findings.map(({ sentence }) => sentence)).to.deep.equal(['0', '1']);
+  });
+
   it('outlive a rule that throws, which is said once', () => {
     const warnings: string[] = [];
     const fails = (): never => {
@@ -136,7 +152,7 @@ describe('findings of a profile', () => {
       warnings.push(sentence),
     );
     expect(runner.asks('compares', { request: {} }, head)).to.equal(false);
-    expect(runner.find({ request: {} }, head, NOTHING_BESIDE).findings).to.have.length(1);
+    expect(atOnce(runner.find({ request: {} }, head, NOTHING_BESIDE)).findings).to.have.length(1);
     expect(warnings).to.deep.equal(['The rule fails failed and finds nothing: no']);
   });
 });

@@ -53,6 +53,24 @@ describe('renderPage', () => {
     expect(() => render('page', {})).to.throw(ViewError, 'The view "partials/x" failed: missing is not defined');
   });
 
+  it('lets others run between parts that are left for later, and shows one that fails in its place', async () => {
+    write('page', `<ul><% for (const n of [1, 2, 3]) { %><%- later('partials/row', { n }) %><% } %></ul>`);
+    write('partials/row', `<li><%- later('partials/x', { n }) %></li>`);
+    write('partials/x', `<% if (n === 2) throw new Error('<b>'); const end = Date.now() + 6; while (Date.now() < end); %><%= n %>`);
+    const render = createPageRenderer({ viewsFolder: folder, assets });
+    const html = '<ul><li>1</li><li><p class="bad">The view &quot;partials/x&quot; failed: &lt;b&gt;</p></li><li>3</li></ul>';
+    expect(render('page', {})).to.equal(html);
+    let turns = 0;
+    let timer = setImmediate(function count() {
+      turns++;
+      timer = setImmediate(count);
+    });
+    const made = await render.inTurns('page', {}, (piece) => piece.replaceAll('<li>', '<li id="">'));
+    clearImmediate(timer);
+    expect(made.toString()).to.equal(html.replaceAll('<li>', '<li id="">'));
+    expect(turns).to.be.at.least(2);
+  });
+
   it('takes no name that leads out of the folder', () => {
     const render = createPageRenderer({ viewsFolder: join(folder, 'partials'), assets });
     write('secret', 'secret');

@@ -43,7 +43,7 @@ export function createActionsController(
     if ('sql' in made) {
       const status = made.problem === null ? 200 : 400;
       const model = { title: 'Explain a statement', token, index, csrf: await forms.sign(), ...made };
-      html(page, 'profiler/explain', model, status);
+      await html(page, 'profiler/explain', model, status);
       return 'responded';
     }
     const before = (amendments.plan as KeptPlans | undefined)?.plans ?? [];
@@ -60,7 +60,7 @@ export function createActionsController(
     clear: action(async (form, page) => {
       if (form.get('sure') !== 'yes') {
         const model = { title: 'Delete profiles', csrf: await forms.sign() };
-        html(page, 'profiler/clear', model);
+        await html(page, 'profiler/clear', model);
         return 'responded';
       }
       await profiles.clear();

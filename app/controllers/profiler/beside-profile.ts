@@ -6,9 +6,10 @@ import type { BesideProfile, Panel } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { RoutePercentiles } from '../../profiler/route-summary.ts';
 import type { Row } from '../../profiler/rows.ts';
+import { inTurns } from '../../profiler/turns.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import type { PageServices } from './page-services.ts';
-import type { ShownProfile } from './profile-model.ts';
+import { OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { readStarted } from './started.ts';
 import type { ProfileIndex } from '../../profiler/profile-index.ts';
 
@@ -23,15 +24,18 @@ export function enoughTimes(percentiles: RoutePercentiles | null): RoutePercenti
 }
 
 function evidenceOf({ anchor, place }: Finding, rows: readonly Row[]): ExplainedFinding['evidence'] {
-  const evidence = rows.flatMap(({ id, label, place: at, block }) => {
-    const isMeant =
-      (anchor !== undefined && id === anchor) || (place !== undefined && (at === place || label === place));
-    if (!isMeant || (block?.language !== 'ts' && block?.language !== 'sql')) return [];
-    return [
-      { label: label ?? place ?? '', block: { ...block, text: block.text.slice(0, LONGEST_EVIDENCE) } },
-    ];
-  });
-  return evidence.slice(0, MOST_EVIDENCE);
+  const meant = rows.filter(
+    ({ id, label, place: at }) =>
+      (anchor !== undefined && id === anchor) || (place !== undefined && (at === place || label === place)),
+  );
+  const evidence: ExplainedFinding['evidence'][number][] = [];
+  for (const { label, block } of meant) {
+    if (evidence.length === MOST_EVIDENCE) break;
+    if (block?.language !== 'ts' && block?.language !== 'sql') continue;
+    const text = block.text.slice(0, LONGEST_EVIDENCE);
+    evidence.push({ label: label ?? place ?? '', block: { ...block, text } });
+  }
+  return evidence;
 }
 
 function explain(
@@ -96,7 +100,7 @@ export async function readBeside(
     isSummary ? null : profiles.aroundRoute(profile),
     (dataOf(profile, 'runtime')?.concurrent ?? 1) === 1 ? [] : profiles.overlapping(profile),
   ]);
-  return {
+  const beside: BesideProfile = {
     findings: explain([...findings.shown, ...findings.folded], rules, rowsOf),
     checked: checkedBy(rules, profile),
     work: panels
@@ -107,6 +111,11 @@ export async function readBeside(
     usual,
     overlapping,
   };
+  const overview = panels.find(({ name }) => name === OVERVIEW);
+  const made = overview?.prepare?.(profile.panels[OVERVIEW]?.data ?? null, { profile, amendments, beside });
+  // One that fails does so again where it is shown.
+  if (made !== undefined && !isSummary) await inTurns(made).catch(() => undefined);
+  return beside;
 }
 
 /** Most profiles name no child and added no job, which saves the query. */

@@ -161,7 +161,7 @@ export function createCompareController(services: PageServices): { compare: Form
         const choices = await findOthers(null, []);
         const none = { a: null, b: null };
         const model = { title: 'Compare', query: none, chosen: null, problem: error.message, choices };
-        html(page, 'profiler/compare-form', model, 400);
+        await html(page, 'profiler/compare-form', model, 400);
         return;
       }
       const { a, b, problem } = await readBoth(query);
@@ -175,10 +175,10 @@ export function createCompareController(services: PageServices): { compare: Form
         }
         const model = { title: 'Compare', query, chosen, problem, choices };
         const unknown = problem !== null && (a === null || b === null);
-        html(page, 'profiler/compare-form', model, unknown ? 404 : 200);
+        await html(page, 'profiler/compare-form', model, unknown ? 404 : 200);
         return;
       }
-      html(page, 'profiler/compare', await modelOf(page, query, { a, b }));
+      await html(page, 'profiler/compare', await modelOf(page, query, { a, b }));
     },
     async json(page) {
       const { a, b } = await readPair(page);

@@ -11,8 +11,8 @@ import { requireProfile } from './require-profile.ts';
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '../../view-helpers/safe-html.ts';
 
-/** Marks of views/profiler/file.ejs; recorded text has no `<`. */
-const PANEL = /<!--panel:([a-z_]+)-->([\s\S]*?)<!--\/panel-->/g;
+/** A mark of views/profiler/file.ejs; recorded text has no `<`. */
+const PANEL = /<!--panel:([a-z_]+)-->/;
 /** Recorded text has no quote, so what stands in quotes is an attribute of ours. */
 const HREF = / href="([^"]*)"/g;
 /** The editor of the machine that the file was made on, with the folder of the application there. */
@@ -22,13 +22,6 @@ const OURS = /^(?:\/_profiler\/([0-9a-f]{6}))?(?:\?([^#]*))?(?:#(.*))?$/;
 const PANEL_PARAMETER = /(?:^|;)panel=([a-z_]+)(?:&amp;|$)/;
 const WITHOUT_SERVER =
   'form, .actions, .ibtn, .tools, .find {display: none !important} a:not([href]) {color: inherit; text-decoration: none}\n';
-
-interface SingleFile {
-  token: string;
-  title: string;
-  body: string;
-  css: string;
-}
 
 function idIn(panel: string | null, id: string): string {
   return panel === null ? id : `${panel}-${id}`;
@@ -56,72 +49,75 @@ function inFile(html: string, panel: string | null, token: string): string {
     });
 }
 
-function singleFile(file: SingleFile): { html: string; policy: string } {
-  const css = `${file.css}${WITHOUT_SERVER}`;
+/** Around the body. */
+function documentOf(title: string, style: string): { start: string; end: string; policy: string } {
+  const css = `${style}${WITHOUT_SERVER}`;
   const hash = createHash('sha256').update(css).digest('base64');
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
-  const panels: string[] = [];
-  const around = file.body.replace(PANEL, (_all, name: string, html: string) => {
-    panels.push(inFile(html, name, file.token));
-    return '<!--panel-->';
-  });
-  let next = 0;
-  const body = inFile(around, null, file.token).replace(/<!--panel-->/g, () => panels[next++] ?? '');
-  const html =
+  const start =
     `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="content-security-policy" content="${policy}">\n` +
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" content="light dark">\n' +
-    `<title>${escapeHtml(file.title)}</title>\n<style>${css}</style>\n</head>\n<body>\n${body}\n</body>\n</html>\n`;
-  return { html, policy };
+    `<title>${escapeHtml(title)}</title>\n<style>${css}</style>\n</head>\n<body>\n`;
+  return { start, end: '\n</body>\n</html>\n', policy };
 }
 
 export function createFileController(services: PageServices): Record<'file', PageAction> {
   const { renderPage, foot, assets } = services;
   const respond = createRespond(services);
 
-  function renderBody(
+  /** Each panel is rendered by itself, so that the host's requests run between them. */
+  async function renderBody(
     { profile, amendments, findings, panels: all }: ShownProfile,
     { children, beside }: { children: readonly ProfileIndex[]; beside: BesideProfile },
-  ): string {
+  ): Promise<Buffer[]> {
     const panels = all.filter(({ name }) => hasContent(profile, name));
-    return renderPage('profiler/file', {
+    const frame = renderPage('profiler/file', {
       profile,
       children,
       panel: panels.find(({ name }) => name === OVERVIEW),
       findings,
       menu: { ...menuOf(profile, panels), empty: [] },
-      panels: panels.map((panel) =>
-        panelShown(panel, {
-          profile,
-          amendments,
-          query: { all: '1' },
-          ...(panel.name === OVERVIEW ? { beside } : {}),
-        }),
-      ),
+      panels,
       repeats: replayMarkOf(amendments)?.of ?? null,
       foot,
     });
+    const pieces: Buffer[] = [];
+    for (const [at, piece] of inFile(frame, null, profile.token).split(PANEL).entries()) {
+      const panel = at % 2 === 0 ? undefined : panels.find(({ name }) => name === piece);
+      if (panel === undefined) {
+        pieces.push(Buffer.from(piece));
+        continue;
+      }
+      const page = { profile, amendments, query: { all: '1' } };
+      const shown = panelShown(panel, panel.name === OVERVIEW ? { ...page, beside } : page);
+      const edit = (html: string): string => inFile(html, panel.name, profile.token);
+      pieces.push(await renderPage.inTurns('partials/panel-body', shown, edit));
+    }
+    return pieces;
   }
 
   return {
     async file(page) {
-      const { token = '' } = page.params;
       const shown = await readShown(services, await requireProfile(services, page));
       const { profile } = shown;
       const [children, beside] = await Promise.all([
         childrenOf(services, profile),
         readBeside(services, shown),
       ]);
-      const { html, policy } = singleFile({
-        token,
-        title: `${profile.method} ${profile.url}: ${endingOf(profile)} · Hindsight`,
-        body: renderBody(shown, { children, beside }),
-        css: assets.plain('hindsight.css').body.toString(),
-      });
+      const { start, end, policy } = documentOf(
+        `${profile.method} ${profile.url}: ${endingOf(profile)} · Hindsight`,
+        assets.plain('hindsight.css').body.toString(),
+      );
+      const body = await renderBody(shown, { children, beside });
       const headers = {
         ...attachment(profile, 'html'),
         'content-security-policy': `${policy}; frame-ancestors 'none'; sandbox`,
       };
-      respond(page, { type: HTML, body: html, headers });
+      respond(page, {
+        type: HTML,
+        body: Buffer.concat([Buffer.from(start), ...body, Buffer.from(end)]),
+        headers,
+      });
     },
   };
 }

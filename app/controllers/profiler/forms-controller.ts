@@ -18,6 +18,7 @@ import { readOne, readPanelName } from './filters.ts';
 import type { PageAction, PageRequest, PageServices } from './page-services.ts';
 import { OVERVIEW, readShown, type ShownProfile } from './profile-model.ts';
 import { profileMarkdown } from './profile-markdown.ts';
+import { inTurns } from '../../profiler/turns.ts';
 import { requireProfile } from './require-profile.ts';
 import { readShortMarkdown } from './short-markdown.ts';
 
@@ -113,10 +114,11 @@ export function createFormsController(
         answers.markdown(page, await readShortMarkdown(services, shown, { origin: page.origin() }));
         return;
       }
-      const markdown =
+      const written =
         panel === null
-          ? profileMarkdown(shown, { panels: shown.panels, beside: await readBeside(services, shown) })
-          : profileMarkdown(shown, { panels: [panel], beside });
+          ? { panels: shown.panels, beside: await readBeside(services, shown) }
+          : { panels: [panel], beside };
+      const markdown = await inTurns(profileMarkdown(shown, written));
       const body = cutMarkdown(markdown, LONGEST, 'Ask for one panel: `?panel=`.');
       answers.markdown(page, body);
     },

@@ -67,7 +67,7 @@ export function createHealthController(services: PageServices): { health: Forms 
   const { html, inForms } = createAnswers(services);
   return {
     health: inForms(services.health, {
-      page(page, health) {
+      page: (page, health) =>
         html(page, 'profiler/health', {
           title: 'Health',
           health,
@@ -75,8 +75,7 @@ export function createHealthController(services: PageServices): { health: Forms 
           /** The first row is the sum of the others. */
           rows: countsOf(health),
           json: urls.healthJson(),
-        });
-      },
+        }),
       json: (health) => jsonForm('health', health),
       markdown: healthMarkdown,
     }),

@@ -24,7 +24,7 @@ export function createListController(
   /** With invalid filters, what is valid is shown all the same, and the form says what is wrong. */
   async function list(page: PageRequest, read: ReturnType<typeof readValidFilters>): Promise<void> {
     const model = await readListModel(services, read);
-    html(page, 'profiler/list', model, Object.keys(read.wrong).length === 0 ? 200 : 400);
+    await html(page, 'profiler/list', model, Object.keys(read.wrong).length === 0 ? 200 : 400);
   }
 
   async function requestedToken(filters: Filters): Promise<string | null> {
@@ -78,9 +78,9 @@ export function createListController(
           : urls.profile(newest.token, panel);
       redirect(page, location);
     },
-    searchBar(page) {
+    async searchBar(page) {
       readOne(page.query, 'panel');
-      html(page, 'profiler/search-bar', { values: filtersOf(page).values });
+      await html(page, 'profiler/search-bar', { values: filtersOf(page).values });
     },
   };
 }

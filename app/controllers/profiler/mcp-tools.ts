@@ -18,6 +18,7 @@ import { HAS, readFilters } from './filters.ts';
 import { requestsTable } from './list-markdown.ts';
 import type { PageServices } from './page-services.ts';
 import { profileMarkdown } from './profile-markdown.ts';
+import { inTurns } from '../../profiler/turns.ts';
 import { hasContent, OVERVIEW, readShown, type ShownProfile } from './profile-model.ts';
 import { requireNamedProfile } from './require-profile.ts';
 import { readRoutesFilters, summaryQuery } from './routes-filters.ts';
@@ -174,7 +175,7 @@ export function createMcpTools(services: PageServices): McpTool[] {
       ]);
     }
     const beside = names.includes(OVERVIEW) ? await readBeside(services, shown) : undefined;
-    return profileMarkdown(shown, { panels: wanted, beside });
+    return inTurns(profileMarkdown(shown, { panels: wanted, beside }));
   }
 
   async function findRows(args: Arguments): Promise<ProfileIndex[]> {

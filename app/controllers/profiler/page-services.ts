@@ -14,6 +14,7 @@ import type { Profiles } from '../../profiler/profiles.ts';
 import type { SourceExcerpt } from '../../profiler/thrown.ts';
 import type { Recording } from '../../profiler/recording.ts';
 import type { RouteInFull } from '../../profiler/route-in-full.ts';
+import type { RenderPage } from '../../render/render-page.ts';
 import type { Assets } from './assets.ts';
 import type { Live } from './live.ts';
 
@@ -35,7 +36,7 @@ export interface PageServices {
   cpu?: CpuSampler;
   values?: ValueReader;
   rules?: RuleTexts;
-  renderPage: (view: string, model: object) => string;
+  renderPage: RenderPage;
   assets: Assets;
   securityHeaders: () => readonly (readonly [name: string, value: string])[];
   frontEnds: ReadonlySet<string>;

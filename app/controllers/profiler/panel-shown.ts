@@ -3,7 +3,6 @@ import { isWork } from '../../profiler/context.ts';
 import type { EmptyState, Panel, PanelPage } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import { howToRecordInFull, WHY_SUMMARY } from '../../profiler/recording-limit.ts';
-import type { Presentation } from '../../profiler/rows.ts';
 import { presentPanel } from '../../render/present-panel.ts';
 import { rowsPage } from '../../render/rows-page.ts';
 import { messageOf } from '../../errors.ts';
@@ -27,18 +26,13 @@ function emptyOf({ recorded }: Panel, profile: Profile): EmptyState {
 export function panelShown(panel: Panel, page: PanelPage) {
   const { profile, query } = page;
   const { data = null, error = null } = profile.panels[panel.name] ?? {};
-  let presented: Presentation | null = null;
   let model: object | null = null;
   let failure: string | null = null;
   try {
-    if (data !== null) {
-      presented = presentPanel(panel, page);
-      model = panel.view?.model?.(data, page) ?? null;
-    }
+    if (data !== null) model = panel.view?.model?.(data, page) ?? null;
   } catch (failed) {
     failure = messageOf(failed);
   }
-  const shown = failure === null ? presented : null;
   return {
     panel,
     profile,
@@ -48,8 +42,8 @@ export function panelShown(panel: Panel, page: PanelPage) {
     error,
     failure,
     empty: data === null ? emptyOf(panel, profile) : null,
-    presented: shown,
-    rows: () => rowsPage(shown ?? { sections: [] }, { page: { panel: panel.name }, query }),
+    rows: () =>
+      rowsPage(presentPanel(panel, page) ?? { sections: [] }, { page: { panel: panel.name }, query }),
     model,
     /** Facts beyond the recording limit, with their noun. */
     dropped: Object.entries(panel.recorded?.facts ?? {}).flatMap(([name, noun]) => {

@@ -81,7 +81,7 @@ export function createProfileController(
       const found = await profiles.read(token);
       if (found === null && profiles.isUnrecorded(token)) {
         const model = { title: `${token}: not recorded`, token, pausedAt: recording.pausedAt() };
-        html(page, 'profiler/not-recorded', model);
+        await html(page, 'profiler/not-recorded', model);
         return;
       }
       if (found === null) throw await createUnknownTokenError(services, token);
@@ -108,7 +108,7 @@ export function createProfileController(
         Object.create(null) as Record<string, string>,
         Object.fromEntries(page.query),
       );
-      html(page, 'profiler/profile', {
+      await html(page, 'profiler/profile', {
         profile,
         amendments,
         csrf,
@@ -145,11 +145,11 @@ export function createProfileController(
       const fallback: Panel = { name: 'exception', title: 'Exception', collect: () => null };
       const panel = services.panels.find(({ name }) => name === 'exception') ?? fallback;
       const query = Object.fromEntries(page.query);
-      html(page, 'partials/panel-body', panelShown(panel, { profile, query, amendments }));
+      await html(page, 'partials/panel-body', panelShown(panel, { profile, query, amendments }));
     },
     async toolbar(page) {
       const { profile } = await requireProfile(services, page);
-      html(page, 'profiler/toolbar', { profile });
+      await html(page, 'profiler/toolbar', { profile });
     },
   };
 }

@@ -13,6 +13,7 @@ import { count, durationText, timestampText } from '../../view-helpers/numbers.t
 import type { FindingsModel } from './findings-model.ts';
 import { droppedTexts, endingOf, hasContent, OVERVIEW, type ShownProfile } from './profile-model.ts';
 import { STATUS_CODES } from '../../node-http.ts';
+import type { Steps } from '../../profiler/turns.ts';
 
 interface Written {
   panels: readonly Panel[];
@@ -107,7 +108,7 @@ function versionsOf(profile: Profile): string {
   return parts.length === 0 ? '' : blocks(['---', parts.map((part) => code(part, 100)).join(' · ')]);
 }
 
-export function profileMarkdown(of: ShownProfile, { panels, beside }: Written): string {
+export function* profileMarkdown(of: ShownProfile, { panels, beside }: Written): Steps<string> {
   const { profile, amendments, findings } = of;
   const from = { profile, amendments, beside };
   const path = pathOf(profile.url);
@@ -118,12 +119,17 @@ export function profileMarkdown(of: ShownProfile, { panels, beside }: Written): 
       : panels.filter(
           ({ name }) => (name !== OVERVIEW || profile.summary !== null) && hasContent(profile, name),
         );
+  const bodies: string[] = [];
+  for (const panel of shown) {
+    bodies.push(heading(2, panel.title), bodyOf(panel, from));
+    yield;
+  }
   const document = blocks([
     `# ${code(`${profile.method} ${path}`, 200)}: ${prose(statusOf(profile))}`,
     headOf(profile),
     panels.length === 1 ? '' : findingsOf(findings),
     ...topOf(panels, from),
-    ...shown.flatMap((panel) => [heading(2, panel.title), bodyOf(panel, from)]),
+    ...bodies,
     droppedOf(profile, of.panels),
     versionsOf(profile),
   ]);

@@ -58,7 +58,7 @@ export function createReplayController(services: PageServices): Record<'replay' 
       csrf,
     };
     const status = 'problem' in state ? 400 : 200;
-    html(page, 'profiler/replay', model, status);
+    await html(page, 'profiler/replay', model, status);
     return 'responded';
   }
 

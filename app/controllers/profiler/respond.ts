@@ -123,8 +123,8 @@ export function createAnswers(services: Pick<PageServices, 'securityHeaders' | '
     respond,
     json,
     markdown,
-    html(page: Exchange, view: string, model: object, status = 200): void {
-      respond(page, { status, type: HTML, body: renderPage(view, { foot, ...model }) });
+    async html(page: Exchange, view: string, model: object, status = 200): Promise<void> {
+      respond(page, { status, type: HTML, body: await renderPage.inTurns(view, { foot, ...model }) });
     },
     redirect(page: Exchange, location: string, status?: number): void {
       redirect(respond, page, location, status);

@@ -53,9 +53,13 @@ export function createRoutesController(services: PageServices): { routes: Forms 
     routes: inForms(read, {
       async page(page, shown) {
         const { group } = shown.filters;
-        if (group === null) html(page, 'profiler/routes', createRoutesModel(shown));
+        if (group === null) await html(page, 'profiler/routes', createRoutesModel(shown));
         else
-          html(page, 'profiler/route', createRouteModel(shown, group, await endsOf(group, shown.summaries)));
+          await html(
+            page,
+            'profiler/route',
+            createRouteModel(shown, group, await endsOf(group, shown.summaries)),
+          );
       },
       json: ({ filters, summaries, notice }) =>
         jsonForm('routes', { since: filters.period.name, notice, ...summaries }),

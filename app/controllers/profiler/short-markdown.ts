@@ -66,8 +66,8 @@ function blockText({ text, language }: Block): string {
 
 function blocksNamed(rows: readonly Row[], names: ReadonlySet<unknown>): string[] {
   return rows
-    .filter(({ label, block }) => block !== undefined && label !== undefined && names.has(label))
-    .map(({ block }) => (block === undefined ? '' : blockText(block)));
+    .filter(({ label }) => label !== undefined && names.has(label))
+    .flatMap(({ block }) => (block === undefined ? [] : blockText(block)));
 }
 
 function evidenceOf({ anchor, place }: Finding, presented: Presentation | null): string {

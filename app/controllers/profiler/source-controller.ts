@@ -106,7 +106,7 @@ export function createSourceController(services: PageServices): { source: PageAc
         isChanged: (source?.changedAt ?? 0) > profile.startedAt,
         beside: besides(place, presented),
       };
-      html(page, 'profiler/source', model);
+      await html(page, 'profiler/source', model);
     },
   };
 }

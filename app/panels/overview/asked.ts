@@ -3,6 +3,7 @@ import type { BesideProfile } from '../../profiler/panel.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Row } from '../../profiler/rows.ts';
+import type { Steps } from '../../profiler/turns.ts';
 import { noteOf, valueText } from '../../view-helpers/amount.ts';
 import { bytesText, count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseQuery } from '../database/data.ts';
@@ -64,9 +65,10 @@ function placedNames(sql: string, system: string | undefined, bindings: readonly
 }
 
 /** The values of a statement that changed on their way are underlined. A line may end before the statement does. */
-function queryLine(row: Row, names: readonly string[], changed: ReadonlySet<string>): readonly CodeToken[] {
+function queryLine(row: Row, namesOf: () => readonly string[], changed: ReadonlySet<string>) {
   const tokens: readonly CodeToken[] = row.line?.() ?? [['', valueText(row.text)]];
   if (changed.size === 0) return tokens;
+  const names = namesOf();
   let at = 0;
   return tokens.map(([kind, text]): CodeToken =>
     kind === 'v' && changed.has(names[at++] ?? '') ? ['u', text] : [kind, text],
@@ -101,7 +103,7 @@ function queryStep(
     bound.some((at) => at.query === index && at.change !== null),
   );
   const names = new Set(changed.flatMap(({ bound }) => bound.map(({ field }) => field)));
-  const statement = queryLine(row, placedNames(sql, system, query?.bindings ?? []), names);
+  const statement = queryLine(row, () => placedNames(sql, system, query?.bindings ?? []), names);
   const tokens = query === undefined ? statement : [...statement, ...rowsTokens(query)];
   const control = CONTROL.exec(sql);
   return {
@@ -335,20 +337,21 @@ function lineSteps(profile: Profile): Step[] {
     }));
 }
 
-export function askedSteps(
+export function* askedSteps(
   profile: Profile,
   { beside, compared }: { beside: BesideProfile | undefined; compared: readonly ComparedValue[] },
-): Asked {
+): Steps<Asked> {
   const summaries = new Map<string, Row>();
   const found = new Set(profile.findings.map(({ label }) => label));
-  const steps = (beside?.work ?? []).flatMap((panel) => {
-    const rows = panel.rows();
-    for (const row of rows) if (row.id !== undefined) summaries.set(`${panel.name} ${row.id}`, row);
-    return rows.flatMap((row) => {
+  const steps: Step[] = [];
+  for (const panel of beside?.work ?? [])
+    for (const row of panel.rows()) {
+      if (row.id !== undefined) summaries.set(`${panel.name} ${row.id}`, row);
       const index = Number(/^[a-z](\d+)$/.exec(row.id ?? '')?.[1] ?? NaN) - 1;
-      return stepOf(row, index, { panel, profile, compared }) ?? [];
-    });
-  });
+      const step = stepOf(row, index, { panel, profile, compared });
+      if (step !== null) steps.push(step);
+      yield;
+    }
   const all = repeatedSteps(
     [...steps, ...lineSteps(profile)].toSorted((a, b) => (a.number ?? 0) - (b.number ?? 0)),
     (within) =>

@@ -3,12 +3,14 @@ import type { RouteAround } from '../../profiler/finding-rule.ts';
 import { isRecord, type Json } from '../../profiler/json.ts';
 import type { ProfileHead } from '../../profiler/profile.ts';
 import { pathOf } from '../../profiler/request-target.ts';
+import type { Steps } from '../../profiler/turns.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { layerName } from '../shared/header-authors.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
 import type { RanLayer } from '../shared/ran-layers.ts';
-import { isControl, labelOf, shapeOf } from '../shared/statements.ts';
+import { aboutStatement } from '../shared/about-statement.ts';
+import { isControl, labelOf } from '../shared/statements.ts';
 
 export interface Difference {
   kind: string;
@@ -76,9 +78,12 @@ function ranIn(kept: Kept): Map<string, Seen> {
     if (!seen.has(key)) seen.set(key, { kind, text: text.slice(0, LONGEST), place });
   };
   const { statements = [], queries = [] } = kept.database ?? {};
+  const asked = new Set<number>();
   for (const { statement, caller } of queries) {
+    if (asked.has(statement)) continue;
+    asked.add(statement);
     const { sql = '', system } = statements[statement] ?? {};
-    if (sql !== '' && !isControl(sql)) add('query', shapeOf(sql, system), caller);
+    if (sql !== '' && !isControl(sql)) add('query', aboutStatement(sql, system).shape, caller);
   }
   for (const { command, key, asked, hits, caller } of kept.cache?.items ?? []) {
     if (caller?.includes('node_modules/') === true) continue;
@@ -310,7 +315,7 @@ function endOf({ status }: ProfileHead): 2 | 4 | 5 {
   return status < 400 ? 2 : 4;
 }
 
-export function differencesOf(given: RouteAround | null): Differences | null {
+export function* differencesOf(given: RouteAround | null): Steps<Differences | null> {
   if (given === null) return null;
   const around = given as Around;
   const { own, earlier } = around;
@@ -321,12 +326,20 @@ export function differencesOf(given: RouteAround | null): Differences | null {
       ? null
       : { count: earlier.length, missing: siblings, only: [], stays: [], same: [] };
   const others = earlier.map(({ kept }) => kept);
+  const ranBy = new Map<Kept, Map<string, Seen>>();
+  for (const kept of [own.kept, ...others]) {
+    ranBy.set(kept, ranIn(kept));
+    yield;
+  }
   const end = endOf(own.head);
   // What a refused request did not come to says nothing, nor what a failed one ran because it failed.
   const ended = earlier
     .filter(({ head }) => [end, end === 5 ? 2 : end].includes(endOf(head)))
     .map(({ kept }) => kept);
-  const ran = ended.length < FEWEST ? { missing: [], only: [] } : compareSeen(own.kept, ended, ranIn);
+  const ran =
+    ended.length < FEWEST
+      ? { missing: [], only: [] }
+      : compareSeen(own.kept, ended, (kept) => ranBy.get(kept) ?? new Map<string, Seen>());
   // A refusal has another body than a success, and other headers; a 304 has none of the body's.
   const alike = earlier.filter(({ head }) => head.status === own.head.status).map(({ kept }) => kept);
   const headers = alike.length < FEWEST ? { missing: [], only: [] } : compareSeen(own.kept, alike, headersIn);
@@ -336,9 +349,7 @@ export function differencesOf(given: RouteAround | null): Differences | null {
   const missing = [...siblings, ...parts.flatMap((part) => part.missing)];
   const only = parts.flatMap((part) => part.only);
   const differing = new Set([...missing, ...only].map(({ kind }) => kind));
-  const known = new Set(
-    [own.kept, ...others].flatMap((kept) => [...ranIn(kept).values()].map(({ kind }) => kind)),
-  );
+  const known = new Set([...ranBy.values()].flatMap((seen) => Array.from(seen.values(), ({ kind }) => kind)));
   if (alike.length >= FEWEST && [own.kept, ...alike].some((kept) => headersIn(kept).size > 0))
     known.add('response header');
   return {

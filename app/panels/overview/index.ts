@@ -5,7 +5,7 @@
 import type { Panel, PanelPage } from '../../profiler/panel.ts';
 import { legendOf, outsideTexts, timelineOf } from '../shared/timeline-data.ts';
 import { besideSections } from './beside.ts';
-import { overviewOf, presentOverview } from './present.ts';
+import { overviewOf, overviewSteps, presentOverview } from './present.ts';
 import { type OverviewData, ranOf } from './ran.ts';
 import type { SummaryFacts } from '../../profiler/profile-index.ts';
 import { workOf } from './work.ts';
@@ -51,5 +51,6 @@ export const overviewPanel: Panel<OverviewData, SummaryFacts> = {
     };
   },
   rows: presentOverview,
+  prepare: overviewSteps,
   view: { model: drawOverview },
 };

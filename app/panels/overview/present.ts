@@ -3,6 +3,7 @@ import type { ExplainedFinding } from '../../profiler/finding.ts';
 import type { PresentFrom } from '../../profiler/panel.ts';
 import type { Profile } from '../../profiler/profile.ts';
 import type { Field, Presentation, Row, Section } from '../../profiler/rows.ts';
+import { atOnce, type Steps } from '../../profiler/turns.ts';
 import { valueText } from '../../view-helpers/amount.ts';
 import { historyText } from '../../view-helpers/history.ts';
 import { numberHelpers } from '../../view-helpers/numbers.ts';
@@ -46,12 +47,15 @@ function inOrder(steps: readonly Step[]): Step[] {
 const NUMBERED_MARK = /\[masked \d+, /g;
 const OF_MARKS = 'Masked values with the same number are equal.';
 
-function exchangeOf({ profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>, ran: Ran): Exchange {
+function* exchangeOf(
+  { profile, beside }: Pick<PresentFrom, 'profile' | 'beside'>,
+  ran: Ran,
+): Steps<Exchange> {
   const compared = compareValues({
     request: dataOf(profile, 'request'),
     database: dataOf(profile, 'database'),
   });
-  const asked = askedSteps(profile, { beside, compared });
+  const asked = yield* askedSteps(profile, { beside, compared });
   const sections = [
     section('received', 'Received', inOrder(receivedSteps(profile, { ran, compared }))),
     section('asked', 'Steps', asked.steps, { left: asked.left }),
@@ -153,11 +157,24 @@ function unusualText({ status }: Profile, differences: Differences | null): stri
   return (status ?? 500) < 400 ? 'It did less than this route usually does.' : null;
 }
 
-export function overviewOf({ ran = NOBODY }: OverviewData, from: PresentFrom): Overview {
+/** By what stands beside a profile, which each reading has of its own: a page shows several parts of one. */
+const known = new WeakMap<object, Overview>();
+
+export function* overviewSteps(data: OverviewData, from: PresentFrom): Steps<Overview> {
+  const made = known.get(from.beside ?? data) ?? (yield* makeOverview(data, from));
+  if (from.beside !== undefined) known.set(from.beside, made);
+  return made;
+}
+
+export function overviewOf(data: OverviewData, from: PresentFrom): Overview {
+  return atOnce(overviewSteps(data, from));
+}
+
+function* makeOverview({ ran = NOBODY }: OverviewData, from: PresentFrom): Steps<Overview> {
   const findings = findingsOf(from);
-  const exchange = exchangeOf(from, ran);
+  const exchange = yield* exchangeOf(from, ran);
   const usual = usualOf(from.profile, from.beside);
-  const differences = differencesOf(from.beside?.around ?? null);
+  const differences = yield* differencesOf(from.beside?.around ?? null);
   const changes = changedRows(from, exchange.changed);
   const leads = [...answeredRow(from, ran), ...changes];
   return {

@@ -1,4 +1,5 @@
 /** Work that repeats is one step, at its first run, with the marks of the row that sums it up, and what differed from run to run. */
+import { addTo } from '../../profiler/group-by.ts';
 import type { Field } from '../../profiler/rows.ts';
 import { noteOf } from '../../view-helpers/amount.ts';
 import type { CodeToken } from '../../view-helpers/code.ts';
@@ -93,7 +94,7 @@ export function repeatedSteps(
   const groups = new Map<string, Step[]>();
   for (const step of steps) {
     const key = keyOf(step);
-    if (key !== null) groups.set(key, [...(groups.get(key) ?? []), step]);
+    if (key !== null) addTo(groups, key, step);
   }
   return steps.flatMap((step): Step[] => {
     const runs = groups.get(keyOf(step) ?? '') ?? [];
