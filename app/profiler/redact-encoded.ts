@@ -1,9 +1,9 @@
 /**
  * Finds texts inside a text that an encoding hides from the rules: percent-encoded parts of an address or a form, text with the entities of
- * XML, strings of JSON with escapes, literals of SQL with doubled quotes. Each is decoded, masked and, if that changed it, encoded again.
+ * XML, strings of JSON with escapes, literals of SQL with doubled quotes, JSON in base64. Each is decoded, masked and, if that changed it, encoded again.
  * Takes linear time.
  */
-import { encodeAroundMarks } from './redact-marks.ts';
+import { base64AroundMarks, encodeAroundMarks } from './redact-marks.ts';
 
 type Mask = (text: string) => string;
 
@@ -20,6 +20,8 @@ const ENTITY_OF: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;',
 const RUN_OF_STRING = /(?:[^"\\]|\\.)+/gs;
 const BACKSLASH = /\\(?:u[\da-f]{4}|["\\/bfnrt])/gi;
 const SQL_LITERAL = /'((?:[^']|'')*)'/g;
+/** As an object or a list of JSON begins. A dot follows in web tokens, which are masked as a whole. */
+const BASE64_JSON = /(?<![\w.+-])(?:eyJ|eyA|ewo|W3s|WyJ|Wwo)[\w+/-]{12,}={0,2}(?:\.[\w.-])?/g;
 
 export function decodePercent(text: string): string {
   return text.replaceAll('+', ' ').replace(PERCENT, (escapes) => {
@@ -73,6 +75,12 @@ const ENCODINGS: readonly Encoding[] = [
     part: SQL_LITERAL,
     decode: (literal) => literal.slice(1, -1).replaceAll("''", "'"),
     encode: (plain) => `'${plain.replaceAll("'", "''")}'`,
+  },
+  {
+    mayHold: /eyJ|eyA|ewo|W3s|WyJ|Wwo/,
+    part: BASE64_JSON,
+    decode: (run) => (run.includes('.') ? run : Buffer.from(run, 'base64').toString()),
+    encode: base64AroundMarks,
   },
 ];
 

@@ -23,6 +23,7 @@ export function withoutNumbers(text: string): string {
 const START = '\ufdd0';
 const FIRST_DIGIT = 0xfdd1;
 const MARK = /\ufdd0([\ufdd1-\ufdda]+)/g;
+const MARK_IN_TEXT = /(\ufdd0[\ufdd1-\ufdda]+)/;
 const WHOLE_MARK = /^\ufdd0[\ufdd1-\ufdda]+$/;
 const RESERVED = /[\ufdd0-\ufdda]/g;
 const ENCODED_MARK = /%EF%B7%90(?:%EF%B7%(?:9[1-9]|9A))+/g;
@@ -39,6 +40,11 @@ export type Mark = (value: string, type?: 'string' | 'number') => string;
 
 export function encodeAroundMarks(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replace(ENCODED_MARK, decodeURIComponent);
+}
+
+export function base64AroundMarks(text: string): string {
+  const parts = text.split(MARK_IN_TEXT);
+  return parts.map((part, at) => (at % 2 === 1 ? part : Buffer.from(part).toString('base64'))).join('');
 }
 
 export interface Marks {

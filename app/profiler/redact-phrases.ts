@@ -116,6 +116,20 @@ function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
   });
 }
 
+/** Fields that hold a name and its value: `{"name":"password","value":"…"}`. */
+const NAMED_VALUE =
+  /\b(?:name|key|path|param|property|field)\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']([\w.[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?value\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
+
+function maskNamedValues(text: string, { isSecret, hide }: TextMasking): string {
+  return rewrite(text, NAMED_VALUE, (match, replace) => {
+    const [whole, name = ''] = match;
+    const start = match.index + whole.length;
+    const quoted = readQuoted(text, start);
+    if (quoted === null || holdsMark(quoted.value) || !isSecret(name, quoted.value)) return;
+    replace(start, quoted.end, quoted.open + hide(name, quoted.value) + quoted.close);
+  });
+}
+
 /** A name and its value with nothing but markup between them: `<td>Password</td><td>…</td>`, `Password: <b>…</b>`. */
 const IN_MARKUP =
   /([A-Za-z][\w.-]{2,60})\s{0,5}:?\s{0,5}((?:<\/?[A-Za-z][^<>]{0,200}>[\s:]{0,20}){1,6})([^\s<>&]{1,200})/g;
@@ -134,7 +148,8 @@ function maskMarkup(text: string, { isSecretName, hide }: TextMasking): string {
 }
 
 export function maskPhrases(text: string, masking: TextMasking): string {
-  const rows = maskListed(text.includes('(') ? maskRows(text, masking) : text, masking);
+  const named = /value/i.test(text) ? maskNamedValues(text, masking) : text;
+  const rows = maskListed(named.includes('(') ? maskRows(named, masking) : named, masking);
   const shown = text.includes('<') ? maskMarkup(rows, masking) : rows;
   return maskAfterBlanks(maskCommands(shown, masking), masking);
 }

@@ -80,12 +80,17 @@ describe('what an encoding hides', () => {
     'a literal of SQL': (text) => `select '${text.replaceAll("'", "''")}' as a`,
     'JSON in JSON': (text) => JSON.stringify({ event: JSON.stringify({ notes: [text] }) }),
     'JSON that was cut off': (text) => `{"notes":${JSON.stringify([text])},`,
+    'JSON in base64': (text) => `state ${Buffer.from(JSON.stringify({ note: text })).toString('base64')}`,
+    'JSON in base64 in JSON': (text) =>
+      JSON.stringify({ state: Buffer.from(JSON.stringify([{ note: text }])).toString('base64url') }),
   };
+  const inBase64 = (text: string): string =>
+    text.replace(/[\w+/-]{4,}/g, (run) => Buffer.from(run, 'base64').toString());
   for (const [name, encode] of Object.entries(encodings))
     it(`is masked in ${name}`, () => {
       const left = promised.filter(({ text, secrets }) => {
         const shown = redactor.text(encode(text));
-        return secrets.some((secret) => shown.includes(secret));
+        return secrets.some((secret) => shown.includes(secret) || inBase64(shown).includes(secret));
       });
       expect(left.map(({ text }) => text)).to.deep.equal([]);
     });
@@ -100,6 +105,9 @@ describe('what an encoding hides', () => {
     );
     expect(shown("select 'it''s password=''hunter2''', 'it''s'")).to.equal(
       `select 'it''s password=''${MASK}''', 'it''s'`,
+    );
+    expect(shown(`data ${btoa('{"a":1,"password":"hunter2","b":[2]}')}.`)).to.equal(
+      `data ${btoa('{"a":1,"password":"')}${MASK}${btoa('","b":[2]}')}.`,
     );
     expect(shown('/a?x=100%25%20of%20it&y=a+b&z=%zz')).to.equal('/a?x=100%25%20of%20it&y=a+b&z=%zz');
   });
