@@ -53,10 +53,8 @@ export const modulesSeen = channel('express-hindsight:module-seen');
 
 /** Between us and own code are frames of libraries, of frameworks, and of routers, several for each one that is left. */
 const FRAMES = 80;
-/** Most callers are this near. A whole stack costs ten times as much, so it is taken only if they are not. */
-const NEAR_FRAMES = 10;
-/** Methods of responses, of Express and of hooks on them, and of query builders are this deep at most. */
-const METHOD_FRAMES = 25;
+/** Most callers are this near, behind ten frames of ours and those of a library. The whole stack is taken only if they are not. */
+const NEAR_FRAMES = 25;
 /** NestJS registers controllers and middleware while the application starts: the line that starts it says nothing of them. */
 const AT_START = /[\\/]@nestjs[\\/]core[\\/](?:router|middleware)[\\/]/;
 /** In each stack of a registration, so that any other package says more. */
@@ -400,7 +398,7 @@ export function createCallerFinder(
   };
 
   const later: FindCaller['later'] = () => {
-    const sites = takeStack(METHOD_FRAMES);
+    const sites = takeStack(NEAR_FRAMES);
     return () => {
       try {
         return nearest(sites(), []).own;
@@ -439,7 +437,7 @@ export function createCallerFinder(
 
   const sender: FindSender = () => {
     try {
-      const sites = ofOneLayer(takeSites(METHOD_FRAMES));
+      const sites = ofOneLayer(takeSites(NEAR_FRAMES));
       const site = sites.find((one, at) => kindOf(nameOf(one)) === 'own' && !wrapsMethod(one, sites[at + 1]));
       return site === undefined ? null : placeOf(site, nameOf(site), 'own');
     } catch {

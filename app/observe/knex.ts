@@ -206,14 +206,18 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     );
   }
 
+  /** Without a line: that of `await` is in later frames, those of the statement or of an error. */
+  function callOf({ token }: Context): Origin {
+    return currentCall() ?? { token, caller: null, label: null, library: LIBRARY };
+  }
+
   function sending(send: Send): Send {
     return function (this: Client, connection, statement, ...rest) {
       const context = contextOf(this);
       const call = (): Promise<unknown> => Reflect.apply(send, this, [connection, statement, ...rest]);
       if (context === null) return call();
       const startMs = context.elapsedMs();
-      const outer = currentCall() ?? { token: context.token, caller: null, label: null, library: LIBRARY };
-      const origin: Origin = { ...outer, instance, isSent: false };
+      const origin: Origin = { ...callOf(context), instance, isSent: false };
       return calls.run(origin, () => {
         const answer = call();
         if (origin.isSent !== true) record(connection, statement, startMs, answer);
@@ -224,8 +228,8 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
 
   function acquiring(this: Client): Promise<Connection> {
     if (!isObserved(this)) return acquireConnection.call(this);
-    // The line of `await` is in later frames: those of the statement, or of an error.
-    const asked = waits.ask(inUse(this), currentCall());
+    const context = tracker.observed();
+    const asked = context === undefined ? null : waits.ask(inUse(this), callOf(context));
     // Knex's own queries on a new connection are not the application's, and its socket belongs to no call.
     const acquired = tracker.unobserved(() => calls.exit(() => acquireConnection.call(this)));
     // One chain of promises: with a second reaction, the stack of an error would not lead to the caller.

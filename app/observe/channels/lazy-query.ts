@@ -47,13 +47,38 @@ export function wrapLazyQuery(
   );
 }
 
+const { toString } = Function.prototype;
+
+/** What the engine calls `then` with, for `await` and `Promise.all` (ECMAScript, NewPromiseResolveThenableJob). */
+function isOfEngine(callback: unknown): boolean {
+  return (
+    typeof callback === 'function' &&
+    callback.name === '' &&
+    toString.call(callback).includes('[native code]')
+  );
+}
+
+/** Knex asks for a connection in the same turn. */
+let isAwaiting = false;
+
+function wrapThen(prototype: unknown): (() => void) | null {
+  return wrapCalls(prototype, 'then', (call, _self, [callback]) => {
+    isAwaiting = isOfEngine(callback);
+    try {
+      return call();
+    } finally {
+      isAwaiting = false;
+    }
+  });
+}
+
 /**
  * Of Knex's runner: the line of `.then()`, of a callback or a stream is on the stack now, that of an `await` when the statement is sent.
  */
 export function wrapRunner(prototype: unknown): (() => void) | null {
   return wrapCalls(prototype, 'ensureConnection', (call) => {
     const ormCall: OrmCall = { label: null, library: 'knex' };
-    if (runQueries.hasSubscribers) runQueries.publish(ormCall);
+    if (!isAwaiting && runQueries.hasSubscribers) runQueries.publish(ormCall);
     return ormCall.otherwise === undefined ? call() : ormCalls.runStores(ormCall, call);
   });
 }
@@ -83,6 +108,11 @@ export const lazyQueryPatches: readonly LibraryPatch[] = [
     file: 'lib/execution/runner.js',
     patch: (exports) => wrapRunner((exports as { prototype?: object }).prototype),
   },
+  ...['lib/query/querybuilder.js', 'lib/raw.js'].map((file): LibraryPatch => ({
+    name: 'knex',
+    file,
+    patch: (exports) => wrapThen((exports as { prototype?: object }).prototype),
+  })),
   patchOf('query-promise', 'QueryPromise'),
   ...Object.entries(DIALECTS).flatMap(([folder, prefix]) => [
     patchOf(`${folder}-core/query-builders/select`, `${prefix}SelectBase`),
