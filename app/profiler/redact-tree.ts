@@ -67,17 +67,21 @@ export function isStatement({ path }: Pass): boolean {
   return path.at(-1) === 'sql';
 }
 
+/** What becomes of the parts of a tree; `under`: the secret name above them, or null. */
+interface Visit {
+  path: Pass['path'];
+  item: (list: readonly unknown[], index: number, under: string | null) => unknown;
+  field: (fields: Fields, key: string, under: string | null) => unknown;
+  key: (key: string) => string;
+}
+
 /** The same list, if nothing in it was replaced. */
-function mapItems(
-  list: unknown[],
-  { path }: Pass,
-  replace: (item: unknown, index: number) => unknown,
-): unknown[] {
+function mapItems(list: readonly unknown[], under: string | null, visit: Visit): readonly unknown[] {
   let copy: unknown[] | null = null;
   for (let index = 0; index < list.length; index++) {
-    path.push(index);
-    const result = replace(list[index], index);
-    path.pop();
+    visit.path.push(index);
+    const result = visit.item(list, index, under);
+    visit.path.pop();
     if (result === list[index]) continue;
     copy ??= [...list];
     copy[index] = result;
@@ -86,36 +90,33 @@ function mapItems(
 }
 
 /** The same object, if nothing in it was replaced. */
-function mapFields(
-  fields: Fields,
-  { path }: Pass,
-  replace: (item: unknown, key: string) => unknown,
-  keyOf = (key: string): string => key,
-): Fields {
-  let copied: [string, unknown][] | null = null;
+function mapFields(fields: Fields, under: string | null, visit: Visit): Fields {
+  let copy: [string, unknown][] | null = null;
   const keys = Object.keys(fields);
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] ?? '';
-    const value = fields[key];
-    const shown = keyOf(key);
-    path.push(shown);
-    const result = replace(value, key);
-    path.pop();
-    if (copied === null && (result !== value || shown !== key))
-      copied = keys.slice(0, index).map((before) => [before, fields[before]]);
-    copied?.push([shown, result]);
+    const shown = visit.key(key);
+    visit.path.push(shown);
+    const result = visit.field(fields, key, under);
+    visit.path.pop();
+    if (copy === null && (result !== fields[key] || shown !== key))
+      copy = keys.slice(0, index).map((before) => [before, fields[before]]);
+    copy?.push([shown, result]);
   }
-  return copied === null ? fields : Object.fromEntries(copied);
+  return copy === null ? fields : Object.fromEntries(copy);
 }
 
 /** Of headers and forms, of settings (AWS, Postman), and of errors of express-validator, Joi, Mongoose, Sequelize and class-validator. */
 const NAMING = ['name', 'key', 'path', 'param', 'property', 'field', 'Name', 'Key'];
 
-function namesIn(source: Fields): string[] {
-  const given = NAMING.map((field) => source[field]);
-  const names = given.map((name) => (Array.isArray(name) ? (name as unknown[]).at(-1) : name));
-  // The path of a route is no name.
-  return names.filter((name): name is string => typeof name === 'string' && !name.includes('/'));
+/** A secret name that another field of a table row gives. The path of a route is no name. */
+function secretNameIn(source: Fields, isSecret: (name: string) => boolean): string | null {
+  for (const field of NAMING) {
+    const given = source[field];
+    const name: unknown = Array.isArray(given) ? given.at(-1) : given;
+    if (typeof name === 'string' && !name.includes('/') && isSecret(name)) return name;
+  }
+  return null;
 }
 
 export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
@@ -147,7 +148,7 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
   function secretOf(source: Fields, name: string, pass: Pass): string | null {
     if (pass.masking.isSecret(name, source[name])) return name;
     if (name === 'value' || name === 'Value')
-      return namesIn(source).find((beside) => pass.masking.isSecret(beside, source[name])) ?? null;
+      return secretNameIn(source, (beside) => pass.masking.isSecret(beside, source[name]));
     const beside = BESIDE_SECRET.get(name);
     const isSecret = beside?.some((field) => Object.hasOwn(source, field)) === true;
     return isSecret && typeof source[name] === 'string' ? name : null;
@@ -162,39 +163,49 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
     return pass.marks.mark(String(value), 'number');
   }
 
-  /** `under`: the secret name above the value, or null. */
-  function walkAny(value: unknown, under: string | null, pass: Pass): unknown {
-    if (typeof value !== 'object' || value === null) return walkPlain(value, under, pass);
-    if (pass.path.length > DEEPEST) return '[not followed]';
-    if (Array.isArray(value)) {
-      const list = value as unknown[];
-      return mapItems(list, pass, (item, index) =>
-        walkAny(item, under ?? nameBefore(list, index, pass), pass),
-      );
-    }
-    const source = value as Fields;
-    const replace = (item: unknown, key: string): unknown => {
-      const name = under ?? secretOf(source, key, pass);
-      return key === 'excerpt' ? walkExcerpt(item, name, pass) : walkAny(item, name, pass);
+  return (tree: unknown, pass: Pass): unknown => {
+    const visit: Visit = {
+      path: pass.path,
+      item: (list, index, under) => walk(list[index], under ?? nameBefore(list, index, pass)),
+      field(fields, key, under) {
+        const name = under ?? secretOf(fields, key, pass);
+        return key === 'excerpt' ? walkExcerpt(fields[key], name) : walk(fields[key], name);
+      },
+      key: (key) => maskKey(key, pass),
     };
-    return mapFields(source, pass, replace, (key) => maskKey(key, pass));
-  }
 
-  function walkExcerpt(value: unknown, under: string | null, pass: Pass): unknown {
-    const { isCode } = pass;
-    pass.isCode ||= isExcerpt(pass.path);
-    const result = walkAny(value, under, pass);
-    pass.isCode = isCode;
-    return result;
-  }
+    function walk(value: unknown, under: string | null): unknown {
+      if (typeof value !== 'object' || value === null) return walkPlain(value, under, pass);
+      if (pass.path.length > DEEPEST) return '[not followed]';
+      return Array.isArray(value) ? mapItems(value, under, visit) : mapFields(value as Fields, under, visit);
+    }
 
-  return (value: unknown, pass: Pass): unknown => walkAny(value, null, pass);
+    function walkExcerpt(value: unknown, under: string | null): unknown {
+      const { isCode } = pass;
+      pass.isCode ||= isExcerpt(pass.path);
+      const result = walk(value, under);
+      pass.isCode = isCode;
+      return result;
+    }
+
+    return walk(tree, null);
+  };
 }
 
 /** Keys stay: otherwise a client could remove any field from its profile by sending the name of the field as a password. */
-export function mapTexts(value: unknown, pass: Pass, replace: (text: string) => string): unknown {
-  if (typeof value === 'string') return replace(value);
-  if (typeof value !== 'object' || value === null || pass.path.length > DEEPEST) return value;
-  const inside = (item: unknown): unknown => mapTexts(item, pass, replace);
-  return Array.isArray(value) ? mapItems(value, pass, inside) : mapFields(value as Fields, pass, inside);
+export function mapTexts(tree: unknown, { path }: Pass, replace: (text: string) => string): unknown {
+  const visit: Visit = {
+    path,
+    item: (list, index) => walk(list[index]),
+    field: (fields, key) => walk(fields[key]),
+    key: (key) => key,
+  };
+
+  function walk(value: unknown): unknown {
+    if (typeof value === 'string') return replace(value);
+    if (typeof value !== 'object' || value === null || path.length > DEEPEST) return value;
+    return Array.isArray(value) ? mapItems(value, null, visit) : mapFields(value as Fields, null, visit);
+  }
+
+  return walk(tree);
 }
