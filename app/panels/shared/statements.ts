@@ -114,16 +114,24 @@ const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i
 
 const NAMED = 100;
 
-function insertColumns(tokens: readonly SqlToken[]): { columns: string[]; from: number } | null {
-  if (!/^insert$/i.test(tokens[0]?.[1] ?? '')) return null;
-  const open = tokens.findIndex(([, text]) => text === '(');
-  const close = tokens.findIndex(([, text]) => text === ')');
-  if (open === -1 || close < open || !/^values$/i.test(tokens[close + 1]?.[1] ?? '')) return null;
+/** Of `insert into t (a, b) values (?, ?)`, or `… select ?, ?`, whose values are at depth 0; also `replace`, and behind `with`. */
+function insertColumns(
+  tokens: readonly SqlToken[],
+): { columns: string[]; from: number; depth: number } | null {
+  const textAt = (at: number): string => tokens[at]?.[1] ?? '';
+  const start = tokens.findIndex(
+    ([, text], at) => /^(?:insert|replace)$/i.test(text) && textAt(at + 1) !== '(',
+  );
+  const open = tokens.findIndex(([, text], at) => at > start && text === '(');
+  const close = tokens.findIndex(([, text], at) => at > open && text === ')');
+  if (start === -1 || open === -1 || close === -1) return null;
+  const isSelect = /^select$/i.test(textAt(close + 1));
+  if (!isSelect && !/^values$/i.test(textAt(close + 1))) return null;
   const columns = tokens
     .slice(open + 1, close)
     .filter(([, text]) => text !== ',')
     .map(([, text]) => bare(text));
-  return { columns, from: close + 2 };
+  return { columns, from: close + 2, depth: isSelect ? 0 : 1 };
 }
 
 /** Index before values, lists, casts and functions around a placeholder: `= any(lower($1::text), $2` -> `any`. */
@@ -185,7 +193,7 @@ export function bindingColumns(sql: string, system?: string): (string | null)[] 
   const tokens = significant(sql, system);
   if (COMMAND.test(sql)) return commandKeys(tokens);
   const names: (string | null)[] = [];
-  const insert = insertColumns(tokens);
+  let insert = insertColumns(tokens);
   /** `?` is an operator where placeholders are numbered. */
   const isNumbered = tokens.some(([kind, text]) => kind === 'd' && text.startsWith('$'));
   const named = namedPlaceholders(tokens);
@@ -194,14 +202,16 @@ export function bindingColumns(sql: string, system?: string): (string | null)[] 
   let column = 0;
   for (const [index, [, text]] of tokens.entries()) {
     if (insert !== null && index >= insert.from) {
-      if (text === '(' && depth++ === 0) column = 0;
+      if (text === '(' && depth++ === 0 && insert.depth === 1) column = 0;
       if (text === ')') depth--;
-      if (text === ',' && depth === 1) column++;
+      if (text === ',' && depth === insert.depth) column++;
+      if (insert.depth === 0 && depth === 0 && /^(?:from|where|on)$/i.test(text)) insert = null;
     }
     if (!(isNumbered ? /^\$\d+$/ : /^\?\??$/).test(text)) continue;
     const at = text.startsWith('?') ? names.length : Number(text.slice(1)) - 1;
     if (at < 0 || at >= NAMED) continue;
-    names[at] ??= (depth > 0 ? insert?.columns[column] : undefined) ?? comparedColumn(tokens, index);
+    const isValue = insert !== null && index >= insert.from && depth >= insert.depth;
+    names[at] ??= (isValue ? insert?.columns[column] : undefined) ?? comparedColumn(tokens, index);
   }
   return Array.from(names, (name) => name ?? null);
 }

@@ -61,6 +61,20 @@ describe('statements of MySQL', () => {
     expect(shapeOf('select * from "Users" where id = 1')).to.equal('select * from "Users" where id = ?');
   });
 
+  it('name the values of every statement that adds rows', () => {
+    for (const sql of [
+      'insert into users (id, password) values (?, ?)',
+      'replace into users (id, password) values (?, ?)',
+      'insert into users (id, password) select ?, ?',
+      'insert into users (id, password) select coalesce(?, 1), lower(?) from t',
+      'with t as (select 1) insert into users (id, password) values ($1, $2)',
+    ])
+      expect(bindingColumns(sql), sql).to.deep.equal(['id', 'password']);
+    const sql = 'insert into users (id, password) select a, ? from t where b = ?';
+    expect(bindingColumns(sql)).to.deep.equal(['password', 'b']);
+    expect(bindingColumns('select replace(a, ?, 1) from t where c = ?')).to.deep.equal([null, 'c']);
+  });
+
   it('name the values beside `??`', () => {
     expect(bindingColumns('select ?? from ?? where password = ?', 'mysql')).to.deep.equal([
       null,
