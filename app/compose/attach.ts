@@ -64,10 +64,15 @@ export function profiledHandle(handle: Handle, of: (app: ExpressApplication) => 
     // Messages of HTTP/2 are of other classes: only packages that patch Express serve them, by prototypes of their own.
     if (profiler === null || req.httpVersionMajor > 1) return Reflect.apply(handle, this, [req, res, next]);
     // As Express does next: `watch` learns the application, and what it trusts, from the request.
+    const given = Object.getPrototypeOf(req) as object;
     Object.setPrototypeOf(req, this.request);
     Object.setPrototypeOf(res, this.response);
     profiler.watch(req, res, () => {
-      profiler.pages(req, res, () => Reflect.apply(handle, this, [req, res, next]));
+      profiler.pages(req, res, () => {
+        // Express 4 asks for `query`, which a request may inherit from another one, before it does so.
+        if ('query' in given) Object.setPrototypeOf(req, given);
+        Reflect.apply(handle, this, [req, res, next]);
+      });
     });
     return undefined;
   }

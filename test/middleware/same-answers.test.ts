@@ -11,9 +11,10 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { expect } from 'chai';
-import express from 'express';
-import { createProfiler } from '../../app/index.ts';
+import express, { type Request } from 'express';
+import { createProfiler, hindsight } from '../../app/index.ts';
 import { withBuild } from '../support/build.ts';
+import { express4 } from '../support/express-versions.ts';
 import { close, listen } from '../support/listen.ts';
 
 const run = promisify(execFile);
@@ -97,6 +98,23 @@ describe('an application that is watched', () => {
     await profiler.close();
     sent.end();
     expect(await text(sent)).to.match(/^HTTP\/1.1 200 OK\r\n[^]*by hand$/);
+  });
+
+  it('leaves a request that was derived from another one as it is until Express 4 has it', async () => {
+    const derived = async (isWatched: boolean): Promise<unknown> => {
+      const app = express4();
+      const profiler = isWatched ? hindsight(app, { warn: () => undefined }) : undefined;
+      app.get('/outer', (req, res) => {
+        const inner = Object.assign(Object.create(req) as Request, { method: 'GET', url: '/inner?a=1' });
+        app(inner, res);
+      });
+      app.get('/inner', ({ query }: Partial<Request>, res) => void res.json([query]));
+      const { server, origin } = await listen(app);
+      const answer: unknown = await (await fetch(`${origin}/outer?b=2`)).json();
+      await close(server, profiler);
+      return answer;
+    };
+    expect(await derived(true)).to.deep.equal(await derived(false));
   });
 
   it('records also what node-mocks-http makes: an object without raw headers', async () => {
