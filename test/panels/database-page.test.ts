@@ -103,6 +103,7 @@ describe('the page of the database panel', () => {
   it('says so where the copy can not run as it ran', () => {
     const profile = record((context) => {
       context.add('query', query({ sql: 'select 1 from users where password = $1', bindings: ['hunter22-hunter22'] })); // prettier-ignore
+      context.add('query', query({ sql: 'insert into users (id, password) values ?', bindings: [[[1, 'hunter22-bulk']]] })); // prettier-ignore
     });
     const { $, html } = show(profile);
     expect(html).not.to.contain('hunter22');

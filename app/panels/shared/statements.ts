@@ -114,7 +114,7 @@ const COMPARISON = /^(?:=|<|>|<=|>=|<>|!=|~|like|ilike|in|any|is|set|between)$/i
 
 const NAMED = 100;
 
-/** Of `insert into t (a, b) values (?, ?)`, or `… select ?, ?`, whose values are at depth 0; also `replace`, and behind `with`. */
+/** Of `insert into t (a, b) values (?, ?)`, or `… select ?, ?`, whose values are at depth 0; also `replace`, and after `with`. */
 function insertColumns(
   tokens: readonly SqlToken[],
 ): { columns: string[]; from: number; depth: number } | null {
@@ -147,6 +147,14 @@ function beforeValues(tokens: readonly SqlToken[], at: number): number {
   return index;
 }
 
+/** `select $1::text as name`; in `cast($1 as text)` it is a type. */
+function aliasOf(tokens: readonly SqlToken[], at: number): string | null {
+  const textAt = (place: number): string => tokens[place]?.[1] ?? '';
+  if (/^cast$/i.test(textAt(at - 2))) return null;
+  const next = textAt(at + 1) === '::' ? at + 3 : at + 1;
+  return /^as$/i.test(textAt(next)) ? bare(textAt(next + 1)) : null;
+}
+
 function comparedColumn(tokens: readonly SqlToken[], at: number): string | null {
   let index = beforeValues(tokens, at);
   const wordAt = (place: number): string => tokens[place]?.[1].toLowerCase() ?? '';
@@ -154,7 +162,10 @@ function comparedColumn(tokens: readonly SqlToken[], at: number): string | null 
     index = beforeValues(tokens, index);
   const operator = wordAt(index);
   if (operator === 'limit' || operator === 'offset') return operator;
-  if (!COMPARISON.test(operator)) return null;
+  // `set a = case id when 1 then ? end` is about `a`.
+  if (operator === 'then' || operator === 'else')
+    index = tokens.findLastIndex(([, text], place) => place < index && /^case$/i.test(text)) - 1;
+  if (!COMPARISON.test(wordAt(index))) return aliasOf(tokens, at);
   index--;
   // `lower(email) = $1` is about email.
   while (/^(?:=|not|any|!|<|>|~|\))$/i.test(wordAt(index))) index--;
@@ -205,11 +216,18 @@ export function bindingColumns(sql: string, system?: string): (string | null)[] 
       if (text === '(' && depth++ === 0 && insert.depth === 1) column = 0;
       if (text === ')') depth--;
       if (text === ',' && depth === insert.depth) column++;
-      if (insert.depth === 0 && depth === 0 && /^(?:from|where|on)$/i.test(text)) insert = null;
+      // `select * from unnest($1, $2)` has a list for each column.
+      if (insert.depth === 0 && depth === 0 && /^(?:from|where|on)$/i.test(text))
+        insert = /^unnest$/i.test(tokens[index + 1]?.[1] ?? '') ? { ...insert, depth: 1 } : null;
     }
     if (!(isNumbered ? /^\$\d+$/ : /^\?\??$/).test(text)) continue;
     const at = text.startsWith('?') ? names.length : Number(text.slice(1)) - 1;
     if (at < 0 || at >= NAMED) continue;
+    if (insert !== null && index === insert.from && insert.depth === 1) {
+      // `values ?` of MySQL: a list of rows.
+      names[at] ??= insert.columns.join(', ');
+      continue;
+    }
     const isValue = insert !== null && index >= insert.from && depth >= insert.depth;
     names[at] ??= (isValue ? insert?.columns[column] : undefined) ?? comparedColumn(tokens, index);
   }

@@ -68,11 +68,17 @@ describe('statements of MySQL', () => {
       'insert into users (id, password) select ?, ?',
       'insert into users (id, password) select coalesce(?, 1), lower(?) from t',
       'with t as (select 1) insert into users (id, password) values ($1, $2)',
+      'insert into users (id, password) select * from unnest($1::int[], $2::text[])',
+      'merge into users u using (select $1::int as id, $2 as password) s on u.id = s.id',
     ])
       expect(bindingColumns(sql), sql).to.deep.equal(['id', 'password']);
     const sql = 'insert into users (id, password) select a, ? from t where b = ?';
     expect(bindingColumns(sql)).to.deep.equal(['password', 'b']);
-    expect(bindingColumns('select replace(a, ?, 1) from t where c = ?')).to.deep.equal([null, 'c']);
+    expect(bindingColumns('insert into users (id, password) values ?')).to.deep.equal(['id, password']);
+    const updates = 'update users set password = case id when 1 then ? else lower(?) end where id in (?)';
+    expect(bindingColumns(updates)).to.deep.equal(['password', 'password', 'id']);
+    for (const one of ['replace(a, ?, 1)', 'cast(? as text)'])
+      expect(bindingColumns(`select ${one} from t where c = ?`)).to.deep.equal([null, 'c']);
   });
 
   it('name the values beside `??`', () => {
