@@ -1,7 +1,7 @@
 // The bar in the page: a host element beside the body, and in its shadow root, out of reach of the page's styles, one line of items and one
 // preview. For the keyboard it is one stop (the "toolbar" pattern of the ARIA practices). The page receives no events from it: its
 // shortcuts, links and focus traps do not apply here.
-import { control, watchDrag } from './controls.js';
+import { control } from './controls.js';
 import { element, foreign, span, statusChip, toneClass } from './draw.js';
 import { jsonText } from './format.js';
 import { itemsOf, worstOf } from './items.js';
@@ -31,7 +31,7 @@ export function findHosts() {
 /** The buttons call `place` to move, fold and close; `show` applies the result. */
 export function createBar({ ask, place }) {
   const items = element('div', { class: 'items' });
-  const move = control('move', 'Move the toolbar (Shift + arrow key, or drag)');
+  const move = control('move', 'Move the toolbar (Shift + arrow key)');
   const fold = control('fold', 'Fold the toolbar');
   const close = control('close', 'Close the toolbar (Alt + Shift + H reopens it)');
   const controls = element('div', { class: 'controls' }, move, fold, close);
@@ -221,7 +221,7 @@ export function createBar({ ask, place }) {
     root.className = `root ${corner}${folded ? ' folded' : ''}`;
     line.hidden = folded;
     chip.hidden = !folded;
-    move.title = `Move the toolbar from the ${CORNER_NAMES[corner]} (Shift + arrow key, or drag)`;
+    move.title = `Move the toolbar from the ${CORNER_NAMES[corner]} (Shift + arrow key)`;
   }
 
   function onKey(event) {
@@ -250,7 +250,7 @@ export function createBar({ ask, place }) {
   pop.addEventListener('pointerleave', ({ pointerType }) => {
     if (pointerType !== 'touch') opening.leave();
   });
-  watchDrag(move, { onDrag: place.nearest, onClick: place.next });
+  move.addEventListener('click', place.next);
   fold.addEventListener('click', () => {
     place.fold(true);
     focusOn(chip);

@@ -21,11 +21,10 @@ export function linkOf(link, url) {
   }
 }
 
-function judgeCall({ state, status, why, ms, from, retries, ...call }) {
+function judgeCall({ state, status, why, ms, from, ...call }) {
   if (state === 'failed') return { tone: why === 'aborted' ? 'plain' : 'bad', why };
   if (status >= 500) return { tone: 'bad', why: `responded ${status}` };
   if (status >= 400) return { tone: 'warn', why: `responded ${status}` };
-  if (retries > 0) return { tone: 'warn', why: `reconnected ${retries === 1 ? 'once' : `${retries} times`}` };
   if (ms >= SLOW_MS && !isLasting(call)) return { tone: 'warn', why: 'slow' };
   return { tone: 'plain', why: why ?? from };
 }
@@ -37,12 +36,12 @@ export function sourceOf({ deliveryType, workerStart, transferSize, encodedBodyS
   return deliveryType === 'cache' ? 'from cache' : null;
 }
 
-export function shownCall(call, began) {
+export function shownCall(call) {
   const { state, served } = call;
   const ms = state === 'open' ? null : call.ms;
   const own = judgeCall({ ...call, ms });
   // The browser knows why the page got no response; the service may only have seen the page leave. For a stream, being left is its end.
   const isOver = served === null || state === 'failed' || (isLasting(call) && served.tone !== 'bad');
   const { tone, why } = isOver ? own : worseOf(own, served);
-  return { ...call, ms, tone, why, early: call.startedAt < began };
+  return { ...call, ms, tone, why };
 }

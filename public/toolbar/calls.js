@@ -8,12 +8,11 @@ import { createServedCalls } from './served-calls.js';
 const ENTRY_TYPES = { fetch: 'fetch', xmlhttprequest: 'xhr', beacon: 'beacon' };
 const MOST_CALLS = 100;
 const TOLD_EVERY_MS = 100;
-const LOOKED_EVERY_MS = 1000;
 /** An entry of the browser's list begins at most this long after the call, which may wait for a service worker or a wrapper. */
 const ENTRY_WITHIN_MS = 5000;
 const CALL_TOKEN = /^[0-9a-f]{6}$/;
 const NEW_CALL = {
-  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, retries: 0, tries: 0, served: null, isServed: false, entry: false, look: null, state: 'open',
+  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, tries: 0, served: null, isServed: false, entry: false, state: 'open',
 }; // prettier-ignore
 
 /**
@@ -21,18 +20,16 @@ const NEW_CALL = {
  * call `setPage` later. `onReason`: see served-calls.js. Start it early: of calls made before, only the end is known.
  */
 export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) {
-  const began = performance.now();
   const listeners = new Set([onChange]);
   let calls = [];
   let dropped = 0;
   let keys = 0;
   let telling = null;
-  let looking = null;
   let stopped = false;
-  const served = createServedCalls({ ask, list: () => calls, add, changed, onReason, began });
+  const served = createServedCalls({ ask, list: () => calls, add, changed, onReason });
 
   function shown() {
-    return calls.map((call) => shownCall(call, began));
+    return calls.map((call) => shownCall(call));
   }
 
   function tell() {
@@ -40,21 +37,10 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     for (const listener of listeners) listener(shown(), dropped);
   }
 
-  /** Closing an event stream fires no event. */
-  function look() {
-    const open = calls.filter((call) => call.look !== null && call.state === 'open');
-    for (const call of open) call.look();
-    if (open.length > 0) return;
-    clearInterval(looking);
-    looking = null;
-  }
-
   function changed() {
     if (stopped) return;
     telling ??= setTimeout(() => quietly(tell), TOLD_EVERY_MS);
     served.askSoon();
-    if (looking === null && calls.some((call) => call.look !== null && call.state === 'open'))
-      looking = setInterval(() => quietly(look), LOOKED_EVERY_MS);
   }
 
   function add(given) {
@@ -119,8 +105,8 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     const type = ENTRY_TYPES[entry.initiatorType];
     if (type === undefined) {
       // An event stream is "other", and listed when it has ended.
-      const early = calls.find((call) => call.isServed && call.url === name);
-      if (early !== undefined && entry.initiatorType === 'other') close(early, 'done', null);
+      const stream = calls.find((call) => call.isServed && call.state === 'open' && call.url === name);
+      if (stream !== undefined && entry.initiatorType === 'other') close(stream, 'done', null);
       return;
     }
     if (!isListed(name)) return;
@@ -154,10 +140,6 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
   const unhook = hookCalls({
     open: (given) => (isListed(given.url) ? add(given) : null),
     responded,
-    retried(call) {
-      call.retries += 1;
-      changed();
-    },
     ended: (call) => close(call, 'done', call.why),
     failed: (call, why) => close(call, 'failed', why),
   });
@@ -184,7 +166,6 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
       observer?.disconnect();
       served.stop();
       clearTimeout(telling);
-      clearInterval(looking);
     },
   };
 }

@@ -173,54 +173,11 @@ function hookXhr(list) {
   return () => undo.forEach((work) => work());
 }
 
-/** For instances that stay open: calls `watch(instance, startedAt)` with each. */
-function hookConstructor(name, watch) {
-  const { prototype } = window[name];
-  const own = Object.getOwnPropertyDescriptor(prototype, 'constructor');
-  const original = window[name];
-  const undo = replaceByProxy(window, name, (state) => ({
-    construct(target, args, newTarget) {
-      const startedAt = performance.now();
-      // `new` on our proxy makes an instance of the original; on a class that extends it, an instance of that class.
-      const made = Reflect.construct(target, args, newTarget === state.value ? target : newTarget);
-      if (state.on) quietly(() => watch(made, startedAt));
-      return made;
-    },
-  }));
-  // An instance's `constructor` must be the value that the page finds under the name.
-  const isOurs = own?.value === original && own.configurable && window[name] !== original;
-  if (isOurs) Object.defineProperty(prototype, 'constructor', { ...own, value: window[name] });
-  const ours = window[name];
-  return () => {
-    undo();
-    if (isOurs && prototype.constructor === ours) Object.defineProperty(prototype, 'constructor', own);
-  };
-}
-
-function hookEventSource(list) {
-  const listen = EventTarget.prototype.addEventListener;
-  return hookConstructor('EventSource', (source, startedAt) => {
-    const call = list.open({ type: 'eventsource', url: source.url, method: 'GET', startedAt });
-    if (call === null) return;
-    const seen = new WeakRef(source);
-    // Nothing tells that a page has closed one, or dropped its last reference.
-    call.look = () => {
-      if ((seen.deref()?.readyState ?? 2) === 2) list.ended(call);
-    };
-    Reflect.apply(listen, source, ['open', () => quietly(() => list.responded(call, { status: 200 }))]);
-    Reflect.apply(listen, source, [
-      'error',
-      ({ target }) =>
-        quietly(() => (target.readyState === 2 ? list.failed(call, 'failed') : list.retried(call))),
-    ]);
-  });
-}
-
 /**
  * Reports a call to `list` by `open({ type, url, method, startedAt })`, which returns the call, or null if it is not listed; then by
- * `responded`, `retried`, `ended` and `failed`. Returns a function that undoes it all.
+ * `responded`, `ended` and `failed`. Returns a function that undoes it all.
  */
 export function hookCalls(list) {
-  const undo = [hookFetch, hookXhr, hookEventSource].map((hook) => quietly(() => hook(list)) ?? (() => {}));
+  const undo = [hookFetch, hookXhr].map((hook) => quietly(() => hook(list)) ?? (() => {}));
   return () => undo.forEach((work) => quietly(work));
 }

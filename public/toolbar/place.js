@@ -49,10 +49,5 @@ export function createPlace(onChange) {
       const to = Object.hasOwn(moved, key) ? moved[key] : now.corner;
       if (to !== now.corner) change({ corner: to });
     },
-    /** To the corner of the window that is nearest to a point in it. */
-    nearest(x, y) {
-      const to = `${y < innerHeight / 2 ? 't' : 'b'}${x < innerWidth / 2 ? 'l' : 'r'}`;
-      if (to !== now.corner) change({ corner: to });
-    },
   };
 }

@@ -1,6 +1,6 @@
 // Asks the service about calls of which it may know more, a few times and at growing intervals. It adds methods, tokens, findings, and
-// open calls that began before the hooks were installed. A call is known by the token of its response. The browser does not show the tokens
-// of beacons, event streams and earlier calls. These are paired by address, in order, if the service knows as many of them.
+// event streams. A call is known by the token of its response. The browser does not show the tokens of beacons and earlier calls. These are
+// paired by address, in order, if the service knows as many of them.
 import { isLasting } from './call-facts.js';
 
 /** After a change of a call, by how often the service was asked about it. */
@@ -12,9 +12,9 @@ const SERVED_TOKEN = /^[0-9a-f]{6}$/;
 
 /**
  * `list()` returns the calls, `add` makes one, `changed` is called after a change to one, `onReason` with the reason why the service tells
- * nothing of them, or null. `began`: when the hooks were installed.
+ * nothing of them, or null.
  */
-export function createServedCalls({ ask, list, add, changed, onReason, began }) {
+export function createServedCalls({ ask, list, add, changed, onReason }) {
   // A page on another origin has no profile: the service finds its calls by the origin.
   const pages = new Set(ask.base.origin === location.origin ? [] : [null]);
   let timer = null;
@@ -27,9 +27,8 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
 
   /** Whether it probably reached the service, which may know more of it. */
   function isWanting(call) {
-    const { token, served, tries, state, from, made, status } = call;
-    if (made || from === 'from cache' || !isHere(call)) return false;
-    if (state === 'open' && !(isLasting(call) && status !== null)) return false;
+    const { token, served, tries, state, from, made } = call;
+    if (made || from === 'from cache' || state === 'open' || !isHere(call)) return false;
     return token === null ? tries < ASKED_AFTER_MS.length : tries === 0 && served === null;
   }
 
@@ -41,12 +40,12 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
     call.href = ask.url(served.href);
   }
 
-  /** A call that stays open, and began before the hooks, is known to the service alone. */
-  function addEarly(served, now) {
+  /** Streams are known to the service alone: the browser lists them when they have ended. */
+  function addStream(served, now) {
     const url = addressOf(served);
-    if (!isLasting(served) || list().some((call) => call.url === url)) return;
-    const startedAt = Math.min(began - 1, performance.now() - (now - served.startedAt));
-    serve(add({ type: served.type, url, startedAt, state: 'open', isServed: true }), served);
+    if (!isLasting(served) || list().some((call) => call.state === 'open' && call.url === url)) return;
+    const startedAt = performance.now() - (now - served.startedAt);
+    learnKnown(add({ type: served.type, url, startedAt, isServed: true }), served);
   }
 
   function addressOf({ url }) {
@@ -105,7 +104,7 @@ export function createServedCalls({ ask, list, add, changed, onReason, began }) 
       );
       if (before.length === 1) call.cameFrom = before.map((one) => ({ ...one, href: ask.url(one.href) }));
     }
-    for (const served of left) addEarly(served, now);
+    for (const served of left) addStream(served, now);
   }
 
   async function askNow() {

@@ -27,7 +27,6 @@ export interface ShownCall {
   href: string | null;
   tone: string;
   why: string | null;
-  early: boolean;
   cameFrom: { url: string; status: number | null }[];
 }
 
