@@ -1,5 +1,5 @@
 /** Where the time of a slow request went. */
-import { comparedColumns } from '../panels/shared/compared-columns.ts';
+import { type WastefulScan, wastefulScan } from '../panels/shared/wasteful-scan.ts';
 import { hasFailed } from '../panels/shared/failed-call.ts';
 import type { RanLayer } from '../panels/shared/ran-layers.ts';
 import { isLoop, timesOf } from '../panels/shared/query-groups.ts';
@@ -28,17 +28,6 @@ import {
 } from './shared/time.ts';
 import { count, duration, shareOf } from './shared/wording.ts';
 
-/** Scanning a smaller table completely is usually right. */
-const LARGE_TABLE = 1000;
-const KEPT_SHARE = 0.1;
-
-interface Scan {
-  table: string;
-  columns: readonly string[];
-  rows: number;
-  kept: number;
-}
-
 function nodesOf(root: PlanNode): PlanNode[] {
   const nodes: PlanNode[] = [];
   const waiting = [root];
@@ -49,26 +38,18 @@ function nodesOf(root: PlanNode): PlanNode[] {
   return nodes;
 }
 
-function wastefulScans({ root, tables }: QueryPlan): Scan[] {
-  return nodesOf(root).flatMap(({ type, relation = '', rows: kept = 0, terms }) => {
-    const rows = tables[relation] ?? 0;
-    const filter = terms?.Filter;
-    if (!type.endsWith('Seq Scan') || filter === undefined) return [];
-    if (rows < LARGE_TABLE || kept > rows * KEPT_SHARE) return [];
-    return [{ table: relation.replace(/^public\./, ''), columns: comparedColumns(filter), rows, kept }];
-  });
-}
-
-function worstScan(amendment: unknown, isQuery: (index: number) => boolean): Scan | undefined {
+function worstScan(amendment: unknown, isQuery: (index: number) => boolean): WastefulScan | undefined {
   const { plans } = (amendment ?? {}) as Partial<KeptPlans>;
   const plan = plans?.find((entry): entry is QueryPlan => 'root' in entry && isQuery(entry.query));
-  return plan === undefined ? undefined : wastefulScans(plan).sort((a, b) => b.rows - a.rows)[0];
+  if (plan === undefined) return undefined;
+  const scans = nodesOf(plan.root).flatMap((node) => wastefulScan(node, plan.tables) ?? []);
+  return scans.sort((a, b) => b.rows - a.rows)[0];
 }
 
 function describePlan(amendment: unknown, isQuery: (index: number) => boolean): string | null {
   const scan = worstScan(amendment, isQuery);
   if (scan === undefined) return null;
-  const table = scan.table.slice(scan.table.lastIndexOf('.') + 1);
+  const table = scan.relation.slice(scan.relation.lastIndexOf('.') + 1);
   return `the plan reads about ${count(scan.rows, 'row')} of ${table} and keeps about ${count(scan.kept)}`;
 }
 
@@ -78,7 +59,7 @@ function indexCode(amendment: unknown, isQuery: (index: number) => boolean): Fix
   if (scan === undefined || scan.columns.length === 0) return null;
   return {
     language: 'sql',
-    text: `create index concurrently on ${scan.table} (${scan.columns.join(', ')});`,
+    text: `create index concurrently on ${scan.relation.replace(/^public\./, '')} (${scan.columns.join(', ')});`,
     assumes:
       'Assumes that no index begins with these columns yet, and that the table is read more often than written. With concurrently it blocks no writes, but cannot run in a transaction, as migrations do.',
   };

@@ -1,5 +1,5 @@
 /** Code on a page: numbered lines that can't be selected with their numbers, marked lines, coloured tokens. */
-import { escapeHtml, markup, SafeHtml } from './safe-html.ts';
+import { escapeHtml, SafeHtml } from './safe-html.ts';
 import { count } from './numbers.ts';
 
 /** Class (`k` keyword, `s` string, `d` number, `f` function, `c` comment, `v` value in place, `u` underlined, empty: plain) and text. */
@@ -10,13 +10,11 @@ export interface CodeLine {
   tokens?: readonly CodeToken[];
   number?: number;
   mark?: 'hot' | 'loop' | 'gone' | 'come' | undefined;
-  underline?: readonly [number, number] | undefined;
 }
 
 export interface CodeOptions {
   label: string;
   id?: string;
-  start?: number | null;
   plain?: boolean;
   wrap?: boolean;
 }
@@ -34,14 +32,8 @@ function tokenHtml([kind, text]: CodeToken): string {
 }
 
 function lineHtml(line: CodeLine): string {
-  const { tokens, text = '', underline } = line;
+  const { tokens, text = '' } = line;
   if (tokens !== undefined) return tokens.map(tokenHtml).join('');
-  if (underline !== undefined) {
-    const [from, to] = underline;
-    return escapeHtml(
-      markup`${text.slice(0, from)}<u>${text.slice(from, to)}</u>${text.slice(to, LONGEST_LINE)}`,
-    );
-  }
   if (text.length <= LONGEST_LINE) return escapeHtml(text);
   const cut = count(text.length - LONGEST_LINE, 'more character');
   return `${escapeHtml(text.slice(0, LONGEST_LINE))}<span class="c"> &hellip; ${cut}</span>`;
@@ -52,14 +44,13 @@ function attribute(name: string, value: string | number | undefined): string {
 }
 
 function codeLines(lines: readonly (string | CodeLine)[], options: CodeOptions): SafeHtml {
-  const { label, id, start = 1, plain = false, wrap = false } = options;
-  const numbered = start !== null && !plain;
-  const classes = `code${numbered ? '' : ' plain'}${wrap ? ' wrap' : ''}`;
+  const { label, id, plain = false, wrap = false } = options;
+  const classes = `code${plain ? ' plain' : ''}${wrap ? ' wrap' : ''}`;
   // One string and not a tagged template for each token: a page has thousands.
   let html = openPre(classes, label, id);
   lines.slice(0, MOST_LINES).forEach((given, index) => {
     const line = typeof given === 'string' ? { text: given } : given;
-    const number = numbered ? (line.number ?? start + index) : undefined;
+    const number = plain ? undefined : (line.number ?? index + 1);
     html += `<span${attribute('class', line.mark)}${attribute('data-n', number)}>${lineHtml(line)}</span>`;
   });
   if (lines.length > MOST_LINES)

@@ -134,17 +134,10 @@ describe('view helpers: foreign text', () => {
 
 describe('view helpers: code', () => {
   it('numbers lines outside of their text', () => {
-    const $ = load(escapeHtml(h.codeLines(['a < b', 'c'], { label: 'Source', start: 41 })));
-    expect($('pre > span').map((_i, line) => $(line).attr('data-n')).get()).to.deep.equal(['41', '42']);
+    const $ = load(escapeHtml(h.codeLines([{ text: 'a < b', number: 41 }, 'c'], { label: 'Source' })));
+    expect($('pre > span').map((_i, line) => $(line).attr('data-n')).get()).to.deep.equal(['41', '2']);
     expect($('pre > span').map((_i, line) => $(line).text()).get()).to.deep.equal(['a < b', 'c']);
     expect($('pre').attr('aria-label')).to.equal('Source');
-  });
-
-  it('marks lines and underlines columns', () => {
-    const line = { text: 'return amount.minor;', mark: 'hot' as const, underline: [7, 19] as const };
-    const $ = load(escapeHtml(h.codeLines([line], { label: 'x' })));
-    expect($('.hot u').text()).to.equal('amount.minor');
-    expect($('.hot').text()).to.equal('return amount.minor;');
   });
 
   it('colours JSON without changing it', () => {

@@ -5,7 +5,7 @@
 import type { KeptPlans, MissingPlan, PlanNode, QueryPlan } from '../../profiler/query-plan.ts';
 import { count, durationText } from '../../view-helpers/numbers.ts';
 import type { DatabaseData, DatabaseQuery } from './data.ts';
-import { comparedColumns } from '../shared/compared-columns.ts';
+import { LARGE_TABLE, wastefulScan } from '../shared/wasteful-scan.ts';
 import { joinTokens, type SqlToken } from '../shared/sql-tokens.ts';
 import { valuesInPlace } from '../shared/sql-values.ts';
 
@@ -30,10 +30,6 @@ export interface ShownPlan {
   dropped: number;
 }
 
-/** Reading all rows of a smaller table is right. */
-const LARGE_TABLE = 1000;
-/** A filter that keeps at most this share of the rows suggests an index. */
-const KEPT_SHARE = 0.1;
 const MANY_SORTED = 10_000;
 /** A sort of plain columns is named from this share of the cost. */
 const SORT_SHARE = 0.2;
@@ -93,7 +89,6 @@ function outerOf(parent: PlanNode | null, node: PlanNode): PlanNode | null {
 function sayOfScan({ node, parent }: Visit, tables: QueryPlan['tables']): string | null {
   if (!node.type.endsWith('Seq Scan') || node.relation === undefined) return null;
   const total = tables[node.relation];
-  const filter = node.terms?.Filter;
   if (total === undefined || total < LARGE_TABLE) return null;
   const name = bareName(node.relation);
   const outer = outerOf(parent, node);
@@ -101,13 +96,11 @@ function sayOfScan({ node, parent }: Visit, tables: QueryPlan['tables']): string
     outer !== null && (outer.rows ?? 0) >= REPEATED
       ? `, once for each of about ${count(outer.rows ?? 0, 'row')}`
       : '';
-  const kept = node.rows ?? 0;
-  if (filter === undefined || kept > total * KEPT_SHARE) {
+  const scan = wastefulScan(node, tables);
+  if (scan === null)
     return again === '' ? null : `Reads all of about ${count(total, 'row')} of ${name}${again}`;
-  }
-  const columns = comparedColumns(filter);
-  const index = columns.length === 0 ? name : `${name} (${columns.join(', ')})`;
-  return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(kept)}${again}: an index on ${index} may help`;
+  const index = scan.columns.length === 0 ? name : `${name} (${scan.columns.join(', ')})`;
+  return `Reads about ${count(total, 'row')} of ${name} to keep about ${count(scan.kept)}${again}: an index on ${index} may help`;
 }
 
 function sayOfSort({ node, own }: Visit, whole: number): string | null {
