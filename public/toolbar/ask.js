@@ -79,7 +79,6 @@ export function createAsk(source, isForbidden = false) {
     base,
     isOwn,
     url,
-    json,
     /** Outlives the page. Gives the reason why it was not taken, else null. */
     async post(path, body) {
       const options = {

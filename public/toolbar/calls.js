@@ -12,20 +12,19 @@ const TOLD_EVERY_MS = 100;
 const ENTRY_WITHIN_MS = 5000;
 const CALL_TOKEN = /^[0-9a-f]{6}$/;
 const NEW_CALL = {
-  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, bytes: null, cameFrom: [], redirected: false, made: false, tries: 0, served: null, isServed: false, entry: false, state: 'open',
+  method: null, status: null, ms: null, token: null, href: null, why: null, from: null, cameFrom: [], redirected: false, made: false, tries: 0, served: null, isServed: false, entry: false, state: 'open',
 }; // prettier-ignore
 
 /**
- * `onChange(calls, more)`: the calls, oldest first, and how many older ones are left out. `page`: the document as the service describes it; or
- * call `setPage` later. `onReason`: see served-calls.js. Start it early: of calls made before, only the end is known.
+ * `onChange(calls, more)`: the calls, oldest first, and how many older ones are left out. `setPage` gets the document as the service
+ * describes it. `onReason`: see served-calls.js. Start it early: of calls made before, only the end is known.
  */
-export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) {
+export function watchCalls({ onChange, ask, onReason = () => {} }) {
   const listeners = new Set([onChange]);
   let calls = [];
   let dropped = 0;
   let keys = 0;
   let telling = null;
-  let stopped = false;
   const served = createServedCalls({ ask, list: () => calls, add, changed, onReason });
 
   function shown() {
@@ -38,7 +37,6 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
   }
 
   function changed() {
-    if (stopped) return;
     telling ??= setTimeout(() => quietly(tell), TOLD_EVERY_MS);
     served.askSoon();
   }
@@ -117,7 +115,6 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
       redirected,
       ms: entry.duration,
       status: call.status ?? (responseStatus || null),
-      bytes: entry.encodedBodySize || null,
       from: sourceOf(entry),
     });
     // On another origin a failure looks like a response that the page may not read.
@@ -137,35 +134,21 @@ export function watchCalls({ onChange, ask, onReason = () => {}, page = null }) 
     }
   }
 
-  const unhook = hookCalls({
+  hookCalls({
     open: (given) => (isListed(given.url) ? add(given) : null),
     responded,
     ended: (call) => close(call, 'done', call.why),
     failed: (call, why) => close(call, 'failed', why),
   });
-  let observer = null;
   try {
-    observer = new PerformanceObserver(takeEntries);
-    observer.observe({ type: 'resource', buffered: true });
+    new PerformanceObserver(takeEntries).observe({ type: 'resource', buffered: true });
   } catch {
     // The hooks are the only source.
   }
-  served.setPage(page);
 
   return {
     calls: shown,
-    more: () => dropped,
     setPage: served.setPage,
-    listen(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    stop() {
-      stopped = true;
-      unhook();
-      observer?.disconnect();
-      served.stop();
-      clearTimeout(telling);
-    },
+    listen: (listener) => listeners.add(listener),
   };
 }

@@ -18,21 +18,11 @@ function addressOf(given) {
   return text === null ? null : new URL(text, document.baseURI).href;
 }
 
-/**
- * Replaces a function of `owner` by a proxy, with the same attributes, if it can be replaced. Returns a function that restores it if the
- * proxy is still in place, and makes a proxy that others hold do nothing.
- */
-export function replaceByProxy(owner, name, handlerOf) {
+/** Replaces a function of `owner` by a proxy, with the same attributes, if it can be replaced. */
+export function replaceByProxy(owner, name, handler) {
   const before = Object.getOwnPropertyDescriptor(owner, name);
-  if (typeof before?.value !== 'function' || !before.writable || !before.configurable) return () => {};
-  const state = { on: true, value: null };
-  const value = (state.value = new Proxy(before.value, handlerOf(state)));
-  Object.defineProperty(owner, name, { ...before, value });
-  return () => {
-    state.on = false;
-    if (Object.getOwnPropertyDescriptor(owner, name)?.value === value)
-      Object.defineProperty(owner, name, before);
-  };
+  if (typeof before?.value !== 'function' || !before.writable || !before.configurable) return;
+  Object.defineProperty(owner, name, { ...before, value: new Proxy(before.value, handler) });
 }
 
 function readProfileHeaders(get) {
@@ -73,11 +63,10 @@ function hookFetch(list) {
     });
   }
 
-  return replaceByProxy(window, 'fetch', (state) => ({
+  replaceByProxy(window, 'fetch', {
     apply(target, self, args) {
       const startedAt = performance.now();
       const result = Reflect.apply(target, self, args);
-      if (!state.on) return result;
       const call = quietly(() => {
         const isPlain = Object.getPrototypeOf(result) === plain && Reflect.ownKeys(result).length === 0;
         return isPlain ? begin(args, startedAt) : null;
@@ -96,7 +85,7 @@ function hookFetch(list) {
         },
       ]);
     },
-  }));
+  });
 }
 
 function hookXhr(list) {
@@ -144,40 +133,35 @@ function hookXhr(list) {
     return call;
   }
 
-  const undo = [
-    replaceByProxy(prototype, 'open', (state) => ({
-      apply(target, xhr, args) {
-        const result = Reflect.apply(target, xhr, args);
-        if (state.on)
-          quietly(() => {
-            const url = addressOf(args[1]);
-            asked.delete(xhr);
-            const method = typeof args[0] === 'string' ? args[0].toUpperCase() : null;
-            if (url !== null) asked.set(xhr, { url, method });
-          });
-        return result;
-      },
-    })),
-    replaceByProxy(prototype, 'send', (state) => ({
-      apply(target, xhr, args) {
-        const call = state.on ? quietly(() => watch(xhr)) : null;
-        try {
-          return Reflect.apply(target, xhr, args);
-        } catch (error) {
-          if (call) quietly(() => list.failed(call, 'failed'));
-          throw error;
-        }
-      },
-    })),
-  ];
-  return () => undo.forEach((work) => work());
+  replaceByProxy(prototype, 'open', {
+    apply(target, xhr, args) {
+      const result = Reflect.apply(target, xhr, args);
+      quietly(() => {
+        const url = addressOf(args[1]);
+        asked.delete(xhr);
+        const method = typeof args[0] === 'string' ? args[0].toUpperCase() : null;
+        if (url !== null) asked.set(xhr, { url, method });
+      });
+      return result;
+    },
+  });
+  replaceByProxy(prototype, 'send', {
+    apply(target, xhr, args) {
+      const call = quietly(() => watch(xhr));
+      try {
+        return Reflect.apply(target, xhr, args);
+      } catch (error) {
+        if (call) quietly(() => list.failed(call, 'failed'));
+        throw error;
+      }
+    },
+  });
 }
 
 /**
  * Reports a call to `list` by `open({ type, url, method, startedAt })`, which returns the call, or null if it is not listed; then by
- * `responded`, `ended` and `failed`. Returns a function that undoes it all.
+ * `responded`, `ended` and `failed`.
  */
 export function hookCalls(list) {
-  const undo = [hookFetch, hookXhr].map((hook) => quietly(() => hook(list)) ?? (() => {}));
-  return () => undo.forEach((work) => quietly(work));
+  for (const hook of [hookFetch, hookXhr]) quietly(() => hook(list));
 }

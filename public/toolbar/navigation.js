@@ -1,7 +1,5 @@
-// Follows the page to its next address when no document is loaded: by the Navigation API, else by the methods and events of its history. The request of a navigation is the call that brought it: the one that the library names, else the newest to the same path;
-// if none shows up within a moment, there was none.
-
-import { replaceByProxy } from './hooks.js';
+// Follows the page to its next address when no document is loaded, by the Navigation API. The request of a navigation is the call that
+// brought it: the one that the library names, else the newest to the same path; if none shows up within a moment, there was none.
 
 /** A call may be this much older than the navigation: libraries prefetch links that are pointed at. */
 const BEFORE_MS = 10_000;
@@ -35,7 +33,6 @@ const RESPONSES = {
 };
 
 export function watchNavigation({ onNavigate, calls }) {
-  const undo = [];
   const used = new Set();
   let here = placeOfPage(location.href);
   let pending = null;
@@ -97,7 +94,7 @@ export function watchNavigation({ onNavigate, calls }) {
     if (call?.state !== 'open') timer = setTimeout(giveUp, call === undefined ? WITHIN_MS : 3 * WITHIN_MS);
   }
 
-  function moved(replaced = false) {
+  function moved(replaced) {
     const page = placeOfPage(location.href);
     if (isSamePage(page, here)) {
       find();
@@ -110,32 +107,13 @@ export function watchNavigation({ onNavigate, calls }) {
   }
 
   function listen(target, name, work) {
-    const guarded = (event) => {
+    target.addEventListener(name, (event) => {
       try {
         work(event);
       } catch {
         // The page goes on; the bar shows the page before.
       }
-    };
-    target.addEventListener(name, guarded);
-    undo.push(() => target.removeEventListener(name, guarded));
-  }
-
-  /** Without the Navigation API no event tells of these. */
-  function hookHistory(name) {
-    undo.push(
-      replaceByProxy(History.prototype, name, (state) => ({
-        apply(target, self, args) {
-          const result = Reflect.apply(target, self, args);
-          try {
-            if (state.on) moved(name === 'replaceState');
-          } catch {
-            // As above.
-          }
-          return result;
-        },
-      })),
-    );
+    });
   }
 
   for (const name of Object.keys(RESPONSES))
@@ -148,17 +126,10 @@ export function watchNavigation({ onNavigate, calls }) {
       named = { token, path, at: performance.now() };
       find();
     });
-  listen(window, 'popstate', () => moved());
-  listen(window, 'hashchange', () => moved());
+  // Browsers before 2026 do not have it.
   if (window.navigation?.addEventListener)
     listen(window.navigation, 'currententrychange', ({ navigationType }) =>
       moved(navigationType === 'replace'),
     );
-  else for (const name of ['pushState', 'replaceState']) hookHistory(name);
-  undo.push(calls.listen(() => find()));
-
-  return () => {
-    clearTimeout(timer);
-    for (const work of undo.splice(0)) work();
-  };
+  calls.listen(find);
 }

@@ -83,7 +83,7 @@ function watchPolicies(take) {
  */
 function watchJson(take) {
   const { then } = Promise.prototype;
-  replaceByProxy(Response.prototype, 'json', () => ({
+  replaceByProxy(Response.prototype, 'json', {
     apply(target, self, args) {
       const { stack } = new Error();
       const noted = (reason) => {
@@ -95,7 +95,7 @@ function watchJson(take) {
       };
       return Reflect.apply(then, Reflect.apply(target, self, args), [undefined, noted]);
     },
-  }));
+  });
 }
 
 /**
@@ -177,12 +177,12 @@ export function watchReports({ calls, send, tokenOf }) {
   quietly(() => watchPolicies((given, at) => quietly(() => add(policyItem(given), at))));
   watchJson((item) => add({ kind: 'rejection', ...item }, performance.now()));
   // A trap that is looked up, and is not there: the browser's own function is called by the page, with the page's line in the console.
-  replaceByProxy(console, 'error', () => ({
+  replaceByProxy(console, 'error', {
     get apply() {
       quietly(() => add({ kind: 'console', stack: cut(new Error().stack, 3000) }, performance.now()));
       return undefined;
     },
-  }));
+  });
   addEventListener('pagehide', () => quietly(() => flush(true)));
   return (listed) => quietly(() => takeCalls(listed));
 }

@@ -19,7 +19,6 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
   const pages = new Set(ask.base.origin === location.origin ? [] : [null]);
   let timer = null;
   let askedAt = -ASKED_EVERY_MS;
-  let stopped = false;
 
   function isHere({ url }) {
     return new URL(url).host === ask.base.host;
@@ -113,7 +112,6 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
     let why = null;
     for (const token of pages) {
       const { value, reason } = await ask.calls(token);
-      if (stopped) return;
       if (FINAL.includes(reason)) pages.delete(token);
       if (value !== null) learn(value);
       why ??= reason;
@@ -128,7 +126,7 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
   }
 
   function askSoon() {
-    if (timer !== null || stopped || pages.size === 0 || document.hidden) return;
+    if (timer !== null || pages.size === 0 || document.hidden) return;
     const tries = list()
       .filter(isWanting)
       .map((call) => call.tries);
@@ -149,11 +147,6 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
       for (const call of list()) if (call.token === null) call.tries = 0;
       // Calls from before the hooks are unknown here: the service is asked at least once.
       timer ??= setTimeout(askQuietly, ASKED_AFTER_MS[0]);
-    },
-    stop() {
-      stopped = true;
-      clearTimeout(timer);
-      document.removeEventListener('visibilitychange', askSoon);
     },
   };
 }

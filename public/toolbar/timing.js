@@ -147,10 +147,8 @@ export function watchTiming({ send }) {
     for (const [observer] of observers.splice(0)) observer.disconnect();
     removeEventListener('load', settleSoon);
     document.removeEventListener('visibilitychange', leave);
-    document.removeEventListener('prerenderingchange', begin);
   }
 
   if (document.prerendering) document.addEventListener('prerenderingchange', begin, { once: true });
   else begin();
-  return stop;
 }

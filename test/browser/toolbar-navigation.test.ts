@@ -149,23 +149,6 @@ describe('the navigation of a page, in the toolbar’s eyes', () => {
       await page.goBack();
       expect((await movesWhen(3))[2]).to.deep.equal(['/elsewhere?q=2#other', null]);
     });
-
-    it('without the Navigation API is the same, and the history the page’s own', async () => {
-      await openToolbarPage(page, host, {
-        before: `delete window.navigation; window.original = History.prototype.pushState;`,
-      });
-      const seen = await page.evaluate(`(() => {
-        const result = history.pushState({ a: 1 }, '', '/elsewhere'); const errors = [];
-        for (const work of [() => history.pushState({}, '', 'http://other.test/'), () => history.pushState(), () => History.prototype.pushState.call({}, {}, '')])
-          try { work(); } catch (error) { errors.push(error.name); }
-        return [result === undefined, history.state.a, history.pushState.name, history.pushState.length, errors];
-      })()`);
-      expect(seen).to.deep.equal([true, 1, 'pushState', 2, ['SecurityError', 'TypeError', 'TypeError']]);
-      expect(await movesWhen(1)).to.deep.equal([['/elsewhere', null]]);
-      expect(await page.evaluate(`stopNavigation(), History.prototype.pushState === original`)).to.equal(
-        true,
-      );
-    });
   });
 
   describe('timing', () => {

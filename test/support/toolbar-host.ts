@@ -48,8 +48,8 @@ window.start = async (service = location.origin) => {
   );
   const ask = createAsk(service + '/_profiler/toolbar.js');
   window.watched = watchCalls({ ask, onChange: (calls, more) => window.told.push([calls.length, more]) });
-  window.stopNavigation = watchNavigation({ calls: window.watched, onNavigate: (move) => window.moves.push(move) });
-  window.stopTiming = watchTiming({ send: (timing, isLast) => window.timings.push({ timing, isLast }) });
+  watchNavigation({ calls: window.watched, onNavigate: (move) => window.moves.push(move) });
+  watchTiming({ send: (timing, isLast) => window.timings.push({ timing, isLast }) });
   if (document.documentElement.dataset.token) {
     const { value } = await ask.toolbar(document.documentElement.dataset.token);
     window.watched.setPage(value);
