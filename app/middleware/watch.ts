@@ -147,7 +147,8 @@ export function createWatch(options: WatchOptions): Watch {
   }
 
   function watch(req: IncomingMessage, res: ServerResponse, next: () => void): void {
-    if (isOther(req) || tracker.isOpen(req)) {
+    // A request that was derived from another one has its response.
+    if (isOther(req) || tracker.isOpen(req) || tracker.isOpen(res.req)) {
       next();
       return;
     }
