@@ -221,4 +221,59 @@ const runningTotalTies: FindingRule<Needs<'database'>> = {
   },
 };
 
-export const aggregateRules: readonly FindingRule[] = [joinedRowsSummed, columnNotGrouped, runningTotalTies];
+const UNION = ' union ';
+
+/** The columns of each part of a UNION that leaves equal rows out; null if it is none, or if some are left out on purpose. */
+function unionColumns(sql: string): string[][] | null {
+  const text = sql.trim();
+  const shape = outline(text).toLowerCase();
+  if (!shape.includes(UNION) || / union (?:all|distinct) /.test(shape)) return null;
+  let at = 0;
+  return shape.split(UNION).map(({ length }) => {
+    const part = text.slice(at, at + length).replace(/^\((.*)\)$/, '$1');
+    at += length + UNION.length;
+    const [, columns] = /^select (?!distinct\b)(.+?) from /di.exec(outline(part))?.indices ?? [];
+    return columns === undefined ? [] : splitAtCommas(part.slice(...columns));
+  });
+}
+
+/** `'ride' as kind`. */
+const CONSTANT = /^'(?:[^']|'')*'(?: as (\w+))?$/i;
+/** Rows with one of these are hardly equal, or equal ones are one thing. */
+const TELLS_APART =
+  /(?:^|_)(?:id|uuid|guid|number|no|code|key|name|title|email|at|time|timestamp)$|[a-z](?:Id|At)$|^\*$/i;
+
+function columnName(column: string): string {
+  return column.split(/[ .]/).at(-1) ?? '';
+}
+
+const rowsMerged: FindingRule<Needs<'database'>> = {
+  name: 'rows-merged',
+  needs: ['database'],
+  labels: ['UNION'],
+  why: 'A UNION without ALL returns equal rows once. Its parts have different constants in one column, so only rows of the same part can be equal, and no other column looks like a key, a name or a moment.',
+  fix: 'Use `UNION ALL` (`unionAll` of Knex): it returns every row, and compares none. If equal rows are one thing, say so with `SELECT DISTINCT` in that part.',
+  find({ database }) {
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const parts = unionColumns(plainSql(database, query)) ?? [];
+      const [first = []] = parts;
+      const differs = first.findIndex((_column, at) => {
+        const constants = parts.map((columns) => columns[at] ?? '');
+        return constants.every((one) => CONSTANT.test(one)) && new Set(constants).size === parts.length;
+      });
+      const others = first.filter((_column, at) => at !== differs).map(columnName);
+      if (differs === -1 || others.length === 0 || others.some((name) => TELLS_APART.test(name))) return [];
+      const kind = CONSTANT.exec(first[differs] ?? '')?.[1] ?? `column ${differs + 1}`;
+      const equal = listOf(others.map((name) => excerpt(name, 40)));
+      const sentence = `${labelOf(database, query)} returns rows that are equal in ${equal} once: UNION removes the others, and its parts, which differ in ${excerpt(kind, 40)}, have no equal rows in common`;
+      return [draftAt({ query, index }, sentence, 'warn')];
+    });
+  },
+};
+
+export const aggregateRules: readonly FindingRule[] = [
+  joinedRowsSummed,
+  columnNotGrouped,
+  runningTotalTies,
+  rowsMerged,
+];

@@ -8,8 +8,8 @@ import { type Command, fillOf, MISSES, storedIn } from './shared/cache.ts';
 import { endOf, type Kept, type Needs } from './shared/kept.ts';
 import { readsOf, textOf } from './shared/queries.ts';
 import { certainMs } from './shared/time.ts';
-import { receivedBy } from '../panels/shared/received.ts';
-import { brokeBy, count, duration, excerpt, placeText, shareOf } from './shared/wording.ts';
+import { receivedBy, receivedFields } from '../panels/shared/received.ts';
+import { brokeBy, count, duration, excerpt, listOf, placeText, shareOf } from './shared/wording.ts';
 
 type Miss = Command & { past: NonNullable<Command['past']> };
 type Given = Needs<'cache', 'database' | 'http_client' | 'request' | 'runtime'>;
@@ -232,6 +232,64 @@ const cacheLostUpdate: FindingRule<Given> = {
   },
 };
 
+/** A shorter one has no second way to be joined from the same values. */
+const LEAST_DIGITS = 3;
+
+interface Joined {
+  names: [string, string];
+  values: [string, string];
+}
+
+/** Two received numbers that the key has one behind the other; null if it has none. */
+function joinedIn(key: string, request: KeptRequest): Joined | null {
+  const numbers = receivedFields(request).flatMap(({ name, value }) => {
+    const text = String(value);
+    return /^\d{1,12}$/.test(text) ? [{ name, text }] : [];
+  });
+  const parts = key
+    .split(/\D+/)
+    .filter((part) => part.length >= LEAST_DIGITS && !numbers.some(({ text }) => text === part));
+  for (const first of numbers)
+    for (const second of numbers) {
+      if (first.name === second.name || !parts.includes(first.text + second.text)) continue;
+      return { names: [first.name, second.name], values: [first.text, second.text] };
+    }
+  return null;
+}
+
+/** Other values that make the same part: 1 and 12 for 11 and 2. */
+function otherSplit([first, second]: Joined['values']): [string, string] {
+  const whole = first + second;
+  const at = first.length > 1 ? first.length - 1 : first.length + 1;
+  return [whole.slice(0, at), whole.slice(at)];
+}
+
+const cacheKeyJoined: FindingRule<Needs<'cache' | 'request'>> = {
+  name: 'cache-key-joined',
+  needs: ['cache', 'request'],
+  labels: ['key joins values'],
+  why: 'A key of Redis has two received numbers one behind the other. Other numbers make the same key.',
+  fix: 'Put a separator between all parts of a key: `tariff:${from}:${to}`.',
+  compares: ({ cache, request }) => cache.items.some(({ key }) => joinedIn(key ?? '', request) !== null),
+  find({ cache, request }, _head, { earlier }) {
+    const index = cache.items.findIndex(({ key }) => joinedIn(key ?? '', request) !== null);
+    const { key, command, caller: place, hits } = cache.items[index] ?? { key: null };
+    const joined = joinedIn(key ?? '', request);
+    if (key === null || joined === null) return [];
+    const storer = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+    const { request: before } = (storer?.kept ?? {}) as Partial<Kept>;
+    const stored = before === undefined ? null : joinedIn(key, before);
+    const isOther = hits !== 0 && stored !== null && stored.values.join() !== joined.values.join();
+    const others = isOther ? stored.values : otherSplit(joined.values);
+    const from = isOther
+      ? `, for which ${excerpt(storer?.head.url ?? '', 80)} stored it (${storer?.head.token ?? ''})`
+      : '';
+    const sentence = `The key of ${command ?? ''} has ${listOf(joined.names)} without a separator: ${listOf(joined.values)} give the same key as ${listOf(others)}${from}`;
+    const severity = isOther ? 'bad' : 'warn';
+    return [{ broke: isOther ? 'response' : 'unseen', severity, sentence, anchor: `k${index + 1}`, place }];
+  },
+};
+
 interface Overdue {
   take: Command;
   release: Command;
@@ -355,6 +413,7 @@ export const cacheRules: readonly FindingRule[] = [
   absenceCached,
   cacheLargeReply,
   cacheLostUpdate,
+  cacheKeyJoined,
   lockExpired,
   sessionNotSaved,
   emptyHash,

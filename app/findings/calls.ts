@@ -141,6 +141,42 @@ const repeatedCall: FindingRule<Needs<'http_client'>> = {
   },
 };
 
+/** Two alike may be two orders of the same. */
+const LEAST_ALIKE = 3;
+
+/** Calls that changed something, by address and whole body. */
+function alikeIn(calls: readonly Call[]): number[][] {
+  const alike = new Map<string, number[]>();
+  calls.forEach((call, index) => {
+    const { method, url, requestBody, error, status } = call;
+    if (isReading(call) || error !== null || status === null || status >= 400) return;
+    if (requestBody === undefined || requestBody.truncated || !requestBody.text) return;
+    const key = `${method} ${url}\n${requestBody.text}`;
+    alike.set(key, [...(alike.get(key) ?? []), index]);
+  });
+  return [...alike.values()].filter(({ length }) => length >= LEAST_ALIKE);
+}
+
+const sentAgain: FindingRule<Needs<'http_client'>> = {
+  name: 'sent-again',
+  needs: ['http_client'],
+  labels: ['sent again'],
+  why: 'At least three calls of this request that may change something had the same method, address and body, and each succeeded.',
+  fix: 'Send it once. Look for a listener that each request adds and none removes (`emitter.on` in a handler): it runs once more with every request. Else look for a loop, or for a second caller.',
+  find({ http_client: { calls } }, _head, from) {
+    return alikeIn(calls).flatMap((members): FindingDraft[] => {
+      const of = pick(calls, members);
+      const [first] = of;
+      if (first === undefined || arePolls(of, from.time)) return [];
+      const isConcurrent = of.every((call) => call === first || call.startMs < endOf(first));
+      const how = isConcurrent ? ' at the same time' : '';
+      const sentence = `${callName(first)} was sent ${count(of.length)} times with the same body${how}, and succeeded each time`;
+      const anchor = `c${(members[1] ?? 0) + 1}`;
+      return [{ broke: 'unseen', severity: 'bad', sentence, anchor, place: first.caller }];
+    });
+  },
+};
+
 const FINE_MS = 100;
 const FINE_ATTEMPTS = 3;
 const LISTED_ATTEMPTS = 6;
@@ -490,6 +526,7 @@ export const callRules: readonly FindingRule[] = [
   methodLost,
   manyCalls,
   repeatedCall,
+  sentAgain,
   retriedCall,
   failedCall,
   callNotJson,

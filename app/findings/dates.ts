@@ -1,4 +1,4 @@
-/** Days that moved to another one, or that end with their first moment. */
+/** Days and hours that moved to another one, and days that end with their first moment. */
 import { sameName } from '../panels/shared/compare-values.ts';
 import { foundRows } from '../panels/shared/found-rows.ts';
 import { leavesIn } from '../panels/shared/json-leaves.ts';
@@ -109,4 +109,66 @@ const lastDayLeftOut: FindingRule<Needs<'database', 'request'>> = {
   },
 };
 
-export const dateRules: readonly FindingRule[] = [dayMoved, lastDayLeftOut];
+const HOUR = 60;
+const CLOCK = /\b([01]?\d|2[0-3]):([0-5]\d)\b/;
+
+function minuteOf(value: Json | undefined): number | null {
+  const [, hours, minutes] = CLOCK.exec(typeof value === 'string' ? value : '') ?? [];
+  return hours === undefined ? null : Number(hours) * HOUR + Number(minutes);
+}
+
+/** Fewer moments are no series. */
+const LEAST_MOMENTS = 3;
+const MOMENT = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|\+00(?::?00)?)$/;
+
+/** Whether moments follow each other in whole days of 24 hours. */
+function areWholeDaysApart(moments: readonly string[]): boolean {
+  const times = moments.map((moment) => Date.parse(moment));
+  const step = (times[1] ?? NaN) - (times[0] ?? NaN);
+  return (
+    step > 0 &&
+    step % DAY_MS === 0 &&
+    times.every((time, at) => at === 0 || time - (times[at - 1] ?? 0) === step)
+  );
+}
+
+/** Times of day that change once, by an hour. */
+function hourChange(minutes: readonly (number | null)[]): { before: number; after: number } | null {
+  const [before = null] = minutes;
+  const after = minutes.at(-1) ?? null;
+  if (before === null || after === null || Math.abs(after - before) !== HOUR) return null;
+  const turn = minutes.indexOf(after);
+  return minutes.every((one, at) => one === (at < turn ? before : after)) ? { before, after } : null;
+}
+
+function clockText(minute: number): string {
+  return [Math.floor(minute / HOUR), minute % HOUR].map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+const hourMoved: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'hour-moved',
+  needs: ['database', 'request'],
+  labels: ['hour moved'],
+  why: 'A statement was given moments that are whole days of 24 hours apart, and the response has a time of day for each, which changes by an hour: the clocks change in between.',
+  fix: 'Add days in the time zone of the place, not to the moment in UTC: `dayjs.tz(…).add(1, "week")`, `DateTime.plus({ weeks: 1 })` of Luxon, or Temporal’s `ZonedDateTime`.',
+  find({ database, request }) {
+    const leaves = leavesIn(request.response?.text ?? '');
+    const names = new Set(leaves.map(({ name }) => name));
+    const series = [...names].map((name) => leaves.filter((leaf) => leaf.name === name));
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const moments = query.bindings.flatMap(({ value }) =>
+        typeof value === 'string' && MOMENT.test(value) ? [value] : [],
+      );
+      if (moments.length < LEAST_MOMENTS || !areWholeDaysApart(moments)) return [];
+      const sent = series.filter((list) => list.length === moments.length);
+      const change = sent
+        .map((list) => hourChange(list.map(({ value }) => minuteOf(value))))
+        .find((one) => one !== null);
+      if (change === undefined || change === null) return [];
+      const sentence = `${labelOf(database, query)} got ${moments.length} moments that are whole days of 24 hours apart, so the time of day moved from ${clockText(change.before)} to ${clockText(change.after)} when the clocks changed`;
+      return [draftAt({ query, index }, sentence, 'bad')];
+    });
+  },
+};
+
+export const dateRules: readonly FindingRule[] = [dayMoved, lastDayLeftOut, hourMoved];

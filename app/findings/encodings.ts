@@ -7,6 +7,7 @@ import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { Json } from '../profiler/json.ts';
+import type { ProfileHead } from '../profiler/profile.ts';
 import { namedHeader } from '../profiler/raw-headers.ts';
 import { callName, typeOf } from './shared/calls.ts';
 import { mediaType } from './shared/http.ts';
@@ -44,13 +45,21 @@ function textDraft({ at }: Pick<Text, 'at'>, sentence: string, { database, routi
   return { broke: 'unseen', severity: 'warn', sentence, place: routing?.route?.source };
 }
 
+/** A file whose mark stayed, if a parser read the names of its columns from it. */
+function fileDraft({ request, routing }: Given, { status }: Pick<ProfileHead, 'status'>): FindingDraft[] {
+  const file = request.body?.files.find(({ byteOrderMark: has }) => has === true);
+  if (file === undefined || status === null || status < 400 || status >= 500) return [];
+  const sentence = `The file ${excerpt(file.name, 40)} begins with a byte order mark (U+FEFF), and the request was refused with ${status}: if the mark is not removed, it is part of the name of the first column`;
+  return [{ broke: 'response', severity: 'warn', sentence, place: routing?.route?.source }];
+}
+
 const byteOrderMark: FindingRule<Given> = {
   name: 'byte-order-mark',
   needs: ['request'],
   labels: ['byte order mark'],
-  why: 'A name or a value that was received, bound or sent begins with the character U+FEFF, with which Windows marks files of text.',
+  why: 'A name or a value that was received, bound or sent begins with the character U+FEFF, with which Windows marks files of text. Or a file begins with it, and the request was refused.',
   fix: 'Remove it where the file is read (`bom: true` of csv-parse, `text.replace(/^\\uFEFF/, "")`): it can’t be seen, and `row.sku` is not the field “U+FEFF sku”.',
-  find(kept) {
+  find(kept, head) {
     const { request, database } = kept;
     const sent = leavesIn(request.response?.text ?? '');
     const names: Text[] = [...receivedFields(request), ...sent].map(({ name }) => ({
@@ -61,7 +70,7 @@ const byteOrderMark: FindingRule<Given> = {
     const found = [...textsOf(request, database), ...names].find(
       ({ name, value }) => AT_START.test(name) || AT_START.test(value),
     );
-    if (found === undefined) return [];
+    if (found === undefined) return fileDraft(kept, head);
     const what = AT_START.test(found.name) ? 'The name' : 'The value of';
     const sentence = `${what} ${excerpt(found.name.replace(AT_START, ''), 40)} begins with a byte order mark (U+FEFF), which nobody sees`;
     return [textDraft(found, sentence, kept)];

@@ -21,6 +21,7 @@ import { pageRules } from './pages.ts';
 import { predicateRules } from './predicates.ts';
 import { processRules } from './process.ts';
 import { queryRules } from './queries.ts';
+import { raceRules } from './races.ts';
 import { requestRules } from './requests.ts';
 import { responseRules } from './responses.ts';
 import { statementRules } from './statements.ts';
@@ -44,6 +45,7 @@ export function createFindingRules(): FindingRule[] {
     ...missingRules,
     ...encodingRules,
     ...transactionRules,
+    ...raceRules,
     ...writeRules,
     ...jobRules,
     ...cacheRules,

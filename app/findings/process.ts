@@ -9,6 +9,7 @@ import { callName } from './shared/calls.ts';
 import { nameOfLayer } from './shared/http.ts';
 import { endOf, type Interval, type Kept, type Needs } from './shared/kept.ts';
 import { isLarge, labelOf } from './shared/queries.ts';
+import { bytesRead } from './shared/statement-reasons.ts';
 import { certainMs, overlapMs, shareOfKind } from './shared/time.ts';
 import { count, duration, excerpt, shareOf } from './shared/wording.ts';
 
@@ -203,7 +204,7 @@ function isUsual(earlier: readonly EarlierRequest[]): boolean {
 /** The rows of one read blocked it, which has a finding of its own: that is the cause. */
 function isReading({ database, runtime }: Given, wholeMs: number | null): boolean {
   return (database?.queries ?? []).some((query) => {
-    if (database === undefined || !isLarge(database, query)) return false;
+    if (database === undefined || !(isLarge(database, query) || bytesRead(query) !== null)) return false;
     const blocked = runtime.blocks.reduce((sum, block) => sum + Math.max(0, overlapMs(block, query)), 0);
     return blocked >= BLOCKED_MS && (query.durationMs ?? 0) >= (wholeMs ?? 0) / 2;
   });

@@ -1,6 +1,5 @@
 /** Transactions, connections and locks of a database. */
 import { leavesOf } from '../panels/shared/json-leaves.ts';
-import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
 import { receivedBy } from '../panels/shared/received.ts';
 import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
@@ -660,51 +659,6 @@ export const lockWait: FindingRule<Needs<'database'>> = {
   },
 };
 
-function isWrite(database: Database, query: Query): boolean {
-  return query.error === null && kindOf(sqlOf(database, query)) === 'write';
-}
-
-/** Of the writes that rest on a stale read: what is certain of their order. */
-function raceSentence(
-  { what, token }: Overlap,
-  { who, columns, of, isInsert, label, staleMs }: Race,
-): string {
-  const other = `${excerpt(what, LONGEST_NAME)} (${token})`;
-  const read = `this request had read ${duration(staleMs)} before`;
-  if (isInsert)
-    return who === 'both'
-      ? `${label} rests on a read of ${of} that ${other} made stale: both read before either inserted`
-      : `${label} rests on a read of ${of} that did not see ${who === 'over' ? `the row ${other} had inserted meanwhile` : 'this one'}: ${read}`;
-  const set = columns.slice(0, MOST_NAMED).join(' and ');
-  if (who === 'over')
-    return `${label} wrote over ${set} that ${other} had written meanwhile: ${read}, so the other change is lost`;
-  if (who === 'under')
-    return `${other} wrote over ${set} that ${label} had written: it had read the row before that, so this change is lost`;
-  return `${label} and ${other} wrote ${set} of the same row at the same time, each from the value it had read before: one change is lost`;
-}
-
-const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
-  name: 'lost-update',
-  needs: ['database'],
-  labels: ['lost update', 'check then insert'],
-  why: 'The request read the row, or counted rows, before the other one wrote, and its value was neither received nor computed by the database. No lock and no condition of the write separated the two.',
-  fix: 'Let the database compute the value (`set stock = stock - 1`), lock the row when you read it (`for update`), or compare a version in the `where`. Against a second row, use a unique index.',
-  overlaps: ({ database, runtime }) =>
-    (runtime?.concurrent ?? 1) > 1 && database.queries.some((query) => isWrite(database, query)),
-  find(kept, head, { overlapping }) {
-    if (overlapping.length === 0) return [];
-    return overlapsOf({ head, kept: { ...kept } }, overlapping).flatMap((overlap) =>
-      overlap.shared.flatMap(({ race }): FindingDraft[] => {
-        if (race === null || race.panel !== 'database') return [];
-        const { anchor, place, isInsert } = race;
-        const label = isInsert ? 'check then insert' : 'lost update';
-        const sentence = raceSentence(overlap, race);
-        return [{ label, broke: 'unseen', severity: 'bad', sentence, anchor, place }];
-      }),
-    );
-  },
-};
-
 export const transactionRules: readonly FindingRule[] = [
   beginThroughPool,
   unendedTransaction,
@@ -717,5 +671,4 @@ export const transactionRules: readonly FindingRule[] = [
   connectionPerRequest,
   poolWait,
   lockWait,
-  lostUpdate,
 ];

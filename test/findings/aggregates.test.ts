@@ -86,4 +86,22 @@ describe('findings from sums and maxima', () => {
     ])
       expect(of(window), window).to.deep.equal([]);
   });
+
+  it('rows of one part of a UNION that are equal', () => {
+    const of = (first: string, second: string, union = 'union') =>
+      found('rows-merged', {
+        sql: `select ${first} from "rides" where card = $1 ${union} select ${second} from "top_ups" where card = $2 order by "day"`,
+      });
+    const ride = `"day", 'ride' AS kind, "stop" as "place", "cents"`;
+    const topUp = `"day", 'top-up' AS kind, "machine" as "place", "cents"`;
+    expect(of(ride, topUp)).to.deep.equal([
+      'select … from rides returns rows that are equal in day, place and cents once: UNION removes the others, and its parts, which differ in kind, have no equal rows in common',
+    ]);
+    expect(of(ride, topUp, 'union all')).to.deep.equal([]);
+    expect(of(ride, topUp, 'union distinct'), 'on purpose').to.deep.equal([]);
+    expect(of(ride, ride), 'may be equal in both parts').to.deep.equal([]);
+    expect(of('"day", "cents"', '"day", "cents"')).to.deep.equal([]);
+    for (const key of ['"id"', '"rides"."created_at"', 'ticket_number as number'])
+      expect(of(`${key}, ${ride}`, `${key}, ${topUp}`), key).to.deep.equal([]);
+  });
 });

@@ -35,6 +35,10 @@ describe('findings about keys of a cache', () => {
     app.get('/unused/:sku', async (req, res) => {
       res.json({ amount: await cached(`unused:${req.params.sku}`, 'all'), sort: req.query.sort });
     });
+    app.get('/tariffs', async (req, res) => {
+      const { from = '', to = '', with: separator = '' } = req.query as Record<string, string | undefined>;
+      res.json({ tariff: await cached(`tariff:${from}${separator}${to}`, queryOf(req)) });
+    });
     app.get('/tracked/:sku', async (req, res) => {
       res.json({ amount: await cached(`tracked:${req.params.sku}`, queryOf(req)) });
     });
@@ -83,6 +87,22 @@ describe('findings about keys of a cache', () => {
       await ask(first);
       expect((await ask(second)).of('answer-of-another'), second).to.deep.equal([]);
     }
+  });
+
+  it('name two numbers that a key has without a separator', async () => {
+    const of = async (query: string) => (await ask(`/tariffs?${query}`)).of('cache-key-joined');
+    const [possible] = await of('from=1&to=12');
+    expect(possible?.sentence).to.equal(
+      'The key of GET has from and to without a separator: 1 and 12 give the same key as 11 and 2',
+    );
+    expect(possible).to.include({ severity: 'warn', panel: 'cache', anchor: 'k1' });
+    const [certain] = await of('from=11&to=2');
+    expect(certain?.sentence).to.match(
+      /^The key of GET has from and to without a separator: 11 and 2 give the same key as 1 and 12, for which \/tariffs\?from=1&to=12 stored it \(\w+\)$/,
+    );
+    expect(certain?.severity).to.equal('bad');
+    for (const query of ['from=1&to=12&with=:', 'from=1&to=2', 'from=CH&to=123', 'from=1&to=12&id=112'])
+      expect(await of(query), query).to.deep.equal([]);
   });
 
   it('name a header that made the value and is not in its key', async () => {
@@ -137,7 +157,7 @@ describe('findings about keys of a cache', () => {
     expect(finding?.sentence).to.equal(
       'HGETALL found nothing under coupon:SPRING, and the 200 has only nulls for it: what it returned, {}, is true, so a check such as !coupon lets it pass',
     );
-    expect(finding?.place).to.match(/cache-key\.test\.ts:47$/);
+    expect(finding?.place).to.match(/cache-key\.test\.ts:51$/);
     for (const path of ['/coupons/autumn', '/coupons/spring?check', '/preferences/7', '/carts/7'])
       expect((await ask(path)).of('empty-hash'), path).to.deep.equal([]);
   });

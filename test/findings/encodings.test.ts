@@ -44,3 +44,19 @@ describe('finding written-with-warning', () => {
     expect(labels("INSERT IGNORE INTO notes (text) VALUES ('known'), ('a'), ('b')", 2)).to.equal(0);
   });
 });
+
+describe('finding byte-order-mark', () => {
+  const of = (status: number, byteOrderMark?: true) => {
+    const request = keptRequest({ files: [{ name: 'list.csv', bytes: 127, byteOrderMark }] });
+    const rule = encodingRules.find(({ name }) => name === 'byte-order-mark');
+    return (rule?.find({ request }, { status } as never, {} as never) ?? []).map(({ sentence }) => sentence);
+  };
+
+  it('says that a file has one, if the request was refused', () => {
+    expect(of(422, true)).to.deep.equal([
+      'The file list.csv begins with a byte order mark (U+FEFF), and the request was refused with 422: if the mark is not removed, it is part of the name of the first column',
+    ]);
+    expect(of(422), 'without a mark').to.deep.equal([]);
+    expect(of(201, true), 'accepted').to.deep.equal([]);
+  });
+});

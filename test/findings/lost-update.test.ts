@@ -27,6 +27,8 @@ describe('finding lost-update', () => {
       await knex.raw('create table products (id int primary key, name text, stock int)');
       await knex.raw("insert into products select n, 'p' || n, 100 from generate_series(1, 9) n");
       await knex.raw('create table coupons (code text, customer int)');
+      await knex.raw('create table duties (id int primary key, night text, released boolean default false)');
+      await knex.raw("insert into duties select n, 'n' || (n + 1) / 2 from generate_series(1, 10) n");
     },
     (app, knex) => {
       app.post('/buy/:id', async (req, res) => {
@@ -59,6 +61,20 @@ describe('finding lost-update', () => {
         });
         res.send('bought');
       });
+      app.post('/release/:night/:id/:how', async (req, res) => {
+        const { night, id, how } = req.params;
+        const isolationLevel = how === 'serializable' ? how : 'repeatable read';
+        const release = async (trx: Knex.Transaction): Promise<void> => {
+          const others = trx('duties').where({ night, released: false });
+          await (how === 'locked' ? others.forUpdate() : others);
+          if (how !== 'locked') await together();
+          const change = how === 'renamed' ? { night: 'n9' } : { released: true };
+          await trx('duties').where({ id }).update(change);
+          if (how === 'undone') throw new Error('not released');
+        };
+        await knex.transaction(release, { isolationLevel }).catch(() => undefined);
+        res.send('released');
+      });
       app.post('/redeem/:code/:customer', async (req, res) => {
         const { code, customer } = req.params;
         const used: unknown = await knex('coupons').where({ code }).first();
@@ -71,13 +87,17 @@ describe('finding lost-update', () => {
 
   /** What is found in each, once both are stored. */
   async function foundIn(...paths: string[]): Promise<Finding[][]> {
+    return foundBy('lost-update', paths);
+  }
+
+  async function foundBy(name: string, paths: readonly string[]): Promise<Finding[][]> {
     expected = paths.length;
     const asked = await Promise.all(paths.map((path) => ask(path, { method: 'POST' })));
     return Promise.all(
       asked.map(async ({ profile }) => {
         const text = await ask.page(urls.profileJson(profile.token));
         const stored = JSON.parse(text) as { profile: { findings: Finding[] } };
-        return stored.profile.findings.filter(({ rule }) => rule === 'lost-update');
+        return stored.profile.findings.filter(({ rule }) => rule === name);
       }),
     );
   }
@@ -109,5 +129,26 @@ describe('finding lost-update', () => {
     const found = (await foundIn('/redeem/summer/1', '/redeem/summer/2')).flat();
     expect(found.map(({ label }) => label)).to.deep.equal(['check then insert', 'check then insert']);
     expect((await foundIn('/redeem/winter/1', '/redeem/spring/2')).flat()).to.deep.equal([]);
+  });
+
+  it('names a change of other rows of those that both had read', async () => {
+    const found = (await foundBy('write-skew', ['/release/n1/1/now', '/release/n1/2/now'])).flat();
+    expect(found).to.have.length(2);
+    for (const finding of found) {
+      expect(finding).to.include({ label: 'write skew', severity: 'bad', panel: 'database' });
+      expect(finding.sentence).to.match(
+        /^update duties and POST \/release\/:night\/:id\/:how \([0-9a-f]{6}\) each changed released of another row, after both had read the same rows by it: neither saw the change of the other$/,
+      );
+      expect(finding.place).to.match(/^test\/findings\/lost-update\.test\.ts:\d+$/);
+    }
+    for (const paths of [
+      ['/release/n2/3/now', '/release/n3/5/now'],
+      ['/release/n3/5/serializable', '/release/n3/6/serializable'],
+      ['/release/n4/7/undone', '/release/n4/8/undone'],
+    ])
+      expect((await foundBy('write-skew', paths)).flat(), paths.join()).to.deep.equal([]);
+    expect(
+      (await foundBy('write-skew', ['/release/n5/9/locked', '/release/n5/10/locked'])).flat(),
+    ).to.deep.equal([]);
   });
 });

@@ -29,6 +29,17 @@ describe('finding repeated-call', () => {
           reject,
         );
       });
+    app.post('/notify/:times', async (req, res) => {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' } };
+      const body = (n: number): string =>
+        JSON.stringify({ to: 'a', n: req.query.other === undefined ? 0 : n });
+      await Promise.all(
+        Array.from({ length: Number(req.params.times) }, (_, n) =>
+          call('/messages', { ...init, body: body(n) }),
+        ),
+      );
+      res.send('sent');
+    });
     app.get('/same', async (_req, res) => {
       for (let index = 0; index < 3; index++) await read('/typed');
       res.send('done');
@@ -75,5 +86,17 @@ describe('finding repeated-call', () => {
       expect(profile.panels.http_client?.summary?.count).to.equal(3);
       expect(of('repeated-call'), path).to.deep.equal([]);
     }
+  });
+
+  it('tells of what was sent three times with the same body', async () => {
+    const ask3 = (path: string) => ask(path, { method: 'POST' });
+    const [finding, ...others] = (await ask3('/notify/3')).of('sent-again');
+    expect(others).to.deep.equal([]);
+    expect(finding).to.include({ label: 'sent again', severity: 'bad', anchor: 'c2' });
+    expect(finding?.sentence).to.match(
+      /^POST 127\.0\.0\.1:\d+\/messages was sent 3 times with the same body(?: at the same time)?, and succeeded each time$/,
+    );
+    expect((await ask3('/notify/2')).of('sent-again'), 'twice').to.deep.equal([]);
+    expect((await ask3('/notify/3?other')).of('sent-again'), 'other bodies').to.deep.equal([]);
   });
 });

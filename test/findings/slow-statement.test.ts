@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { load } from 'cheerio';
+import { bytesRead } from '../../app/findings/shared/statement-reasons.ts';
 import { slowStatement } from '../../app/findings/time.ts';
 import type { Finding } from '../../app/profiler/finding.ts';
 import type { Profile, ProfileHead } from '../../app/profiler/profile.ts';
@@ -7,6 +8,25 @@ import { timeOf } from '../support/time-of.ts';
 import { type Asked, withFindingsDatabase } from '../support/findings-app.ts';
 import { until } from '../support/waiting.ts';
 import { besideOf, NOTHING_BESIDE } from '../support/beside.ts';
+
+describe('the bytes that a statement read', () => {
+  const of = (image: string, rows: number) =>
+    bytesRead({
+      rows,
+      found: [
+        { id: 1, image, note: 'a' },
+        { id: 2, image, note: 'b' },
+      ],
+    } as never);
+
+  it('are said if a column has a megabyte of them', () => {
+    expect(of('[Buffer, 614400 bytes]', 72)).to.equal(
+      'its column image has about 600.0 KiB in each row, 42.2 MiB in all: name the columns that you need',
+    );
+    expect(of('[Buffer, 614400 bytes]', 1)).to.equal(null);
+    expect(of('a text', 1000)).to.equal(null);
+  });
+});
 
 describe('finding slow-statement', () => {
   const ask = withFindingsDatabase(
