@@ -1,5 +1,5 @@
 /** Creates the built-in panels for one application, with the parts of the process that they read. */
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -73,20 +73,20 @@ interface Manifest {
   peerDependencies?: Record<string, string>;
 }
 
-function readManifest(folder: string): Manifest | null {
+async function readManifest(folder: string): Promise<Manifest> {
   try {
-    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
+    return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+  } catch {
+    return {};
   }
 }
 
-function installedPackages(root: string): Record<string, string> {
-  const { dependencies = {}, peerDependencies = {} } = readManifest(root) ?? {};
-  const versions: Record<string, string> = { 'express-hindsight': packageVersion() };
-  for (const name of Object.keys({ ...dependencies, ...peerDependencies }).sort()) {
-    const version = readManifest(join(root, 'node_modules', name))?.version;
+/** One file after the other, while the application starts: they may be a hundred. */
+async function installedPackages(root: string): Promise<Record<string, string>> {
+  const { dependencies = {}, peerDependencies = {} } = await readManifest(root);
+  const versions: Record<string, string> = {};
+  for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+    const { version } = await readManifest(join(root, 'node_modules', name));
     if (version !== undefined) versions[name] = version;
   }
   return versions;
@@ -142,6 +142,11 @@ export function createHostPanels({
   own = [],
 }: HostFacts): Panel[] {
   const sourceAbove = createPlaceExcerpts({ root, files, maps, before: 40, after: 0 });
+  const ownVersion = { 'express-hindsight': packageVersion() };
+  let packages: Record<string, string> = ownVersion;
+  void installedPackages(root).then((found) => {
+    packages = { ...found, ...ownVersion };
+  });
   const panels = createPanels({
     describe: createErrorDescriber({
       root,
@@ -160,9 +165,8 @@ export function createHostPanels({
     configuration: {
       settings,
       shown: SHOWN_SETTINGS,
-      // Lazy, because it reads a file per package: at the first profile, not at the start.
       get packages() {
-        return installedPackages(root);
+        return packages;
       },
       process: {
         process: name,

@@ -12,6 +12,7 @@ import { presentConfiguration } from './present.ts';
 export interface ConfigurationFacts {
   settings: Readonly<Record<string, unknown>>;
   shown: readonly string[];
+  /** Another object when more of them are known. */
   packages: Readonly<Record<string, string>>;
   process: Readonly<Record<string, string | number | null>>;
 }
@@ -48,15 +49,15 @@ function listPackages(packages: Readonly<Record<string, string>>): string[] {
 }
 
 export function createConfigurationPanel(facts: ConfigurationFacts): Panel<ConfigurationData, null> {
-  let packages: string[] | null = null;
   const read = (application: Readonly<Record<string, unknown>> | undefined): ConfigurationData => ({
     settings: rowsOf(facts.settings, new Set(facts.shown)),
     application: rowsOf(pickShown(application), SHOWN_APPLICATION),
-    packages: (packages ??= listPackages(facts.packages)),
+    packages: listPackages(facts.packages),
     process: Object.keys(facts.process).map((name) => ({ name, value: facts.process[name] ?? null })),
   });
   let data: ConfigurationData | null = null;
   let knowsApplication = false;
+  let packages = facts.packages;
   return {
     name: 'configuration',
     title: 'Configuration',
@@ -67,10 +68,12 @@ export function createConfigurationPanel(facts: ConfigurationFacts): Panel<Confi
         why: 'The application passed none to the profiler.',
       },
       shared(context) {
-        if (data !== null && knowsApplication) return data;
+        const isRead = packages === facts.packages;
+        if (data !== null && knowsApplication && isRead) return data;
         const application = expressSettings(context);
-        if (data === null || application !== undefined) data = read(application);
+        if (data === null || application !== undefined || !isRead) data = read(application);
         knowsApplication = application !== undefined;
+        ({ packages } = facts);
         return data;
       },
     },
