@@ -13,6 +13,7 @@ import type { Repeating } from '../profiler/fact-list.ts';
 import { callPath } from './call-path.ts';
 import { AGENT_ASKED, publishAgent } from './channels/node-http.ts';
 import { truncateText } from '../profiler/plain.ts';
+import { failureText, stackText } from '../profiler/thrown-value.ts';
 import { rawHeader } from '../profiler/raw-headers.ts';
 import { type CallBody, createCallBodies } from './call-bodies.ts';
 import { countHolders } from './connection-holders.ts';
@@ -104,6 +105,27 @@ function sentHeaders(request: ClientRequest): string[] {
   );
 }
 
+/** As only the exporters of Sentry, New Relic, OpenTelemetry and Datadog write them. */
+const OF_EXPORTER =
+  /^(?:user-agent\n(?:sentry\.javascript\.|NewRelic-NodeAgent\/|(?:.* )?OTel-OTLP-Exporter-JavaScript\/)|datadog-meta-lang\n)/i;
+
+/** What a tool in this process sends of it is no call of the application. */
+function isOfExporter(headers: readonly string[]): boolean {
+  return headers.some((name, at) => at % 2 === 0 && OF_EXPORTER.test(`${name}\n${headers[at + 1] ?? ''}`));
+}
+
+const OF_TIMER = /\blistOnTimeout\b/;
+
+/** Of an abort: the timeout that was its reason, or that it came from a timer, `setTimeout(() => controller.abort(), 1000)`. */
+function abortText(error: unknown): string | null {
+  const text = failureText(error);
+  if (!/^(?:AbortError|CanceledError)\b/.test(text)) return null;
+  const { cause } = error as { cause?: unknown };
+  const reason = cause === undefined ? '' : failureText(cause);
+  if (reason.startsWith('TimeoutError')) return reason;
+  return OF_TIMER.test(stackText(error) + stackText(cause)) ? `${text}, by a timer` : null;
+}
+
 function callerOfRedirect(context: Context, url: string): string | null {
   const before = context.last('call');
   if (before === undefined || before.status === null || before.status < 300 || before.status > 399)
@@ -173,6 +195,7 @@ export function observeHttpClient({
     key: object,
     call: Pick<CallFact, 'client' | 'method' | 'url' | 'requestHeaders'>,
   ): RecordedCall<'call'> | undefined {
+    if (isOfExporter(call.requestHeaders)) return undefined;
     calls.begin(key, (find, context) => ({
       ...call,
       status: null,
@@ -290,7 +313,9 @@ export function observeHttpClient({
     calls.end(request);
   });
   on('undici:request:error', ({ request, error }: { request: object; error: unknown }) => {
-    calls.end(request, error);
+    calls.end(request, error, (fact) => {
+      fact.error = abortText(error) ?? fact.error;
+    });
   });
 
   if (bodyBytes > 0) {
@@ -339,6 +364,7 @@ export function observeHttpClient({
   );
   on('http.client.request.error', ({ request, error }: { request: ClientRequest; error: unknown }) => {
     calls.end(request, error, (fact) => {
+      fact.error = abortText(error) ?? fact.error;
       const { port } = error as { port?: unknown };
       if (typeof port === 'number' && isHostForwarded(request)) fact.url = urlOf(request, port);
     });

@@ -1,10 +1,13 @@
 import { expect } from 'chai';
+import { once } from 'node:events';
+import { get } from 'node:http';
 import { withFindingsApp } from '../support/findings-app.ts';
 import { withUpstream } from '../support/upstream.ts';
 
 describe('finding failed-call', () => {
   let tries = 0;
   const upstream = withUpstream((req, res) => {
+    if (req.url === '/never') return;
     if (req.url === '/reset') {
       res.destroy();
       return;
@@ -42,6 +45,21 @@ describe('finding failed-call', () => {
       const answer = await fetch(`${upstream()}/200`, { signal: leaves.signal });
       leaves.abort();
       await answer.text().catch(() => '');
+      res.send('fine');
+    });
+    const ways: Record<string, (signal: AbortSignal) => Promise<unknown>> = {
+      fetch: (signal) => fetch(`${upstream()}/never`, { signal }),
+      http: (signal) => once(get(`${upstream()}/never`, { signal }), 'response'),
+    };
+    const aborts: Record<string, (leaves: AbortController) => void> = {
+      code: (leaves) => setImmediate(() => leaves.abort()),
+      timer: (leaves) => setTimeout(() => leaves.abort(), 20),
+    };
+    app.get('/aborted/:way/:by', async ({ params }, res) => {
+      const leaves = new AbortController();
+      aborts[params.by]?.(leaves);
+      const signal = params.by === 'timeout' ? AbortSignal.timeout(20) : leaves.signal;
+      await ways[params.way]?.(signal).catch(() => undefined);
       res.send('fine');
     });
     app.get('/again', async (_req, res) => {
@@ -88,6 +106,15 @@ describe('finding failed-call', () => {
   it('ignores a 404 and a failure that a retry repaired', async () => {
     for (const path of ['/swallow/404', '/again']) expect((await ask(path)).of('failed-call'), path).to.deep.equal([]); // prettier-ignore
   });
+
+  for (const way of ['fetch', 'http'])
+    it(`ignores a call that was given up, but not a timeout, by ${way}`, async () => {
+      expect((await ask(`/aborted/${way}/code`)).of('failed-call')).to.deep.equal([]);
+      const sentence = async (by: string) =>
+        (await ask(`/aborted/${way}/${by}`)).of('failed-call')[0]?.sentence;
+      expect(await sentence('timer')).to.match(/failed \(AbortError: .* was aborted, by a timer\), but this/);
+      expect(await sentence('timeout')).to.match(/failed \(TimeoutError: .* due to timeout\), but this/);
+    });
 
   it('ignores a response whose body was not wanted', async () => {
     expect((await ask('/cancelled')).of('failed-call')).to.deep.equal([]);

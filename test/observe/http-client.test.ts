@@ -94,6 +94,24 @@ describe('outgoing calls as they are observed', () => {
     expect(call?.caller).to.match(HERE);
   });
 
+  it('records no call of an exporter that measures the application', async () => {
+    const context = newContext();
+    const exporters: Record<string, string>[] = [
+      { 'User-Agent': 'sentry.javascript.node/11.12.0' },
+      { 'User-Agent': 'shop/1 OTel-OTLP-Exporter-JavaScript/0.220.0' },
+      { 'User-Agent': 'NewRelic-NodeAgent/13.1.0 (nodejs 22.14.0 linux-x64)' },
+      { 'Datadog-Meta-Lang': 'nodejs' },
+      { 'User-Agent': 'shop of sentry.javascript.node' },
+    ];
+    await tracker.run(context, async () => {
+      for (const headers of exporters) {
+        await (await fetch(base, { method: 'POST', headers })).text();
+        await once(get(base, { headers }), 'response');
+      }
+    });
+    expect(context.all('call').map(({ client }) => client)).to.deep.equal(['fetch', 'http']);
+  });
+
   it('names the line that called fetch, below helpers of libraries too, and with a body that is a stream', async () => {
     const context = newContext();
     const deep = (depth: number): Promise<Response> =>
