@@ -50,7 +50,8 @@ function fileDraft({ request, routing }: Given, { status }: Pick<ProfileHead, 's
   const file = request.body?.files.find(({ byteOrderMark: has }) => has === true);
   if (file === undefined || status === null || status < 400 || status >= 500) return [];
   const sentence = `The file ${excerpt(file.name, 40)} begins with a byte order mark (U+FEFF), and the request was refused with ${status}: if the mark is not removed, it is part of the name of the first column`;
-  return [{ broke: 'response', severity: 'warn', sentence, place: routing?.route?.source }];
+  const place = request.response?.sentFrom ?? routing?.route?.source;
+  return [{ broke: 'response', severity: 'warn', sentence, place }];
 }
 
 const byteOrderMark: FindingRule<Given> = {

@@ -314,30 +314,34 @@ function untrustedClient(request: KeptRequest | undefined): string | null {
   return request === undefined || request.client.trusted ? null : receivedHeader(request, 'x-forwarded-for');
 }
 
-const oneClient: FindingRule<Needs<'request', 'routing'>> = {
+/** Own code that refused the request, else the layer that did. */
+function refusedAt({ response }: KeptRequest, routing: KeptRouting | undefined): string | null | undefined {
+  return response?.sentFrom ?? lastRunning(routing?.layers ?? [])?.source;
+}
+
+const oneClient: FindingRule<Needs<'request', 'routing' | 'cache'>> = {
   name: 'one-client',
   needs: ['request'],
   labels: ['one client for all'],
   why: 'A 429 was sent, and the request had X-Forwarded-For from a proxy that the application does not trust: `req.ip` is the address of the proxy for every client. Earlier requests of the route, if it had any, were not all of this client.',
   fix: "If the limit counts by `req.ip`, trust the proxy (`app.set('trust proxy', 1)`), so that it is the address of the client. Otherwise look at the key that it counts by.",
   compares: ({ request }, { status }) => status === 429 && untrustedClient(request) !== null,
-  find({ request, routing }, { status }, { earlier }) {
+  find({ request, routing, cache }, { status }, { earlier }) {
     const client = untrustedClient(request);
     if (status !== 429 || client === null) return [];
     const known = earlier.map(({ kept }) => untrustedClient(kept.request as KeptRequest | undefined));
     // This client may have asked too often.
     if (known.length > 0 && known.every((one) => one === null || one === client)) return [];
-    const place = lastRunning(routing?.layers ?? [])?.source;
-    const sentence =
-      'The proxy in front is not trusted, so req.ip is its address for all clients behind it: if the limit counts by req.ip, it counts them as one';
-    return [{ broke: 'response', severity: 'warn', sentence, place }];
+    const counter = cache?.items.find(({ key }) => key?.includes(request.client.peer) === true);
+    const counts =
+      counter === undefined
+        ? 'if the limit counts by req.ip, it counts them as one'
+        : `the key ${excerpt(counter.key ?? '', 60)} counts them as one`;
+    const sentence = `The proxy in front is not trusted, so req.ip is its address for all clients behind it: ${counts}`;
+    const place = counter?.caller ?? refusedAt(request, routing);
+    return [{ broke: 'response', severity: counter === undefined ? 'warn' : 'bad', sentence, place }];
   },
 };
-
-/** Own code that refused the request, else the layer that did. */
-function refusedAt({ response }: KeptRequest, routing: KeptRouting | undefined): string | null | undefined {
-  return response?.sentFrom ?? lastRunning(routing?.layers ?? [])?.source;
-}
 
 /** Nobody wants a session that short. */
 const SHORTEST_SECONDS = 60;

@@ -652,7 +652,7 @@ export const lockWait: FindingRule<Needs<'database'>> = {
         profile === token
           ? 'another transaction of this request'
           : `a transaction of ${excerpt(what, LONGEST_NAME)}`;
-      const where = place === null ? '' : ` (${place})`;
+      const where = place === null || place === caller ? '' : ` (${place})`;
       const sentence = `${labelOf(database, query)} took ${shareOf(ms, wholeMs)} and may have waited ${duration(waitedMs)} of it for a lock on rows of ${table} that ${who} held${where}`;
       return [{ severity: 'warn', sentence, anchor: rowOf(index), costMs: waitedMs, place: caller }];
     });

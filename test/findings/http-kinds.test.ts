@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { createFindingRules } from '../../app/findings/index.ts';
+import { keptRequest } from '../support/kept-queries.ts';
 import { withFindingsApp } from '../support/findings-app.ts';
 
 describe('findings from the kind of a resource', () => {
@@ -71,5 +73,24 @@ describe('findings from the kind of a resource', () => {
     expect(await from('203.0.113.9'), 'the same client again').to.deep.equal([]);
     expect(await from('203.0.113.10')).to.deep.equal([blamed]);
     expect(await said('/limited')).to.deep.equal([]);
+  });
+
+  it('name the key that counts the clients as one', () => {
+    const rule = createFindingRules().find(({ name }) => name === 'one-client');
+    const headers = [{ name: 'X-Forwarded-For', value: '203.0.113.9' }];
+    const found = (key: string) => {
+      const request = { ...keptRequest(), headers, client: { peer: '10.0.0.7', trusted: false } };
+      const items = [{ command: 'GET', key, caller: 'src/attempts.ts:9' }];
+      const beside = { earlier: [] } as never;
+      const [finding] = rule?.find({ request, cache: { items } }, { status: 429 } as never, beside) ?? [];
+      return finding;
+    };
+    expect(found('attempts:10.0.0.7')).to.include({
+      severity: 'bad',
+      sentence:
+        'The proxy in front is not trusted, so req.ip is its address for all clients behind it: the key attempts:10.0.0.7 counts them as one',
+      place: 'src/attempts.ts:9',
+    });
+    expect(found('attempts:203.0.113.9')?.severity).to.equal('warn');
   });
 });

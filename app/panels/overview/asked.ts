@@ -53,9 +53,9 @@ function fieldOf({ fields = [] }: Row, label: string): Field | undefined {
   return fields.find((field) => field.label === label);
 }
 
-const CONTROL = /^\s*(begin|start\s+transaction|commit|rollback|savepoint|release)\b/i;
+const CONTROL = /^\s*(begin|start\s+transaction|set\s+transaction|commit|rollback|savepoint|release)\b/i;
 const ENDS = /^\s*(?:commit|rollback(?!\s+(?:work\s+|transaction\s+)?to\b))\b/i;
-const SETTING = /^\s*(?:set|pragma)\b/i;
+const SETTING = /^\s*(?:set(?!\s+transaction\b)|pragma)\b/i;
 
 /** Names of the bound values in the order of their placeholders. */
 function placedNames(sql: string, system: string | undefined, bindings: readonly Binding[]): string[] {
