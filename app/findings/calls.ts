@@ -157,10 +157,10 @@ function alikeIn(calls: readonly Call[]): number[][] {
   return [...alike.values()].filter(({ length }) => length >= LEAST_ALIKE);
 }
 
-const sentAgain: FindingRule<Needs<'http_client'>> = {
-  name: 'sent-again',
+const sentRepeatedly: FindingRule<Needs<'http_client'>> = {
+  name: 'sent-repeatedly',
   needs: ['http_client'],
-  labels: ['sent again'],
+  labels: ['sent repeatedly'],
   why: 'At least three calls of this request that may change something had the same method, address and body, and each succeeded.',
   fix: 'Send it once. Look for a listener that each request adds and none removes (`emitter.on` in a handler): it runs once more with every request. Else look for a loop, or for a second caller.',
   find({ http_client: { calls } }, _head, from) {
@@ -526,7 +526,7 @@ export const callRules: readonly FindingRule[] = [
   methodLost,
   manyCalls,
   repeatedCall,
-  sentAgain,
+  sentRepeatedly,
   retriedCall,
   failedCall,
   callNotJson,

@@ -90,13 +90,13 @@ describe('finding repeated-call', () => {
 
   it('tells of what was sent three times with the same body', async () => {
     const ask3 = (path: string) => ask(path, { method: 'POST' });
-    const [finding, ...others] = (await ask3('/notify/3')).of('sent-again');
+    const [finding, ...others] = (await ask3('/notify/3')).of('sent-repeatedly');
     expect(others).to.deep.equal([]);
-    expect(finding).to.include({ label: 'sent again', severity: 'bad', anchor: 'c2' });
+    expect(finding).to.include({ label: 'sent repeatedly', severity: 'bad', anchor: 'c2' });
     expect(finding?.sentence).to.match(
       /^POST 127\.0\.0\.1:\d+\/messages was sent 3 times with the same body(?: at the same time)?, and succeeded each time$/,
     );
-    expect((await ask3('/notify/2')).of('sent-again'), 'twice').to.deep.equal([]);
-    expect((await ask3('/notify/3?other')).of('sent-again'), 'other bodies').to.deep.equal([]);
+    expect((await ask3('/notify/2')).of('sent-repeatedly'), 'twice').to.deep.equal([]);
+    expect((await ask3('/notify/3?other')).of('sent-repeatedly'), 'other bodies').to.deep.equal([]);
   });
 });
