@@ -1,13 +1,13 @@
 /** Errors: their origin and their outcome. */
 import type { ExceptionData, ThrownRecord } from '../panels/exception/data.ts';
 import { lastRunning } from '../panels/shared/ran-layers.ts';
+import { isInLibrary } from '../panels/shared/rows.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ThrownFrame } from '../profiler/thrown.ts';
 import { bytesText } from '../view-helpers/numbers.ts';
 import { callName, lostMethods, outcomeOf, typeOf } from './shared/calls.ts';
 import {
   isAnsweredTwice,
-  isInLibrary,
   isOfStatement,
   lineOf,
   loggedErrorPlace,

@@ -1,11 +1,10 @@
 /** Transactions, connections and locks of a database. */
 import { leavesOf } from '../panels/shared/json-leaves.ts';
 import { receivedBy } from '../panels/shared/received.ts';
-import { pick } from '../panels/shared/rows.ts';
+import { isInLibrary, pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { callName } from './shared/calls.ts';
-import { isInLibrary } from './shared/errors.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
 import { asksForKey, givenText } from './shared/conditions.ts';
 import {

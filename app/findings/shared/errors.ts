@@ -35,12 +35,6 @@ export function isOfStatement(
   );
 }
 
-const IN_LIBRARY = /(?:^|\/)node_modules\//;
-
-export function isInLibrary(caller: string | null | undefined): boolean {
-  return IN_LIBRARY.test(caller ?? '');
-}
-
 export function loggedErrorPlace(exception: ExceptionData | undefined): string | null {
   const { file = null, line = null } =
     exception?.errors.find(({ origin }) => origin === 'logged')?.place?.frame ?? {};

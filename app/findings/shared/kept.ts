@@ -4,6 +4,7 @@ import type { HttpClientData } from '../../panels/http-client/data.ts';
 import type { Kept } from '../../panels/shared/panel-data.ts';
 
 export type { Kept };
+export { endOf, type Interval } from '../../panels/shared/rows.ts';
 
 /** What a rule reads: of panels that it needs, and of others that may be there. */
 export type Needs<Needed extends keyof Kept, Other extends keyof Kept = never> = Pick<Kept, Needed> &
@@ -11,12 +12,3 @@ export type Needs<Needed extends keyof Kept, Other extends keyof Kept = never> =
 
 export type Query = DatabaseData['queries'][number];
 export type Call = HttpClientData['calls'][number];
-
-export interface Interval {
-  startMs: number;
-  durationMs: number | null;
-}
-
-export function endOf({ startMs, durationMs }: Interval): number {
-  return durationMs === null ? Infinity : startMs + durationMs;
-}

@@ -15,6 +15,7 @@ import type { ComparedValue } from '../shared/compare-values.ts';
 import { isPage, pageText } from '../shared/page-text.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import { dataOf } from '../shared/panel-data.ts';
+import { isInLibrary } from '../shared/rows.ts';
 import { sqlTokens } from '../shared/sql-tokens.ts';
 import { type Binding, indexesOf } from '../shared/sql-values.ts';
 import { isByItself, MOST_HEADERS } from './received.ts';
@@ -225,10 +226,6 @@ const SAID = new Set(['Own id', 'Reply', 'Lifetime', 'Delay', 'Refused', 'Exit c
 
 /** It keeps sessions or counts for itself; a statement of another library is the application's, although its line is lost. */
 const IN_STORE = /node_modules\/(?:@[^/]+\/)?[^/]*(?:session|connect-|rate-?limit)[^/]*\//;
-
-function isInLibrary(place: string | null | undefined): boolean {
-  return place?.includes('node_modules/') === true;
-}
 
 /** The end of a transaction whose beginning is a step: a library sends it later, far from who asked for it. */
 function isEndOfStep(index: number, profile: Profile): boolean {

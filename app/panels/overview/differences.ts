@@ -9,6 +9,7 @@ import { layerName } from '../shared/header-authors.ts';
 import { parseBeginning } from '../shared/json-leaves.ts';
 import type { Kept as AllKept } from '../shared/panel-data.ts';
 import type { RanLayer } from '../shared/ran-layers.ts';
+import { isInLibrary } from '../shared/rows.ts';
 import { aboutStatement } from '../shared/about-statement.ts';
 import { isControl, labelOf } from '../shared/statements.ts';
 
@@ -86,7 +87,7 @@ function ranIn(kept: Kept): Map<string, Seen> {
     if (sql !== '' && !isControl(sql)) add('query', aboutStatement(sql, system).shape, caller);
   }
   for (const { command, key, asked, hits, caller } of kept.cache?.items ?? []) {
-    if (caller?.includes('node_modules/') === true) continue;
+    if (isInLibrary(caller)) continue;
     const name = `${command} ${(key ?? '').replace(VALUE, '…')}`.trim();
     add('redis', name, caller);
     if (asked === 1 && hits === 0) add('redis', `${name}${MISS}`, caller);

@@ -6,6 +6,7 @@ import type { EarlierRequest } from '../../profiler/finding-rule.ts';
 import { isMasked } from '../../profiler/redact.ts';
 import type { Kept as AllKept } from './panel-data.ts';
 import { receivedBy } from './received.ts';
+import { endOf } from './rows.ts';
 import { isSameRow, type RowTouched, rowTouched } from './row-touched.ts';
 import { labelOfStatement } from './about-statement.ts';
 import { isControl, isRead } from './statements.ts';
@@ -87,10 +88,6 @@ const ENDS = /^\s*(?:commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|a
 const UNDONE = /^\s*(?:rollback|abort)\b/i;
 /** Columns that each write sets to its own moment. */
 const OF_A_MOMENT = /(?:_at|At|_on|_time|timestamp|modified|updated|seen)$/i;
-
-function endOf({ startMs, durationMs }: { startMs: number; durationMs: number | null }): number {
-  return durationMs === null ? Infinity : startMs + durationMs;
-}
 
 function endOfTransaction(database: KeptQueries, query: Query): Query | undefined {
   return database.queries.findLast(

@@ -2,7 +2,7 @@
 import type { Facts } from '../../profiler/facts.ts';
 import { givenValue } from './read-statement.ts';
 import { areApart } from './loop-path.ts';
-import { pick } from './rows.ts';
+import { endOf, pick } from './rows.ts';
 import { aboutStatement } from './about-statement.ts';
 import { isControl, isRead } from './statements.ts';
 import { addTo } from '../../profiler/group-by.ts';
@@ -51,7 +51,7 @@ function arePages(reads: readonly Query[]): boolean {
   if (size < 2) return false;
   return reads.every((read, index) => {
     const before = reads[index - 1];
-    const isLater = before === undefined || read.startMs >= before.startMs + (before.durationMs ?? Infinity);
+    const isLater = before === undefined || read.startMs >= endOf(before);
     const isFull = index === reads.length - 1 ? (read.rows ?? 0) <= size : read.rows === size;
     if (!isLater || !isFull) return false;
     const page = pageOf(read);

@@ -1,19 +1,28 @@
 /** Rows and times that several panels need. */
 import { durationText } from '../../view-helpers/numbers.ts';
 
-type Timed = Readonly<{ startMs: number; durationMs: number | null }>;
+export type Interval = Readonly<{ startMs: number; durationMs: number | null }>;
+
+/** Infinity while it runs. */
+export function endOf({ startMs, durationMs }: Interval): number {
+  return durationMs === null ? Infinity : startMs + durationMs;
+}
+
+export function isInLibrary(place: string | null | undefined): boolean {
+  return place?.includes('node_modules/') === true;
+}
 
 export function pick<Item extends object>(list: readonly Item[], indexes: readonly number[]): Item[] {
   return indexes.flatMap((index) => list[index] ?? []);
 }
 
 /** Sum of the durations; concurrent work counts twice. */
-export function totalMs(all: readonly Pick<Timed, 'durationMs'>[]): number {
+export function totalMs(all: readonly Pick<Interval, 'durationMs'>[]): number {
   return all.reduce((sum, { durationMs }) => sum + (durationMs ?? 0), 0);
 }
 
 /** Milliseconds covered by any of the intervals: concurrent work counts once. */
-export function coveredMs(intervals: readonly Timed[]): number {
+export function coveredMs(intervals: readonly Interval[]): number {
   const isSorted = intervals.every(
     (one, index) => one.startMs >= (intervals[index - 1]?.startMs ?? -Infinity),
   );
@@ -32,7 +41,7 @@ export function coveredMs(intervals: readonly Timed[]): number {
 const PARALLEL = 1.5;
 
 /** `204.0 ms each`, `in parallel, 204.0 ms each`: what one of several took. */
-export function eachText(intervals: readonly Timed[]): string {
+export function eachText(intervals: readonly Interval[]): string {
   const sumMs = totalMs(intervals);
   const each = `${durationText(sumMs / Math.max(1, intervals.length))} each`;
   return sumMs >= coveredMs(intervals) * PARALLEL ? `in parallel, ${each}` : each;
