@@ -1,5 +1,6 @@
 /** Masks the texts in a tree of plain JSON. Recursion has a depth limit. */
 import type { Marks } from './redact-marks.ts';
+import { isRecord } from './json.ts';
 import { isListedValue } from './redact-phrases.ts';
 import type { TextMasking } from './redact-rules.ts';
 import { isCardNumber } from './redact-shapes.ts';
@@ -119,6 +120,14 @@ function secretNameIn(source: Fields, isSecret: (name: string) => boolean): stri
   return null;
 }
 
+/** Variables of GraphQL that a secret argument takes, with its name: `p` of `login(password: $p)`. */
+function secretVariables({ query, document = query }: Fields, isSecret: (name: string) => boolean) {
+  const arguments_ = typeof document === 'string' ? [...document.matchAll(/(\w+)\s*:\s*\$(\w+)/g)] : [];
+  return new Map(
+    arguments_.flatMap(([, name = '', variable = '']) => (isSecret(name) ? [[variable, name]] : [])),
+  );
+}
+
 export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) {
   function text(value: string, under: string | null, pass: Pass): string {
     if (under === null && isClean(value)) {
@@ -168,6 +177,7 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
       path: pass.path,
       item: (list, index, under) => walk(list[index], under ?? nameBefore(list, index, pass)),
       field(fields, key, under) {
+        if (key === 'variables') return walkVariables(fields, under);
         const name = under ?? secretOf(fields, key, pass);
         return key === 'excerpt' ? walkExcerpt(fields[key], name) : walk(fields[key], name);
       },
@@ -178,6 +188,14 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
       if (typeof value !== 'object' || value === null) return walkPlain(value, under, pass);
       if (pass.path.length > DEEPEST) return '[not followed]';
       return Array.isArray(value) ? mapItems(value, under, visit) : mapFields(value as Fields, under, visit);
+    }
+
+    function walkVariables(fields: Fields, under: string | null): unknown {
+      const { variables } = fields;
+      const names = secretVariables(fields, (name) => isSecretName(name, pass));
+      if (names.size === 0 || !isRecord(variables)) return walk(variables, under);
+      const field: Visit['field'] = (inner, key) => visit.field(inner, key, under ?? names.get(key) ?? null);
+      return mapFields(variables, under, { ...visit, field });
     }
 
     function walkExcerpt(value: unknown, under: string | null): unknown {

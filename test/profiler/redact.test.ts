@@ -71,6 +71,20 @@ describe('masking', () => {
       expect(redactor.text(plain)).to.equal(plain);
   });
 
+  it('masks variables of GraphQL by the argument that takes them, and keeps the others', () => {
+    const query = 'mutation ($n: String!, $p: String!) { login(name: $n, password: $p) { id } }';
+    const variables = { n: 'ada', p: 'planted-secret-1', page: 2 };
+    for (const name of ['query', 'document']) {
+      const { value } = redactor.tree({ [name]: query, variables, log: 'got planted-secret-1 of ada' });
+      expect(value).to.deep.include({ [name]: query, log: `got ${FIRST} of ada` });
+      expect(value.variables).to.deep.include({ n: 'ada', p: FIRST });
+    }
+    expect(redactor.tree({ query: 'query { a(id: $p) }', variables }).value.variables).to.deep.include({
+      p: 'planted',
+    });
+    expect(redactor.tree({ query, variables: null }).value).to.deep.equal({ query, variables: null });
+  });
+
   it('masks tokens among the protocols of a WebSocket, and keeps their names', () => {
     const shown = (value: string) => redactor.tree({ name: 'Sec-WebSocket-Protocol', value });
     const secrets: [string, string][] = [
