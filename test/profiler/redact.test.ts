@@ -80,7 +80,7 @@ describe('masking', () => {
       expect(value.variables).to.deep.include({ n: 'ada', p: FIRST });
     }
     expect(redactor.tree({ query: 'query { a(id: $p) }', variables }).value.variables).to.deep.include({
-      p: 'planted',
+      p: 'planted-secret-1',
     });
     expect(redactor.tree({ query, variables: null }).value).to.deep.equal({ query, variables: null });
   });
