@@ -9,6 +9,7 @@ import { observeCache } from '../observe/cache.ts';
 import { createCallerFinder, type FindSender } from '../observe/caller.ts';
 import { bullmqPatch } from '../observe/channels/bullmq.ts';
 import { childProcessPatch } from '../observe/channels/child-process.ts';
+import { httpClientPatches } from '../observe/channels/http-clients.ts';
 import { http2Patches } from '../observe/channels/node-http.ts';
 import { lazyQueryPatches } from '../observe/channels/lazy-query.ts';
 import { graphqlPatches } from '../observe/channels/graphql.ts';
@@ -196,7 +197,14 @@ export function createObservers(options: ObserverOptions): Observers {
     .filter(isWanted)
     .map((name): LibraryPatch => ({ name, patch: (exports) => views.watchLibrary(exports) }));
   const patches = observed.flatMap((one) => one.patches);
-  const libraries = watchLibraries([...express, ...engines, pinoPatch, ...http2Patches, ...patches]);
+  const libraries = watchLibraries([
+    ...express,
+    ...engines,
+    pinoPatch,
+    ...http2Patches,
+    ...httpClientPatches,
+    ...patches,
+  ]);
   const unobserved = patches.some(({ module }) => module !== undefined) ? unobservedModules() : null;
   if (unobserved !== null) warn(unobserved);
   endEarlyRegistrations();

@@ -11,6 +11,7 @@ import type { Socket } from 'node:net';
 import type { Context } from '../profiler/context.ts';
 import type { Repeating } from '../profiler/fact-list.ts';
 import { callPath } from './call-path.ts';
+import { CALL_ASKED } from './channels/http-clients.ts';
 import { AGENT_ASKED, publishAgent } from './channels/node-http.ts';
 import { truncateText } from '../profiler/plain.ts';
 import { failureText, stackText } from '../profiler/thrown-value.ts';
@@ -171,8 +172,11 @@ export function observeHttpClient({
     if (own !== null) return own;
     const context = tracker.observed();
     const calls = context === undefined ? undefined : asked.get(context);
-    const earlier = calls?.get(askedKey(request.method, urlOf(request, hostPort(request))) ?? '');
-    return earlier ?? findCaller?.({ skip: 'undici' }) ?? null;
+    const { method, protocol, host, path } = request;
+    const url = `${protocol}//${text(request.getHeader('host') ?? host)}${path}`;
+    // The query may have been added later.
+    const earlier = [url, url.replace(/\?.*/s, '')].map((one) => calls?.get(askedKey(method, one) ?? ''));
+    return earlier[0] ?? earlier[1] ?? findCaller?.({ skip: 'undici' }) ?? null;
   }
 
   function calledFrom(caller: string | null): Pick<CallFact, 'caller' | 'path'> {
@@ -264,9 +268,10 @@ export function observeHttpClient({
   }
 
   // Retries and redirects of got have no caller either, but mostly the address of one that had.
-  on('got:request:create', ({ method, url }: { method: string; url: string }) => {
-    noteAsked(method, url);
-  });
+  for (const name of ['got:request:create', CALL_ASKED])
+    on(name, ({ method, url }: { method: string; url: string }) => {
+      noteAsked(method, url);
+    });
   // Plain sockets; TLS sockets are not published here.
   on('net.client.socket', ({ socket }: { socket: Socket }) => {
     if (tracker.current() !== undefined) times.watch(socket);

@@ -1,12 +1,14 @@
 import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage, request as httpRequest, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { type ClientHttp2Session, connect, constants, createServer as createHttp2Server } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createCallerFinder } from '../../app/observe/caller.ts';
+import { httpClientPatches } from '../../app/observe/channels/http-clients.ts';
 import { http2Patches } from '../../app/observe/channels/node-http.ts';
 import { observeHttpClient } from '../../app/observe/http-client.ts';
 import { watchLibraries } from '../../app/observe/libraries.ts';
@@ -153,6 +155,20 @@ describe('outgoing calls as they are observed', () => {
       });
     });
     expect(context.all('call')[0]?.caller).to.match(HERE);
+  });
+
+  it('names the line that asked superagent', async () => {
+    const libraries = watchLibraries(httpClientPatches);
+    const load = createRequire(import.meta.resolve('supertest'));
+    const superagent = load('superagent') as { get(url: string): { query(given: object): Promise<unknown> } };
+    const context = newContext();
+    await tracker.run(context, async () => {
+      await superagent.get(`${base}/asked`).query({ page: 2 });
+    });
+    libraries.close();
+    const [call] = context.all('call');
+    expect(call?.url).to.equal(`${base}/asked?page=2`);
+    expect(call?.caller).to.match(HERE);
   });
 
   it('leaves fetch as it is', () => {
