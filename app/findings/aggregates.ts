@@ -225,6 +225,7 @@ const UNION = ' union ';
 
 /** The columns of each part of a UNION that leaves equal rows out; null if it is none, or if some are left out on purpose. */
 function unionColumns(sql: string): string[][] | null {
+  if (!/ union /i.test(sql)) return null;
   const text = sql.trim();
   const shape = outline(text).toLowerCase();
   if (!shape.includes(UNION) || / union (?:all|distinct) /.test(shape)) return null;

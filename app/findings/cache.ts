@@ -234,27 +234,41 @@ const cacheLostUpdate: FindingRule<Given> = {
 
 /** A shorter one has no second way to be joined from the same values. */
 const LEAST_DIGITS = 3;
+/** Each is tried behind each. */
+const MOST_NUMBERS = 20;
 
 interface Joined {
   names: [string, string];
   values: [string, string];
 }
 
+interface NumberField {
+  name: string;
+  text: string;
+}
+
+function numbersIn(request: KeptRequest): NumberField[] {
+  const fields = receivedFields(request).map(({ name, value }) => ({ name, text: String(value) }));
+  return fields.filter(({ text }) => /^\d{1,12}$/.test(text)).slice(0, MOST_NUMBERS);
+}
+
 /** Two received numbers that the key has one behind the other; null if it has none. */
-function joinedIn(key: string, request: KeptRequest): Joined | null {
-  const numbers = receivedFields(request).flatMap(({ name, value }) => {
-    const text = String(value);
-    return /^\d{1,12}$/.test(text) ? [{ name, text }] : [];
-  });
-  const parts = key
+function joinedIn(key: string | null, numbers: readonly NumberField[]): Joined | null {
+  const parts = (key ?? '')
     .split(/\D+/)
     .filter((part) => part.length >= LEAST_DIGITS && !numbers.some(({ text }) => text === part));
+  if (parts.length === 0) return null;
   for (const first of numbers)
     for (const second of numbers) {
       if (first.name === second.name || !parts.includes(first.text + second.text)) continue;
       return { names: [first.name, second.name], values: [first.text, second.text] };
     }
   return null;
+}
+
+function indexOfJoined({ cache, request }: Needs<'cache' | 'request'>): number {
+  const numbers = numbersIn(request);
+  return numbers.length < 2 ? -1 : cache.items.findIndex(({ key }) => joinedIn(key, numbers) !== null);
 }
 
 /** Other values that make the same part: 1 and 12 for 11 and 2. */
@@ -270,15 +284,15 @@ const cacheKeyJoined: FindingRule<Needs<'cache' | 'request'>> = {
   labels: ['key joins values'],
   why: 'A key of Redis has two received numbers one behind the other. Other numbers make the same key.',
   fix: 'Put a separator between all parts of a key: `tariff:${from}:${to}`.',
-  compares: ({ cache, request }) => cache.items.some(({ key }) => joinedIn(key ?? '', request) !== null),
-  find({ cache, request }, _head, { earlier }) {
-    const index = cache.items.findIndex(({ key }) => joinedIn(key ?? '', request) !== null);
-    const { key, command, caller: place, hits } = cache.items[index] ?? { key: null };
-    const joined = joinedIn(key ?? '', request);
+  compares: (kept) => indexOfJoined(kept) !== -1,
+  find(kept, _head, { earlier }) {
+    const index = indexOfJoined(kept);
+    const { key, command, caller: place, hits } = kept.cache.items[index] ?? { key: null };
+    const joined = joinedIn(key, numbersIn(kept.request));
     if (key === null || joined === null) return [];
-    const storer = earlier.find(({ kept }) => storedIn(kept, key) !== undefined);
+    const storer = earlier.find((one) => storedIn(one.kept, key) !== undefined);
     const { request: before } = (storer?.kept ?? {}) as Partial<Kept>;
-    const stored = before === undefined ? null : joinedIn(key, before);
+    const stored = before === undefined ? null : joinedIn(key, numbersIn(before));
     const isOther = hits !== 0 && stored !== null && stored.values.join() !== joined.values.join();
     const others = isOther ? stored.values : otherSplit(joined.values);
     const from = isOther

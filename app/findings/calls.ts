@@ -330,7 +330,7 @@ const failedCall: FindingRule<Needs<'http_client', 'request'>> = {
   name: 'failed-call',
   needs: ['http_client'],
   labels: ['call failed', 'failure ignored'],
-  why: 'The call ended without a response or with a 5xx or 429 and was not retried, and the response is an error or says nothing of it. A call that the application aborted did not fail, unless a timer aborted it. Or it got another 4xx, and the response is a 200 with an error in it.',
+  why: 'The call got no response, a 5xx or a 429, was not retried, and the response is an error or says nothing of it. A call that the application aborted is no failure, unless a timer did. Or it got another 4xx, and the 200 has an error in it.',
   fix: 'Name the missing data in the response, or respond with 502 or 503. Give the call a timeout, and log its error.',
   find({ http_client: { calls }, request }, { status }) {
     // Retried calls have their own rule.

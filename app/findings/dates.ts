@@ -152,20 +152,23 @@ const hourMoved: FindingRule<Needs<'database' | 'request'>> = {
   why: 'A statement was given moments that are whole days of 24 hours apart, and the response has a time of day for each, which changes by an hour: the clocks change in between.',
   fix: 'Add days in the time zone of the place, not to the moment in UTC: `dayjs.tz(…).add(1, "week")`, `DateTime.plus({ weeks: 1 })` of Luxon, or Temporal’s `ZonedDateTime`.',
   find({ database, request }) {
-    const leaves = leavesIn(request.response?.text ?? '');
-    const names = new Set(leaves.map(({ name }) => name));
-    const series = [...names].map((name) => leaves.filter((leaf) => leaf.name === name));
-    return database.queries.flatMap((query, index): FindingDraft[] => {
+    const moved = database.queries.flatMap((query, index) => {
       const moments = query.bindings.flatMap(({ value }) =>
         typeof value === 'string' && MOMENT.test(value) ? [value] : [],
       );
-      if (moments.length < LEAST_MOMENTS || !areWholeDaysApart(moments)) return [];
-      const sent = series.filter((list) => list.length === moments.length);
-      const change = sent
-        .map((list) => hourChange(list.map(({ value }) => minuteOf(value))))
-        .find((one) => one !== null);
+      const isSeries = moments.length >= LEAST_MOMENTS && areWholeDaysApart(moments);
+      return isSeries ? [{ query, index, count: moments.length }] : [];
+    });
+    if (moved.length === 0) return [];
+    const leaves = leavesIn(request.response?.text ?? '');
+    const names = new Set(leaves.map(({ name }) => name));
+    const series = [...names].map((name) => leaves.filter((leaf) => leaf.name === name));
+    return moved.flatMap(({ query, index, count }): FindingDraft[] => {
+      const sent = series.filter((list) => list.length === count);
+      const changes = sent.map((list) => hourChange(list.map(({ value }) => minuteOf(value))));
+      const change = changes.find((one) => one !== null);
       if (change === undefined || change === null) return [];
-      const sentence = `${labelOf(database, query)} got ${moments.length} moments that are whole days of 24 hours apart, so the time of day moved from ${clockText(change.before)} to ${clockText(change.after)} when the clocks changed`;
+      const sentence = `${labelOf(database, query)} got ${count} moments that are whole days of 24 hours apart, so the time of day moved from ${clockText(change.before)} to ${clockText(change.after)} when the clocks changed`;
       return [draftAt({ query, index }, sentence, 'bad')];
     });
   },

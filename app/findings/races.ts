@@ -1,9 +1,10 @@
 /** Changes of two requests at once, of which neither saw the other. */
 import { type Overlap, overlapsOf, type Race } from '../panels/shared/overlap.ts';
+import { pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import { givenText } from './shared/conditions.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
-import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf } from './shared/queries.ts';
+import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
 import { duration, excerpt } from './shared/wording.ts';
 
 type Database = Kept['database'];
@@ -58,50 +59,61 @@ const lostUpdate: FindingRule<Needs<'database', 'runtime'>> = {
 
 const COMMIT = /^\s*(?:commit|end)\b/i;
 
-/** A change of a column of rows that its transaction had read by that column, with when others could see it. */
+/** A change of a column of rows that its transaction had read by that column. */
 interface Decision {
-  read: Read;
   change: Read;
   columns: string[];
+  /** The statement that read them, with its values. */
+  asked: string;
+  askedMs: number;
+  /** The row that it changes, by the values of its conditions. */
+  row: string;
+  /** When others could see it. */
   seenMs: number;
 }
 
 function decisionsIn(database: Database): Decision[] {
-  const reads = readsOf(database);
-  return reads.flatMap((change): Decision[] => {
-    const { query } = change;
-    if (change.read.verb !== 'update' || query.transaction === null || query.rows === 0) return [];
-    const inTransaction = ({ transaction, connection }: Query): boolean =>
-      transaction === query.transaction && connection === query.connection;
-    const own = database.queries.filter(inTransaction);
-    const commit = own.findLast((one) => COMMIT.test(sqlOf(database, one)));
-    if (commit === undefined || own.some((one) => /\bserializable\b/i.test(sqlOf(database, one)))) return [];
-    const changed = new Set(change.read.sets.map(({ column }) => column));
-    const read = reads.find(
-      (one) =>
-        one.read.verb === 'select' &&
-        !one.read.isLocking &&
-        one.read.table === change.read.table &&
-        inTransaction(one.query) &&
-        one.index < change.index &&
-        (one.read.where ?? []).some(({ column }) => changed.has(column)),
-    );
-    if (read === undefined) return [];
-    const columns = (read.read.where ?? []).map(({ column }) => column).filter((name) => changed.has(name));
-    return [{ read, change, columns, seenMs: endOf(commit) }];
+  return transactionsOf(database).flatMap(({ members }): Decision[] => {
+    const sent = pick(database.queries, members);
+    const commit = sent.findLast((one) => COMMIT.test(sqlOf(database, one)));
+    if (commit === undefined || sent.some((one) => /\bserializable\b/i.test(sqlOf(database, one)))) return [];
+    const inside = new Set(members);
+    const own = readsOf(database).filter(({ index }) => inside.has(index));
+    const selects = own.filter(({ read }) => read.verb === 'select' && !read.isLocking);
+    return own.flatMap((change): Decision[] => {
+      const { read, query, index } = change;
+      if (read.verb !== 'update' || query.rows === 0) return [];
+      const columnsOf = ({ read: { where } }: Read): string[] =>
+        (where ?? [])
+          .map(({ column }) => column)
+          .filter((name) => read.sets.some((set) => set.column === name));
+      const basis = selects.find(
+        (one) => one.read.table === read.table && one.index < index && columnsOf(one).length > 0,
+      );
+      if (basis === undefined) return [];
+      const values = basis.query.bindings.map(({ value }) => value);
+      return [
+        {
+          change,
+          columns: columnsOf(basis),
+          asked: JSON.stringify([sqlOf(database, basis.query), values]),
+          askedMs: endOf(basis.query),
+          row: JSON.stringify((read.where ?? []).map((one) => [one.column, givenText(one.values[0], query)])),
+          seenMs: endOf(commit),
+        },
+      ];
+    });
   });
 }
 
-/** The statement with its values. */
-function askedBy(database: Database, { query }: Read): string {
-  return JSON.stringify([sqlOf(database, query), query.bindings.map(({ value }) => value)]);
-}
-
-/** The row that it changes, by the values of its conditions. */
-function rowOfChange({ read, query }: Read): string {
-  return JSON.stringify(
-    (read.where ?? []).map(({ column, values }) => [column, givenText(values[0], query)]),
-  );
+/** Milliseconds by which the other request began later. */
+function shiftOf(
+  other: EarlierRequest<Partial<Kept>>,
+  { head, kept }: EarlierRequest<Partial<Kept>>,
+): number {
+  const [here, there] = [kept.runtime?.startMark, other.kept.runtime?.startMark];
+  const isSameClock = here !== undefined && there !== undefined && other.head.process === head.process;
+  return isSameClock ? there - here : other.head.startedAt - head.startedAt;
 }
 
 const writeSkew: FindingRule<Needs<'database', 'runtime'>> = {
@@ -112,30 +124,25 @@ const writeSkew: FindingRule<Needs<'database', 'runtime'>> = {
   fix: 'Lock the rows that you decide by (`SELECT … FOR UPDATE`), or use SERIALIZABLE, and try again after error 40001. REPEATABLE READ refuses the second change only if both change the same row.',
   overlaps: ({ database, runtime }) => (runtime?.concurrent ?? 1) > 1 && decisionsIn(database).length > 0,
   find(kept, head, { overlapping }) {
-    const { database, runtime } = kept;
-    return decisionsIn(database).flatMap(({ read, change, columns, seenMs }): FindingDraft[] => {
-      const other = (overlapping as readonly EarlierRequest<Partial<Kept>>[]).find((one) => {
-        const there = one.kept.database;
-        const mark = one.kept.runtime?.startMark;
-        const shiftMs =
-          runtime?.startMark === undefined || mark === undefined || one.head.process !== head.process
-            ? one.head.startedAt - head.startedAt
-            : mark - runtime.startMark;
-        return (
-          there !== undefined &&
-          decisionsIn(there).some(
-            (their) =>
-              askedBy(there, their.read) === askedBy(database, read) &&
-              rowOfChange(their.change) !== rowOfChange(change) &&
-              endOf(read.query) < their.seenMs + shiftMs &&
-              endOf(their.read.query) + shiftMs < seenMs,
-          )
-        );
-      });
+    const others = (overlapping as readonly EarlierRequest<Partial<Kept>>[]).map((other) => ({
+      head: other.head,
+      shiftMs: shiftOf(other, { head, kept }),
+      decisions: other.kept.database === undefined ? [] : decisionsIn(other.kept.database),
+    }));
+    return decisionsIn(kept.database).flatMap(({ change, columns, ...own }): FindingDraft[] => {
+      const other = others.find(({ decisions, shiftMs }) =>
+        decisions.some(
+          (their) =>
+            their.asked === own.asked &&
+            their.row !== own.row &&
+            own.askedMs < their.seenMs + shiftMs &&
+            their.askedMs + shiftMs < own.seenMs,
+        ),
+      );
       if (other === undefined) return [];
       const { method, route, url, token } = other.head;
       const who = `${method} ${excerpt(route ?? url, LONGEST_NAME)} (${token})`;
-      const sentence = `${labelOf(database, change.query)} and ${who} each changed ${columns.join(' and ')} of another row, after both had read the same rows by it: neither saw the change of the other`;
+      const sentence = `${labelOf(kept.database, change.query)} and ${who} each changed ${columns.join(' and ')} of another row, after both had read the same rows by it: neither saw the change of the other`;
       return [draftAt(change, sentence, 'bad')];
     });
   },
