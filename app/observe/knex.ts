@@ -230,8 +230,9 @@ export function observeKnex(knex: Knex, options: ObserveKnexOptions): { close():
     if (!isObserved(this)) return acquireConnection.call(this);
     const context = tracker.observed();
     const asked = context === undefined ? null : waits.ask(inUse(this), callOf(context));
+    const acquire = (): Promise<Connection> => acquireConnection.call(this);
     // Knex's own queries on a new connection are not the application's, and its socket belongs to no call.
-    const acquired = tracker.unobserved(() => calls.exit(() => acquireConnection.call(this)));
+    const acquired = context === undefined ? acquire() : tracker.unobserved(() => calls.exit(acquire));
     // One chain of promises: with a second reaction, the stack of an error would not lead to the caller.
     return acquired.then(
       (connection) => {
