@@ -122,7 +122,8 @@ function secretNameIn(source: Fields, isSecret: (name: string) => boolean): stri
 
 /** Variables of GraphQL that a secret argument takes, with its name: `p` of `login(password: $p)`. */
 function secretVariables({ query, document = query }: Fields, isSecret: (name: string) => boolean) {
-  const arguments_ = typeof document === 'string' ? [...document.matchAll(/(\w+)\s*:\s*\$(\w+)/g)] : [];
+  const arguments_ =
+    typeof document === 'string' ? [...document.matchAll(/\b(\w{1,60})\s{0,5}:\s{0,5}\$(\w{1,60})/g)] : [];
   return new Map(
     arguments_.flatMap(([, name = '', variable = '']) => (isSecret(name) ? [[variable, name]] : [])),
   );
@@ -177,8 +178,8 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
       path: pass.path,
       item: (list, index, under) => walk(list[index], under ?? nameBefore(list, index, pass)),
       field(fields, key, under) {
-        if (key === 'variables') return walkVariables(fields, under);
         const name = under ?? secretOf(fields, key, pass);
+        if (key === 'variables' && name === null) return walkVariables(fields);
         return key === 'excerpt' ? walkExcerpt(fields[key], name) : walk(fields[key], name);
       },
       key: (key) => maskKey(key, pass),
@@ -190,12 +191,12 @@ export function createTreeWalk({ isClean, read, maskText, maskKey }: TreeRules) 
       return Array.isArray(value) ? mapItems(value, under, visit) : mapFields(value as Fields, under, visit);
     }
 
-    function walkVariables(fields: Fields, under: string | null): unknown {
+    function walkVariables(fields: Fields): unknown {
       const { variables } = fields;
       const names = secretVariables(fields, (name) => isSecretName(name, pass));
-      if (names.size === 0 || !isRecord(variables)) return walk(variables, under);
-      const field: Visit['field'] = (inner, key) => visit.field(inner, key, under ?? names.get(key) ?? null);
-      return mapFields(variables, under, { ...visit, field });
+      if (names.size === 0 || !isRecord(variables)) return walk(variables, null);
+      const field: Visit['field'] = (inner, key) => visit.field(inner, key, names.get(key) ?? null);
+      return mapFields(variables, null, { ...visit, field });
     }
 
     function walkExcerpt(value: unknown, under: string | null): unknown {
