@@ -1,8 +1,8 @@
-/** The timeline in a real browser: whole without script, closer by link, rows reached by keyboard. */
+/** The timeline in a real browser: whole without script, closer by link, folds opened, rows reached by keyboard. */
 import { expect } from 'chai';
 import { useBrowser } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
-import { addBusyPage } from '../support/observed-samples.ts';
+import { addBusyPage, lasting, layer, query } from '../support/observed-samples.ts';
 import { usePages } from '../support/page-client.ts';
 import { createPageFixture } from '../support/page-fixture.ts';
 
@@ -11,15 +11,25 @@ describe('the timeline in a browser', () => {
   const fixture = createPageFixture(everyPanel());
   const server = usePages(fixture);
   let busy: string;
+  let crowd: string;
 
   before(async () => {
     busy = (await fixture.record({ more: addBusyPage })).token;
+    const many = await fixture.record({
+      more: (context) => {
+        lasting(context, 1000);
+        context.add('layer', layer({ name: 'load', kind: 'handler', durationMs: 1, outcome: 'running', nextMs: null })); // prettier-ignore
+        for (let i = 0; i < 300; i++)
+          context.add('query', query({ sql: `select "a${i}" from "t" where b = $1`, startMs: 2 + i * 3, durationMs: 1, caller: `src/a.ts:${i}` })); // prettier-ignore
+      },
+    });
+    crowd = many.token;
   });
 
   const timeline = (token: string, query_ = ''): string =>
     `${server.address}/_profiler/${token}?panel=timeline${query_}`;
 
-  it('is whole without script: drawn, leading closer and back', async () => {
+  it('is whole without script: drawn, leading closer and back, folds opened', async () => {
     const { page } = await browser.open({ javaScriptEnabled: false });
     await page.goto(timeline(busy));
     expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(20);
@@ -33,6 +43,16 @@ describe('the timeline in a browser', () => {
     expect(closer?.width).to.be.greaterThan(bar?.width ?? 0);
     await page.getByRole('link', { name: 'The whole request' }).click();
     await page.waitForURL((url) => !url.searchParams.has('from'));
+
+    await page.goto(timeline(crowd));
+    const fold = page.locator('#wf details').first();
+    expect(await fold.locator('li').first().isVisible()).to.equal(false);
+    await fold.locator('summary').click();
+    expect(await fold.locator('li').first().isVisible()).to.equal(true);
+    await fold.getByRole('link', { name: 'Show each on its own row' }).click();
+    await page.waitForURL(/[?&]open=/);
+    expect(await page.locator('#wf tbody tr').count()).to.be.greaterThan(30);
+    expect(await page.locator('#wf details').count()).to.equal(0);
   });
 
   it('says the time under the pointer, and zooms to what was dragged over, also from the overview', async () => {

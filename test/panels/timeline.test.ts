@@ -45,6 +45,8 @@ interface Row {
   count: number;
   bars: { kind: string; startMs: number; durationMs: number }[];
   busyMs: number;
+  lines: { span: Span }[];
+  openHref: string | null;
   zoomHref: string | null;
 }
 
@@ -54,6 +56,7 @@ interface Model {
   short: number;
   filtered: number;
   outside: number;
+  folds: number;
   axis: { fromMs: number; toMs: number; ticks: { atMs: number; text: string }[]; zoomed: boolean };
 }
 
@@ -67,6 +70,11 @@ function present(data: TimelineData, given: Record<string, string> = {}): Model 
 
 function labels(rows: readonly Row[]): string[] {
   return rows.map(({ span, label }) => `${'  '.repeat(span.depth)}${label}`);
+}
+
+/** Parameters of the link that it is. */
+function queryOf(href: string | null | undefined): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams((href ?? '').replace(/#.*/, '')));
 }
 
 function isWait(kind: SpanKind): boolean {
@@ -343,11 +351,29 @@ describe('the timeline panel', () => {
         }
       }, 1000);
 
-    it('shows the first rows, and each where the address requests all', () => {
-      const { rows, total } = present(crowd());
-      expect(rows).to.have.length(500);
-      expect(total).to.be.greaterThan(500);
-      expect(present(crowd(), { all: '1' }).rows).to.have.length(total);
+    it('folds those of one kind by their parent, the longest listed, the rest counted', () => {
+      const { rows: all, folds } = present(crowd());
+      const rows = all.filter(({ lines }) => lines.length > 0);
+      expect(folds).to.equal(2);
+      expect(rows.map(({ id, label }) => `${id} ${label}`)).to.deep.equal([
+        'f1-db 157 queries',
+        'f159-db 343 queries',
+      ]);
+      const lengths = rows[0]?.lines.map(({ span }) => span.durationMs) ?? [];
+      expect(lengths).to.have.length(40);
+      expect(lengths).to.deep.equal([...lengths].sort((a, b) => b - a));
+      expect(rows[0]?.bars.length).to.be.at.most(60);
+    });
+
+    it('opens one parent by its address, each span on a row', () => {
+      const data = crowd();
+      const fold = present(data).rows.find(({ lines }) => lines.length > 0);
+      const opened = present(data, queryOf(fold?.openHref));
+      expect(opened.folds).to.equal(0);
+      expect(opened.rows.slice(1, 4).every(({ count, span }) => count === 1 && span.depth > 0)).to.equal(
+        true,
+      );
+      expect(present(data, { all: '1' }).rows.length).to.be.greaterThan(500);
     });
   });
 });

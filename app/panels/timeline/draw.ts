@@ -15,7 +15,7 @@ import { numberHelpers } from '../../view-helpers/numbers.ts';
 import { type Axis, axisOf } from '../shared/time-axis.ts';
 import { withCalled } from './called.ts';
 import { type BrowserView, browserView, isDocument } from './browser.ts';
-import { type ListedSpan, loopRows, type TimelineRow } from '../shared/span-rows.ts';
+import { foldByParent, type ListedSpan, loopRows, type TimelineRow } from '../shared/span-rows.ts';
 
 /** What the form can hide: kinds by the name of their filter. */
 const FILTERS = [
@@ -23,6 +23,9 @@ const FILTERS = [
 ].map(([name, kind]) => ({ name, label: SPAN_KINDS[kind].filter }));
 
 const SHORTEST_SHOWN = 0.1;
+/** With more rows, spans of one kind are folded: nobody reads them one by one. */
+const ROWS_UNFOLDED = 200;
+const LINES_SHOWN = 40;
 
 function withAncestors(spans: readonly Span[], kept: ReadonlySet<number>): Set<number> {
   const all = new Set(kept);
@@ -36,17 +39,25 @@ function withAncestors(spans: readonly Span[], kept: ReadonlySet<number>): Set<n
   return all;
 }
 
+function isInside(spans: readonly Span[], index: number, root: number): boolean {
+  let at: number | null = index;
+  while (at !== null && at !== root) at = spans[at]?.parent ?? null;
+  return at === root;
+}
+
 interface Wanted {
   over: number;
   find: string;
   sent: boolean;
   filters: ((typeof FILTERS)[number] & { on: boolean })[];
+  open: number | null;
 }
 
 function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
   const given = Number(query.over ?? SHORTEST_SHOWN);
   // No checkbox means that all are empty only if the form was submitted.
   const sent = query.shown === '1';
+  const open = /^s(\d{1,5})$/.exec(query.open ?? '')?.[1];
   return {
     over: Number.isFinite(given) && given >= 0 ? given : SHORTEST_SHOWN,
     find: findOf(query),
@@ -54,18 +65,20 @@ function wantedOf({ spans }: TimelineData, query: PanelPage['query']): Wanted {
     filters: FILTERS.filter(
       ({ name }) => name !== filterName('work') || spans.some(({ kind }) => kind === 'work'),
     ).map((filter) => ({ ...filter, on: !sent || query[filter.name] !== undefined })),
+    open: open !== undefined && Number(open) > 0 && Number(open) < spans.length ? Number(open) : null,
   };
 }
 
 /** Spans that match the form, and how many are hidden for which reason. */
-function choose({ spans }: TimelineData, { filters, find }: Wanted, { fromMs, toMs }: Axis) {
+function choose({ spans }: TimelineData, { filters, find, open }: Wanted, { fromMs, toMs }: Axis) {
   const off = new Set(filters.filter(({ on }) => !on).map(({ name }) => name));
   const text = find.toLowerCase();
   let outside = 0;
   let filtered = 0;
   const kept = new Set<number>();
   spans.forEach((span, index) => {
-    if (index > 0 && (span.startMs > toMs || endOf(span) < fromMs)) outside++;
+    const mine = open === null || isInside(spans, index, open);
+    if (index > 0 && (!mine || span.startMs > toMs || endOf(span) < fromMs)) outside++;
     else if (index > 0 && (off.has(filterName(span.kind)) || !span.label.toLowerCase().includes(text)))
       filtered++;
     else if (index > 0 || text === '' || span.label.toLowerCase().includes(text)) kept.add(index);
@@ -85,16 +98,24 @@ function longEnough(rows: readonly TimelineRow[], over: number, spans: readonly 
   return rows.filter(({ members }) => members.some(({ index }) => kept.has(index)));
 }
 
+function linesOf({ members }: TimelineRow, most: number) {
+  const longest = [...members].sort((a, b) => b.span.durationMs - a.span.durationMs).slice(0, most);
+  return longest.map(({ span }) => ({ span, href: spanHref(span) }));
+}
+
 export function drawTimeline(own: TimelineData, { profile, query, amendments, called }: PanelPage) {
   const data = withCalled(own, profile, called);
   const { spans } = data;
   const wanted = wantedOf(data, query);
-  const { over, find, sent, filters } = wanted;
+  const { over, find, sent, filters, open } = wanted;
   const axis = axisOf(data, query);
   const { lengthMs } = axis;
   const { listed, outside, filtered, found } = choose(data, wanted, axis);
   const all = loopRows(listed, lengthMs);
-  const long = longEnough(all, over, spans);
+  const single = longEnough(all, over, spans);
+  const isFolded = single.length > ROWS_UNFOLDED && open === null && query.all !== '1';
+  const folded = isFolded ? foldByParent(single, lengthMs) : single;
+  const folds = folded.filter(({ grouped }) => grouped === 'kind').length;
 
   const kept = Object.fromEntries(filters.filter(({ on }) => sent && on).map(({ name }) => [name, '1']));
   const zoom: Record<string, number> = axis.zoomed ? { from: ms(axis.fromMs), to: ms(axis.toMs) } : {};
@@ -105,24 +126,30 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
       shown: sent ? '1' : null,
       ...kept,
       ...zoom,
+      open: open === null ? null : `s${open}`,
       ...changes,
     });
   const isParent = new Set(spans.map(({ parent }) => parent));
 
-  const rows = firstRows(long, query).map((row) => {
-    const { span, count } = row;
-    const holdsOthers = count === 1 && isParent.has(row.members[0]?.index ?? -1);
-    const zoomable = holdsOthers && span.durationMs > 0 && span.durationMs < lengthMs * 0.8;
+  const rows = firstRows(folded, query).map((row) => {
+    const { span, count, grouped } = row;
+    const { one, many } = SPAN_KINDS[span.kind] ?? SPAN_KINDS.work;
+    const times = numberHelpers.count(count);
+    const zoomable =
+      grouped === 'no' && isParent.has(row.members[0]?.index ?? -1) && span.durationMs < lengthMs * 0.8;
     return {
       ...row,
-      noun: (SPAN_KINDS[span.kind] ?? SPAN_KINDS.work).one,
+      noun: one,
       isWait: SPAN_KINDS[span.kind]?.filter === 'Waits',
       failed: row.members.find((member) => member.span.failed !== undefined)?.span.failed ?? null,
-      label: count > 1 ? `${numberHelpers.count(count)} × ${span.label}` : span.label,
-      href: spanHref(span),
+      label: grouped === 'kind' ? `${times} ${many}` : count > 1 ? `${times} × ${span.label}` : span.label,
+      href: grouped === 'kind' ? null : spanHref(span),
       /** Drawn thin: most of its time is in rows below it. */
-      outer: isOfLayer(span) && holdsOthers,
-      zoomHref: zoomable ? link({ from: ms(span.startMs), to: ms(endOf(span)) }) : null,
+      outer: isOfLayer(span) && grouped === 'no' && isParent.has(row.members[0]?.index ?? -1),
+      lines: grouped === 'kind' ? linesOf(row, LINES_SHOWN) : [],
+      openHref: grouped === 'kind' && span.parent !== null ? link({ open: `s${span.parent}` }) : null,
+      zoomHref:
+        zoomable && span.durationMs > 0 ? link({ from: ms(span.startMs), to: ms(endOf(span)) }) : null,
     };
   });
   const browser: BrowserView | null = browserView(data, amendments.timing);
@@ -137,17 +164,20 @@ export function drawTimeline(own: TimelineData, { profile, query, amendments, ca
     filters,
     axis,
     rows,
-    total: long.length,
+    total: folded.length,
     zoomHref: link({}),
-    wholeHref: link({ from: null, to: null }),
+    wholeHref: link({ from: null, to: null, open: null }),
+    opened: open === null ? null : (spans[open]?.label ?? null),
+    openId: open === null ? null : `s${open}`,
     allHref: link({ all: 1 }),
     clearHref: addressOf('timeline', {}),
+    folds,
     spans: spans.length,
     /** Work of called requests is among them. */
     hasCalled: spans.length > own.spans.length,
     found,
     outside,
-    short: all.length - long.length,
+    short: all.length - single.length,
     shortHref: link({ over: 0 }),
     filtered,
   };
