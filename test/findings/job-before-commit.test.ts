@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import * as bullmq from 'bullmq';
 import { expect } from 'chai';
 import type { Knex } from 'knex';
@@ -16,6 +17,12 @@ describe('finding job-before-commit', () => {
   let profiler: Profiler;
   let database: Knex;
 
+  /** Ends well after the last statement of the job. */
+  const ran = async (job: bullmq.Job): Promise<void> => {
+    await until(async () => (await job.getState()) === 'completed', 'the job ran');
+    await pause(20);
+  };
+
   const ask = withFindingsDatabase(
     (knex) => knex.raw('create table tickets (id serial primary key, holder text)'),
     (app, knex, made) => {
@@ -28,7 +35,7 @@ describe('finding job-before-commit', () => {
       app.post('/before', async (_req, res) => {
         await knex.transaction(async (trx) => {
           const job = await queue.add('confirm', { ticketId: await insert(trx) });
-          await until(async () => (await job.getState()) === 'completed', 'the job ran');
+          await ran(job);
         });
         res.send('sold');
       });
@@ -37,14 +44,14 @@ describe('finding job-before-commit', () => {
         await knex.transaction(async (trx) => {
           await trx('tickets').where({ id: ticketId }).update({ holder });
           const job = await queue.add('confirm', { ticketId, holder: 'Eva' });
-          await until(async () => (await job.getState()) === 'completed', 'the job ran');
+          await ran(job);
         });
         res.send('given');
       });
       app.post('/after', async (_req, res) => {
         const ticketId = await knex.transaction(insert);
         const job = await queue.add('confirm', { ticketId });
-        await until(async () => (await job.getState()) === 'completed', 'the job ran');
+        await ran(job);
         res.send('sold');
       });
       app.post('/undone/:when', async (req, res) => {
@@ -107,14 +114,14 @@ describe('finding job-before-commit', () => {
     const { request, job, tokens } = await foundIn('/before');
     const [token, jobToken] = tokens;
     expect(request.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
-      `The job mails/confirm (${jobToken}) ran 9 ms before the COMMIT of the transaction with insert into tickets (test/findings/job-before-commit.test.ts:25): its select … from tickets (test/findings/job-before-commit.test.ts:75) found no row`,
+      `The job mails/confirm (${jobToken}) ran 9 ms before the COMMIT of the transaction with insert into tickets (test/findings/job-before-commit.test.ts:32): its select … from tickets (test/findings/job-before-commit.test.ts:82) found no row`,
     ]);
     expect(request[0]).to.include({ panel: 'jobs', anchor: 'j1', broke: 'unseen', severity: 'bad' });
-    expect(request[0]?.place).to.match(/job-before-commit\.test\.ts:30$/);
+    expect(request[0]?.place).to.match(/job-before-commit\.test\.ts:37$/);
     expect(job.map(({ sentence }) => sentence.replace(/\d[\d.,]* m?s/, '9 ms'))).to.deep.equal([
-      `select … from tickets found no row: it ran 9 ms before the COMMIT of the transaction in which POST /before (${token}) had sent insert into tickets (test/findings/job-before-commit.test.ts:25) and added this job (test/findings/job-before-commit.test.ts:30)`,
+      `select … from tickets found no row: it ran 9 ms before the COMMIT of the transaction in which POST /before (${token}) had sent insert into tickets (test/findings/job-before-commit.test.ts:32) and added this job (test/findings/job-before-commit.test.ts:37)`,
     ]);
-    expect(job[0]?.place).to.match(/job-before-commit\.test\.ts:75$/);
+    expect(job[0]?.place).to.match(/job-before-commit\.test\.ts:82$/);
   });
 
   it('names a job that looked for the value which the transaction gave to a row', async () => {
@@ -136,7 +143,7 @@ describe('finding job-before-commit', () => {
       /^The job mails\/confirm was added [\d.]+ m?s before the ROLLBACK of the transaction around it, which undid 2 statements but not the job$/,
     );
     expect(finding).to.include({ panel: 'jobs', anchor: 'j1', severity: 'bad' });
-    expect(finding?.place).to.match(/job-before-commit\.test\.ts:55$/);
+    expect(finding?.place).to.match(/job-before-commit\.test\.ts:62$/);
     expect(await ask.page(urls.profileMarkdown(profile.token))).to.match(/`transaction` \| `ROLLBACK` \| T1/);
     for (const when of ['failed', 'later', 'committed'])
       expect((await ask(`/undone/${when}`, { method: 'POST' })).of('job-of-rollback'), when).to.deep.equal(

@@ -17,6 +17,7 @@ const SHORT_MS = 20;
 describe('findings lock-expired and session-not-saved', () => {
   const path = withRedis();
   let redis: Redis;
+  let isHeld = false;
   let isTaken = false;
   const work = (): Promise<void> => pause(3 * SHORT_MS);
 
@@ -28,11 +29,13 @@ describe('findings lock-expired and session-not-saved', () => {
     });
     app.post('/first', async (_req, res) => {
       await redis.set('lock:both', 'me', 'PX', SHORT_MS, 'NX');
+      isHeld = true;
       await until(() => isTaken, 'another request has the lock');
       res.json(await redis.del('lock:both'));
     });
     app.post('/second', async (_req, res) => {
       const take = () => redis.set('lock:both', 'another', 'PX', 60_000, 'NX');
+      await until(() => isHeld, 'the first request has the lock');
       await until(async () => (await take()) === 'OK', 'the lock is free');
       isTaken = true;
       res.send('paid');
@@ -77,6 +80,8 @@ describe('findings lock-expired and session-not-saved', () => {
   });
 
   it('names the request that took it meanwhile, and whose lock was deleted', async () => {
+    isHeld = false;
+    isTaken = false;
     const [first, second] = await Promise.all([post('/first'), post('/second')]);
     const stored = JSON.parse(await ask.page(urls.profileJson(first.profile.token))) as {
       profile: { findings: Finding[] };
