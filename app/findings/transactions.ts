@@ -1,19 +1,17 @@
 /** Transactions, connections and locks of a database. */
-import { leavesOf } from '../panels/shared/json-leaves.ts';
-import { receivedBy } from '../panels/shared/received.ts';
 import { isInLibrary, pick } from '../panels/shared/rows.ts';
 import type { EarlierRequest, FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
 import type { ProfileHead } from '../profiler/profile.ts';
 import { callName } from './shared/calls.ts';
 import { endOf, type Kept, type Needs, type Query } from './shared/kept.ts';
-import { asksForKey, givenText } from './shared/conditions.ts';
+import { givenText } from './shared/conditions.ts';
 import {
   draftAt,
   kindOf,
   labelOf,
-  PRIMARY,
   type Read,
   readsOf,
+  ROLLED_BACK,
   rowOf,
   sqlOf,
   textOf,
@@ -107,8 +105,6 @@ export const unendedTransaction: FindingRule<Needs<'database'>> = {
 };
 
 type Database = Kept['database'];
-
-const ROLLED_BACK = /^\s*rollback(?!\s+(?:work\s+|transaction\s+)?to\b)/i;
 
 function isOutside(
   database: Database,
@@ -253,154 +249,6 @@ const afterCommit: FindingRule<Needs<'database'>> = {
         : `so ${part} not part of the transaction`;
       const sentence = `${count(late.length, 'statement')} (${[...labels].slice(0, MOST_NAMED).join(', ')}) ${was} sent after the ${word.toUpperCase()} of the transaction on whose connection ${late.length === 1 ? 'it' : 'they'} ran, ${outcome}: the function that sent them was not awaited`;
       return [draftAt({ query, index: first }, sentence, isWriting(first) ? 'bad' : 'warn')];
-    });
-  },
-};
-
-interface Written {
-  write: Read;
-  commit: Query;
-}
-
-function writtenIn(database: Database): Written[] {
-  const reads = readsOf(database);
-  return transactionsOf(database).flatMap(({ members }) => {
-    const commit = database.queries[members.at(-1) ?? -1];
-    if (commit === undefined || !/^\s*(?:commit|end)\b/i.test(sqlOf(database, commit))) return [];
-    return reads
-      .filter(
-        ({ read, index, query }) =>
-          (read.verb === 'insert' || read.verb === 'update') && members.includes(index) && query.rows !== 0,
-      )
-      .map((write) => ({ write, commit }));
-  });
-}
-
-function missesIn(database: Database): { miss: Read; id: string }[] {
-  return readsOf(database).flatMap((miss) => {
-    const { read, query } = miss;
-    const [by, ...others] = read.where?.filter(({ column }) => PRIMARY.test(column)) ?? [];
-    if (read.verb !== 'select' || query.rows !== 0 || !read.isPlain || read.joins > 0) return [];
-    if (by?.operator !== '=' || others.length > 0) return [];
-    const id = givenText(by.values[0], query);
-    return id === null ? [] : [{ miss, id }];
-  });
-}
-
-/** The update gave the row of that id the very value that the read also asked for. */
-function makesFound(write: Read, miss: Read, id: string): boolean {
-  return (
-    asksForKey(write, id) &&
-    write.read.sets.some(({ column, value: set }) =>
-      miss.read.where?.some(
-        (asked) =>
-          asked.column === column &&
-          asked.operator === '=' &&
-          givenText(asked.values[0], miss.query) !== null &&
-          givenText(asked.values[0], miss.query) === givenText(set, write.query),
-      ),
-    )
-  );
-}
-
-interface JobAround {
-  request: EarlierRequest;
-  job: EarlierRequest;
-}
-
-const OTHER_CLOCK_MS = 50;
-
-/** The first read of the job that came before the COMMIT of the row it looked for. */
-function missedBy({ request, job }: JobAround) {
-  const { database: own, jobs: added } = request.kept as Partial<Kept>;
-  const { database, jobs } = job.kept as Partial<Kept>;
-  const run = jobs?.run;
-  const item =
-    added?.items.findIndex(({ id, queue }) => id !== null && id === run?.id && queue === run.queue) ?? -1;
-  const queued = added?.items[item];
-  if (own === undefined || database === undefined || run === undefined || queued === undefined) return null;
-  const shiftMs = job.head.startedAt - request.head.startedAt;
-  const slackMs = request.head.process === job.head.process ? 2 : OTHER_CLOCK_MS;
-  const ids = new Set(leavesOf(run.data).map(({ value }) => String(value)));
-  const received = receivedBy(request.head, request.kept);
-  for (const { miss, id } of missesIn(database)) {
-    if (!ids.has(id)) continue;
-    const found = writtenIn(own).find(
-      ({ write, commit }) =>
-        write.read.table === miss.read.table &&
-        // An id that the request was given is of a row that was there, or was never there.
-        (write.read.verb === 'insert' ? !received.has(id) : makesFound(write, miss, id)) &&
-        endOf(write.query) <= queued.startMs &&
-        endOf(miss.query) + shiftMs + slackMs < commit.startMs,
-    );
-    if (found === undefined) continue;
-    const earlyMs = found.commit.startMs - miss.query.startMs - shiftMs;
-    return { ...found, miss, database, item, queued, own, earlyMs };
-  }
-  return null;
-}
-
-function at(place: string | null): string {
-  return place === null ? '' : ` (${place})`;
-}
-
-const jobBeforeCommit: FindingRule<Needs<'jobs'>> = {
-  name: 'job-before-commit',
-  needs: ['jobs'],
-  labels: ['job before COMMIT'],
-  why: 'The request wrote a row in a transaction and added a job. The job ran before the COMMIT and found no row. It asked for an id that the request had made, or for a value that the request had just given to that row.',
-  fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
-  overlaps: () => true,
-  find(kept, head, { overlapping }) {
-    const self = { head, kept: { ...kept } };
-    return overlapping.flatMap((other): FindingDraft[] => {
-      const isJob = head.kind === 'job';
-      const around = isJob ? { request: other, job: self } : { request: self, job: other };
-      const found = around.job.head.kind === 'job' ? missedBy(around) : null;
-      if (found === null) return [];
-      const { write, miss, database, queued, own, item } = found;
-      const { head: request } = around.request;
-      const early = `${duration(found.earlyMs)} before the COMMIT of the transaction`;
-      const row = `${labelOf(own, write.query)}${at(write.query.caller)}`;
-      if (isJob) {
-        const by = `${request.method} ${excerpt(request.route ?? request.url, LONGEST_NAME)} (${request.token})`;
-        const sentence = `${labelOf(database, miss.query)} found no row: it ran ${early} in which ${by} had sent ${row} and added this job${at(queued.caller)}`;
-        return [draftAt(miss, sentence, 'bad')];
-      }
-      const sentence = `The job ${excerpt(`${queued.queue}/${queued.name}`, LONGEST_NAME)} (${other.head.token}) ran ${early} with ${row}: its ${labelOf(database, miss.query)}${at(miss.query.caller)} found no row`;
-      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${item + 1}`, place: queued.caller }];
-    });
-  },
-};
-
-/** The last job that was added before a statement of the transaction that is no control: no `catch` added it. */
-function jobWithin({ items }: Kept['jobs'], ran: readonly Query[], database: Database): number {
-  const [first] = ran;
-  const work = ran.findLast((query) => kindOf(sqlOf(database, query)) !== 'control');
-  if (first === undefined || work === undefined) return -1;
-  return items.findLastIndex(
-    (job) =>
-      job.error === null && job.id !== null && job.startMs >= endOf(first) && endOf(job) <= work.startMs,
-  );
-}
-
-const jobOfRollback: FindingRule<Needs<'jobs' | 'database'>> = {
-  name: 'job-of-rollback',
-  needs: ['jobs', 'database'],
-  labels: ['job of rollback'],
-  why: 'The job was added between two statements of a transaction that was then rolled back. A ROLLBACK doesn’t remove jobs.',
-  fix: 'Add the job after the transaction: `const order = await db.transaction(…); await queue.add(…)`. If it must not be lost, insert it into a table of the same transaction (an outbox).',
-  find({ jobs, database }) {
-    return transactionsOf(database).flatMap(({ members }): FindingDraft[] => {
-      const ran = pick(database.queries, members);
-      const end = ran.at(-1);
-      if (end === undefined || !ROLLED_BACK.test(sqlOf(database, end))) return [];
-      const index = jobWithin(jobs, ran, database);
-      const job = jobs.items[index];
-      if (job === undefined) return [];
-      const named = excerpt(`${job.queue}/${job.name}`, LONGEST_NAME);
-      const sentence = `The job ${named} was added ${duration(end.startMs - endOf(job))} before the ROLLBACK of the transaction around it, which undid ${count(workOf(database, members), 'statement')} but not the job`;
-      return [{ broke: 'unseen', severity: 'bad', sentence, anchor: `j${index + 1}`, place: job.caller }];
     });
   },
 };
@@ -664,8 +512,6 @@ export const transactionRules: readonly FindingRule[] = [
   outsideTransaction,
   readOutside,
   afterCommit,
-  jobBeforeCommit,
-  jobOfRollback,
   transactionAcrossCall,
   connectionPerRequest,
   poolWait,
