@@ -112,6 +112,12 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     return file;
   }
 
+  /** Node.js loads a file once; a template is read anew. */
+  function isChanged(file: string): boolean {
+    if (!/\.[cm]?[jt]sx?$/.test(file)) return false;
+    return (files.changedAt(file) ?? 0) > Date.now() - process.uptime() * 1000;
+  }
+
   /** Original place of a frame, and its source, as far as the budget goes. */
   function locate(raw: RawFrame, budget: Budget, wantsSource: boolean): ThrownFrame {
     const file = raw.location === null ? null : fileOf(raw.location);
@@ -138,7 +144,9 @@ export function createErrorDescriber(options: ErrorDescriberOptions): DescribeTh
     if (!wantsSource || budget.excerpts === 0) return frame;
     const lines = original === null ? files.lines(raw.location) : original.lines;
     const excerpt = lines === null || frame.line === null ? null : excerptOf(lines, frame.line, AROUND);
-    if (excerpt !== null) budget.excerpts--;
+    if (excerpt === null) return frame;
+    budget.excerpts--;
+    if (original === null && isChanged(raw.location)) excerpt.isChanged = true;
     return { ...frame, excerpt };
   }
 

@@ -9,6 +9,8 @@ export type FrameKind = 'own' | 'vendor' | 'node' | 'native';
 export interface SourceExcerpt {
   from: number;
   lines: string[];
+  /** The file was changed after the process had started, so other lines may have run. */
+  isChanged?: true;
 }
 
 export interface ThrownFrame {

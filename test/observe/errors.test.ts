@@ -7,6 +7,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -462,6 +463,19 @@ describe('what may be read for an excerpt', () => {
     expect(firstLine()).to.equal('before();');
     writeFileSync(file, 'afterwards();\n');
     await until(() => firstLine() === 'afterwards();', 'the excerpt is that of the changed file');
+  });
+
+  it('is marked if the file was changed after the process had started, unless it is a template', () => {
+    const isMarked = (name: string, changedAt: Date): boolean => {
+      const file = join(root, name);
+      writeFileSync(file, 'now();\n');
+      utimesSync(file, changedAt, changedAt);
+      return framesOf([`${file}:1:1`], describerOf(root))[0]?.excerpt?.isChanged === true;
+    };
+    const beforeStart = new Date(Date.now() - (process.uptime() + 60) * 1000);
+    expect(isMarked('loaded.js', beforeStart)).to.equal(false);
+    expect(isMarked('changed.js', new Date())).to.equal(true);
+    expect(isMarked('changed.ejs', new Date())).to.equal(false);
   });
 });
 

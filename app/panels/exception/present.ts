@@ -81,6 +81,9 @@ function whereRow({ thrown, place }: ThrownRecord, id: string): Row {
   const notes = [
     ranFrom === null ? '' : `ran from ${ranFrom}`,
     excerpt === null ? 'its source could not be read' : '',
+    excerpt?.isChanged === true
+      ? 'its file was changed after the process had started, so lines may have moved'
+      : '',
   ];
   return {
     ...row,
