@@ -391,8 +391,8 @@ const cursorTooCoarse: FindingRule<Needs<'database' | 'request'>> = {
 };
 
 const GIVEN = String.raw`(?:\$\d+(?:::\w+)?|\?|[:@]\w+)`;
-/** A moment lies between two columns. */
-const WITHIN = String.raw`\(? ?(?:${GIVEN} >=? [\w.]+ and ${GIVEN} <=? [\w.]+|[\w.]+ <=? ${GIVEN} and [\w.]+ >=? ${GIVEN}|${GIVEN} between [\w.]+ and [\w.]+) ?\)?`;
+/** A moment lies between two columns. A column begins at no place within a word: a long text is read once. */
+const WITHIN = String.raw`\(? ?(?:${GIVEN} >=? [\w.]+ and ${GIVEN} <=? [\w.]+|(?<![\w.])[\w.]+ <=? ${GIVEN} and [\w.]+ >=? ${GIVEN}|${GIVEN} between [\w.]+ and [\w.]+) ?\)?`;
 const ENDS_WITHIN = new RegExp(`(?<!\\bor [( ]*)(${WITHIN}) or (${WITHIN})(?![) ]* or\\b)`, 'i');
 
 /** The columns of beginning and end, if a WHERE asks whether the new beginning or the new end lies between them. */
@@ -415,12 +415,13 @@ const enclosedNotFound: FindingRule<Needs<'database'>> = {
     const reads = readsOf(database);
     return reads.flatMap((one): FindingDraft[] => {
       const { read, query, index } = one;
-      const asked =
-        read.verb === 'select' && query.rows === 0 ? askedByEnds(plainSql(database, query)) : null;
+      if (read.verb !== 'select' || query.rows !== 0) return [];
       const insert = reads.find(
         (other) => other.index > index && other.read.verb === 'insert' && other.read.table === read.table,
       );
-      if (asked === null || insert === undefined || insert.query.rows === 0) return [];
+      if (insert === undefined || insert.query.rows === 0) return [];
+      const asked = askedByEnds(plainSql(database, query));
+      if (asked === null) return [];
       const [from, to] = asked;
       const sentence = `${labelOf(database, query)} asks only whether the new beginning or the new end lies between ${from} and ${to}, and ${labelOf(database, insert.query)} followed: a row that lies wholly within the new one is not found`;
       return [draftAt(one, sentence, 'warn')];

@@ -1,7 +1,7 @@
 /** The keyboard on the profiler's pages: the help lists what works there, and what it lists works. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { violationsInBothThemes } from '../support/axe.ts';
+import { violations } from '../support/axe.ts';
 import { useBrowser, watchCopies } from '../support/browser.ts';
 import { everyPanel } from '../support/every-page.ts';
 import { usePages } from '../support/page-client.ts';
@@ -117,7 +117,7 @@ describe('the keyboard', () => {
       .and.satisfy((texts: string[]) =>
         texts.some((text) => text.startsWith(`200 GET /second ${tokens[1]} · `)),
       );
-    expect(await violationsInBothThemes(page)).to.deep.equal([]);
+    expect(await violations(page)).to.deep.equal([]);
     await page.keyboard.press('ArrowDown');
     expect(await box.getAttribute('aria-activedescendant')).to.equal('find-0');
     expect(await options.first().getAttribute('aria-selected')).to.equal('true');

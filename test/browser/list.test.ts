@@ -1,7 +1,7 @@
 /** The list in a real browser over the example shop: folds, pins, clear, pause and what is new, with script and without. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { violationsInBothThemes } from '../support/axe.ts';
+import { violations } from '../support/axe.ts';
 import { type OpenPage, useBrowser } from '../support/browser.ts';
 import { type RunningShop, startShop } from '../support/shop.ts';
 
@@ -226,14 +226,14 @@ describe('the list in a browser', () => {
     expect(problems).to.deep.equal([]);
   });
 
-  it('gives axe-core nothing to say while it is paused, unfolded, asking and finding, light and dark', async () => {
+  it('gives axe-core nothing to say while it is paused, unfolded, asking and finding', async () => {
     const { page, problems } = await browser.open({ viewport: { width: 390, height: 800 } });
     const faults = async (): Promise<string[]> => {
       const wide = await page.evaluate<number>(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
       expect(wide).to.be.at.most(0);
-      return violationsInBothThemes(page);
+      return violations(page);
     };
     const token = await visit(page, '/products/2');
     await page.goto(`${shop.origin}/_profiler/${token}`);

@@ -23,9 +23,9 @@ describe('the address of an opened row', () => {
     return page;
   }
 
+  // The calls of http_client are rows like those of the database.
   for (const [panel, rows] of [
     ['database', '.queries > li:has(> details)'],
-    ['http_client', '.queries > li:has(> details)'],
     ['logs', 'tr:has(> td > details)'],
   ] as const)
     it(`follows what is opened and closed, of ${panel}`, async () => {

@@ -172,15 +172,15 @@ describe("the toolbar's looks", () => {
     const expected = await violations(bare.page);
     expect(expected).not.to.deep.equal([]);
     expect(await violations(withBar.page)).to.deep.equal(expected);
-    for (const [colorScheme, viewport, asked] of [
-      ['light', WIDE, {}],
-      ['dark', NARROW, { only: 'colours' }],
+    // Request, findings, times and queries: the rows of the others have the same classes. Dark has other values of the same variables.
+    for (const [colorScheme, viewport, asked, previews] of [
+      ['light', WIDE, {}, 4],
+      ['dark', NARROW, { only: 'colours' }, 2],
     ] as const) {
       const { page } = await open('/', { colorScheme, viewport });
       expect(await violations(page, asked)).to.deep.equal([]);
       await page.keyboard.press('Alt+Shift+KeyH');
-      // Request, findings, times and queries: the rows of the others have the same classes.
-      for (let at = 0; at < 4; at++) {
+      for (let at = 0; at < previews; at++) {
         await page.keyboard.press('ArrowRight');
         expect(await preview(page)).not.to.equal(null);
         expect(await violations(page, asked), `${colorScheme}, preview ${at}`).to.deep.equal([]);

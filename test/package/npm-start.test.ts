@@ -61,7 +61,14 @@ describe('the processes of the service', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  for (const script of ['start', 'example', 'dev']) {
+  it('are started by scripts that replace their shell, if it can: the signal reaches them', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    for (const name of ['start', 'dev', 'example']) expect(scripts[name]).to.match(/^exec (.+) \|\| \1$/);
+  });
+
+  for (const script of ['start', 'example']) {
     it(`start by \`npm run ${script}\`, and end with it: SIGTERM sent to npm reaches the service`, async () => {
       // `start` makes its own database, as on a fresh machine.
       const more: Record<string, string> = script === 'start' ? {} : { VAR_DIR: await clusterVarDir() };
