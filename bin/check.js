@@ -47,18 +47,10 @@ function run(tool, ...options) {
   });
 }
 
+/** `test` holds half of all modules, and no rule is about what they import but for circles. What others import of it is followed. */
 async function rooms() {
-  const { output, problem } = await run(
-    'depcruise',
-    '--output-type',
-    'json',
-    'app',
-    'bench',
-    'examples',
-    'migrations',
-    'stress',
-    'test',
-  );
+  const folders = ['app', 'bench', 'examples', 'migrations', 'stress'];
+  const { output, problem } = await run('depcruise', '--output-type', 'json', ...folders);
   let summary;
   try {
     summary = JSON.parse(output).summary;

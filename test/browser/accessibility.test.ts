@@ -113,11 +113,9 @@ describe('pages of the profiler', () => {
 
   for (const [kind, address] of Object.entries(kinds)) itIsQuiet(kind, address);
   for (const panel of PANELS)
-    itIsQuiet(
-      `the panel ${panel}`,
-      () => `/_profiler/${tokens[RICHEST[panel] ?? 'orders']}?panel=${panel}`,
-      { within: 'main' },
-    );
+    itIsQuiet(`the panel ${panel}`, () => `/_profiler/${tokens[RICHEST[panel] ?? 'orders']}?panel=${panel}`, {
+      within: 'main',
+    });
 
   it('lead by the keyboard through every control once, each in sight with an outline, and out again', async () => {
     for (const address of ['/_profiler/search?url=quote', `/_profiler/${tokens.orders}`]) {

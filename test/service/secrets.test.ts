@@ -20,7 +20,6 @@ import { WITHIN_MS } from '../support/waiting.ts';
 const KNOWN = {
   APP_SECRET: 'Qz7w app+S/k"3tVx&9<r>T',
   API_KEY: 'Kx4mJ8vRb2NqYt6WpZc1',
-  DB_PASSWORD: 'Dg5hLs0FjUe3XoAa7Iy9',
   PROFILER_UNUSED: '',
 };
 /** Given by a client under a name that says so; the number tells where it was planted. */

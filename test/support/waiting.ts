@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export const WITHIN_MS = 120_000;
 
 /** Milliseconds between two looks: the first ones, and the longest. A look is often a request, and takes the CPU from what it waits for. */
-const PAUSES = { first: 5, longest: 50 };
+const PAUSES = { first: 5, longest: 100 };
 
 /** Resolves as soon as `condition` holds; rejects with `what` where it does not within `withinMs`. */
 export async function until(
