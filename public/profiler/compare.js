@@ -1,29 +1,16 @@
 // Marks a request for comparison: x or its box on a row of a list, x on a profile; x on a second one opens both side by side.
 // The mark stays in this browser; the main menu and the box of the row show it.
-import { say } from './say.js';
+import { remember, remembered, say } from './page.js';
 
 const STORED_MARK = 'hindsight.compare';
 const TOKEN = /^[0-9a-f]{6}$/;
 
 function marked() {
-  try {
-    const token = localStorage.getItem(STORED_MARK);
-    return TOKEN.test(token ?? '') ? token : null;
-  } catch {
-    return null;
-  }
+  const token = remembered(STORED_MARK);
+  return TOKEN.test(token ?? '') ? token : null;
 }
 
-// False where the browser refuses to keep it.
-function rememberMark(token) {
-  try {
-    if (token === null) localStorage.removeItem(STORED_MARK);
-    else localStorage.setItem(STORED_MARK, token);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const rememberMark = (token) => remember(STORED_MARK, token);
 
 // The token of the row that has the focus, else of the profile that is shown.
 function tokenHere() {

@@ -1,6 +1,6 @@
 // data-copy is the id of the element to copy; empty: the value of the button's row, or the code of its section.
 // Our remarks (.say) are not copied, a folded value is copied whole, and a time is copied in UTC.
-import { say } from './say.js';
+import { element, fetchPage, say } from './page.js';
 
 const SHOWN_FOR = 1200;
 const SVG = 'http://www.w3.org/2000/svg';
@@ -15,15 +15,10 @@ function createIcon(href) {
   return icon;
 }
 
-function createButton(name, href) {
-  const button = document.createElement('button');
-  button.className = 'ibtn copy';
-  button.type = 'button';
-  button.dataset.copy = '';
-  button.title = `Copy ${name.slice(0, 80)}`;
-  button.setAttribute('aria-label', button.title);
-  button.append(createIcon(href));
-  return button;
+function createButton(name, href, copied = '') {
+  const title = `Copy ${name.slice(0, 80)}`;
+  const attributes = { class: 'ibtn copy', type: 'button', 'data-copy': copied, title, 'aria-label': title };
+  return element('button', attributes, createIcon(href));
 }
 
 // A copy button on each row of names and values and on the text of each row; made here because it needs script.
@@ -33,19 +28,15 @@ export function addCopyButtons() {
   const href = mark.replace(/#.*/, '#copy');
   for (const row of document.querySelectorAll('table.kv > tbody > tr')) {
     if (row.querySelector('td.act, .copy') !== null) continue;
-    const cell = document.createElement('td');
-    cell.className = 'act';
-    cell.append(createButton(row.querySelector('th')?.textContent ?? '', href));
-    row.append(cell);
+    const button = createButton(row.querySelector('th')?.textContent ?? '', href);
+    row.append(element('td', { class: 'act' }, button));
   }
   for (const cell of document.querySelectorAll('.data tr[id] > td.wide > div')) {
     const text = cell.querySelector(':scope > .long, :scope > .fold > .long, :scope > bdi');
     const id = `${cell.closest('tr').id}-v`;
     if (text === null || document.getElementById(id) !== null) continue;
     text.id = id;
-    const button = createButton('text', href);
-    button.dataset.copy = id;
-    cell.querySelector(':scope > bdi, :scope > .fold, :scope > .long').after(button);
+    cell.querySelector(':scope > bdi, :scope > .fold, :scope > .long').after(createButton('text', href, id));
   }
 }
 
@@ -98,8 +89,7 @@ async function read(url) {
 }
 
 async function fetchPart(link) {
-  const page = new DOMParser().parseFromString(await read(link.href), 'text/html');
-  return textOf(page.getElementById(link.dataset.copy));
+  return textOf((await fetchPage(link.href)).getElementById(link.dataset.copy));
 }
 
 // Copies the page that a link leads to.

@@ -1,6 +1,6 @@
 // A filter box narrows the rows of the table or list that data-filter names, while one types. Where a page holds a part of the rows
 // only (data-total), Enter sends the form, and the server looks through all of them.
-import { say } from './say.js';
+import { element, say } from './page.js';
 
 const ROWS = ':scope > tbody > tr, :scope > li, :scope > [data-row]';
 
@@ -25,8 +25,7 @@ function countOf(input, shown, rows) {
 function tell(input, text) {
   let count = input.nextElementSibling;
   if (!count?.matches('.shown')) {
-    count = document.createElement('span');
-    count.className = 'shown say';
+    count = element('span', { class: 'shown say' });
     input.after(count);
   }
   count.textContent = text;

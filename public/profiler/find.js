@@ -1,6 +1,6 @@
 // The search box: Ctrl K goes to it, and a list below it completes what is typed: filters, places of this page, routes, recent requests.
 // Without a choice from the list, Enter sends the form.
-import { say } from './say.js';
+import { element, say } from './page.js';
 
 // Filters of the box with the values that are common; a test reads each on the server.
 export const FILTERS = {
@@ -123,13 +123,6 @@ function mark(index) {
   const box = document.getElementById('q');
   if (at < 0) box.removeAttribute('aria-activedescendant');
   else box.setAttribute('aria-activedescendant', options[at].id);
-}
-
-function element(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...children);
-  return made;
 }
 
 // Characters that would reorder or hide text are named, as on the pages.

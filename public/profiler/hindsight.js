@@ -11,39 +11,32 @@ import { closeFolds, noteFold, openTarget, toggleFold } from './fold.js';
 import { onKey, openKeys, trimKeys } from './keys.js';
 import { startLive } from './live.js';
 import { openRow } from './open-row.js';
+import { opensElsewhere } from './page.js';
 import { showSource } from './source.js';
 import { applyTheme, nextTheme, rememberedTheme } from './theme.js';
 import { showLocalTimes, startAges } from './times.js';
 import { startWaterfall } from './waterfall.js';
 
-function onClick(event) {
-  const at = event.target.closest(
-    '[data-copy], [data-copy-page], [data-source], .wf-box th a[href*="#"], [data-fold], [data-theme-toggle], [href="#keys"], [data-close]',
-  );
-  if (at === null) return;
-  if (at.matches('[data-copy], [data-copy-page]')) {
-    const opensElsewhere = at.href && (event.ctrlKey || event.metaKey || event.shiftKey);
-    const copy = at.matches('[data-copy-page]') ? copyPage : copyFrom;
-    if (!opensElsewhere && copy(at)) event.preventDefault();
-    return;
-  }
-  if (at.matches('[data-source]')) {
-    if (showSource(event, at)) event.preventDefault();
-    return;
-  }
-  if (at.matches('.wf-box a')) {
-    if (showBeside(event, at)) event.preventDefault();
-    return;
-  }
+// What a click on each of them does; false if the browser should follow the link.
+const CLICKS = {
+  '[data-copy-page]': (event, link) => !opensElsewhere(event) && copyPage(link),
+  '[data-copy]': (event, at) => !(at.href && opensElsewhere(event)) && copyFrom(at),
+  '[data-source]': showSource,
+  '.wf-box th a[href*="#"]': showBeside,
+  '[data-fold]': (_event, link) => toggleFold(link),
+  '[data-theme-toggle]': nextTheme,
+  '[href="#keys"]': openKeys,
   // Outside a dialog it is an ordinary link.
-  if (at.matches('[data-close]')) {
-    if (closeDialog(at)) event.preventDefault();
+  '[data-close]': (_event, link) => closeDialog(link),
+};
+
+function onClick(event) {
+  for (const [selector, act] of Object.entries(CLICKS)) {
+    const at = event.target.closest(selector);
+    if (at === null) continue;
+    if (act(event, at) !== false) event.preventDefault();
     return;
   }
-  event.preventDefault();
-  if (at.matches('[data-fold]')) toggleFold(at);
-  else if (at.matches('[data-theme-toggle]')) nextTheme();
-  else openKeys();
 }
 
 function start() {

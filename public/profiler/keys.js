@@ -1,5 +1,6 @@
 // The keyboard: j k o x e / ? D of ours; data-key and, after g, data-go from the markup. Not while typing, and with a modifier only Ctrl K.
 import { markForComparison } from './compare.js';
+import { element } from './page.js';
 import { openEditor } from './source.js';
 import { nextTheme } from './theme.js';
 
@@ -10,18 +11,15 @@ let going = false;
 
 // Milliseconds in which the letter after g is waited for.
 const GOES_FOR = 1500;
-const kbd = (key) => Object.assign(document.createElement('kbd'), { textContent: key });
+const kbd = (key) => element('kbd', {}, key);
 
 function listPlaces() {
   const list = document.querySelector('#keys dl');
   for (const link of document.querySelectorAll('[data-go]')) {
-    const term = document.createElement('dt');
-    term.append(kbd('g'), ' then ', kbd(link.dataset.go));
-    const place = document.createElement('dd');
+    const { go } = link.dataset;
     // The home link is the brand; a panel's is its title, without the figure beside it.
-    place.textContent =
-      link.dataset.go === 'h' ? 'Home: the list of requests' : link.firstChild.textContent.trim();
-    list?.append(term, place);
+    const place = go === 'h' ? 'Home: the list of requests' : link.firstChild.textContent.trim();
+    list?.append(element('dt', {}, kbd('g'), ' then ', kbd(go)), element('dd', {}, place));
   }
 }
 

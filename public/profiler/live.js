@@ -2,7 +2,7 @@
 // open, selected or focused stays so. If the reader has scrolled down, or points at a row, a button says how many requests are new.
 import { showMark } from './compare.js';
 import { closeFolds } from './fold.js';
-import { say } from './say.js';
+import { fetchPage, remember, remembered, say } from './page.js';
 import { showLocalTimes } from './times.js';
 
 const STORED_LIVE = 'hindsight.live';
@@ -22,21 +22,7 @@ let demanded = false;
 
 const byId = (id) => document.getElementById(id);
 
-function isWanted() {
-  try {
-    return localStorage.getItem(STORED_LIVE) !== 'off';
-  } catch {
-    return true;
-  }
-}
-
-function rememberLive(wanted) {
-  try {
-    localStorage.setItem(STORED_LIVE, wanted ? 'on' : 'off');
-  } catch {
-    // Storage is refused: the choice lasts for this page.
-  }
-}
+const isWanted = () => remembered(STORED_LIVE) !== 'off';
 
 // The state of the list that a reload must restore.
 function takeState() {
@@ -63,9 +49,7 @@ async function refresh() {
   }
   asking = true;
   try {
-    const response = await fetch(location.href);
-    if (!response.ok) return;
-    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    const page = await fetchPage(location.href);
     if (!demanded && !mayMove()) {
       postponed = true;
       showNews();
@@ -151,7 +135,7 @@ function disconnect() {
 export function startLive() {
   if (document.querySelector('[data-live]') === null) return;
   byId('live').addEventListener('click', () => {
-    rememberLive(source === null);
+    remember(STORED_LIVE, source === null ? 'on' : 'off');
     if (source === null) {
       connect();
       void refresh();

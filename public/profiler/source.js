@@ -1,13 +1,9 @@
 // A place (data-source) shows its source on the page it stands on, in a dialog; e opens the editor (data-editor) instead. Without script it is a
 // link to the same, as a page.
-import { say } from './say.js';
-
-let asked = 0;
+import { element, fetchPart, opensElsewhere, say } from './page.js';
 
 function createDialog() {
-  const dialog = document.createElement('dialog');
-  dialog.id = 'at';
-  dialog.setAttribute('aria-labelledby', 'source-h');
+  const dialog = element('dialog', { id: 'at', 'aria-labelledby': 'source-h' });
   dialog.addEventListener('keydown', (event) => {
     if (event.key !== 'e' || event.ctrlKey || event.metaKey || event.altKey) return;
     dialog.querySelector('[data-key=e]')?.click();
@@ -21,12 +17,8 @@ function createDialog() {
 }
 
 async function show(link) {
-  const number = ++asked;
-  const response = await fetch(link.href);
-  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  const source = page.getElementById('source');
-  if (!response.ok || source === null) throw new Error(`${response.status}`);
-  if (number !== asked) return;
+  const source = await fetchPart(link.href, 'source');
+  if (source === null) return;
   const dialog = document.getElementById('at') ?? createDialog();
   source.querySelector('[data-close]').textContent = 'Close';
   dialog.replaceChildren(document.importNode(source, true));
@@ -37,11 +29,8 @@ async function show(link) {
 
 // False where the browser should follow the link: in another tab, or on the page of a source.
 export function showSource(event, link) {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector('main > #source') !== null)
-    return false;
-  show(link).catch(() => {
-    location.assign(link.href);
-  });
+  if (opensElsewhere(event) || document.querySelector('main > #source') !== null) return false;
+  show(link).catch(() => location.assign(link.href));
   return true;
 }
 

@@ -1,24 +1,12 @@
 // System, light or dark; remembered by this browser.
-import { say } from './say.js';
+import { remember, remembered, say } from './page.js';
 
 const MODES = ['system', 'light', 'dark'];
 const STORED_THEME = 'hindsight.theme';
 
 export function rememberedTheme() {
-  try {
-    const mode = localStorage.getItem(STORED_THEME);
-    return MODES.includes(mode) ? mode : 'system';
-  } catch {
-    return 'system';
-  }
-}
-
-function rememberTheme(mode) {
-  try {
-    localStorage.setItem(STORED_THEME, mode);
-  } catch {
-    // Storage is refused: the choice lasts for this page.
-  }
+  const mode = remembered(STORED_THEME);
+  return MODES.includes(mode) ? mode : 'system';
 }
 
 export function applyTheme(mode) {
@@ -34,7 +22,7 @@ export function applyTheme(mode) {
 export function nextTheme() {
   const current = document.documentElement.dataset.theme ?? 'system';
   const mode = MODES[(MODES.indexOf(current) + 1) % MODES.length];
-  rememberTheme(mode);
+  remember(STORED_THEME, mode);
   applyTheme(mode);
   say(`Theme: ${mode}`);
 }
