@@ -19,10 +19,21 @@ function loadEsbuild() {
   }
 }
 
-/** A style sheet without comments and spaces; unchanged without esbuild. `file`: its path below public. */
-function minifyStyles(file) {
-  const css = readFileSync(join(root, 'public', file), 'utf8');
+/** A style sheet without comments and spaces; unchanged without esbuild. */
+function minify(css) {
   return loadEsbuild()?.transformSync(css, { loader: 'css', minify: true }).code ?? css;
+}
+
+/** `file`: its path below public. */
+function minifyStyles(file) {
+  return minify(readFileSync(join(root, 'public', file), 'utf8'));
+}
+
+/** The toolbar's styles, with the colours and fonts of the pages on an element that no rule of the application can name. */
+function toolbarStyles() {
+  const pages = readFileSync(join(root, 'public/profiler/hindsight.css'), 'utf8');
+  const [, tokens] = /:root, :host (\{[^}]*\})/.exec(pages);
+  return minify(`${readFileSync(join(root, 'public/toolbar/toolbar.css'), 'utf8')}.root${tokens}`);
 }
 
 /** A script with the modules that it imports. The toolbar's styles replace the name STYLE. */
@@ -37,7 +48,7 @@ function bundleScript(file, { minify }) {
     target: 'es2022',
     charset: 'utf8',
     legalComments: 'none',
-    define: { STYLE: JSON.stringify(minifyStyles('toolbar/toolbar.css')) },
+    define: { STYLE: JSON.stringify(toolbarStyles()) },
     minify,
   });
   return outputFiles[0].text;

@@ -3,7 +3,6 @@
 // shortcuts, links and focus traps do not apply here.
 import { control } from './controls.js';
 import { element, foreign, span, statusChip, toneClass } from './draw.js';
-import { jsonText } from './format.js';
 import { itemsOf, worstOf } from './items.js';
 import { CORNER_NAMES } from './place.js';
 import { createOpening, drawPreview } from './preview.js';
@@ -54,11 +53,10 @@ export function createBar({ ask, place }) {
   const opening = createOpening({ show: showPreview, hold: () => isHeld() });
   let byTouch = false;
   let isQuiet = false;
-  let popSign = '';
+  let popContent = null;
   let openLink = null;
 
   const stops = () => [...[...drawn.values()].map(({ link }) => link), move, fold, close];
-  const signOf = (value) => jsonText(value);
 
   function isHeld() {
     const focused = shadow.activeElement;
@@ -77,10 +75,10 @@ export function createBar({ ask, place }) {
   }
 
   function fillPreview({ item }) {
-    const sign = signOf([item.sign, item.preview]);
-    if (sign === popSign) return;
-    popSign = sign;
-    pop.replaceChildren(...drawPreview(item, ask));
+    const content = drawPreview(item, ask);
+    if (content.isEqualNode(popContent)) return;
+    popContent = content.cloneNode(true);
+    pop.replaceChildren(...content.childNodes);
     pop.setAttribute('aria-label', item.preview.title.slice(0, 80));
     // A box that scrolls must be reachable by the keyboard, even without a link.
     if (pop.scrollHeight > pop.clientHeight) pop.setAttribute('tabindex', '0');
@@ -94,7 +92,7 @@ export function createBar({ ask, place }) {
     const one = drawn.get(key);
     const hadFocus = pop.contains(shadow.activeElement);
     pop.hidden = one === undefined || one.item.preview === null;
-    popSign = '';
+    popContent = null;
     if (hadFocus) focusOn(one?.link ?? openLink);
     openLink = one?.link ?? null;
     if (pop.hidden) {
@@ -143,20 +141,25 @@ export function createBar({ ask, place }) {
     });
   }
 
+  function createLink({ key, preview }) {
+    const expanded = preview === null ? null : 'false';
+    const className = `item i-${key.split(' ')[0]}`;
+    const link = element('a', { class: className, tabindex: '-1', 'aria-expanded': expanded });
+    listen(key, link);
+    return link;
+  }
+
   /** Reuses the element of an item, so that it keeps focus and pointer. */
   function drawItem(item) {
     const known = drawn.get(item.key);
-    const sign = signOf([item.sign, item.tone, item.href]);
-    const link = known?.link ?? element('a', { class: 'item', tabindex: '-1' });
-    if (known === undefined) listen(item.key, link);
-    if (known?.sign !== sign) {
+    const content = element('a', { href: item.href }, ...item.parts);
+    const link = known?.link ?? createLink(item);
+    if (!content.isEqualNode(known?.content ?? null)) {
       if (item.href === null) link.removeAttribute('href');
       else link.setAttribute('href', item.href);
-      link.className = `item i-${item.key.split(' ')[0]}`;
-      if (item.preview !== null && known === undefined) link.setAttribute('aria-expanded', 'false');
-      link.replaceChildren(...item.draw().filter((part) => part !== null));
+      link.replaceChildren(...content.cloneNode(true).childNodes);
     }
-    drawn.set(item.key, { item, link, sign });
+    drawn.set(item.key, { item, link, content });
     return link;
   }
 

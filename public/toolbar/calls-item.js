@@ -1,6 +1,7 @@
 // The item of the calls that the page made, and its preview: newest first, failed and slow ones marked.
+import { count, durationText } from '../../app/view-helpers/number-texts.ts';
 import { badge, element, foreign, span, statusChip, toneClass } from './draw.js';
-import { countText, durationText, shortDuration, shortUrl } from './format.js';
+import { shortDuration, shortUrl } from './format.js';
 
 const MOST_ROWS = 30;
 const TYPES = { eventsource: 'event stream', beacon: 'beacon', document: 'frame' };
@@ -11,7 +12,7 @@ function isBad({ state, tone }) {
 
 function statusOf({ status, state }) {
   if (status !== null || state === 'open') return statusChip(status);
-  return span(state === 'failed' ? 'bad' : 'lab', state === 'failed' ? 'failed' : '–');
+  return state === 'failed' ? span('bad', 'failed') : span('lab', '–');
 }
 
 function timeOf({ ms, state, startedAt }) {
@@ -75,28 +76,21 @@ export function callsItem(calls, more, { href, note }) {
   const all = calls.length + more;
   const failed = calls.filter(isBad).length;
   const warning = warningOf(calls.filter((call) => call.tone === 'warn' && !isBad(call)));
-  const shown = calls.slice(-MOST_ROWS).reverse();
-  const left = all - shown.length;
+  const left = Math.max(0, all - MOST_ROWS);
   return {
     key: 'calls',
     href,
-    tone: failed > 0 ? 'bad' : warning === null ? 'plain' : 'warn',
-    sign: [all, failed, warning],
-    draw: () => [
+    parts: [
       span('lab', 'calls'),
-      countText(all),
+      count(all),
       failed > 0 ? badge(`${failed} failed`, 'bad') : null,
       warning === null ? null : badge(warning, 'warn'),
     ],
     preview: {
-      title: `${countText(all, 'call')} from this page`,
-      sign: [
-        note,
-        shown.map(({ key, status, state, token, ms, tone }) => [key, status, state, token, ms, tone]),
-      ],
+      title: `${count(all, 'call')} from this page`,
       more: () => [
-        table(shown),
-        left > 0 ? element('p', { class: 'lab' }, `and ${countText(left)} older`) : null,
+        table(calls.slice(-MOST_ROWS).reverse()),
+        left > 0 ? element('p', { class: 'lab' }, `and ${count(left)} older`) : null,
         note === undefined ? null : element('p', { class: 'lab' }, note),
       ],
       link: 'Open the page’s profile',

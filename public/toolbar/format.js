@@ -1,35 +1,12 @@
-// Numbers with their units, as the profiler's pages write them; texts cut to a length.
+// Texts of the bar. The numbers in them are written as on the profiler's pages.
+import { durationText, isNumber } from '../../app/view-helpers/number-texts.ts';
 
 // Not used, because old libraries (Prototype.js) replace it: `Array.from` with a function, `reduce`, and JSON of arrays, which their `toJSON`
 // turns into texts.
 
-export function isNumber(value) {
-  return typeof value === 'number' && Number.isFinite(value);
-}
-
-/** 1284 -> `1,284`; with a noun `1 call`, `3 calls`. */
-export function countText(value, noun) {
-  const digits = String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');
-  return noun === undefined ? digits : `${digits} ${noun}${value === 1 ? '' : 's'}`;
-}
-
-export function durationText(ms) {
-  if (!isNumber(ms)) return '–';
-  if (ms < 0.05 && ms > 0) return '<0.1 ms';
-  if (ms < 999.95) return `${ms.toFixed(1)} ms`;
-  if (ms < 59_995) return `${(ms / 1000).toFixed(2)} s`;
-  const seconds = Math.round(ms / 1000);
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-}
-
 /** In the bar itself, where a tenth of a millisecond says nothing: `314 ms`, `1.24 s`. */
 export function shortDuration(ms) {
   return isNumber(ms) && ms >= 9.95 && ms < 999.5 ? `${Math.round(ms)} ms` : durationText(ms);
-}
-
-export function percentText(part, whole) {
-  const percent = whole > 0 ? (part / whole) * 100 : 0;
-  return percent > 0 && percent < 0.5 ? '<1 %' : `${Math.round(percent)} %`;
 }
 
 /** Nothing is longer than `most` characters; where it was, it ends with an ellipsis. */

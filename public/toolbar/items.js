@@ -1,76 +1,61 @@
 // The items of the bar, most important first, each with its preview.
 //
-// An item is { key, href, sign, draw(), preview }. `sign` changes when what it shows does; the preview is
-// { title, facts: [label, value][], more: element[], sign, link: text of the link to its panel }.
+// An item is { key, href, parts, preview }. `parts` stand in the bar; the preview is { title, facts: [label, value][],
+// more(): elements, rows, moreRows: how many are left out, link: text of the link to its panel }.
+import { count, durationText, isNumber, percentText } from '../../app/view-helpers/number-texts.ts';
 import { badge, element, foreign, partsBar, span, statusChip, toneClass } from './draw.js';
 import { callsItem } from './calls-item.js';
-import {
-  countText,
-  cutText,
-  durationText,
-  isNumber,
-  percentText,
-  shortDuration,
-  shortUrl,
-  wholeOf,
-} from './format.js';
+import { cutText, shortDuration, shortUrl, wholeOf } from './format.js';
 
 /** Panels of a lower rank stand before the calls of the page, the others behind them. */
 const RANK_OF_CALLS = 60;
-const MOST_ROUTE = 32;
 
-function capital(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+function routeText(text) {
+  return span('route', foreign(text, 32));
 }
 
 function statusItem(entry, ask) {
   const { method, url, status, statusText, route, handler, startedAt, token, state } = entry;
-  const facts = [
-    ['Status', status === null ? 'no response yet' : `${status} ${statusText}`],
-    ['Route', route],
-    ['Handler', handler],
-    ['Started', typeof startedAt === 'number' ? new Date(startedAt).toLocaleTimeString() : null],
-    ['State', state === 'running' ? 'still running' : null],
-    ['Token', token],
-  ];
   return {
     key: 'status',
     href: ask.url(entry.href),
-    sign: [status, method, route, url],
-    draw: () => [
+    parts: [
       statusChip(status),
       method === 'GET' ? null : span('method', cutText(method, 10)),
-      span('route', foreign(route ?? shortUrl(url), MOST_ROUTE)),
+      routeText(route ?? shortUrl(url)),
     ],
     preview: {
       title: `${method} ${url}`,
-      facts,
+      facts: [
+        ['Status', status === null ? 'no response yet' : `${status} ${statusText}`],
+        ['Route', route],
+        ['Handler', handler],
+        ['Started', isNumber(startedAt) ? new Date(startedAt).toLocaleTimeString() : null],
+        ['State', state === 'running' ? 'still running' : null],
+        ['Token', token],
+      ],
       link: 'Open the profile',
       also: { href: ask.list(), text: 'All requests' },
     },
   };
 }
 
+function findingRow({ text, label, severity, href }) {
+  return { text, badge: label, tone: severity, href };
+}
+
 function findingsItem({ findings, moreFindings, href }, ask) {
   if (findings.length === 0) return null;
   const [{ label, severity }] = findings;
   const more = findings.length - 1 + moreFindings;
-  const tone = severity === 'info' ? 'plain' : severity;
-  const rows = findings.map(({ text, label, severity, href: to }) => ({
-    text,
-    badge: label,
-    tone: severity,
-    href: to,
-  }));
   return {
     key: 'findings',
     href: ask.url(findings[0].href) ?? ask.url(href),
-    tone,
-    sign: [label, severity, more],
-    draw: () => [badge(label, tone), more > 0 ? span('lab', `+${more}`) : null],
+    parts: [badge(label, severity), more > 0 ? span('lab', `+${more}`) : null],
     preview: {
       title: 'Findings',
-      rows: { list: rows, more: moreFindings },
+      rows: findings.map(findingRow),
+      moreRows: moreFindings,
       link: 'Open finding',
     },
   };
@@ -94,27 +79,20 @@ function partsRows(parts) {
   );
 }
 
-function browserFacts({ ttfb, domContentLoaded, lcp }) {
-  const measured = [
-    ['First byte', ttfb],
-    ['DOM ready', domContentLoaded],
-    ['Largest paint', lcp],
-  ];
-  return measured
-    .filter(([, ms]) => isNumber(ms))
-    .map(([name, ms]) => [name, `${durationText(ms)} in the browser`]);
+function browserFact(name, ms) {
+  return [name, isNumber(ms) ? `${durationText(ms)} in the browser` : null];
 }
 
 function timeItem(entry, { timing, untold }, ask, timeline) {
   const { durationMs, state } = entry;
   const parts = entry.parts.filter(({ ms }) => ms > 0);
   const text = durationMs === null ? 'running' : shortDuration(durationMs);
+  // Whoever sees the page may see its profile: a refusal can only be about the origin.
+  const whyNot = untold === 'refused' ? 'The service accepts it from its own origin only.' : FAILURES[untold];
   return {
     key: 'time',
     href: ask.url(timeline?.href ?? entry.href),
-    tone: timeline?.tone,
-    sign: [text, parts],
-    draw: () => [
+    parts: [
       span('lab', 'time'),
       span(toneClass(timeline?.tone), text),
       parts.length > 0 ? partsBar(parts) : null,
@@ -123,15 +101,14 @@ function timeItem(entry, { timing, untold }, ask, timeline) {
       title: durationMs === null ? 'Still running' : `${durationText(durationMs)} on the server`,
       more: () => (parts.length > 0 ? [partsBar(parts), partsRows(parts)] : []),
       facts: [
-        ...(state === 'running' ? [['State', 'still running']] : []),
-        ...browserFacts(timing ?? {}),
-        // Whoever sees the page may see its profile: a refusal can only be about the origin.
-        [
-          'Not stored',
-          untold === 'refused' ? 'The service accepts it from its own origin only.' : FAILURES[untold],
-        ],
+        ['State', state === 'running' ? 'still running' : null],
+        browserFact('First byte', timing?.ttfb),
+        browserFact('DOM ready', timing?.domContentLoaded),
+        browserFact('Largest paint', timing?.lcp),
+        ['Not stored', whyNot],
       ],
-      rows: timeline === undefined ? undefined : { list: timeline.preview.rows, more: timeline.preview.more },
+      rows: timeline?.preview.rows,
+      moreRows: timeline?.preview.more,
       link: 'Open the timeline',
     },
   };
@@ -141,65 +118,54 @@ function panelItem({ panel, label, title, text, tone, href, preview }, ask) {
   return {
     key: `panel ${panel}`,
     href: ask.url(href),
-    tone,
-    sign: [label, text, tone],
-    draw: () => [span('lab', cutText(label, 20)), span(toneClass(tone), foreign(text, 40))],
+    parts: [span('lab', cutText(label, 20)), span(toneClass(tone), foreign(text, 40))],
     preview: {
-      title: capital(label),
+      title: label.charAt(0).toUpperCase() + label.slice(1),
       facts: preview.facts,
-      rows: { list: preview.rows, more: preview.more },
+      rows: preview.rows,
+      moreRows: preview.more,
       link: `Open ${title}`,
     },
   };
 }
 
-function request({ method, url, status, durationMs }) {
+function requestRow({ method, url, status, durationMs, href }) {
   return {
     text: `${status === null ? '…' : status} ${method} ${shortUrl(url)}`,
     note: durationText(durationMs),
     tone: status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'plain',
+    href,
   };
 }
 
 /** Of the redirects that led to a page; information is none. */
 function worstFinding(redirects) {
   const findings = redirects.flatMap((redirect) => redirect.findings ?? []);
-  return (
-    findings.find(({ severity }) => severity === 'bad') ??
-    findings.find(({ severity }) => severity === 'warn')
-  );
+  return ['bad', 'warn']
+    .map((wanted) => findings.find(({ severity }) => severity === wanted))
+    .find((finding) => finding !== undefined);
 }
 
 function fromItem(entry, before, ask) {
   const redirects = entry?.cameFrom ?? [];
-  const last = redirects.at(-1) ?? before.at(-1);
-  if (last === undefined) return null;
-  const chain = [...before, ...redirects].flatMap((one) => [
-    { ...request(one), href: one.href },
-    ...(one.findings ?? []).map(({ text, label, severity, href }) => ({
-      text,
-      badge: label,
-      tone: severity,
-      href,
-    })),
-  ]);
+  const steps = [...before, ...redirects];
+  if (steps.length === 0) return null;
+  const last = steps.at(-1);
   const isRedirect = redirects.length > 0;
   const worst = worstFinding(redirects);
   return {
     key: 'from',
     href: ask.url(last.href),
-    tone: worst?.severity,
-    sign: [chain],
-    draw: () => [
+    parts: [
       worst === undefined ? null : badge(worst.label, worst.severity),
       span('lab', isRedirect ? String(last.status) : 'after'),
       span('lab', isRedirect ? 'from' : ''),
-      span('route', foreign(`${last.method} ${shortUrl(last.url)}`, MOST_ROUTE)),
-      before.length + redirects.length > 1 ? span('lab', `+${before.length + redirects.length - 1}`) : null,
+      routeText(`${last.method} ${shortUrl(last.url)}`),
+      steps.length > 1 ? span('lab', `+${steps.length - 1}`) : null,
     ],
     preview: {
-      title: isRedirect ? `${countText(redirects.length, 'redirect')} led here` : 'Previous pages',
-      rows: { list: chain, more: 0 },
+      title: isRedirect ? `${count(redirects.length, 'redirect')} led here` : 'Previous pages',
+      rows: steps.flatMap((step) => [requestRow(step), ...(step.findings ?? []).map(findingRow)]),
       link: 'Open the latest',
     },
   };
@@ -217,27 +183,23 @@ const FAILURES = {
 
 /** The bar has the token of the request, and nothing else of it. */
 function failureItem({ token, reason }, ask) {
-  const text = FAILURES[reason ?? 'gone'];
   return {
     key: 'failure',
     href: token === null ? ask.list() : ask.profile(token),
-    sign: [token, reason],
-    draw: () => [span('mono', token ?? 'Hindsight'), span('lab', text)],
+    parts: [span('mono', token ?? 'Hindsight'), span('lab', FAILURES[reason ?? 'gone'])],
     preview: null,
   };
 }
 
 /** The page's script built this page without a request, or the page is of a front end without a service: it has no profile. */
 function unservedItem({ moved }, ask) {
-  const words =
-    moved === null ? [span('lab', 'Hindsight')] : [span('route', foreign(shortUrl(moved.url), MOST_ROUTE))];
-  const preview = { title: 'This page made no request to the service', facts: [['Address', moved?.url]], link: 'Open the request list' }; // prettier-ignore
+  const title = 'This page made no request to the service';
   return {
     key: 'unserved',
     href: ask.list(),
-    sign: [moved],
-    draw: () => words,
-    preview: moved === null ? null : preview,
+    parts: [moved === null ? span('lab', 'Hindsight') : routeText(shortUrl(moved.url))],
+    preview:
+      moved === null ? null : { title, facts: [['Address', moved.url]], link: 'Open the request list' },
   };
 }
 
@@ -264,18 +226,23 @@ export function itemsOf(state, ask) {
   ].filter(Boolean);
 }
 
-/** The worst problem, which the folded bar shows. */
+/** The worst problem, which the folded bar shows: those of one tone in this order. */
 export function worstOf({ entry, calls, reason }) {
   const failed = calls.filter(({ state, tone }) => state === 'failed' || tone === 'bad').length;
-  const [finding] = entry?.findings ?? [];
-  if (finding?.severity === 'bad') return { text: finding.label, tone: 'bad' };
-  const led = worstFinding(entry?.cameFrom ?? []);
-  if (led?.severity === 'bad') return { text: led.label, tone: 'bad' };
-  const bad = entry?.items.find(({ tone }) => tone === 'bad');
-  if (bad !== undefined) return { text: `${bad.label} ${bad.text}`, tone: 'bad' };
-  if (failed > 0) return { text: `${countText(failed, 'call')} failed`, tone: 'bad' };
-  if (finding?.severity === 'warn') return { text: finding.label, tone: 'warn' };
   const slow = calls.filter(({ tone }) => tone === 'warn').length;
-  if (slow > 0) return { text: `${slow} slow`, tone: 'warn' };
-  return reason !== null && entry === null ? { text: 'no profile', tone: 'plain' } : null;
+  const [finding] = entry?.findings ?? [];
+  const led = worstFinding(entry?.cameFrom ?? []);
+  const bad = entry?.items.find(({ tone }) => tone === 'bad');
+  const problems = [
+    { text: finding?.label, tone: finding?.severity },
+    { text: led?.label, tone: led?.severity === 'bad' ? 'bad' : undefined },
+    { text: `${bad?.label} ${bad?.text}`, tone: bad?.tone },
+    { text: `${count(failed, 'call')} failed`, tone: failed > 0 ? 'bad' : undefined },
+    { text: `${slow} slow`, tone: slow > 0 ? 'warn' : undefined },
+  ];
+  return (
+    problems.find(({ tone }) => tone === 'bad') ??
+    problems.find(({ tone }) => tone === 'warn') ??
+    (reason !== null && entry === null ? { text: 'no profile', tone: 'plain' } : null)
+  );
 }

@@ -1,15 +1,15 @@
 // The preview of an item, and when it opens and closes. It opens by pointing, by focus and by the first tap; it stays open while the pointer
 // is on it or the focus in it, and Escape closes it (WCAG 2.2, 1.4.13).
+import { count } from '../../app/view-helpers/number-texts.ts';
 import { badge, element, foreign, span, toneClass } from './draw.js';
-import { countText } from './format.js';
 
 /** Long enough that crossing the bar opens nothing. */
 const OPEN_AFTER_MS = 140;
 /** Long enough to move the pointer from the item to its preview. */
 const CLOSE_AFTER_MS = 280;
 
-function factList(facts) {
-  const said = (facts ?? []).filter(([, value]) => value !== null && value !== undefined && value !== '');
+function factList(facts = []) {
+  const said = facts.filter(([, value]) => value !== null && value !== undefined && value !== '');
   if (said.length === 0) return null;
   const rows = said.map(([label, value]) =>
     element('div', {}, element('dt', {}, String(label)), element('dd', {}, foreign(value, 200))),
@@ -21,38 +21,33 @@ function factList(facts) {
 function rowOf({ text, note, tone, href, badge: label }, ask) {
   const target = ask.url(href);
   const className = label === undefined ? `what ${toneClass(tone)}` : 'what prose';
-  const words = foreign(text, 400);
   return element(
     'li',
     {},
     label === undefined ? null : span('kind', badge(label, tone)),
-    target === null ? span(className, words) : element('a', { class: className, href: target }, words),
+    element(target === null ? 'span' : 'a', { class: className, href: target }, foreign(text, 400)),
     note ? span('note', foreign(note, 80)) : null,
   );
 }
 
-function rowList(rows, ask) {
-  if (!rows?.list?.length) return [];
-  const left = rows.more > 0 ? element('p', { class: 'lab' }, `and ${countText(rows.more)} more`) : null;
-  return [element('ol', {}, ...rows.list.map((row) => rowOf(row, ask))), left];
+function linkLine(href, { link, also }) {
+  const others = also === undefined ? [] : [' · ', element('a', { href: also.href }, also.text)];
+  return element('p', { class: 'go' }, element('a', { href }, link), ...others);
 }
 
+/** The content of the preview of an item. */
 export function drawPreview({ href, preview }, ask) {
-  const { title, facts, rows, more, link, also } = preview;
-  return [
+  const { title, facts, rows = [], moreRows = 0, more } = preview;
+  return element(
+    'div',
+    {},
     element('h2', {}, foreign(title, 200)),
     ...(more?.() ?? []),
     factList(facts),
-    ...rowList(rows, ask),
-    href === null
-      ? null
-      : element(
-          'p',
-          { class: 'go' },
-          element('a', { href }, link),
-          ...(also === undefined ? [] : [' · ', element('a', { href: also.href }, also.text)]),
-        ),
-  ].filter((part) => part !== null);
+    rows.length > 0 ? element('ol', {}, ...rows.map((row) => rowOf(row, ask))) : null,
+    rows.length > 0 && moreRows > 0 ? element('p', { class: 'lab' }, `and ${count(moreRows)} more`) : null,
+    href === null ? null : linkLine(href, preview),
+  );
 }
 
 /**
