@@ -23,7 +23,6 @@ const OLD = `Array.from = function $A(iterable) {
 const BROKEN: Record<string, string> = {
   'attachShadow fails': `Element.prototype.attachShadow = function () { throw new Error('no shadow'); };`,
   'append fails': `Element.prototype.append = function () { throw new Error('no append'); };`,
-  'JSON fails': `JSON.stringify = function () { throw new Error('no JSON'); };`,
   'there is no MutationObserver': `window.MutationObserver = undefined;`,
   'performance tells nothing': `window.PerformanceObserver = performance.getEntriesByType = undefined;`,
   'nobody may listen': `window.addEventListener = document.addEventListener = function () { throw new Error('no listening'); };`,
