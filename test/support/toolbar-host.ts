@@ -2,8 +2,10 @@
  * A host whose pages load the toolbar's modules that listen to a page (calls, navigation, timing), each by itself, and what they heard:
  * for tests of these modules in a real browser.
  */
+import { transform } from 'esbuild';
 import express from 'express';
 import type { Express } from 'express';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -80,6 +82,10 @@ export async function openToolbarHost(
   const modules = { '/js': 'public/toolbar', '/modules': 'node_modules' };
   for (const [path, folder] of Object.entries(modules))
     app.use(path, express.static(join(packageRoot(), folder), { maxAge: '1h' }));
+  app.get('/app/*source', async (req, res) => {
+    const source = await readFile(join(packageRoot(), req.path), 'utf8');
+    res.type('js').send((await transform(source, { loader: 'ts' })).code);
+  });
   app.use(profiler.watch, profiler.pages);
   const received: ToolbarHost['received'] = [];
   app.use('/api', express.text({ type: () => true }), (req, _res, next) => {
