@@ -3,32 +3,28 @@
 import { element, fetchPage, say } from './page.js';
 
 const SHOWN_FOR = 1200;
-const SVG = 'http://www.w3.org/2000/svg';
 
-function createIcon(href) {
-  const icon = document.createElementNS(SVG, 'svg');
-  icon.setAttribute('class', 'icon');
-  icon.setAttribute('aria-hidden', 'true');
-  const use = document.createElementNS(SVG, 'use');
-  use.setAttribute('href', href);
-  icon.append(use);
-  return icon;
+// The icon of a button; each page has one in its brand.
+function setIcon(icon, name) {
+  const use = icon.querySelector('use');
+  use?.setAttribute('href', use.getAttribute('href').replace(/#.*/, `#${name}`));
 }
 
-function createButton(name, href, copied = '') {
+function createButton(name, brand, copied = '') {
   const title = `Copy ${name.slice(0, 80)}`;
   const attributes = { class: 'ibtn copy', type: 'button', 'data-copy': copied, title, 'aria-label': title };
-  return element('button', attributes, createIcon(href));
+  const button = element('button', attributes, brand.cloneNode(true));
+  setIcon(button, 'copy');
+  return button;
 }
 
 // A copy button on each row of names and values and on the text of each row; made here because it needs script.
 export function addCopyButtons() {
-  const mark = document.querySelector('.brand use')?.getAttribute('href');
-  if (!mark) return;
-  const href = mark.replace(/#.*/, '#copy');
+  const brand = document.querySelector('.brand svg');
+  if (brand === null) return;
   for (const row of document.querySelectorAll('table.kv > tbody > tr')) {
     if (row.querySelector('td.act, .copy') !== null) continue;
-    const button = createButton(row.querySelector('th')?.textContent ?? '', href);
+    const button = createButton(row.querySelector('th')?.textContent ?? '', brand);
     row.append(element('td', { class: 'act' }, button));
   }
   for (const cell of document.querySelectorAll('.data tr[id] > td.wide > div')) {
@@ -36,7 +32,7 @@ export function addCopyButtons() {
     const id = `${cell.closest('tr').id}-v`;
     if (text === null || document.getElementById(id) !== null) continue;
     text.id = id;
-    cell.querySelector(':scope > bdi, :scope > .fold, :scope > .long').after(createButton('text', href, id));
+    cell.querySelector(':scope > bdi, :scope > .fold, :scope > .long').after(createButton('text', brand, id));
   }
 }
 
@@ -57,13 +53,11 @@ function textOf(place) {
 }
 
 function confirmCopy(button) {
-  const use = button.querySelector('use');
-  const before = use?.getAttribute('href') ?? '';
-  use?.setAttribute('href', before.replace(/#.*/, '#done'));
+  setIcon(button, 'done');
   button.classList.add('copied');
   say('Copied');
   setTimeout(() => {
-    use?.setAttribute('href', before.replace(/#done$/, '#copy'));
+    setIcon(button, 'copy');
     button.classList.remove('copied');
   }, SHOWN_FOR);
 }

@@ -1,6 +1,6 @@
 // The search box: Ctrl K goes to it, and a list below it completes what is typed: filters, places of this page, routes, recent requests.
 // Without a choice from the list, Enter sends the form.
-import { element, say } from './page.js';
+import { element, say, set } from './page.js';
 
 // Filters of the box with the values that are common; a test reads each on the server.
 export const FILTERS = {
@@ -94,6 +94,8 @@ async function routesOf(form, typed) {
     });
 }
 
+const timeText = (ms) => (ms === null ? null : `${Math.round(ms)} ms`);
+
 async function requestsOf(form, typed) {
   // Addresses only: a search in texts is too slow for each key.
   const found = await ask(form, 'search.json', {
@@ -103,12 +105,7 @@ async function requestsOf(form, typed) {
   return (found?.profiles ?? []).map(({ token, method, url, status, durationMs, mark, startedAt }) => ({
     group: 'Requests',
     text: `${status ?? '…'} ${method} ${url}`,
-    note: [
-      token,
-      durationMs === null ? null : `${Math.round(durationMs)} ms`,
-      mark,
-      new Date(startedAt).toLocaleTimeString(),
-    ]
+    note: [token, timeText(durationMs), mark, new Date(startedAt).toLocaleTimeString()]
       .filter(Boolean)
       .join(' · '),
     href: new URL(token, form.action).href,
@@ -205,10 +202,12 @@ function onBoxKey(event) {
 export function startFinding() {
   const box = document.getElementById('q');
   if (box === null) return;
-  box.setAttribute('role', 'combobox');
-  box.setAttribute('aria-autocomplete', 'list');
-  box.setAttribute('aria-expanded', 'false');
-  box.setAttribute('aria-controls', 'finds');
+  set(box, {
+    role: 'combobox',
+    'aria-autocomplete': 'list',
+    'aria-expanded': 'false',
+    'aria-controls': 'finds',
+  });
   box.autocomplete = 'off';
   const options = element('ul', {
     id: 'finds',

@@ -6,9 +6,13 @@ export function say(text) {
   if (line !== null) line.textContent = text;
 }
 
+export function set(made, attributes) {
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+}
+
 export function element(name, attributes, ...children) {
   const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  set(made, attributes);
   made.append(...children);
   return made;
 }

@@ -1,5 +1,8 @@
 // A waterfall under the pointer: a line with the time, and a stretch to look at more closely by dragging. Without it, the fields above
 // the waterfall do the same.
+import { durationText } from '../../app/view-helpers/number-texts.ts';
+import { set } from './page.js';
+
 const SVG = 'http://www.w3.org/2000/svg';
 const LEAST = 6;
 
@@ -11,23 +14,14 @@ function placeOf(box, event) {
   return { left, x, ms: from + (x / track.width) * (Number(box.dataset.to) - from) };
 }
 
-function timeText(ms) {
-  return Math.abs(ms) < 1000 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(2)} s`;
-}
-
 function overlayOf(box) {
   const known = box.querySelector('.wf-over');
   if (known !== null) return known;
   const overlay = document.createElementNS(SVG, 'svg');
-  overlay.setAttribute('class', 'wf-over');
-  overlay.setAttribute('aria-hidden', 'true');
+  set(overlay, { class: 'wf-over', 'aria-hidden': 'true' });
   for (const name of ['rect', 'line', 'text']) overlay.append(document.createElementNS(SVG, name));
   box.append(overlay);
   return overlay;
-}
-
-function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
 }
 
 /** `start`: where a drag began; null if there is none. */
@@ -41,8 +35,8 @@ function draw(box, event, start) {
   set(label, { x: left + x + (isLeft ? -6 : 6), y: 14, 'text-anchor': isLeft ? 'end' : 'start' });
   label.textContent =
     start === null
-      ? timeText(ms)
-      : `${timeText(Math.min(ms, start.ms))} to ${timeText(Math.max(ms, start.ms))}`;
+      ? durationText(ms)
+      : `${durationText(Math.min(ms, start.ms))} to ${durationText(Math.max(ms, start.ms))}`;
 }
 
 export function startWaterfall(box) {

@@ -49,15 +49,17 @@ export function createAsk(source, isForbidden = false) {
     return to.origin === base.origin ? to.href : null;
   }
 
-  function address(path) {
-    return new URL(path, base).href;
-  }
+  const address = (path) => new URL(path, base).href;
 
   async function request(path, given) {
     if (isForbidden || isForbiddenInPage(base)) return { response: null, reason: 'policy' };
     try {
-      const options = { headers, cache: 'no-store', redirect: 'manual', ...given };
-      const response = await send(address(path), options);
+      const response = await send(address(path), {
+        headers,
+        cache: 'no-store',
+        redirect: 'manual',
+        ...given,
+      });
       return { response, reason: reasonOf(response) };
     } catch {
       return { response: null, reason: 'gone' };
@@ -81,14 +83,8 @@ export function createAsk(source, isForbidden = false) {
     url,
     /** Outlives the page. Gives the reason why it was not taken, else null. */
     async post(path, body) {
-      const options = {
-        method: 'POST',
-        body: jsonText(body),
-        keepalive: true,
-        credentials: 'same-origin',
-      };
-      const { reason } = await request(path, options);
-      return reason;
+      const options = { method: 'POST', keepalive: true, credentials: 'same-origin' };
+      return (await request(path, { ...options, body: jsonText(body) })).reason;
     },
     /** Outlives the page, and needs no preflight from another origin. */
     report(body) {
@@ -100,7 +96,7 @@ export function createAsk(source, isForbidden = false) {
     /** Without a token those from this origin since the page began. */
     calls: (token) =>
       json(token === null ? `calls.json?age=${Math.round(performance.now())}` : `${token}/calls.json`),
-    profile: (token) => new URL(token, base).href,
-    list: () => new URL('./', base).href,
+    profile: address,
+    list: () => address('./'),
   };
 }

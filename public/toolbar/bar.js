@@ -1,8 +1,7 @@
 // The bar in the page: a host element beside the body, and in its shadow root, out of reach of the page's styles, one line of items and one
 // preview. For the keyboard it is one stop (the "toolbar" pattern of the ARIA practices). The page receives no events from it: its
 // shortcuts, links and focus traps do not apply here.
-import { control } from './controls.js';
-import { element, foreign, span, statusChip, toneClass } from './draw.js';
+import { element, foreign, icon, span, statusChip, toneClass } from './draw.js';
 import { itemsOf, worstOf } from './items.js';
 import { CORNER_NAMES } from './place.js';
 import { createOpening, drawPreview } from './preview.js';
@@ -15,12 +14,10 @@ const STOPPED = [
 ]; // prettier-ignore
 const EDGE = 8;
 
-function styles(...texts) {
-  return texts.map((text) => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(text);
-    return sheet;
-  });
+/** A button at the end of the bar. `path`: of its icon. */
+function control(title, path) {
+  const attributes = { type: 'button', class: 'control', title, 'aria-label': title, tabindex: '-1' };
+  return element('button', attributes, icon(path));
 }
 
 export function findHosts() {
@@ -30,23 +27,21 @@ export function findHosts() {
 /** The buttons call `place` to move, fold and close; `show` applies the result. */
 export function createBar({ ask, place }) {
   const items = element('div', { class: 'items' });
-  const move = control('move', 'Move the toolbar (Shift + arrow key)');
-  const fold = control('fold', 'Fold the toolbar');
-  const close = control('close', 'Close the toolbar (Alt + Shift + H reopens it)');
+  const arrows = 'M8 2v12M2 8h12M6 4l2-2 2 2M6 12l2 2 2-2M4 6l-2 2 2 2M12 6l2 2-2 2';
+  const move = control('Move the toolbar (Shift + arrow key)', arrows);
+  const fold = control('Fold the toolbar', 'M4 8h8');
+  const close = control('Close the toolbar (Alt + Shift + H reopens it)', 'M4 4l8 8M12 4l-8 8');
   const controls = element('div', { class: 'controls' }, move, fold, close);
-  const line = element(
-    'div',
-    { class: 'line', role: 'toolbar', 'aria-label': 'This page and its requests' },
-    items,
-    controls,
-  );
-  const chip = element('button', { type: 'button', class: 'chip', hidden: true });
-  const pop = element('div', { class: 'pop', role: 'group', hidden: true });
+  const lineAttributes = { class: 'line', role: 'toolbar', 'aria-label': 'This page and its requests' };
+  const line = element('div', lineAttributes, items, controls);
+  const chip = element('button', { type: 'button', class: 'chip', hidden: '' });
+  const pop = element('div', { class: 'pop', role: 'group', hidden: '' });
   const root = element('section', { class: 'root', 'aria-label': 'Hindsight toolbar' }, line, chip, pop);
   const host = element(HOST, { 'data-turbo': 'false' });
   const shadow = host.attachShadow({ mode: 'open' });
-  const [sheet, shift] = styles(STYLE, '.pop{left:0}');
-  shadow.adoptedStyleSheets = [sheet, shift];
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLE);
+  shadow.adoptedStyleSheets = [sheet];
   shadow.append(root);
 
   const drawn = new Map();
@@ -61,17 +56,15 @@ export function createBar({ ask, place }) {
   function isHeld() {
     const focused = shadow.activeElement;
     if (focused === null) return false;
-    return (
-      pop.contains(focused) ||
-      (focused.matches(':focus-visible') && drawn.get(opening.get())?.link === focused)
-    );
+    const isOnItem = drawn.get(opening.get())?.link === focused && focused.matches(':focus-visible');
+    return isOnItem || pop.contains(focused);
   }
 
   function placePreview(link) {
     const bar = root.getBoundingClientRect();
     const most = innerWidth - EDGE - pop.offsetWidth;
     const left = Math.max(EDGE, Math.min(link.getBoundingClientRect().left, most));
-    shift.cssRules[0].style.left = `${Math.round(left - bar.left - 1)}px`;
+    pop.style.left = `${Math.round(left - bar.left - 1)}px`;
   }
 
   function fillPreview({ item }) {
@@ -111,6 +104,8 @@ export function createBar({ ask, place }) {
     isQuiet = false;
   }
 
+  const isStop = (one) => one.getAttribute('tabindex') === '0';
+
   function setStop(stop) {
     for (const one of stops()) one.setAttribute('tabindex', one === stop ? '0' : '-1');
   }
@@ -121,13 +116,19 @@ export function createBar({ ask, place }) {
     items.scrollLeft += Math.min(0, box.left - seen.left) + Math.max(0, box.right - seen.right);
   }
 
+  /** By a mouse or a pen: the tap of a finger comes with the same events. */
+  function onHover(target, enter) {
+    const unlessTouch =
+      (work) =>
+      ({ pointerType }) => {
+        if (pointerType !== 'touch') work();
+      };
+    target.addEventListener('pointerenter', unlessTouch(enter));
+    target.addEventListener('pointerleave', unlessTouch(opening.leave));
+  }
+
   function listen(key, link) {
-    link.addEventListener('pointerenter', ({ pointerType }) => {
-      if (pointerType !== 'touch') opening.point(key);
-    });
-    link.addEventListener('pointerleave', ({ pointerType }) => {
-      if (pointerType !== 'touch') opening.leave();
-    });
+    onHover(link, () => opening.point(key));
     link.addEventListener('focus', () => {
       setStop(link);
       reveal(link);
@@ -171,10 +172,8 @@ export function createBar({ ask, place }) {
       worst === null ? null : span(`worst ${toneClass(worst.tone)}`, foreign(worst.text, 32)),
     ].filter((part) => part !== null);
     chip.replaceChildren(...parts);
-    chip.setAttribute(
-      'aria-label',
-      `Unfold the toolbar: ${parts.map((part) => part.textContent).join(', ')}`,
-    );
+    const words = parts.map((part) => part.textContent).join(', ');
+    chip.setAttribute('aria-label', `Unfold the toolbar: ${words}`);
   }
 
   /**
@@ -211,7 +210,7 @@ export function createBar({ ask, place }) {
     const links = wanted.map(drawItem);
     drawChip(state);
     arrange(links);
-    if (!stops().some((stop) => stop.getAttribute('tabindex') === '0')) setStop(links[0] ?? move);
+    if (!stops().some(isStop)) setStop(links[0] ?? move);
     const open = drawn.get(opening.get());
     if (open !== undefined && !pop.contains(shadow.activeElement)) {
       fillPreview(open);
@@ -249,10 +248,7 @@ export function createBar({ ask, place }) {
   root.addEventListener('focusout', ({ relatedTarget }) => {
     if (!root.contains(relatedTarget)) opening.leave();
   });
-  pop.addEventListener('pointerenter', opening.stay);
-  pop.addEventListener('pointerleave', ({ pointerType }) => {
-    if (pointerType !== 'touch') opening.leave();
-  });
+  onHover(pop, opening.stay);
   move.addEventListener('click', place.next);
   fold.addEventListener('click', () => {
     place.fold(true);
@@ -273,8 +269,7 @@ export function createBar({ ask, place }) {
     host,
     render,
     show,
-    focus: () =>
-      focusOn(chip.hidden ? (stops().find((stop) => stop.getAttribute('tabindex') === '0') ?? move) : chip),
+    focus: () => focusOn(chip.hidden ? (stops().find(isStop) ?? move) : chip),
     hasFocus: () => shadow.activeElement !== null,
   };
 }

@@ -20,30 +20,28 @@ function timeOf({ ms, state, startedAt }) {
   return `open, ${shortDuration(Math.max(0, performance.now() - startedAt))}`;
 }
 
+function redirectLine({ status, method, url, href }) {
+  return span('why', 'after ', element('a', { href }, `${status} ${method} `, foreign(shortUrl(url))));
+}
+
 function row(call) {
   const { method, url, status, type, token, href, tone, why, cameFrom } = call;
+  const isSaid = why === null || why === `responded ${status}`;
+  const what = [
+    span('mono', method === null ? '' : `${method} `, foreign(shortUrl(url))),
+    TYPES[type] === undefined ? null : span('lab', ` ${TYPES[type]}`),
+    isSaid ? null : span(`why ${toneClass(isBad(call) ? 'bad' : tone)}`, foreign(why)),
+    ...cameFrom.map(redirectLine),
+  ];
+  const profile =
+    href === null ? span('lab', 'none') : element('a', { class: 'mono', href }, token ?? 'open');
   return element(
     'tr',
     {},
     element('td', {}, statusOf(call)),
-    element(
-      'td',
-      { class: 'grow' },
-      span('mono', method === null ? '' : `${method} `, foreign(shortUrl(url))),
-      TYPES[type] === undefined ? null : span('lab', ` ${TYPES[type]}`),
-      why === null || why === `responded ${status}`
-        ? null
-        : span(`why ${toneClass(isBad(call) ? 'bad' : tone)}`, foreign(why)),
-      ...cameFrom.map(({ status: redirect, method: by, url: from, href: to }) =>
-        span('why', 'after ', element('a', { href: to }, `${redirect} ${by} `, foreign(shortUrl(from)))),
-      ),
-    ),
+    element('td', { class: 'grow' }, ...what),
     element('td', { class: `num ${toneClass(tone)}` }, timeOf(call)),
-    element(
-      'td',
-      {},
-      href === null ? span('lab', 'none') : element('a', { class: 'mono', href }, token ?? 'open'),
-    ),
+    element('td', {}, profile),
   );
 }
 
@@ -55,7 +53,7 @@ function table(calls) {
     'table',
     { class: 'calls', 'aria-label': 'Calls from this page' },
     element('thead', {}, element('tr', {}, ...head)),
-    element('tbody', {}, ...calls.map((call) => row(call))),
+    element('tbody', {}, ...calls.map(row)),
   );
 }
 

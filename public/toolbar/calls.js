@@ -63,23 +63,13 @@ export function watchCalls({ onChange, ask, onReason = () => {} }) {
     changed();
   }
 
-  function responded(
-    call,
-    { status, token = null, link = null, finalUrl, redirected = false, made = false },
-  ) {
-    Object.assign(call, {
-      status,
-      made,
-      redirected,
-      finalUrl: finalUrl || call.url,
-    });
+  function responded(call, { status, token, link, finalUrl, redirected, made }) {
+    Object.assign(call, { status, made, redirected, finalUrl: finalUrl || call.url });
     if (made) call.why = 'response made by the page';
-    if (token !== null && CALL_TOKEN.test(token)) {
+    if (CALL_TOKEN.test(token ?? '')) {
       const isHere = new URL(call.finalUrl).host === ask.base.host;
-      Object.assign(call, {
-        token,
-        href: linkOf(link, call.finalUrl) ?? (isHere ? ask.profile(token) : null),
-      });
+      call.token = token;
+      call.href = linkOf(link, call.finalUrl) ?? (isHere ? ask.profile(token) : null);
     }
     changed();
   }
@@ -124,27 +114,17 @@ export function watchCalls({ onChange, ask, onReason = () => {} }) {
     changed();
   }
 
-  function takeEntries(list) {
-    for (const entry of list.getEntries()) {
-      try {
-        takeEntry(entry);
-      } catch {
-        // This entry is left out.
-      }
-    }
-  }
-
   hookCalls({
     open: (given) => (isListed(given.url) ? add(given) : null),
     responded,
     ended: (call) => close(call, 'done', call.why),
     failed: (call, why) => close(call, 'failed', why),
   });
-  try {
-    new PerformanceObserver(takeEntries).observe({ type: 'resource', buffered: true });
-  } catch {
-    // The hooks are the only source.
-  }
+  // Without it the hooks are the only source.
+  quietly(() => {
+    const take = (list) => list.getEntries().forEach((entry) => quietly(() => takeEntry(entry)));
+    new PerformanceObserver(take).observe({ type: 'resource', buffered: true });
+  });
 
   return {
     calls: shown,

@@ -7,11 +7,8 @@ const SVG = 'http://www.w3.org/2000/svg';
 
 function make(namespace, name, attributes, parts) {
   const made = document.createElementNS(namespace, name);
-  for (const key of Object.keys(attributes)) {
-    const value = attributes[key];
-    if (value !== null && value !== undefined && value !== false)
-      made.setAttribute(key, value === true ? '' : value);
-  }
+  for (const [key, value] of Object.entries(attributes))
+    if (value !== null && value !== undefined) made.setAttribute(key, value);
   made.append(...parts.filter((part) => part !== null && part !== undefined && part !== ''));
   return made;
 }
@@ -47,28 +44,30 @@ export function statusChip(status) {
   return span(`status s${status === null ? '' : String(status)[0]}`, status === null ? '…' : String(status));
 }
 
-export function icon(path) {
-  return shape(
-    'svg',
-    { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' },
-    shape('path', { d: path }),
-  );
+export function icon(d) {
+  const attributes = { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' };
+  return shape('svg', attributes, shape('path', { d }));
 }
 
-/** Where the time went, each part as long as its share. `name` is its text alternative; leave it out if the words stand beside the bar. */
-export function partsBar(parts, name) {
+/** In the colour of a kind of work. */
+function ofKind(kind, made) {
+  made.style.setProperty('--k', `var(--k-${kind})`);
+  return made;
+}
+
+export function kindDot(kind) {
+  return ofKind(kind, span('dot'));
+}
+
+/** Where the time went, each part as long as its share; the words stand beside it. */
+export function partsBar(parts) {
   const whole = wholeOf(parts);
   let from = 0;
   const bars = parts.map(({ kind, ms }) => {
-    const at = (from / whole) * 100;
+    const x = `${((from / whole) * 100).toFixed(2)}%`;
     from += ms;
-    return shape('rect', {
-      class: `k-${kind}`,
-      x: `${at.toFixed(2)}%`,
-      width: `${((ms / whole) * 100).toFixed(2)}%`,
-      height: '100%',
-    });
+    const width = `${((ms / whole) * 100).toFixed(2)}%`;
+    return ofKind(kind, shape('rect', { x, width, height: '100%' }));
   });
-  const spoken = name === undefined ? { 'aria-hidden': 'true' } : { role: 'img', 'aria-label': name };
-  return shape('svg', { class: 'parts', ...spoken }, ...bars);
+  return shape('svg', { class: 'parts', 'aria-hidden': 'true' }, ...bars);
 }

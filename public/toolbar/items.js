@@ -3,7 +3,7 @@
 // An item is { key, href, parts, preview }. `parts` stand in the bar; the preview is { title, facts: [label, value][],
 // more(): elements, rows, moreRows: how many are left out, link: text of the link to its panel }.
 import { count, durationText, isNumber, percentText } from '../../app/view-helpers/number-texts.ts';
-import { badge, element, foreign, partsBar, span, statusChip, toneClass } from './draw.js';
+import { badge, element, foreign, kindDot, partsBar, span, statusChip, toneClass } from './draw.js';
 import { callsItem } from './calls-item.js';
 import { cutText, shortDuration, shortUrl, wholeOf } from './format.js';
 
@@ -67,16 +67,13 @@ function partsRows(parts) {
     element(
       'tr',
       {},
-      element('th', { scope: 'row' }, span(`dot k-${kind}`), label),
+      element('th', { scope: 'row' }, kindDot(kind), label),
       element('td', { class: 'num' }, durationText(ms)),
       element('td', { class: 'num lab' }, percentText(ms, whole)),
     ),
   );
-  return element(
-    'table',
-    { class: 'split', 'aria-label': 'Where the time went' },
-    element('tbody', {}, ...rows),
-  );
+  const attributes = { class: 'split', 'aria-label': 'Where the time went' };
+  return element('table', attributes, element('tbody', {}, ...rows));
 }
 
 function browserFact(name, ms) {

@@ -1,6 +1,8 @@
 // Follows the page to its next address when no document is loaded, by the Navigation API. The request of a navigation is the call that
 // brought it: the one that the library names, else the newest to the same path; if none shows up within a moment, there was none.
 
+import { quietly } from './hooks.js';
+
 /** A call may be this much older than the navigation: libraries prefetch links that are pointed at. */
 const BEFORE_MS = 10_000;
 /** A navigation without a call for this long had none. */
@@ -56,28 +58,19 @@ export function watchNavigation({ onNavigate, calls }) {
 
   function bringing(list) {
     const { at, page } = pending;
-    const near = list.filter(
-      ({ key, type, url, finalUrl, startedAt }) =>
-        (type === 'fetch' || type === 'xhr') &&
-        !used.has(key) &&
-        startedAt >= at - BEFORE_MS &&
-        [url, finalUrl].some(
-          (one) => new URL(one).origin === location.origin && new URL(one).pathname === page.path,
-        ),
-    );
-    const exact = near.filter(({ url, finalUrl }) =>
-      [url, finalUrl].some((one) => new URL(one).search === page.query),
-    );
+    const addressesOf = ({ url, finalUrl }) => [new URL(url), new URL(finalUrl)];
+    const isHere = ({ origin, pathname }) => origin === location.origin && pathname === page.path;
+    const near = list
+      .filter(({ type, key }) => (type === 'fetch' || type === 'xhr') && !used.has(key))
+      .filter((call) => call.startedAt >= at - BEFORE_MS && addressesOf(call).some(isHere));
+    const exact = near.filter((call) => addressesOf(call).some(({ search }) => search === page.query));
     return (exact.length > 0 ? exact : near).at(-1);
   }
 
   function find() {
     if (pending === null) return;
-    if (
-      named !== null &&
-      pending.at - named.at < BEFORE_MS &&
-      (named.path === null || named.path === pending.page.path)
-    ) {
+    const { at, page } = pending;
+    if (named !== null && at - named.at < BEFORE_MS && [null, page.path].includes(named.path)) {
       const { token } = named;
       named = null;
       settle({ key: calls.calls().find((one) => one.token === token)?.key, token });
@@ -107,13 +100,8 @@ export function watchNavigation({ onNavigate, calls }) {
   }
 
   function listen(target, name, work) {
-    target.addEventListener(name, (event) => {
-      try {
-        work(event);
-      } catch {
-        // The page goes on; the bar shows the page before.
-      }
-    });
+    // If it fails, the page goes on; the bar shows the page before.
+    target.addEventListener(name, (event) => quietly(() => work(event)));
   }
 
   for (const name of Object.keys(RESPONSES))

@@ -1,20 +1,14 @@
 // The corner of the bar, and whether it is folded or closed. The browser remembers it for this origin.
 
+import { quietly } from './hooks.js';
+
 const NAME = 'hindsight.toolbar';
 /** Clockwise, from where it begins. */
 const CORNERS = ['bl', 'tl', 'tr', 'br'];
 export const CORNER_NAMES = { bl: 'bottom left', tl: 'top left', tr: 'top right', br: 'bottom right' };
 
-function remembered() {
-  try {
-    return JSON.parse(localStorage.getItem(NAME)) ?? {};
-  } catch {
-    return {};
-  }
-}
-
 export function createPlace(onChange) {
-  const { corner, folded, closed } = remembered();
+  const { corner, folded, closed } = quietly(() => JSON.parse(localStorage.getItem(NAME))) ?? {};
   let now = {
     corner: CORNERS.includes(corner) ? corner : 'bl',
     folded: folded === true,
@@ -23,11 +17,8 @@ export function createPlace(onChange) {
 
   function change(fields) {
     now = { ...now, ...fields };
-    try {
-      localStorage.setItem(NAME, JSON.stringify(now));
-    } catch {
-      // Storage is refused: the change is for this page only.
-    }
+    // If storage is refused, the change is for this page only.
+    quietly(() => localStorage.setItem(NAME, JSON.stringify(now)));
     onChange(now);
   }
 

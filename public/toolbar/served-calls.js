@@ -16,18 +16,19 @@ const SERVED_TOKEN = /^[0-9a-f]{6}$/;
  */
 export function createServedCalls({ ask, list, add, changed, onReason }) {
   // A page on another origin has no profile: the service finds its calls by the origin.
-  const pages = new Set(ask.base.origin === location.origin ? [] : [null]);
+  const pages = new Set(ask.isOwn ? [] : [null]);
   let timer = null;
   let askedAt = -ASKED_EVERY_MS;
 
-  function isHere({ url }) {
-    return new URL(url).host === ask.base.host;
-  }
+  const addressOf = ({ url }) => new URL(url, ask.base).href;
+  const isHere = ({ url }) => new URL(url).host === ask.base.host;
+  /** Whether it may have reached the service. */
+  const isSent = (call) => !call.made && call.from !== 'from cache' && isHere(call);
 
-  /** Whether it probably reached the service, which may know more of it. */
+  /** Whether the service may know more of it. */
   function isWanting(call) {
-    const { token, served, tries, state, from, made } = call;
-    if (made || from === 'from cache' || state === 'open' || !isHere(call)) return false;
+    const { token, served, tries, state } = call;
+    if (state === 'open' || !isSent(call)) return false;
     return token === null ? tries < ASKED_AFTER_MS.length : tries === 0 && served === null;
   }
 
@@ -37,6 +38,9 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
     call.method ??= served.method;
     call.status ??= served.status;
     call.href = ask.url(served.href);
+    if (!call.isServed || served.durationMs === null) return;
+    call.ms = served.durationMs;
+    call.state = 'done';
   }
 
   /** Streams are known to the service alone: the browser lists them when they have ended. */
@@ -44,17 +48,7 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
     const url = addressOf(served);
     if (!isLasting(served) || list().some((call) => call.state === 'open' && call.url === url)) return;
     const startedAt = performance.now() - (now - served.startedAt);
-    learnKnown(add({ type: served.type, url, startedAt, isServed: true }), served);
-  }
-
-  function addressOf({ url }) {
-    return new URL(url, ask.base).href;
-  }
-
-  function learnKnown(call, known) {
-    serve(call, known);
-    if (call.isServed && known.durationMs !== null)
-      Object.assign(call, { ms: known.durationMs, state: 'done' });
+    serve(add({ type: served.type, url, startedAt, isServed: true }), served);
   }
 
   function canBe(call, served) {
@@ -74,6 +68,13 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
     return own.length === known.length && pairs.every(([call, served]) => canBe(call, served)) ? pairs : [];
   }
 
+  /** The one redirect that sent a call on. */
+  function addRedirect(call, left) {
+    if (!call.redirected || call.cameFrom.length > 0) return;
+    const before = left.filter((one) => one.status >= 300 && one.status < 400 && addressOf(one) === call.url);
+    if (before.length === 1) call.cameFrom = before.map((one) => ({ ...one, href: ask.url(one.href) }));
+  }
+
   function byToken(given) {
     return new Map(given.filter(({ token }) => SERVED_TOKEN.test(token)).map((one) => [one.token, one]));
   }
@@ -84,25 +85,17 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
     const shared = byToken(others);
     for (const call of list()) {
       const known = free.get(call.token) ?? shared.get(call.token);
-      if (known !== undefined) learnKnown(call, known);
+      if (known !== undefined) serve(call, known);
       free.delete(call.token);
     }
-    const without = list().filter(
-      (call) => call.token === null && call.from !== 'from cache' && !call.made && isHere(call),
-    );
+    const without = list().filter((call) => call.token === null && isSent(call));
     for (const url of new Set(without.map((call) => call.url)))
       for (const [call, served] of pairsAt(url, without, [...free.values()])) {
         serve(call, served);
         free.delete(served.token);
       }
     const left = [...free.values()];
-    for (const call of list()) {
-      if (!call.redirected || call.cameFrom.length > 0) continue;
-      const before = left.filter(
-        (one) => one.status >= 300 && one.status < 400 && addressOf(one) === call.url,
-      );
-      if (before.length === 1) call.cameFrom = before.map((one) => ({ ...one, href: ask.url(one.href) }));
-    }
+    for (const call of list()) addRedirect(call, left);
     for (const served of left) addStream(served, now);
   }
 
@@ -121,17 +114,13 @@ export function createServedCalls({ ask, list, add, changed, onReason }) {
     changed();
   }
 
-  function askQuietly() {
-    askNow().catch(() => {});
-  }
+  const askQuietly = () => askNow().catch(() => {});
 
   function askSoon() {
     if (timer !== null || pages.size === 0 || document.hidden) return;
-    const tries = list()
-      .filter(isWanting)
-      .map((call) => call.tries);
-    if (tries.length === 0) return;
-    const delay = ASKED_AFTER_MS[Math.min(...tries)];
+    const wanting = list().filter(isWanting);
+    if (wanting.length === 0) return;
+    const delay = ASKED_AFTER_MS[Math.min(...wanting.map(({ tries }) => tries))];
     timer = setTimeout(askQuietly, Math.max(delay, askedAt + ASKED_EVERY_MS - performance.now()));
   }
 

@@ -36,63 +36,51 @@ function worstShift(shifts) {
   return Math.min(Math.round(worst * 10_000) / 10_000, 1000);
 }
 
-/** Calls `send(timing, isLast)` with the fields of `POST -/report`. */
+/** Those that took longest, in their order, and how many others there were. */
+function longestOf(tasks) {
+  const longest = [...tasks].sort((one, other) => other.duration - one.duration).slice(0, MOST_TASKS);
+  const more = tasks.length - longest.length;
+  const longTasks = longest
+    .sort((one, other) => one.startTime - other.startTime)
+    .map(({ startTime, duration }) => ({ start: roundedMs(startTime), duration: roundedMs(duration) }));
+  return more > 0 ? { longTasks, moreLongTasks: more } : { longTasks };
+}
+
+/** Calls `send(timing)` with the fields of `POST -/report`. */
 export function watchTiming({ send }) {
   const observers = [];
   const shifts = [];
-  let tasks = [];
-  let moreTasks = 0;
+  const tasks = [];
   let painted = 0;
   let largest = null;
   let sent = '';
-  let timer = null;
   let isOver = false;
 
   function observe(type, take) {
-    try {
+    quietly(() => {
       if (!PerformanceObserver.supportedEntryTypes.includes(type)) return;
       const observer = new PerformanceObserver((list) => list.getEntries().forEach(take));
       observer.observe({ type, buffered: true });
       observers.push([observer, take]);
-    } catch {
-      // Not measured here.
-    }
-  }
-
-  function takeTask({ startTime, duration }) {
-    if (startTime > LONGEST_MS) return;
-    tasks.push({ start: roundedMs(startTime), duration: roundedMs(duration) });
-    if (tasks.length <= MOST_TASKS) return;
-    const [shortest] = [...tasks].sort((one, other) => one.duration - other.duration);
-    tasks = tasks.filter((task) => task !== shortest);
-    moreTasks += 1;
+    });
   }
 
   function read() {
     const [entry] = performance.getEntriesByType('navigation');
     if (entry === undefined) return null;
     const isEarly = entry.activationStart > 0;
-    const {
-      requestStart,
-      responseStart,
-      responseEnd,
-      domInteractive,
-      domContentLoadedEventEnd,
-      loadEventEnd,
-    } = entry;
     const timing = {
       navigation: isEarly ? 'prerender' : entry.type,
       redirects: Math.min(entry.redirectCount, 100),
       ...marksOf({
-        requestStart,
-        ttfb: responseStart,
-        responseEnd,
-        domInteractive,
-        domContentLoaded: domContentLoadedEventEnd,
-        load: loadEventEnd,
+        requestStart: entry.requestStart,
+        ttfb: entry.responseStart,
+        responseEnd: entry.responseEnd,
+        domInteractive: entry.domInteractive,
+        domContentLoaded: entry.domContentLoadedEventEnd,
+        load: entry.loadEventEnd,
       }),
-      longTasks: tasks,
-      ...(moreTasks > 0 ? { moreLongTasks: moreTasks } : {}),
+      ...longestOf(tasks),
     };
     if (isEarly) return timing;
     return {
@@ -103,25 +91,26 @@ export function watchTiming({ send }) {
     };
   }
 
-  function tell(isLast) {
+  function tell() {
     if (isOver) return;
     for (const [observer, take] of observers) observer.takeRecords().forEach(take);
     const timing = read();
     const text = jsonText(timing);
     if (timing === null || text === sent) return;
     sent = text;
-    send(timing, isLast);
+    send(timing);
   }
 
   function settleSoon() {
-    timer = setTimeout(() => quietly(() => tell(false)), SETTLED_MS);
+    setTimeout(() => quietly(tell), SETTLED_MS);
   }
 
   /** Anything later belongs to a page that somebody came back to. */
   function leave() {
-    if (document.visibilityState !== 'hidden' || sent === '') return;
-    quietly(() => tell(true));
-    stop();
+    if (document.visibilityState !== 'hidden' || sent === '' || isOver) return;
+    quietly(tell);
+    isOver = true;
+    for (const [observer] of observers) observer.disconnect();
   }
 
   function begin() {
@@ -135,18 +124,12 @@ export function watchTiming({ send }) {
     observe('layout-shift', (entry) => {
       if (!entry.hadRecentInput) shifts.push(entry);
     });
-    observe('longtask', takeTask);
+    observe('longtask', (entry) => {
+      if (entry.startTime <= LONGEST_MS) tasks.push(entry);
+    });
     if (document.readyState === 'complete') settleSoon();
     else addEventListener('load', settleSoon, { once: true });
     document.addEventListener('visibilitychange', leave);
-  }
-
-  function stop() {
-    isOver = true;
-    clearTimeout(timer);
-    for (const [observer] of observers.splice(0)) observer.disconnect();
-    removeEventListener('load', settleSoon);
-    document.removeEventListener('visibilitychange', leave);
   }
 
   if (document.prerendering) document.addEventListener('prerenderingchange', begin, { once: true });

@@ -35,41 +35,26 @@ function scriptAddress(script) {
   return script.hasAttribute('data-hindsight') ? script.getAttribute('src') : script.src;
 }
 
-/** Calls it when the page has loaded, or has taken very long and has a body: the parser would put that behind the bar. */
-function whenLoaded(work) {
-  let timer = 0;
-  function once() {
-    clearTimeout(timer);
-    removeEventListener('load', once);
-    work();
-  }
-  function onceThereIsBody() {
-    if (document.body === null) timer = setTimeout(onceThereIsBody, BODY_AFTER_MS);
-    else once();
-  }
-  if (document.readyState === 'complete') {
-    work();
-    return;
-  }
-  timer = setTimeout(onceThereIsBody, SHOWN_AFTER_MS);
-  addEventListener('load', once);
+function delay(ms) {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Puts the host back once if the page removes it; the second time it stays away. */
+/** When the page has loaded, or has taken very long and has a body: the parser would put that behind the bar. */
+async function loaded() {
+  if (document.readyState === 'complete') return;
+  const event = new Promise((resolve) => addEventListener('load', resolve, { once: true }));
+  await Promise.race([event, delay(SHOWN_AFTER_MS)]);
+  while (document.body === null) await delay(BODY_AFTER_MS);
+}
+
+/** Puts the host back if the page removes it; the second time it stays away. */
 function keepThere(host, isWanted) {
-  let returns = 1;
-  let waiting = false;
-  const observer = new MutationObserver(() => {
-    if (host.isConnected || waiting || !isWanted()) return;
-    waiting = true;
-    setTimeout(() => {
-      waiting = false;
-      if (host.isConnected || !isWanted() || document.documentElement === null) return;
-      returns -= 1;
-      if (findHosts().length === 0) document.documentElement.append(host);
-      watch();
-      if (returns <= 0) observer.disconnect();
-    }, 50);
+  const observer = new MutationObserver(async () => {
+    if (host.isConnected || !isWanted()) return;
+    observer.disconnect();
+    await delay(50);
+    if (host.isConnected || !isWanted() || document.documentElement === null) watch();
+    else if (findHosts().length === 0) document.documentElement.append(host);
   });
   function watch() {
     observer.disconnect();
@@ -101,17 +86,10 @@ function run(script) {
   };
   let bar = null;
   let watched = null;
-  let takeCalls = () => {};
   let focusBefore = null;
-  const place = createPlace(onPlace);
   let isBroken = false;
+  const place = createPlace(guarded(onPlace));
   const isWanted = () => !isBroken && !place.get().closed;
-
-  function attach() {
-    for (const other of [...findHosts()]) other.remove();
-    document.documentElement.append(bar.host);
-    bar.watch();
-  }
 
   /** The page has replaced a function that the bar needs by one that does not work: leave the page alone. */
   function giveUp() {
@@ -119,16 +97,24 @@ function run(script) {
     bar?.host.remove();
   }
 
-  function render() {
-    if (isBroken) return;
-    try {
-      draw();
-    } catch {
-      giveUp();
-    }
+  function guarded(work) {
+    return (...given) => {
+      if (isBroken) return;
+      try {
+        work(...given)?.catch(giveUp);
+      } catch {
+        giveUp();
+      }
+    };
   }
 
-  function draw() {
+  function attach() {
+    for (const other of [...findHosts()]) other.remove();
+    document.documentElement.append(bar.host);
+    bar.watch();
+  }
+
+  const render = guarded(() => {
     // Nothing is known yet: no empty bar.
     const isEmpty =
       state.entry === null && state.reason === null && state.moved === null && state.token !== null;
@@ -136,26 +122,18 @@ function run(script) {
     bar.render(state);
     if (!bar.host.isConnected && isWanted() && !bar.wasShown) attach();
     bar.wasShown = true;
-  }
+  });
 
-  async function sendTimingNow() {
+  const sendTiming = guarded(async () => {
     if (documentToken === undefined && revalidation() === null) documentToken = tagToken;
     if (!documentToken || unsent === null) return;
     const timing = unsent;
     unsent = null;
     state.untold = await ask.post('-/report', { token: documentToken, timing });
     render();
-  }
+  });
 
-  function sendTiming() {
-    sendTimingNow().catch(giveUp);
-  }
-
-  function load(asked, attempt) {
-    loadNow(asked, attempt).catch(giveUp);
-  }
-
-  async function loadNow(asked, attempt = 0) {
+  const load = guarded(async (asked, attempt = 0) => {
     if (asked === null) return;
     const seek = asked === tagToken && documentToken === undefined ? revalidation() : null;
     const { value, reason } = await ask.toolbar(asked, seek);
@@ -180,7 +158,7 @@ function run(script) {
     const mayCome = value === null ? reason === 'missing' : value.state === 'running';
     if (!mayCome || attempt >= AGAIN_AFTER_MS.length) return;
     setTimeout(() => load(token, attempt + 1), AGAIN_AFTER_MS[attempt]);
-  }
+  });
 
   /** Another page in the same document replaces the one before, which goes to `before`. Without a token it made no request. */
   function enter(token, moved = null) {
@@ -213,15 +191,7 @@ function run(script) {
     });
   }
 
-  function begin() {
-    try {
-      open();
-    } catch {
-      giveUp();
-    }
-  }
-
-  function open() {
+  const begin = guarded(() => {
     if (bar === null) {
       bar = createBar({ ask, place });
       bar.watch = keepThere(bar.host, isWanted);
@@ -230,16 +200,15 @@ function run(script) {
     if (watched === null) watch();
     load(state.token);
     render();
-  }
+  });
 
   function onPlace(now) {
-    if (isBroken) return;
     if (now.closed) {
       bar?.host.remove();
       return;
     }
     if (bar === null || (state.entry === null && state.reason === null)) begin();
-    bar.show(now);
+    bar?.show(now);
     render();
   }
 
@@ -250,16 +219,8 @@ function run(script) {
 
   /** Reopens the bar, moves focus into it, and out of it again. */
   function onKey(event) {
-    if (
-      event.code !== 'KeyH' ||
-      !event.altKey ||
-      !event.shiftKey ||
-      event.ctrlKey ||
-      event.metaKey ||
-      isBroken ||
-      document.body === null
-    )
-      return;
+    const isOurs = event.code === 'KeyH' && event.altKey && event.shiftKey;
+    if (!isOurs || event.ctrlKey || event.metaKey || isBroken || document.body === null) return;
     event.preventDefault();
     if (bar?.hasFocus()) {
       focusBefore?.focus();
@@ -282,9 +243,7 @@ function run(script) {
     takeEarly();
     if (event.detail !== null) enter(event.detail);
   });
-  // At once, to hear the calls that the page makes while it loads; the bar appears after the load.
-  if (isWanted()) watch();
-  takeCalls = watchReports({
+  const takeCalls = watchReports({
     calls: () => watched?.calls() ?? [],
     send: ask.report,
     tokenOf() {
@@ -292,6 +251,8 @@ function run(script) {
       return state.token ?? documentToken ?? tagToken;
     },
   });
+  // At once, to hear the calls that the page makes while it loads; the bar appears after the load.
+  if (isWanted()) watch();
   if (tagToken !== null)
     watchTiming({
       send(timing) {
@@ -301,9 +262,10 @@ function run(script) {
         render();
       },
     });
-  whenLoaded(() => {
+  guarded(async () => {
+    await loaded();
     if (isWanted()) begin();
-  });
+  })();
 }
 
 function start() {

@@ -51,7 +51,7 @@ window.start = async (service = location.origin) => {
   const ask = createAsk(service + '/_profiler/toolbar.js');
   window.watched = watchCalls({ ask, onChange: (calls, more) => window.told.push([calls.length, more]) });
   watchNavigation({ calls: window.watched, onNavigate: (move) => window.moves.push(move) });
-  watchTiming({ send: (timing, isLast) => window.timings.push({ timing, isLast }) });
+  watchTiming({ send: (timing) => window.timings.push({ timing }) });
   if (document.documentElement.dataset.token) {
     const { value } = await ask.toolbar(document.documentElement.dataset.token);
     window.watched.setPage(value);
