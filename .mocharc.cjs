@@ -18,6 +18,6 @@ module.exports = {
   ignore: named ? [] : [...slow.ignore, ...slow.spec],
   parallel: !named,
   // These compute.
-  jobs: 4,
+  jobs: 3,
   exit: named,
 };

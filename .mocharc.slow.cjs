@@ -25,7 +25,7 @@ module.exports = {
   require: ['test/support/run.ts'],
   reporter: 'test/support/summary-reporter.cjs',
   parallel: true,
-  jobs: 5,
+  jobs: 4,
   // Only in CI; the report names the tests that needed it at the end.
   retries: process.env.CI === 'true' ? 1 : 0,
   // Only there to end a hang: how long a test takes is no question of right or wrong.

@@ -79,16 +79,6 @@ describe('the keyboard', () => {
       .and.include('\n## Configuration\n');
   });
 
-  it('has its help say nothing of what a page has not', async () => {
-    const page = await open('/_profiler/');
-    const help = await helpOf(page);
-    expect(help).to.include('/').and.include('g h').and.include('Shift D').and.include('?');
-    for (const key of ['m', 'c', '[ ]', 'g r']) expect(help).to.not.include(key);
-    await page.keyboard.press('m');
-    await page.keyboard.press('[');
-    expect(new URL(page.url()).pathname).to.equal('/_profiler/');
-  });
-
   it('is left alone while one types, and with Ctrl, Alt or Meta', async () => {
     const page = await open(`/_profiler/${tokens[1]}?panel=configuration`);
     await page.keyboard.press('/');
