@@ -10,7 +10,7 @@ const SECRET_WORDS = [
 const SECRET_JOINED = [
   'password', 'passwd', 'passwort', 'secret', 'privatekey', 'cardnumber', 'ccnumber', 'accountnumber', 'creditcard', 'securitycode',
   'authtoken', 'accesstoken', 'refreshtoken', 'sessiontoken', 'sessionid', 'phpsessid', 'samlresponse', 'clientassertion',
-  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol',
+  'codeverifier', 'devicecode', 'recoverycode', 'backupcode', 'secwebsocketprotocol', 'securityanswer',
 ]; // prettier-ignore
 const SECRET_WHOLE = ['dpop'];
 /** Words that begin with `auth` or `pass`, but for `author`, `passed`, `passing`, `passage` and those like them. */

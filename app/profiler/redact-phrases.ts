@@ -118,7 +118,7 @@ function maskListed(text: string, { isSecretName, hide }: TextMasking): string {
 
 /** Fields that hold a name and its value: `{"name":"password","value":"…"}`. */
 const NAMED_VALUE =
-  /\b(?:name|key|path|param|property|field)\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']([\w.[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?value\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
+  /\b(?:name|key|path|param|property|field)\\{0,16}["']?\s{0,3}:\s{0,5}\\{0,16}["']([\w./[\]-]{2,60})\\{0,16}["']\s{0,3},\s{0,20}\\{0,16}["']?value\\{0,16}["']?\s{0,3}:\s{0,5}/gi;
 
 function maskNamedValues(text: string, { isSecret, hide }: TextMasking): string {
   return rewrite(text, NAMED_VALUE, (match, replace) => {

@@ -51,14 +51,18 @@ export function maskByName(name: string, value: string, hide: (part: string) => 
 }
 
 const MOST_LEARNED = 100;
+/** A value and its HMAC-SHA256 in base64, as signed cookies have it: `s:<session id>.<signature>`. */
+const SIGNED = /^(?:s:)?(.+)\.[\w+/-]{43}=?$/;
 
 export function learn(value: string, into: Map<string, string>): void {
   // The note that truncateText appends is not part of the value.
   const whole = value.replace(/… \(\d+ more characters\)$/, '');
   const pair = /^[A-Za-z0-9+/]{8,}={0,2}$/.test(whole) ? Buffer.from(whole, 'base64').toString('utf8') : '';
   const password = /^[^:\0-\x1f\ufffd]*:([^\0-\x1f\ufffd]+)$/.exec(pair)?.[1];
-  for (const secret of [whole, decodePercent(whole), decodeBackslashes(whole), password ?? whole]) {
+  const decoded = decodePercent(whole);
+  const signed = SIGNED.exec(decoded)?.[1];
+  for (const secret of [whole, decoded, decodeBackslashes(whole), password ?? whole, signed ?? whole]) {
     if (into.size >= MOST_LEARNED || holdsMark(secret) || into.has(secret)) continue;
-    into.set(secret, secret === password ? password : value);
+    into.set(secret, secret === password || secret === signed ? secret : value);
   }
 }

@@ -30,7 +30,12 @@ function tokenExpression(): RegExp {
     'hooks\\.slack\\.com/services/[\\w/]{20,}',
     'discord(?:app)?\\.com/api/webhooks/\\d{5,25}/[\\w-]{20,}',
   ];
-  const inside = ['/bot\\d{6,12}:[\\w-]{30,}', '\\$(?:2[aby]\\$|argon2[id]|scrypt\\$)[\\w$+/.=,-]{30,}'];
+  const inside = [
+    '/bot\\d{6,12}:[\\w-]{30,}',
+    '\\$(?:(?:[1567]|2[abxy]?|apr1|g?y|scrypt)\\$|argon2[id]|pbkdf2)[\\w$+/.=,-]{30,}',
+    'pbkdf2[:_]sha\\d{1,3}[:$][\\w$+/.=,-]{30,}',
+    '\\{S?SHA\\d{0,3}\\}[\\w+/]{28,}={0,2}',
+  ];
   return new RegExp(`(?<![A-Za-z0-9])(?:${[...words, ...others].join('|')})|${inside.join('|')}`, 'g');
 }
 
@@ -59,6 +64,8 @@ function maskWebTokens(run: string, mark: Mark): string {
 const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?|PGP MESSAGE)-----[\s\S]*?(?:-----END [A-Z ]{0,60}-----|$)/g;
 const SCHEME = /\b((?:Bearer|Basic|Digest|Token)(?:\s|%20|\+){1,20})([A-Za-z0-9._~+/=-]{8,})/g;
+const DIGEST =
+  /\b(Digest\s{1,20})(\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})(?:,\s{0,5}\w{1,20}=(?:"[^"]{0,500}"|[^\s,"]{1,500})){1,20})/g;
 const ADDRESS = /([a-z][a-z0-9+.-]{1,20}:\/\/[^\s/:@'"<>]*:)([^\s/@'"<>]+)@/gi;
 /** The same, percent-encoded in another address, perhaps more than once: `next=https%3A%2F%2Fuser%3Apassword%40host`. */
 const ENCODED_ADDRESS =
@@ -138,5 +145,7 @@ export function maskShapes(text: string, mark: Mark): string {
     .replace(TOKEN, (token) => mark(token));
   if (result.includes('eyJ')) result = result.replace(/[\w.-]{20,}/g, (run) => maskWebTokens(run, mark));
   if (result.includes('-----BEGIN ')) result = result.replace(PRIVATE_KEY, (key) => mark(key));
+  if (result.includes('Digest '))
+    result = result.replace(DIGEST, (_, scheme: string, fields: string) => scheme + mark(fields));
   return result.replace(SCHEME, (_, scheme: string, token: string) => scheme + mark(token));
 }

@@ -115,7 +115,9 @@ function secretNameIn(source: Fields, isSecret: (name: string) => boolean): stri
   for (const field of NAMING) {
     const given = source[field];
     const name: unknown = Array.isArray(given) ? given.at(-1) : given;
-    if (typeof name === 'string' && !name.includes('/') && isSecret(name)) return name;
+    // An address is no name, but for the JSON Pointer of a JSON Patch (RFC 6902).
+    if (typeof name !== 'string' || (name.includes('/') && !Object.hasOwn(source, 'op'))) continue;
+    if (isSecret(name)) return name;
   }
   return null;
 }

@@ -130,6 +130,16 @@ describe('masking', () => {
     expect(masked.map(({ where }) => where)).to.include('queries[0].bindings[0]');
   });
 
+  it('masks what a signed cookie signs, such as the id of a session, wherever else it turns up', () => {
+    const id = 'p9KjydSuDtJo1dz41pskeJLGBzfkZWRm';
+    const signature = 'A0b/'.repeat(11).slice(0, 43);
+    for (const cookie of [`sid=s%3A${id}.${encodeURIComponent(signature)}`, `sid=${id}.${signature}%3D`])
+      for (const name of ['cookie', 'set-cookie']) {
+        const text = textOf({ headers: { [name]: cookie }, line: `of sess:${id}` });
+        expect(text, cookie).to.match(/of sess:\[masked/);
+      }
+  });
+
   it('gives equal values of one record the same mark, with their type', () => {
     const { value } = redactor.tree({
       headers: [
@@ -390,6 +400,13 @@ describe('masking', () => {
     }
     const innocent = { path: '/reset-password', key: 'user:1', value: 'seen' };
     expect(redactor.tree(innocent).value).to.deep.equal(innocent);
+  });
+
+  it('masks the value of a JSON Patch by the last name of its pointer, and not that beside an address', () => {
+    const patch = (path: string) => ({ op: 'replace', path, value: 'hunter2hunter2' });
+    expect(textOf([patch('/users/0/password')])).to.not.contain('hunter2');
+    expect(textOf([patch('/users/0/name')])).to.contain('hunter2');
+    expect(textOf([{ path: '/reset/password', value: 'hunter2hunter2' }])).to.contain('hunter2');
   });
 
   it('masks the hash of a user, and not that of a file', () => {
