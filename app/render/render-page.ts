@@ -6,7 +6,7 @@
  *
  * Rules of the templates (a test holds them):
  * - `<%= %>` for every value. What a helper returns as SafeHtml passes unescaped; recorded text never does.
- * - `<%- %>` for `include('partials/kv', { … })` only. An included template gets exactly what it is given, and
+ * - `<%- %>` for `include('partials/empty', { … })` only. An included template gets exactly what it is given, and
  *   `h`, `include`, `hasView(name)`. Rows of long lists use `later` instead: each is rendered by itself, and fails alone.
  *   Names lie below `views/`, without ending. Optional parameters are read as `locals.name`.
  * - They are laid out to be read: line breaks and what indents them do not reach the page (`joinLines`).

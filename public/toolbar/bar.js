@@ -182,9 +182,6 @@ export function createBar({ ask, place }) {
    */
   function arrange(links) {
     const isTouched = shadow.activeElement !== null || root.matches(':hover');
-    const isSame =
-      links.length === items.children.length && links.every((link, at) => items.children[at] === link);
-    if (isTouched && isSame) return;
     const { scrollLeft } = items;
     if (isTouched)
       links.forEach((link, at) => {

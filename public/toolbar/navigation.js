@@ -9,7 +9,7 @@ const BEFORE_MS = 10_000;
 const WITHIN_MS = 1000;
 const RESPONSE_TOKEN = /^[0-9a-f]{6}$/;
 
-/** Two addresses are the same page if these are equal. A fragment counts only in the forms of routers, `#/` and `#!`. */
+/** Two addresses are one page if these are equal. A fragment counts only in the forms of routers, `#/` and `#!`. */
 function placeOfPage(href) {
   const { pathname, search, hash } = new URL(href, location.href);
   return { path: pathname, query: search, route: /^#[/!]/.test(hash) ? hash : '' };

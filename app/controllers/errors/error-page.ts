@@ -60,16 +60,16 @@ function factsOf({ profile, child }: ErrorPageInput) {
   return facts;
 }
 
-function requestRows({ profile }: ErrorPageInput): { name: string; value: string; say?: string }[] {
+function requestRows({ profile }: ErrorPageInput): { label: string; value: string }[] {
   const { url, method, origin, clientAddress } = profile;
   const path = pathOf(url);
   const rows = [
-    { name: 'Path', value: path },
-    ...(path === url ? [] : [{ name: 'Query', value: url.slice(path.length) }]),
-    { name: 'Method', value: method },
+    { label: 'Path', value: path },
+    ...(path === url ? [] : [{ label: 'Query', value: url.slice(path.length) }]),
+    { label: 'Method', value: method },
   ];
-  if (origin !== null) rows.push({ name: 'Origin', value: origin });
-  return clientAddress === '' ? rows : [...rows, { name: 'Client', value: clientAddress }];
+  if (origin !== null) rows.push({ label: 'Origin', value: origin });
+  return clientAddress === '' ? rows : [...rows, { label: 'Client', value: clientAddress }];
 }
 
 export function createErrorPage({
@@ -168,7 +168,10 @@ export function createErrorPage({
       rows: rowsOf('exception', { ...profile, panels: { ...profile.panels, exception } }),
       profile,
       requested: requestRows(input),
-      received: received && { headers: received.headers, body: received.body?.text ?? null },
+      received: received && {
+        headers: received.headers.map(({ name, value }) => ({ label: name, value })),
+        body: received.body?.text ?? null,
+      },
     };
     return renderPage('errors/error', model);
   }
