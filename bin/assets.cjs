@@ -33,7 +33,7 @@ function minifyStyles(file) {
 function toolbarStyles() {
   const pages = readFileSync(join(root, 'public/profiler/hindsight.css'), 'utf8');
   const [, tokens] = /:root, :host (\{[^}]*\})/.exec(pages);
-  return minify(`${readFileSync(join(root, 'public/toolbar/toolbar.css'), 'utf8')}.root${tokens}`);
+  return minify(`.root${tokens}${readFileSync(join(root, 'public/toolbar/toolbar.css'), 'utf8')}`);
 }
 
 /** A script with the modules that it imports. The toolbar's styles replace the name STYLE. */

@@ -38,9 +38,14 @@ function shown(character: string): string {
   return `‹U+${code.toString(16).toUpperCase().padStart(4, '0')}›`;
 }
 
-/** Text for element content and quoted attributes; what can't be seen becomes visible (NUL: `␀`). UTF-8 can't hold half a surrogate pair. */
+/** What can't be seen becomes visible (NUL: `␀`). UTF-8 can't hold half a surrogate pair. */
+export function showHidden(text: string): string {
+  return text.toWellFormed().replace(SPECIAL, shown);
+}
+
+/** Text for element content and quoted attributes. */
 function escapeText(text: string): string {
-  return escapeMarkup(text).toWellFormed().replace(SPECIAL, shown);
+  return showHidden(escapeMarkup(text));
 }
 
 /** What `<%= %>` does: SafeHtml unchanged, nothing for null and undefined, everything else as escaped text (objects: JSON). */

@@ -1,5 +1,6 @@
 // The search box: Ctrl K goes to it, and a list below it completes what is typed: filters, places of this page, routes, recent requests.
 // Without a choice from the list, Enter sends the form.
+import { showHidden } from '../../app/view-helpers/safe-html.ts';
 import { element, say, set } from './page.js';
 
 // Filters of the box with the values that are common; a test reads each on the server.
@@ -122,21 +123,13 @@ function mark(index) {
   else box.setAttribute('aria-activedescendant', options[at].id);
 }
 
-// Characters that would reorder or hide text are named, as on the pages.
-function visible(text) {
-  return text.replace(
-    /[\p{Cc}\p{Cf}]/gu,
-    (character) => `‹U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}›`,
-  );
-}
-
 function showList(box, found) {
   shown = found;
   const parts = [];
   found.forEach(({ group, text, note }, index) => {
     if (found[index - 1]?.group !== group)
       parts.push(element('li', { role: 'presentation', class: 'soft' }, group));
-    const words = [visible(text), ...(note === undefined ? [] : [' ', element('small', {}, note)])];
+    const words = [showHidden(text), ...(note === undefined ? [] : [' ', element('small', {}, note)])];
     parts.push(element('li', { role: 'option', id: `find-${index}`, 'aria-selected': 'false' }, ...words));
   });
   list().replaceChildren(...parts);

@@ -25,6 +25,11 @@ export function replaceByProxy(owner, name, handler) {
   Object.defineProperty(owner, name, { ...before, value: new Proxy(before.value, handler) });
 }
 
+/** Of headers as text, a line each. */
+export function headerIn(text, name) {
+  return new RegExp(`^${name}: *(\\S+)`, 'im').exec(text)?.[1] ?? null;
+}
+
 function readProfileHeaders(get) {
   return { token: get('x-debug-token'), link: get('x-debug-token-link') };
 }
@@ -94,16 +99,6 @@ function hookXhr(list) {
   const listen = EventTarget.prototype.addEventListener;
   const readAll = prototype.getAllResponseHeaders;
 
-  // Reading a single header that another origin does not expose writes an error to the console.
-  function headersOf(xhr) {
-    const all = new Map();
-    for (const line of (Reflect.apply(readAll, xhr, []) ?? '').split('\r\n')) {
-      const at = line.indexOf(':');
-      if (at > 0) all.set(line.slice(0, at).toLowerCase(), line.slice(at + 1).trim());
-    }
-    return (name) => all.get(name) ?? null;
-  }
-
   function watch(xhr) {
     const known = asked.get(xhr);
     if (known === undefined) return null;
@@ -116,15 +111,12 @@ function hookXhr(list) {
         if (type !== 'loadend') why = type === 'abort' ? 'aborted' : 'timed out';
         else if (xhr.status === 0) list.failed(call, why);
         else {
-          const finalUrl = xhr.responseURL;
+          const { status, responseURL: finalUrl } = xhr;
           const redirected = finalUrl !== '' && finalUrl !== call.url.split('#', 1)[0];
-          list.responded(call, {
-            ...readProfileHeaders(headersOf(xhr)),
-            status: xhr.status,
-            finalUrl,
-            redirected,
-            made: false,
-          });
+          // Reading a single header that another origin does not expose writes an error to the console.
+          const text = Reflect.apply(readAll, xhr, []) ?? '';
+          const profile = readProfileHeaders((name) => headerIn(text, name));
+          list.responded(call, { ...profile, status, finalUrl, redirected, made: false });
           list.ended(call);
         }
       });

@@ -1,7 +1,7 @@
 // Follows the page to its next address when no document is loaded, by the Navigation API. The request of a navigation is the call that
 // brought it: the one that the library names, else the newest to the same path; if none shows up within a moment, there was none.
 
-import { quietly } from './hooks.js';
+import { headerIn, quietly } from './hooks.js';
 
 /** A call may be this much older than the navigation: libraries prefetch links that are pointed at. */
 const BEFORE_MS = 10_000;
@@ -20,10 +20,8 @@ function isSamePage(one, other) {
 }
 
 function tokenFrom(headers) {
-  const token =
-    typeof headers === 'string'
-      ? /^x-debug-token: *(\S+)/im.exec(headers)?.[1]
-      : headers?.get('x-debug-token');
+  const name = 'x-debug-token';
+  const token = typeof headers === 'string' ? headerIn(headers, name) : headers?.get(name);
   return RESPONSE_TOKEN.test(token ?? '') ? token : null;
 }
 

@@ -11,9 +11,10 @@ const CLOSE_AFTER_MS = 280;
 function factList(facts = []) {
   const said = facts.filter(([, value]) => value !== null && value !== undefined && value !== '');
   if (said.length === 0) return null;
-  const rows = said.map(([label, value]) =>
-    element('div', {}, element('dt', {}, String(label)), element('dd', {}, foreign(value, 200))),
-  );
+  const rows = said.flatMap(([label, value]) => [
+    element('dt', {}, String(label)),
+    element('dd', {}, foreign(value, 200)),
+  ]);
   return element('dl', {}, ...rows);
 }
 
