@@ -218,12 +218,12 @@ describe('the list in a browser', () => {
 
   it('gives axe-core nothing to say while it is paused, unfolded, asking and finding', async () => {
     const { page, problems } = await browser.open({ viewport: { width: 390, height: 800 } });
-    const faults = async (): Promise<string[]> => {
+    const faults = async (within = 'body'): Promise<string[]> => {
       const wide = await page.evaluate<number>(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
       expect(wide).to.be.at.most(0);
-      return violations(page);
+      return violations(page, { within });
     };
     const token = await visit(page, '/products/2');
     await page.goto(`${shop.origin}/_profiler/${token}`);
@@ -234,11 +234,11 @@ describe('the list in a browser', () => {
     await page.locator(`#r-${token} .unfold`).click();
     expect(await faults()).to.deep.equal([]);
     await page.getByRole('button', { name: 'Clear…' }).click();
-    expect(await faults()).to.deep.equal([]);
+    expect(await faults('#clear')).to.deep.equal([]);
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Resume recording' }).click();
     await list(page, '?text=select');
-    expect(await faults()).to.deep.equal([]);
+    expect(await faults('main')).to.deep.equal([]);
     await page.goto(`${shop.origin}/_profiler/${token}`);
     await page.getByRole('button', { name: 'Pinned' }).click();
     expect(problems).to.deep.equal([]);
