@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { inspect } from 'node:util';
 import type { BeyondFacts } from './beyond-limit.ts';
+import { epochMs } from './clock.ts';
 import { FactList, type Repeating, type Room } from './fact-list.ts';
 import type { FactName, Facts } from './facts.ts';
 import type { Fate } from './ledger.ts';
@@ -77,7 +78,7 @@ export class Context {
     this.kind = kind;
     this.parent = parent;
     this.summary = summary;
-    this.startedAt = Date.now();
+    this.startedAt = epochMs();
     this.#startedMark = performance.now();
   }
 

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
+import { epochMs } from '../../profiler/clock.ts';
 import type { StoreItem, StoreState } from '../../profiler/store.ts';
 import { settledWithin } from '../../profiler/timeouts.ts';
 import type { Disk, OwnFile } from './disk.ts';
@@ -105,7 +106,7 @@ export function createSegmentWriter(options: {
   let closed = false;
   /** Stands for the segment of what was not written yet. */
   const unwritten = (kind: SegmentKind): Segment => ({
-    name: '', kind, own: true, header: null, read: 0, closed: false, changedAt: Date.now(), tally: emptyTally(),
+    name: '', kind, own: true, header: null, read: 0, closed: false, changedAt: epochMs(), tally: emptyTally(),
   }); // prettier-ignore
   const nowhere: Record<SegmentKind, Segment> = {
     full: unwritten('full'),
@@ -115,14 +116,14 @@ export function createSegmentWriter(options: {
   };
 
   function now(): number {
-    lastAt = Math.max(Date.now(), lastAt, index.clearedAt + 1);
+    lastAt = Math.max(epochMs(), lastAt, index.clearedAt + 1);
     return lastAt;
   }
 
   function newSegment(kind: SegmentKind): { segment: Segment; line: string } {
     namedAt = Math.max(now(), namedAt + 1);
     const segment: Segment = { ...unwritten(kind), name: newSegmentName(kind, namedAt) };
-    return { segment, line: headerLine({ ...header(), startedAt: Date.now() }) };
+    return { segment, line: headerLine({ ...header(), startedAt: epochMs() }) };
   }
 
   function opened(segment: Segment, rows: OwnFile, texts: OwnFile, rowsSize: number): OpenSegment {

@@ -1,0 +1,22 @@
+import { expect } from 'chai';
+import { withFindingsApp } from '../support/findings-app.ts';
+
+describe('the clock of an application', () => {
+  const ask = withFindingsApp((app) => {
+    app.get('/x', (_req, res) => {
+      res.json({});
+    });
+  });
+
+  it('opens the tokens of requests during and after a mock of Date.now that returns nothing', async () => {
+    const { now } = Date;
+    Date.now = () => undefined as unknown as number;
+    try {
+      const { profile } = await ask('/x');
+      expect(Math.abs(profile.startedAt - now())).to.be.below(3_600_000);
+    } finally {
+      Date.now = now;
+    }
+    expect((await ask('/x')).profile.url).to.equal('/x');
+  });
+});
