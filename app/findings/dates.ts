@@ -10,7 +10,7 @@ import type { Json } from '../profiler/json.ts';
 import type { Kept, Needs } from './shared/kept.ts';
 import { DAY, DAY_MS, movedDays } from './shared/moved-days.ts';
 import { draftAt, labelOf, type Read, readsOf } from './shared/queries.ts';
-import { listOf } from './shared/wording.ts';
+import { excerpt, listOf } from './shared/wording.ts';
 
 const dayMoved: FindingRule<Needs<'request' | 'database'>> = {
   name: 'day-moved',
@@ -174,4 +174,39 @@ const hourMoved: FindingRule<Needs<'database' | 'request'>> = {
   },
 };
 
-export const dateRules: readonly FindingRule[] = [dayMoved, lastDayLeftOut, hourMoved];
+/** With points, the day comes first. */
+const DAY_FIRST = /^\s*(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})\s*$/;
+
+/** The days that a bound text may stand for: a midnight of the east is the day before in UTC. */
+function daysOf(value: Json | undefined): string[] {
+  const day = typeof value === 'string' ? /^\d{4}-\d\d-\d\d(?=$|[T ])/.exec(value)?.[0] : undefined;
+  if (day === undefined || Number.isNaN(Date.parse(day))) return [];
+  return [day, new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10)];
+}
+
+const monthFirst: FindingRule<Needs<'database' | 'request'>> = {
+  name: 'month-first',
+  needs: ['database', 'request'],
+  labels: ['day and month'],
+  why: 'The request sent a date with points, such as 04.03.2025, in which the day comes first. A statement got the date with day and month exchanged, and none got the right one.',
+  fix: "Read the text with its format: `dayjs.extend(customParseFormat)` before `dayjs(text, 'DD.MM.YYYY', true)`, which without the plugin ignores the format. `new Date(text)` takes the month first.",
+  find({ database, request }) {
+    const bound = database.queries.flatMap((query, index) =>
+      query.bindings.map(({ value }) => ({ query, index, days: daysOf(value) })),
+    );
+    return receivedFields(request).flatMap(({ name, value }): FindingDraft[] => {
+      const [, day = '', month = '', year = ''] =
+        DAY_FIRST.exec(typeof value === 'string' ? value : '') ?? [];
+      const dated = (one: string, two: string): string =>
+        `${year}-${one.padStart(2, '0')}-${two.padStart(2, '0')}`;
+      const [right, exchanged] = [dated(month, day), dated(day, month)];
+      const found = bound.find(({ days }) => days.includes(exchanged));
+      if (year === '' || right === exchanged || found === undefined) return [];
+      if (bound.some(({ days }) => days.includes(right))) return [];
+      const sentence = `${labelOf(database, found.query)} got ${exchanged} for ${excerpt(name, 40)} ${String(value)}: day and month are exchanged, ${right} was sent`;
+      return [draftAt(found, sentence, 'bad')];
+    });
+  },
+};
+
+export const dateRules: readonly FindingRule[] = [dayMoved, lastDayLeftOut, hourMoved, monthFirst];

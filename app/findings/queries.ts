@@ -23,6 +23,7 @@ import {
   textOf,
   workOf,
 } from './shared/queries.ts';
+import { givenText } from './shared/conditions.ts';
 import { isOfStatement, wasSeen } from './shared/errors.ts';
 import {
   DEADLOCK,
@@ -455,16 +456,23 @@ const settingLeft: FindingRule<Needs<'database'>> = {
 const OWNER =
   /^(?:id|uuid|e?mail|(?:user|owner|author|tenant|customer|account|organi[sz]ation|org|company|member|team|workspace|client|patient|shop|store)_?id)$/i;
 
+/** One row was asked for, and nothing says which. */
+function isFirstOfAll(database: Kept['database'], query: Query): boolean {
+  const read = readOf(database, query);
+  if (read?.verb !== 'select' || read.where !== null || read.limit === null) return false;
+  return givenText(read.limit, query) === '1';
+}
+
 const conditionDropped: FindingRule<Needs<'database'>> = {
   name: 'condition-dropped',
   needs: ['database'],
   labels: ['condition dropped'],
-  why: 'TypeORM or Prisma was given a condition whose value is `undefined`, and left it out: the statement asked for the rows of everybody. Reads are flagged for ids and e-mail addresses, writes for any name.',
+  why: 'TypeORM or Prisma was given a condition whose value is `undefined`, and left it out: the statement asked for the rows of everybody. Reads are flagged for ids and e-mail addresses, or if no condition is left of one row.',
   fix: 'Look at the name of the property: it may be spelled in another way where the value comes from. Refuse the request if the value is missing, and let the ORM throw (`invalidWhereValuesBehavior` of TypeORM, `strictUndefinedChecks` of Prisma).',
   find({ database }) {
     const said = new Set<string>();
     return database.queries.flatMap((query, index): FindingDraft[] => {
-      const isForAny = kindOf(sqlOf(database, query)) === 'write';
+      const isForAny = kindOf(sqlOf(database, query)) === 'write' || isFirstOfAll(database, query);
       const names = (query.dropped ?? []).filter((name) => isForAny || OWNER.test(name));
       const key = `${query.caller} ${names.join(' ')}`;
       if (names.length === 0 || query.error !== null || said.has(key)) return [];

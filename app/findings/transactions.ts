@@ -208,6 +208,64 @@ const readOutside: FindingRule<Needs<'database'>> = {
   },
 };
 
+/** Statements of transactions whose BEGIN this request did not send. */
+function strangersIn(database: Database): number[] {
+  if (database.unkept !== undefined) return [];
+  return transactionsOf(database).flatMap(({ members }) => {
+    const begins = pick(database.queries, members).some((one) => BEGINS.test(sqlOf(database, one)));
+    return begins ? [] : members;
+  });
+}
+
+function isWriteAt(database: Database, index: number): boolean {
+  const query = database.queries[index];
+  return query !== undefined && kindOf(sqlOf(database, query)) === 'write';
+}
+
+/** A request that ran beside this one, and began the transaction of a statement that this one sent. */
+function beganBy(
+  { transaction, instance }: Query,
+  {
+    overlapping,
+    process,
+  }: { overlapping: readonly EarlierRequest<Partial<Kept>>[]; process: ProfileHead['process'] },
+): { head: ProfileHead; database: Database; begin: Query; end: Query | undefined } | undefined {
+  for (const { head, kept } of overlapping) {
+    const { database } = kept;
+    if (database === undefined || head.process !== process) continue;
+    const members = database.queries.filter(
+      (one) => one.transaction === transaction && one.instance === instance,
+    );
+    const begin = members.find((one) => BEGINS.test(sqlOf(database, one)));
+    const end = members.find((one) => ENDS.test(sqlOf(database, one)));
+    if (begin !== undefined) return { head, database, begin, end };
+  }
+  return undefined;
+}
+
+const othersTransaction: FindingRule<Needs<'database'>> = {
+  name: 'others-transaction',
+  needs: ['database'],
+  labels: ['another’s transaction'],
+  why: 'Another request had begun a transaction and waited for something. All requests share that connection, so the statements of this request became a part of it: its COMMIT or ROLLBACK decides over them.',
+  fix: 'Await nothing but statements between BEGIN and COMMIT on a shared connection: call others before it, or after it. With SQLite use the synchronous `db.transaction(…)`, or open a connection for the transaction.',
+  overlaps: ({ database }) => strangersIn(database).length > 0,
+  find({ database }, { process }, { overlapping }) {
+    const strangers = strangersIn(database);
+    const index = strangers.find((at) => isWriteAt(database, at)) ?? strangers[0];
+    const query = database.queries[index ?? -1];
+    const other = query === undefined ? undefined : beganBy(query, { overlapping, process });
+    if (index === undefined || query === undefined || other === undefined) return [];
+    const { head, begin, end } = other;
+    const isUndone = end !== undefined && ROLLED_BACK.test(sqlOf(other.database, end));
+    const who = `${head.method} ${excerpt(head.route ?? head.url, LONGEST_NAME)} (${head.token})`;
+    const where = begin.caller === null ? '' : ` at ${begin.caller}`;
+    const outcome = isUndone && isWriteAt(database, index) ? ', and was rolled back with it' : '';
+    const sentence = `${labelOf(database, query)} ran in the transaction that ${who} had begun on the same connection${where}${outcome}`;
+    return [draftAt({ query, index }, sentence, isUndone ? 'bad' : 'warn')];
+  },
+};
+
 /** Sent on the connection before its transaction's end had succeeded: no pool had it yet, so only the transaction's own client sent them. */
 function sentAfterEnd(database: Database, end: Query): Read['index'][] {
   return database.queries.flatMap((query, index) =>
@@ -511,6 +569,7 @@ export const transactionRules: readonly FindingRule[] = [
   unendedTransaction,
   outsideTransaction,
   readOutside,
+  othersTransaction,
   afterCommit,
   transactionAcrossCall,
   connectionPerRequest,

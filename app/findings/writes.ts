@@ -4,9 +4,18 @@ import { sameName } from '../panels/shared/compare-values.ts';
 import { givenValue } from '../panels/shared/read-statement.ts';
 import { receivedFields } from '../panels/shared/received.ts';
 import type { FindingDraft, FindingRule } from '../profiler/finding-rule.ts';
-import type { Kept, Needs } from './shared/kept.ts';
-import { draftAt, kindOf, labelOf, type Read, readsOf, sqlOf, transactionsOf } from './shared/queries.ts';
-import { count, excerpt, listOf } from './shared/wording.ts';
+import { endOf, type Kept, type Needs } from './shared/kept.ts';
+import {
+  draftAt,
+  kindOf,
+  labelOf,
+  plainSql,
+  type Read,
+  readsOf,
+  sqlOf,
+  transactionsOf,
+} from './shared/queries.ts';
+import { count, duration, excerpt, listOf } from './shared/wording.ts';
 
 type Given = Needs<'request' | 'database'>;
 
@@ -107,4 +116,58 @@ const fieldsEmptied: FindingRule<Given> = {
   },
 };
 
-export const writeRules: readonly FindingRule[] = [refusedButWritten, fieldsEmptied];
+/** Of one row: a list of rows would have several pairs of brackets. */
+const REPLACE = /^\s*replace\s+(?:low_priority\s+|delayed\s+)?(?:into\s+)?(\S+)(?!.*\)\s*,\s*\()/is;
+
+const rowReplaced: FindingRule<Needs<'database'>> = {
+  name: 'row-replaced',
+  needs: ['database'],
+  labels: ['row replaced'],
+  why: 'MySQL or MariaDB answered a REPLACE of one row with two rows or more: it deleted the row with the same key, and inserted a new one.',
+  fix: 'Change the row: `INSERT … ON DUPLICATE KEY UPDATE yard = VALUES(yard)`, or `UPDATE`. A REPLACE is right only if it names every column and nothing refers to the row.',
+  find({ database }) {
+    return database.queries.flatMap((query, index): FindingDraft[] => {
+      const { system } = database.statements[query.statement] ?? {};
+      const [, table] = REPLACE.exec(plainSql(database, query)) ?? [];
+      if (system !== 'mysql' || table === undefined || (query.rows ?? 0) < 2) return [];
+      const sentence = `${labelOf(database, query)} deleted the row that was there, and inserted another: columns that it does not name have their default, and rows that refer to the old one may be gone (ON DELETE CASCADE)`;
+      return [draftAt({ query, index }, sentence, 'warn')];
+    });
+  },
+};
+
+/** A column that is given its own value and more, or less. */
+const STEP = /\b(\w+)\s*=\s*(?:coalesce\s*\(\s*)?(?:\w+\.)?\1\b[^,]*?[+-]\s*\S/i;
+
+const stepTwice: FindingRule<Needs<'database'>> = {
+  name: 'step-twice',
+  needs: ['database'],
+  labels: ['counted twice'],
+  why: 'An UPDATE adds to a column, or takes from it. The same statement with the same values ran a second time for the same row, from another line of your code.',
+  fix: 'Find the code that both lines run, and run it once. It may be a hook that runs at create and at update, such as `afterSave` instead of `afterCreate`, or a listener that is registered twice.',
+  find({ database }) {
+    const steps = readsOf(database).filter(
+      ({ read, query }) =>
+        read.verb === 'update' &&
+        query.rows === 1 &&
+        STEP.test(plainSql(database, query)) &&
+        query.caller !== null,
+    );
+    const textOfStep = ({ query }: Read): string =>
+      JSON.stringify([sqlOf(database, query), query.bindings.map(({ value }) => value)]);
+    return steps.flatMap((one, at): FindingDraft[] => {
+      const before = steps
+        .slice(0, at)
+        .find(
+          ({ query }) =>
+            query.caller !== one.query.caller && textOfStep({ ...one, query }) === textOfStep(one),
+        );
+      if (before === undefined) return [];
+      const [, column = ''] = STEP.exec(plainSql(database, one.query)) ?? [];
+      const sentence = `${labelOf(database, one.query)} changed ${excerpt(column, 40)} of the same row by the same value as ${before.query.caller} had done ${duration(one.query.startMs - endOf(before.query))} before`;
+      return [draftAt(one, sentence, 'bad')];
+    });
+  },
+};
+
+export const writeRules: readonly FindingRule[] = [refusedButWritten, fieldsEmptied, rowReplaced, stepTwice];

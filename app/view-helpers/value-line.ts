@@ -61,13 +61,14 @@ export function valueLine(value: Json, options: LineOptions): CodeToken[] {
     const isAlike = isFolded && items.every((item) => JSON.stringify(item) === JSON.stringify(first));
     const most = isOfValues ? MOST_ITEMS : isAlike ? 1 : MOST_OBJECTS;
     const shown = isFolded ? items.slice(0, most) : items;
-    push('', isFolded ? `[${items.length} × ` : '[');
+    push('', isFolded && !isOfValues ? `[${items.length} × ` : '[');
     shown.forEach((item, at) => {
       if (isFull()) return;
       if (at > 0) push('', ', ');
       write(item, path === '' ? String(at) : `${path}.${at}`, depth + 1);
     });
-    push('', (isOfValues || !isAlike) && shown.length < items.length ? ', …]' : ']');
+    const left = shown.length < items.length;
+    push('', left && isOfValues ? `, … ${items.length} in all]` : left && !isAlike ? ', …]' : ']');
   }
 
   function write(part: Json, path: string, depth: number): void {

@@ -15,6 +15,10 @@ class EntityManager {
     return this.#knex('shipments').where(given(where));
   }
 
+  async findOneBy(_entity: string, where: object): Promise<unknown> {
+    return this.#knex('shipments').where(given(where)).first();
+  }
+
   async delete(_entity: string, criteria: object): Promise<unknown> {
     return this.#knex('shipments').where(given(criteria)).delete();
   }
@@ -42,6 +46,9 @@ describe('finding condition-dropped', () => {
       app.get('/filtered', async ({ query: { status } }, res) => {
         res.json(await manager.find('Shipment', { where: { customerId: 7, status } }));
       });
+      app.get('/one', async ({ query: { status } }, res) => {
+        res.json((await manager.findOneBy('Shipment', { status })) ?? null);
+      });
       app.get('/deleted', async ({ query: { status } }, res) => {
         await manager.delete('Shipment', { status });
         res.send('done');
@@ -54,13 +61,15 @@ describe('finding condition-dropped', () => {
     expect(read?.sentence).to.match(
       /^`?Shipment\.find.* ran without customerId: the value was undefined, and the ORM leaves such a condition out$/,
     );
-    expect(read?.place).to.match(/condition-dropped\.test\.ts:40$/);
+    expect(read?.place).to.match(/condition-dropped\.test\.ts:44$/);
+    const [one] = (await ask('/one')).of('condition-dropped');
+    expect(one?.sentence, 'the first row of all').to.include(' ran without status:');
     const [write] = (await ask('/deleted')).of('condition-dropped');
     expect(write?.sentence).to.include(' ran without status:');
   });
 
   it('ignores a condition with a value, and a filter that is not given', async () => {
-    for (const path of ['/found?customer=7', '/filtered', '/deleted?status=old'])
+    for (const path of ['/found?customer=7', '/filtered', '/one?status=old', '/deleted?status=old'])
       expect((await ask(path)).of('condition-dropped'), path).to.deep.equal([]);
   });
 });

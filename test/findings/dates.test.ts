@@ -36,3 +36,32 @@ describe('finding hour-moved', () => {
     expect(found(moments, at('18:00', '18:00', '17:00')), 'another list').to.deep.equal([]);
   });
 });
+
+describe('finding month-first', () => {
+  function found(given: string, bound: string): string[] {
+    const database = keptQueries({
+      sql: 'insert into sweepings (swept_on) values ($1)',
+      bindings: { swept_on: bound },
+    });
+    const request = keptRequest({ body: { sweptOn: given } });
+    const rule = dateRules.find(({ name }) => name === 'month-first');
+    return (rule?.find({ database, request }, {} as never, {} as never) ?? []).map(
+      ({ sentence }) => sentence,
+    );
+  }
+
+  it('names a date whose day and month were exchanged, as a day and as a local midnight', () => {
+    expect(found('04.03.2025', '2025-04-03')).to.deep.equal([
+      'insert into sweepings got 2025-04-03 for sweptOn 04.03.2025: day and month are exchanged, 2025-03-04 was sent',
+    ]);
+    expect(found('4. 3. 2025', '2025-04-02T22:00:00.000Z')).to.have.length(1);
+  });
+
+  it('is silent about the right day, a day that is its own month, and other texts', () => {
+    expect(found('04.03.2025', '2025-03-04')).to.deep.equal([]);
+    expect(found('04.03.2025', '2025-03-03T23:00:00.000Z')).to.deep.equal([]);
+    expect(found('04.04.2025', '2025-04-04')).to.deep.equal([]);
+    expect(found('14.03.2025', '2025-03-14')).to.deep.equal([]);
+    expect(found('04/03/2025', '2025-04-03'), 'may be American').to.deep.equal([]);
+  });
+});

@@ -46,6 +46,37 @@ describe('findings from what was written', () => {
       expect(refused({ sql }, missed), sql).to.deep.equal([]);
   });
 
+  it('a row that REPLACE deleted', () => {
+    const sql = 'REPLACE INTO hives (id, yard) VALUES (?, ?)';
+    const replaced = (query: Partial<AskedQuery>) =>
+      found('row-replaced', [{ sql, system: 'mysql', ...query }]);
+    expect(replaced({ rows: 2 })).to.deep.equal([
+      'replace into hives deleted the row that was there, and inserted another: columns that it does not name have their default, and rows that refer to the old one may be gone (ON DELETE CASCADE)',
+    ]);
+    expect(replaced({ rows: 1 }), 'there was none').to.deep.equal([]);
+    expect(replaced({ rows: 2, system: 'sqlite' }), 'counts otherwise').to.deep.equal([]);
+    expect(replaced({ rows: 2, sql: `${sql}, (?, ?)` }), 'two rows').to.deep.equal([]);
+  });
+
+  it('a number that two lines changed by the same value', () => {
+    const credit = (caller: string, bindings: Record<string, number> = {}): AskedQuery => ({
+      sql: 'UPDATE "customers" SET "points"="points"+ $1 WHERE "id" = $2',
+      caller,
+      bindings: { points: 126, id: 1, ...bindings },
+    });
+    const twice = (...queries: readonly AskedQuery[]) => found('step-twice', queries);
+    expect(twice(credit('src/orders.js:6'), credit('src/orders.js:8'))).to.deep.equal([
+      'update customers changed points of the same row by the same value as src/orders.js:6 had done 0.0 ms before',
+    ]);
+    expect(twice(credit('src/orders.js:6'), credit('src/orders.js:6')), 'in a loop').to.deep.equal([]);
+    expect(twice(credit('src/orders.js:6'), credit('src/orders.js:8', { id: 2 }))).to.deep.equal([]);
+    expect(twice(credit('src/orders.js:6'), credit('src/orders.js:8', { points: 5 }))).to.deep.equal([]);
+    const set = { sql: 'update orders set number = $1 where id = $2', bindings: { number: 'a-1', id: 1 } };
+    expect(twice({ ...set, caller: 'a.js:1' }, { ...set, caller: 'a.js:2' }), 'not counted').to.deep.equal(
+      [],
+    );
+  });
+
   it('no change that was rolled back', () => {
     const database = keptQueries({ sql: 'begin' }, take, missed, { sql: 'rollback' });
     const queries = database.queries.map((query) => ({ ...query, transaction: 'T1', connection: 'pg1' }));

@@ -10,11 +10,11 @@ export interface TransactionMark {
   says: string | null;
 }
 
+const BEGINS = /^\s*(?:begin|start\s+transaction)\b/i;
 const ENDS = /^\s*(commit|rollback)(?!\s+to\b)/i;
 
 function endOf(data: DatabaseData, index: number): 'committed' | 'rolled back' | null {
-  const sql = data.statements[data.queries[index]?.statement ?? -1]?.sql ?? '';
-  const word = ENDS.exec(sql)?.[1]?.toLowerCase();
+  const word = ENDS.exec(sqlOf(data, index))?.[1]?.toLowerCase();
   return word === undefined ? null : word === 'commit' ? 'committed' : 'rolled back';
 }
 
@@ -22,12 +22,19 @@ function endMs({ startMs, durationMs }: DatabaseQuery): number {
   return startMs + (durationMs ?? 0);
 }
 
+function sqlOf(data: DatabaseData, index: number): string {
+  return data.statements[data.queries[index]?.statement ?? -1]?.sql ?? '';
+}
+
 function sayOf(data: DatabaseData, members: readonly number[]): string {
   const first = data.queries[members[0] ?? 0];
   const lastIndex = members.at(-1) ?? 0;
   const last = data.queries[lastIndex];
   const end = endOf(data, lastIndex);
-  const inner = Math.max(0, members.length - (end === null ? 1 : 2));
+  const ends = end === null ? 0 : 1;
+  if (data.unkept === undefined && !members.some((index) => BEGINS.test(sqlOf(data, index))))
+    return `${count(members.length - ends, 'statement')}, in a transaction that another request began`;
+  const inner = Math.max(0, members.length - ends - 1);
   const openMs = first === undefined || last === undefined ? 0 : endMs(last) - first.startMs;
   const how = end ?? 'still open when this was recorded';
   return `${count(inner, 'statement')}, open for ${durationText(openMs)}, ${how}`;

@@ -59,7 +59,8 @@ export const graphqlPanel = listPanel({
     return [
       { label: 'GraphQL operations', value: items.length, compare: 'neutral' },
       { label: 'Time in GraphQL', value: totalMs(items), unit: 'ms', compare: 'cost' },
-      { label: 'Resolver calls', value: calls, compare: 'cost' },
+      // Methods of the values, which graphql calls by itself, are not counted.
+      ...(calls === 0 ? [] : [{ label: 'Resolver calls', value: calls, compare: 'cost' as const }]),
       { label: 'GraphQL errors', value: errors, tone: errors > 0 ? 'bad' : 'plain' },
     ];
   },

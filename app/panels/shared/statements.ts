@@ -70,14 +70,17 @@ export interface Operation {
 }
 
 const BEFORE_TABLE: Readonly<Record<string, string>> = {
-  select: 'from', with: 'from', insert: 'into', update: 'update', delete: 'from',
+  select: 'from', with: 'from', insert: 'into', replace: 'into', update: 'update', delete: 'from',
 }; // prettier-ignore
 
 export function operationOf(sql: string, system?: string): Operation {
   const [, collection, command] = COMMAND.exec(sql) ?? [];
   if (command !== undefined) return { name: command, table: collection === '' ? null : (collection ?? null) };
   const tokens = significant(sql, system);
-  const name = (tokens.find(([kind]) => kind === 'k')?.[1] ?? tokens[0]?.[1] ?? '').toLowerCase();
+  const first = tokens[0]?.[1].toLowerCase() ?? '';
+  // Elsewhere it is a function.
+  const name =
+    first === 'replace' ? first : (tokens.find(([kind]) => kind === 'k')?.[1].toLowerCase() ?? first);
   const word = BEFORE_TABLE[name];
   return { name, table: word === undefined ? null : nameAfter(tokens, word) };
 }
@@ -91,7 +94,8 @@ export function labelOf(sql: string, system?: string): string {
     case 'with':
       return short(table === null ? 'select' : `select … from ${table}`);
     case 'insert':
-      return short(`insert into ${table ?? '…'}`);
+    case 'replace':
+      return short(`${name} into ${table ?? '…'}`);
     case 'update':
       return short(`update ${table ?? '…'}`);
     case 'delete':
