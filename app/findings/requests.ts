@@ -309,6 +309,21 @@ const queryNotNested: FindingRule<Needs<'request' | 'routing', 'database'>> = {
   },
 };
 
+const querySet: FindingRule<Needs<'routing'>> = {
+  name: 'query-set',
+  needs: ['routing'],
+  labels: ['query lost'],
+  why: 'The code of a middleware that ran sets a name in `req.query`. In Express 5, `req.query` is a getter that parses the URL at each read, so the name is gone at once.',
+  fix: 'Give the value a place of its own, such as `res.locals.branch`. To change the query for all that follows, define it on the request: `Object.defineProperty(req, "query", { value: { ...req.query, branch } })`.',
+  find: ({ routing }) =>
+    routing.layers.flatMap((layer): FindingDraft[] => {
+      const { setsQuery, source } = layer;
+      if (setsQuery === undefined) return [];
+      const sentence = `${nameOfLayer(layer)} has code that sets req.query.${excerpt(setsQuery, 60)}: Express 5 parses req.query anew at each read, so nobody sees the value`;
+      return [{ broke: 'unseen', severity: 'warn', sentence, place: source }];
+    }),
+};
+
 /** Of a proxy that the application does not trust; null if there is none. */
 function untrustedClient(request: KeptRequest | undefined): string | null {
   return request === undefined || request.client.trusted ? null : receivedHeader(request, 'x-forwarded-for');
@@ -416,6 +431,7 @@ export const requestRules: readonly FindingRule[] = [
   bodyRefused,
   uploadCutOff,
   queryNotNested,
+  querySet,
   oneClient,
   tokenExpired,
   signatureOverParsed,

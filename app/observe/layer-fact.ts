@@ -15,6 +15,8 @@ export interface LayerFact {
   outcome: 'next' | 'threw' | 'running';
   error: boolean;
   depth: number;
+  /** A name in `req.query` that its code sets where that is parsed anew at each read (Express 5). */
+  setsQuery?: string;
 }
 
 declare module '../profiler/facts.ts' {

@@ -34,6 +34,15 @@ function misdeclaredHandler(router: unknown): Layer | undefined {
   });
 }
 
+const SETS_QUERY = /\breq(?:uest)?\.query(?:\.(\w+)|\[['"](\w+)['"]\])\s*=(?!=)/;
+
+/** The getter of Express 5 is on the prototype. An own property keeps what is set. */
+function queryNameSet(handle: unknown, req: IncomingMessage): string | undefined {
+  if (typeof handle !== 'function' || Object.hasOwn(req, 'query')) return undefined;
+  const [, name, quoted] = SETS_QUERY.exec(Function.prototype.toString.call(handle)) ?? [];
+  return name ?? quoted;
+}
+
 export interface LayerObserverOptions {
   tracker: Pick<ContextTracker, 'of'>;
   sourceOf?: (layer: object) => string | null;
@@ -47,6 +56,7 @@ interface LayerMeta {
   isRouter: boolean;
   isApplication: boolean;
   source: string | null;
+  setsQuery: string | undefined;
   owner: object | null;
   full: { mount: string; route: unknown; pattern: string };
 }
@@ -137,6 +147,7 @@ function createLayerTrace(
       isRouter,
       isApplication: layer.name === 'mounted_app',
       source: sourceOf(layer) ?? sourceOf(routeLayers.get(layer) ?? layer),
+      setsQuery: queryNameSet(layer.handle, req),
       owner: owners.get(layer) ?? null,
       full: { mount: '', route: '', pattern: '/' },
     };
@@ -358,6 +369,7 @@ function createLayerTrace(
       outcome: 'running',
       error: false,
       depth,
+      ...(meta.setsQuery === undefined ? {} : { setsQuery: meta.setsQuery }),
     };
     markNextCalled(trace.facts, depth, startMs);
     if ((req as RoutedRequest).res?.headersSent === true && kind !== 'error') noteNextCaller(context);
