@@ -27,7 +27,9 @@ export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4
 
 export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  return `${text.slice(0, limit)}… (${text.length - limit} more characters)`;
+  // Copied: in V8 a slice keeps the whole text alive.
+  const beginning = ` ${text.slice(0, limit)}`.slice(1);
+  return `${beginning}… (${text.length - limit} more characters)`;
 }
 
 /** Of about 2,500 digits. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { truncateText, toPlain } from '../../app/profiler/plain.ts';
 
@@ -176,5 +177,14 @@ describe('plain values', () => {
       big: { k: 1 },
     });
     expect(ran).to.equal(0);
+  });
+
+  it('holds no more of a long text than its beginning', () => {
+    const before = process.memoryUsage().heapUsed;
+    const held = Array.from({ length: 200 }, (_, at) => truncateText(String(at).padEnd(1e6, 'y'), 100));
+    setFlagsFromString('--expose-gc');
+    (runInNewContext('gc') as () => void)();
+    expect(process.memoryUsage().heapUsed - before).to.be.below(50e6);
+    expect(held[7]).to.match(/^7y{99}… \(999900 more characters\)$/);
   });
 });
