@@ -57,6 +57,8 @@ const rows: [request: string, status: number, expected?: string][] = [
   [head('POST /_profiler/search', { 'content-length': '0' }), 405],
   [head('GET /shop/thing?a=%20b'), 301, 'http://app.test/shop/thing/?a=%20b'],
   [head('GET /shop/thing/'), 200],
+  [head('HEAD /shop/thing/'), 200],
+  [head('GET /_profiler/'), 200],
   [head('GET /shop/cached'), 304],
   [head('GET /shop/item/%zz'), 400, "Failed to decode param '%zz'"],
   [head('GET /shop/boom'), 500, 'boom'],
@@ -201,6 +203,22 @@ describe('the service', () => {
 });
 
 describe('the service with debug off', () => {
+  it('masks a secret also in a message that is meant to be seen', async () => {
+    const { service, port, folder } = await start({ APP_ENV: 'prod', API_KEY: 'correct-horse' });
+    try {
+      for (const [request, message] of [
+        [head('GET /correct-horse/%63orrect-horse'), 'No route found'],
+        [head('GET /', {}, 'correct-horse!'), 'Invalid Host'],
+      ] as const) {
+        const { responses } = await exchange(port, [request], { count: 1 });
+        expect(responses[0]?.body).to.include(message).and.not.include('orrect-horse');
+      }
+    } finally {
+      await service.close();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   it('keeps its answers and shows nothing of the profiler', async () => {
     const { service, port, folder } = await start({ APP_ENV: 'prod' });
     try {

@@ -55,6 +55,17 @@ describe('the page of a summary', () => {
     expect((await page(`/_profiler/${full}?panel=overview`))('form[action$="/full"]')).to.have.length(0);
   });
 
+  it('says so on each panel and in Markdown', async () => {
+    const { summary } = await exhaust();
+    for (const panel of ['request', 'database', 'exception', 'timeline', 'logs'])
+      expect((await page(`/_profiler/${summary}?panel=${panel}`))('main .empty').text()).to.include(
+        'Only a summary of this request was recorded.',
+      );
+    await request(app).get(`/_profiler/${summary}?panel=none`).expect(404);
+    const { text } = await request(app).get(`/_profiler/${summary}.md`).expect(200);
+    expect(text).to.include('only a summary of this one was recorded');
+  });
+
   it('says the same once it is stored, and its row is all there is', async () => {
     app.get('/broken/:id', () => {
       throw new TypeError('no such thing: 7');
