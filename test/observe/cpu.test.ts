@@ -3,6 +3,7 @@ import { load } from 'cheerio';
 import { expect } from 'chai';
 import express from 'express';
 import { pbkdf2Sync } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
 import { Session } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -58,6 +59,8 @@ describe('CPU profiles of requests', () => {
   let profiler: Profiler;
   let server: Server;
   let url: string;
+  /** Of `/waits`, which ends after the requests that come meanwhile. */
+  const steps = new EventEmitter();
 
   async function start(options: ProfilerOptions): Promise<void> {
     profiler = createProfiler({ observe: false, warn: () => undefined, toolbar: false, ...options });
@@ -74,9 +77,9 @@ describe('CPU profiles of requests', () => {
       res.json(key.length);
     });
     app.get('/waits', async (_req, res) => {
-      await sleep(40);
+      steps.emit('begun');
       const sum = await addUpNumbers();
-      await sleep(150);
+      await once(steps, 'others ended');
       res.json(sum);
     });
     app.get('/other', async (_req, res) => {
@@ -159,10 +162,12 @@ describe('CPU profiles of requests', () => {
 
   it('are made one at a time, and leave out what other requests did meanwhile', async () => {
     await start({ cpu: 'ask' });
+    const begun = once(steps, 'begun');
     const asked = send('/waits', HEADER);
-    await sleep(5);
+    await begun;
     expect(cpuOf(await send('/other', HEADER))).to.have.property('skipped');
     for (let others = 0; others < 2; others++) await send('/other');
+    steps.emit('others ended');
     const samples = samplesOf(await asked);
     const names = namesIn(callTree(samples));
     expect(names).to.include('addUpNumbers');
