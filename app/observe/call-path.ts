@@ -4,6 +4,7 @@
  */
 import { type Context, createSlot } from '../profiler/context.ts';
 import { dropOldest } from '../profiler/drop-oldest.ts';
+import { beginningOf } from '../profiler/plain.ts';
 import type { CallerOptions, FindCaller } from './caller.ts';
 
 const FROM_RUN = 2;
@@ -50,7 +51,7 @@ export function createHelperLines() {
         known.set(line, (of = { heads: new Set(), callers: new Set(), asked: 0 }));
         dropOldest(known, MOST_KNOWN);
       }
-      if (of.heads.size < LEAST_STATEMENTS) of.heads.add(statement.slice(0, HEAD_LENGTH));
+      if (of.heads.size < LEAST_STATEMENTS) of.heads.add(beginningOf(statement, HEAD_LENGTH));
     },
     isHelper(line: string, callerOf: () => string | null): boolean {
       const of = known.get(line);

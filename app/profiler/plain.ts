@@ -25,11 +25,14 @@ export type DateWriter = (date: Date, isInObject: boolean) => string;
 
 export const defaultPlainLimits: PlainLimits = { depth: 6, width: 100, length: 4096, total: 2000 };
 
+/** Copied: in V8 a slice keeps the whole text alive. */
+export function beginningOf(text: string, limit: number): string {
+  return text.length <= limit ? text : ` ${text.slice(0, limit)}`.slice(1);
+}
+
 export function truncateText(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  // Copied: in V8 a slice keeps the whole text alive.
-  const beginning = ` ${text.slice(0, limit)}`.slice(1);
-  return `${beginning}… (${text.length - limit} more characters)`;
+  return `${beginningOf(text, limit)}… (${text.length - limit} more characters)`;
 }
 
 /** Of about 2,500 digits. */

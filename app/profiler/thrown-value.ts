@@ -3,7 +3,7 @@
  * Each function returns plain data and none throws.
  */
 import { types } from 'node:util';
-import { truncateText, toPlain } from './plain.ts';
+import { beginningOf, truncateText, toPlain } from './plain.ts';
 import type { Json } from './json.ts';
 import { argumentsOf, keyOf } from './redis-arguments.ts';
 import { field, isError, isObject, makerOf } from './safe-read.ts';
@@ -165,7 +165,7 @@ export function failureText(error: unknown): string {
 
 export function truncateMessage(message: string): { message: string; messageTruncated: number } {
   return {
-    message: message.slice(0, LONGEST_MESSAGE),
+    message: beginningOf(message, LONGEST_MESSAGE),
     messageTruncated: Math.max(0, message.length - LONGEST_MESSAGE),
   };
 }
